@@ -23,9 +23,10 @@ use dunlin_host::{
 };
 use tokio::runtime::Runtime;
 
-use crate::config::request_editor::MetadataField;
+use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::error::CliError;
 use crate::host_options::{commands, meaning, search};
+use crate::inspect::board::{Board, Chat};
 use crate::plugin::installed::InstalledPlugins;
 use crate::repl::pausing::Pausing;
 use crate::repl::table::Slash;
@@ -92,6 +93,8 @@ pub struct App {
     pub accepts_edits: Arc<AtomicBool>,
     /// Which requests are paused before they are sent.
     pub pausing: Arc<Pausing>,
+    /// What inspectors in other terminals are shown.
+    pub board: Arc<Board>,
     /// What `/metadata` shows.
     metadata: RefCell<Vec<MetadataField>>,
     /// How many sections are listed of a request whose edits are saved.
@@ -108,6 +111,26 @@ pub struct App {
     installed_stamp: Cell<Option<SystemTime>>,
     host: OnceCell<Host>,
     runtime: OnceCell<Runtime>,
+}
+
+/// The chat as inspectors can act on it.
+struct ThisChat {
+    ui: Arc<Ui>,
+    pausing: Arc<Pausing>,
+}
+
+impl Chat for ThisChat {
+    fn mode(&self) -> PauseMode {
+        self.pausing.mode()
+    }
+
+    fn set_mode(&self, mode: PauseMode) {
+        self.pausing.set(mode);
+    }
+
+    fn wake(&self) {
+        self.ui.wake();
+    }
 }
 
 impl App {
@@ -127,8 +150,13 @@ impl App {
         let preview_limit = settings.request_editor.preview_limit.value.get();
         let preview_limit = u16::try_from(preview_limit).unwrap_or(u16::MAX);
         let metadata = RefCell::new(settings.request_editor.metadata.value.clone());
+        let board = Arc::new(Board::new(Box::new(ThisChat {
+            ui: Arc::clone(&ui),
+            pausing: Arc::clone(&pausing),
+        })));
         App {
             ui,
+            board,
             metadata,
             preview_limit: Cell::new(preview_limit),
             settings,
@@ -375,6 +403,7 @@ pub fn host_options(settings: &Settings, session: &str) -> HostOptions {
             folders.config.clone(),
             folders.data.clone(),
             folders.cache.clone(),
+            folders.run.clone(),
             settings.project.join(".dunlin"),
         ]
         .into_iter()

@@ -148,6 +148,8 @@ pub enum Command {
     /// List, show, export and replay the requests that were sent to models
     #[command(subcommand, arg_required_else_help = true)]
     Requests(RequestsCommand),
+    /// Read, edit, send and cancel the requests of running chats from another terminal
+    Inspect(InspectArgs),
     /// Manage MCP servers, or run Dunlin as one
     #[command(subcommand, arg_required_else_help = true)]
     Mcp(McpCommand),
@@ -207,6 +209,17 @@ pub struct AskArgs {
     /// The question; Dunlin appends what you pipe in
     #[arg(value_name = "PROMPT")]
     pub prompt: Vec<String>,
+}
+
+/// Arguments of `inspect`.
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// Print what happens as JSON lines, for scripts
+    #[arg(long)]
+    pub json: bool,
+    /// Begin with the chat of this session, by the beginning of its id
+    #[arg(value_name = "SESSION")]
+    pub session: Option<String>,
 }
 
 /// Arguments of `search`.

@@ -476,7 +476,7 @@ pub fn interrupted(app: &App) -> Result<impl Future<Output = ()>, CliError> {
                 Ok(mut signal) => loop {
                     let received = signal.recv().await;
                     // To a program that was lent the terminal Ctrl-C is a key of its own.
-                    if !ui.is_lent() {
+                    if !ui.is_lent() && !ui.was_woken() {
                         break received;
                     }
                 },

@@ -9,6 +9,7 @@ pub mod dialogue;
 pub mod discover;
 pub mod error;
 pub mod host_options;
+pub mod inspect;
 pub mod keyring;
 #[cfg(feature = "local-model")]
 pub mod local_model;

@@ -118,6 +118,7 @@ mod tests {
             config: home.join("config"),
             data: home.join("data"),
             cache: home.join("cache"),
+            run: home.join("run"),
         }
     }
 

@@ -8,6 +8,7 @@ pub mod chat;
 pub mod completions;
 pub mod config;
 pub mod doctor;
+pub mod inspect;
 pub mod keys;
 pub mod mcp;
 #[cfg(feature = "local-model")]
@@ -76,6 +77,7 @@ fn dispatch(
         Some(Command::Plugin(args)) => plugin::run(&app(environment, plugins)?, args),
         Some(Command::Sessions(args)) => sessions::run(&app(environment, plugins)?, args),
         Some(Command::Requests(args)) => requests::run(&app(environment, plugins)?, args, global),
+        Some(Command::Inspect(args)) => inspect::run(&app(environment, plugins)?, &args),
         #[cfg(feature = "local-model")]
         Some(Command::Model(args)) => model::run(&app(environment, plugins)?, args),
         Some(Command::Search(args)) => search::run(&app(environment, plugins)?, &args),

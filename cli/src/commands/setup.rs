@@ -38,7 +38,7 @@ pub enum Offered {
 impl From<Typed> for Offered {
     fn from(typed: Typed) -> Offered {
         match typed {
-            Typed::Interrupted => Offered::Interrupted,
+            Typed::Interrupted | Typed::Woken(_) => Offered::Interrupted,
             Typed::Line(_) | Typed::End => Offered::Declined,
         }
     }
@@ -524,6 +524,7 @@ mod tests {
             config: home.path().to_owned(),
             data: home.path().to_owned(),
             cache: home.path().to_owned(),
+            run: home.path().to_owned(),
         };
         let found = Found {
             servers: vec![server(&[])],

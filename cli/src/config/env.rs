@@ -18,6 +18,8 @@ pub const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 pub const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
 /// The base of the cache folder; `~/.cache` without it.
 pub const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
+/// The base of the folder of sockets; `run` in the data folder without it.
+pub const XDG_RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";
 pub use dunlin_terminal::variables::{
     CLICOLOR, CLICOLOR_FORCE, EDITOR, LESS, NO_COLOR, PAGER, TERM, VISUAL,
 };

@@ -44,6 +44,8 @@ pub struct Folders {
     pub data: PathBuf,
     /// `$XDG_CACHE_HOME/dunlin`: what can be made again.
     pub cache: PathBuf,
+    /// `$XDG_RUNTIME_DIR/dunlin`, or `run` in the data folder: the sockets of running chats.
+    pub run: PathBuf,
 }
 
 /// There is neither a home folder nor the variable that would replace it.
@@ -71,9 +73,15 @@ impl Folders {
                 .map(|base| base.join("dunlin"))
                 .ok_or(NoHome { variable })
         };
+        let data = base(env::XDG_DATA_HOME, ".local/share")?;
+        let run = match absolute(env::XDG_RUNTIME_DIR) {
+            Some(base) => base.join("dunlin"),
+            None => data.join("run"),
+        };
         Ok(Folders {
             config: base(env::XDG_CONFIG_HOME, ".config")?,
-            data: base(env::XDG_DATA_HOME, ".local/share")?,
+            run,
+            data,
             cache: base(env::XDG_CACHE_HOME, ".cache")?,
             home,
         })

@@ -16,6 +16,7 @@ use super::templates;
 use crate::app::App;
 use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::error::CliError;
+use crate::inspect::held::Held;
 use dunlin_chat::message::Message;
 use dunlin_chat::request::editor::{EditableRequest, SavedEdit};
 use dunlin_chat::tokens::counted;
@@ -25,6 +26,7 @@ use dunlin_terminal::request::complete::candidates;
 use dunlin_terminal::request::paused::{Draft, PROMPT, Paused, Reply};
 use dunlin_terminal::request::words;
 use dunlin_terminal::ui::Typed;
+use dunlin_terminal::ui::wake::TypedSoFar;
 use dunlin_terminal::ui::wrap::visible;
 
 /// What has to be done before a command that waits.
@@ -61,7 +63,9 @@ impl<'a> TerminalInterceptor<'a> {
     }
 
     /// Shows rows, and reads a line below them.
-    async fn read(&self, rows: &[String], paused: &Paused) -> Typed {
+    ///
+    /// The line begins with `start`, and ends when an inspector wants something done.
+    async fn read(&self, rows: &[String], start: &str, paused: &Paused) -> Typed {
         let (ui, recall) = (Arc::clone(&self.app.ui), Arc::clone(&self.recall));
         let above = rows.join("\n");
         let request = paused.request().clone();
@@ -69,8 +73,11 @@ impl<'a> TerminalInterceptor<'a> {
             let fields = MetadataField::ALL.map(MetadataField::as_str);
             candidates(&request, &fields, before)
         });
-        let read =
-            move || ui.ask_line_with(&above, PROMPT, || recall.editor_with(Some(completion)));
+        let (start, typed) = (start.to_owned(), TypedSoFar::default());
+        let read = move || {
+            let editor = || recall.editor_with(Some(completion), typed.clone());
+            ui.ask_line_until_woken(&above, (PROMPT, &start), &typed, editor)
+        };
         let typed = tokio::task::spawn_blocking(read).await;
         // A panic while reading ends the pause.
         typed.unwrap_or(Typed::End)
@@ -198,15 +205,50 @@ impl<'a> TerminalInterceptor<'a> {
         }
     }
 
+    /// Does what inspectors want done, unless the user has ended the pause.
+    fn do_remotely(&self, held: &Held, follow: Follow, paused: &mut Paused) -> Follow {
+        let mut rows = match follow {
+            Follow::Break(_) => return follow,
+            Follow::Continue(rows) => rows,
+        };
+        let window = self.app.ui.window();
+        for said in held.run(paused) {
+            rows.extend(paused.say(&said, window));
+        }
+        match held.take_verdict() {
+            None => Follow::Continue(rows),
+            Some(verdict) => {
+                for row in rows {
+                    self.app.ui.status(&row);
+                }
+                Follow::Break(verdict)
+            }
+        }
+    }
+
     /// Shows the request on the whole screen until that is left.
-    async fn open(&self, paused: Paused) -> Result<(Paused, Follow), CancelReason> {
+    async fn open(
+        &self,
+        paused: Paused,
+        held: &Arc<Held>,
+    ) -> Result<(Paused, Follow), CancelReason> {
         let window = self.app.ui.window();
         if !self.app.ui.has_full_screen() {
             let rows = paused.say(inspecting::NO_SCREEN, window);
             return Ok((paused, Follow::Continue(rows)));
         }
-        let opened = inspecting::paused(self.app, self.answering, paused).await;
+        let opened = inspecting::paused(self.app, self.answering, paused, Arc::clone(held)).await;
         let (paused, closed) = opened.ok_or(CancelReason::User)?;
+        if let Some(verdict) = held.take_verdict() {
+            let done = match verdict {
+                Ok(()) => "sent",
+                Err(_) => "cancelled",
+            };
+            self.app
+                .ui
+                .status(&format!("  {done} from another terminal"));
+            return Ok((paused, Follow::Break(verdict)));
+        }
         let follow = match closed {
             Ok(Closed::Send) => Follow::Break(Ok(())),
             Ok(Closed::Cancel) => Follow::Break(Err(CancelReason::User)),
@@ -403,26 +445,43 @@ impl Interceptor for TerminalInterceptor<'_> {
             let limit = usize::from(self.app.preview_limit.get());
             paused.capture(limit.max(1));
         }
-        let held = self.app.pausing.begin();
+        let begun = self.app.pausing.begin();
+        let held = Arc::new(Held::new(&self.app.board, &paused));
         let mut rows = paused.open(self.app.ui.window());
+        let mut start = String::new();
         loop {
-            let Typed::Line(line) = self.read(&rows, &paused).await else {
-                return Verdict::Cancel(CancelReason::User);
+            let line = match self.read(&rows, &start, &paused).await {
+                Typed::Line(line) => Some(line),
+                Typed::Woken(typed) => {
+                    start = typed;
+                    None
+                }
+                Typed::Interrupted | Typed::End => return Verdict::Cancel(CancelReason::User),
             };
-            let is_open = words::parse(&line) == Ok(words::Command::Open) || is_request(&line);
-            let follow = match is_open {
-                true => match self.open(paused).await {
-                    Ok((left, follow)) => {
-                        paused = left;
-                        follow
+            let mut follow = match line {
+                None => Follow::Continue(Vec::new()),
+                Some(line) => {
+                    start.clear();
+                    let is_open =
+                        words::parse(&line) == Ok(words::Command::Open) || is_request(&line);
+                    match is_open {
+                        true => match self.open(paused, &held).await {
+                            Ok((left, follow)) => {
+                                paused = left;
+                                follow
+                            }
+                            Err(reason) => return Verdict::Cancel(reason),
+                        },
+                        false => self.follow(&line, &mut paused, messages).await,
                     }
-                    Err(reason) => return Verdict::Cancel(reason),
-                },
-                false => self.follow(&line, &mut paused, messages).await,
+                }
             };
+            held.edited(paused.request());
+            follow = self.do_remotely(&held, follow, &mut paused);
             self.app.pausing.set_pins(paused.pins());
             match follow {
                 Follow::Break(Ok(())) => {
+                    begun.sent();
                     held.sent();
                     let request = paused.into_request();
                     if captures {

@@ -35,6 +35,7 @@ use dunlin_terminal::ui::legible::{COLOR_MODE, legible};
 use dunlin_terminal::ui::newline;
 use dunlin_terminal::ui::resize::Drawn;
 use dunlin_terminal::ui::style::{Label, Styles};
+use dunlin_terminal::ui::wake::TypedSoFar;
 use dunlin_terminal::ui::wrap::visible;
 use dunlin_terminal::ui::{Typed, Ui, terminal};
 
@@ -112,6 +113,7 @@ impl LineEditor {
             prompt: String::new(),
             drawn: Arc::default(),
             completion: None,
+            typed: TypedSoFar::default(),
         }));
         let to_editor = Arc::new(AtomicBool::new(false));
         let any = AnyKey {
@@ -269,6 +271,7 @@ impl LineEditor {
             pastes: Arc::default(),
             prompt: String::new(),
             drawn: Arc::default(),
+            typed: TypedSoFar::default(),
             ..helper
         });
         Recall {
@@ -307,17 +310,19 @@ impl Recall {
     /// # Errors
     /// The terminal cannot be used.
     pub fn editor(&self) -> rustyline::Result<Editor<impl Helper + use<>, MemHistory>> {
-        self.editor_with(None)
+        self.editor_with(None, TypedSoFar::default())
     }
 
-    /// The same, for a line that is completed in another way than a message. Slash commands always are. Ctrl-C clears such a
-    /// line, and leaves it only where it is empty: it would take more with it than the line.
+    /// The same, for a line that is completed in another way than a message, and of which `typed` is kept up to date. Slash
+    /// commands are always completed. Ctrl-C clears such a line, and leaves it only where it is empty: it would take more
+    /// with it than the line.
     ///
     /// # Errors
     /// The terminal cannot be used.
     pub fn editor_with(
         &self,
         completion: Option<Completion>,
+        typed: TypedSoFar,
     ) -> rustyline::Result<Editor<impl Helper + use<>, MemHistory>> {
         let is_completed = completion.is_some();
         let config = Config::builder()
@@ -329,6 +334,7 @@ impl Recall {
         let mut editor = Editor::<LineHelper, MemHistory>::with_history(config, MemHistory::new())?;
         editor.set_helper(self.helper.clone().map(|helper| LineHelper {
             completion,
+            typed,
             ..helper
         }));
         no_key_waits(&mut editor);
@@ -472,6 +478,8 @@ struct LineHelper {
     drawn: Arc<Mutex<Drawn>>,
     /// What lines that are no messages can become.
     completion: Option<Completion>,
+    /// What was typed so far, for whoever ends the line.
+    typed: TypedSoFar,
 }
 
 /// What the text before the cursor can become, and where its last word begins.
@@ -542,7 +550,9 @@ impl Completer for LineHelper {
 impl Hinter for LineHelper {
     type Hint = Rest;
 
+    /// Is asked for before each time that the line is drawn.
     fn hint(&self, line: &str, pos: usize, _: &Context<'_>) -> Option<Rest> {
+        self.typed.set(line);
         let hint = self.rest(line, pos);
         self.follow_window(
             line.split_at_checked(pos).unwrap_or((line, "")),

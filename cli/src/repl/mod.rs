@@ -11,7 +11,7 @@ pub mod budget;
 pub mod choice;
 mod complete;
 mod compose;
-mod editing;
+pub mod editing;
 mod expand;
 mod files;
 mod help;
@@ -50,9 +50,12 @@ use crate::config::request_editor::PauseMode;
 use crate::dialogue::{Dialogue, conclude};
 use crate::discover::place;
 use crate::error::{CliError, Exit};
+use crate::inspect::protocol::Conversation;
+use crate::inspect::server;
 use crate::settings::Origin;
 use complete::Names;
 use dunlin_chat::message::{Role, UserMessage};
+use dunlin_chat::session::Session;
 use dunlin_chat::turn::TurnEnd;
 use dunlin_terminal::approval::line::only_answers;
 use dunlin_terminal::ui::Typed;
@@ -84,6 +87,10 @@ pub fn run(app: &App, args: &ChatArgs) -> Result<Exit, CliError> {
     welcome(app)?;
     warn_of_permissions(app);
     let (mut hub, mut dialogue) = Hub::open(app, args)?;
+    let listening = server::listen(&settings.folders.run, &app.board).map_err(CliError::failed);
+    if let Err(error) = &listening {
+        ui.warn(&error.in_one_line());
+    }
     let done = converse(app, &mut editor, &mut hub, &mut dialogue);
     say_how_to_resume(app, dialogue.as_ref());
     done
@@ -132,6 +139,28 @@ fn prompt(app: &App) -> String {
     }
 }
 
+/// The conversation as inspectors list it.
+fn conversation(app: &App, dialogue: Option<&Dialogue>) -> Conversation {
+    let configured = || app.settings.agent_entry().ok();
+    let agent = match dialogue {
+        Some(dialogue) => dialogue.agent().name.clone(),
+        None => configured().map_or_else(String::new, |(name, _)| name.to_owned()),
+    };
+    let model = match dialogue {
+        Some(dialogue) => dialogue.model().to_owned(),
+        None => {
+            configured().map_or_else(String::new, |(_, it)| app.settings.model_of(it).to_owned())
+        }
+    };
+    let session = dialogue.and_then(Dialogue::session);
+    Conversation {
+        session: app.session_id(),
+        agent,
+        title: session.map_or_else(String::new, Session::title),
+        model,
+    }
+}
+
 /// Takes turns until the user leaves.
 fn converse(
     app: &App,
@@ -146,6 +175,7 @@ fn converse(
     loop {
         // Nobody reads the output any more: there is nobody to converse with.
         ui.check()?;
+        app.board.converse(conversation(app, dialogue.as_ref()));
         editor.know_names(names(app, dialogue.as_ref()));
         editor.show_placeholder(&placeholder(app, dialogue.as_ref()));
         let prompt = &prompt(app);
@@ -169,7 +199,7 @@ fn converse(
             Typed::Line(line) => line,
             Typed::End => return Ok(Exit::Done),
             Typed::Interrupted if interrupted_before => return Ok(Exit::Done),
-            Typed::Interrupted => {
+            Typed::Interrupted | Typed::Woken(_) => {
                 interrupted_before = true;
                 ui.status(
                     &ui.status_styles()

@@ -115,7 +115,13 @@ pub fn preview(app: &App, dialogue: &mut Option<Dialogue>) -> Result<(), CliErro
     let mut inspector =
         Inspector::new(mode, inspecting::sides(app, metadata), ui.styles(), &paused);
     let edit = EditValue::of(app);
-    let shown = inspector::run(ui, &mut inspector, &mut paused, &|draft| edit.run(draft));
+    let shown = inspector::run(
+        ui,
+        &mut inspector,
+        &mut paused,
+        &|draft| edit.run(draft),
+        &inspector::Alone,
+    );
     app.pausing.set_pins(paused.pins());
     shown
         .map(drop)

@@ -17,6 +17,7 @@ mod failures;
 mod first_run;
 mod hardship;
 mod inspecting;
+mod inspecting_elsewhere;
 mod interruption;
 mod keys;
 mod limits;

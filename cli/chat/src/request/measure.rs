@@ -5,6 +5,7 @@
 //! server's count of a request is set beside ours, and what is between them is taken into account from then on.
 
 use dunlin_host::Tool;
+use serde::{Deserialize, Serialize};
 
 use crate::tokens::{self, Vocabulary};
 
@@ -21,6 +22,17 @@ pub struct Measure {
     is_calibrated: bool,
     /// Our count for the last request.
     sent: u64,
+}
+
+/// How is counted, for another process. The protocol of `dunlin inspect` sends it in this form.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scale {
+    /// The model.
+    pub model: String,
+    /// Whether its vocabulary counts, and not the estimate.
+    pub is_exact: bool,
+    /// The server's tokens for a thousand of ours.
+    pub per_mille: u64,
 }
 
 impl Default for Measure {
@@ -56,6 +68,28 @@ impl Measure {
             ..Measure::default()
         };
         is_another
+    }
+
+    /// Counts as another process does: for this model, and by what its server's count has set right. Waits until the
+    /// vocabulary is unfolded where that process used it.
+    pub fn restored(scale: &Scale) -> Measure {
+        let vocabulary = Vocabulary::of(&scale.model).filter(|_| scale.is_exact);
+        Measure {
+            vocabulary,
+            is_exact: vocabulary.is_some_and(Vocabulary::unfold),
+            per_mille: scale.per_mille.clamp(*CREDIBLE.start(), *CREDIBLE.end()),
+            model: scale.model.clone(),
+            ..Measure::default()
+        }
+    }
+
+    /// What another process needs to count in the same way.
+    pub fn scale(&self) -> Scale {
+        Scale {
+            model: self.model.clone(),
+            is_exact: self.is_exact,
+            per_mille: self.per_mille,
+        }
     }
 
     /// Begins to unfold the model's vocabulary, if there is one.

@@ -39,6 +39,11 @@ impl Sections {
         self.refresh(paused);
     }
 
+    /// The request is another one, though its revision may be the same.
+    pub fn forget(&mut self) {
+        self.made = None;
+    }
+
     /// Lists the sections again, where something has changed.
     pub fn refresh(&mut self, paused: &Paused) {
         let request = paused.request();

@@ -9,10 +9,12 @@
 //! - `list`, `tree` and `tabs` lay out what the panes show; `entry` is the text area of an edit.
 //! - `view` draws the state into a frame.
 //! - `screen` owns the terminal: the alternate screen, keys, mouse, and giving all of it back.
+//! - `chats` shows the requests of several running chats, for `dunlin inspect`.
 //!
 //! A request is untrusted text: everything is escaped before it is drawn. Colour never carries information alone: each
 //! state also has a mark or a word.
 
+pub mod chats;
 mod entry;
 mod keymap;
 mod list;
@@ -26,6 +28,6 @@ mod view;
 mod tests;
 
 pub use keymap::{Action, Binding, KEYMAP};
-pub use screen::{Closed, EditText, run};
+pub use screen::{Alone, Closed, EditText, Remote, Step, run};
 pub use state::{Effect, Event, Inspector, Mode, Sides};
 pub use view::draw;

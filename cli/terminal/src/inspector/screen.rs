@@ -7,15 +7,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self, KeyEventKind, MouseButton, MouseEventKind};
 use ratatui::layout::Position;
+use ratatui::{Frame, Terminal};
 use ratatui_textarea::{Input, Key};
 use rustix::process::Signal;
 use signal_hook::SigId;
 use signal_hook::flag;
 use signal_hook::low_level::unregister;
+
+use dunlin_chat::request::editor::Target;
 
 use super::state::{Effect, Event, Inspector};
 use super::view;
@@ -24,8 +26,9 @@ use crate::request::paused::{Draft, Paused};
 use crate::ui::answer::SILENCE;
 use crate::ui::{Ui, alternate, stop};
 
-/// How often a continued program looks whether it was stopped.
-const SIGNALS: Duration = Duration::from_millis(250);
+/// How long a key is waited for before others have their turn, and before a continued program notices that it was stopped.
+/// Nobody sees such a delay.
+const INTERVAL: Duration = Duration::from_millis(50);
 
 /// Whoever types longer than this does not look at the inspector.
 const LONGEST_TYPING: Duration = Duration::from_secs(5);
@@ -41,14 +44,130 @@ pub enum Closed {
     Closed,
 }
 
+/// Somebody else who edits the request, too.
+pub trait Remote {
+    /// Shows them the request as it is now, and does what they want done.
+    fn step(&self, paused: &mut Paused) -> Step;
+}
+
+/// What somebody else has done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing.
+    Nothing,
+    /// The request was changed; the sentence says how.
+    Said(String),
+    /// The pause is over.
+    Close(Closed),
+}
+
+/// Nobody else edits the request.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Alone;
+
+impl Remote for Alone {
+    fn step(&self, _: &mut Paused) -> Step {
+        Step::Nothing
+    }
+}
+
 /// Has a value edited in the user's editor; the new text, or why there is none. The terminal is in its usual mode
 /// meanwhile.
 pub type EditText<'a> = &'a dyn Fn(&Draft) -> Result<String, EditorError>;
 
+/// What has happened to a [`View`] without a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meanwhile {
+    /// Nothing.
+    Nothing,
+    /// Something that has to be drawn. Keys mean what they meant.
+    Draw,
+    /// Keys would act on something that nobody has seen yet.
+    New,
+    /// It is over.
+    Close(Closed),
+}
+
+/// What is on the whole screen.
+pub(super) trait View {
+    /// Where keys go that somebody types without end.
+    const ENDLESS: Endless;
+
+    /// Draws everything.
+    fn draw(&mut self, frame: &mut Frame<'_>);
+
+    /// Whether keys act from now on.
+    fn keys_act(&mut self, act: bool);
+
+    /// Takes in what others have done, without waiting. Called often.
+    fn step(&mut self) -> Meanwhile;
+
+    /// Does what an event means; what is left to do outside.
+    fn handle(&mut self, event: Event) -> Effect;
+
+    /// Takes over what a value was edited to.
+    fn set(&mut self, target: &Target, text: &str);
+
+    /// Says something.
+    fn say(&mut self, text: &str);
+}
+
+/// What becomes of a view whose keys somebody types without looking at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Endless {
+    /// It is closed: the prompt behind it keeps what is typed for later.
+    Close,
+    /// It drops the keys as long as it takes: what is behind it would do what is typed.
+    Wait,
+}
+
+/// One request, and somebody else who edits it, too.
+struct One<'a> {
+    inspector: &'a mut Inspector,
+    paused: &'a mut Paused,
+    remote: &'a dyn Remote,
+}
+
+impl View for One<'_> {
+    const ENDLESS: Endless = Endless::Close;
+
+    fn draw(&mut self, frame: &mut Frame<'_>) {
+        view::draw(frame, self.inspector, self.paused);
+    }
+
+    fn keys_act(&mut self, act: bool) {
+        self.inspector.keys_act(act);
+    }
+
+    fn step(&mut self) -> Meanwhile {
+        match self.remote.step(self.paused) {
+            Step::Nothing => Meanwhile::Nothing,
+            Step::Close(closed) => Meanwhile::Close(closed),
+            Step::Said(said) => {
+                self.inspector.say(&said);
+                match self.inspector.entry {
+                    // A text is typed on, whatever the request is.
+                    Some(_) => Meanwhile::Draw,
+                    None => Meanwhile::New,
+                }
+            }
+        }
+    }
+
+    fn handle(&mut self, event: Event) -> Effect {
+        self.inspector.handle(event, self.paused)
+    }
+
+    fn set(&mut self, target: &Target, text: &str) {
+        self.inspector.set(target, text, self.paused);
+    }
+
+    fn say(&mut self, text: &str) {
+        self.inspector.say(text);
+    }
+}
+
 /// Shows the inspector until it is left. Blocks; has the keyboard alone.
-///
-/// Keystrokes are discarded until the first frame is there, and again after an editor or a stop: they were meant for
-/// something else. The row of keys is shown once they act.
 ///
 /// # Errors
 /// The terminal cannot be used. The request is as it was.
@@ -57,29 +176,65 @@ pub fn run(
     inspector: &mut Inspector,
     paused: &mut Paused,
     edit: EditText<'_>,
+    remote: &dyn Remote,
 ) -> io::Result<Closed> {
+    let mut one = One {
+        inspector,
+        paused,
+        remote,
+    };
+    show(ui, &mut one, edit)
+}
+
+/// Shows something until it is left. Blocks; has the keyboard alone.
+///
+/// Keystrokes are discarded until the first frame is there, and again after an editor, a stop, and whatever others did: they
+/// were meant for something else. The row of keys is shown once they act.
+///
+/// # Errors
+/// The terminal cannot be used.
+pub(super) fn show<V: View>(ui: &Ui, view: &mut V, edit: EditText<'_>) -> io::Result<Closed> {
     ui.lend(|| {
         let mut screen = Screen::enter()?;
+        let mut is_changed = true;
         loop {
-            if std::mem::take(&mut screen.is_new) {
-                inspector.keys_act(false);
-                screen.draw(inspector, paused)?;
-                if !drop_typed()? {
-                    return Ok(Closed::Closed);
-                }
-                inspector.keys_act(true);
+            match view.step() {
+                Meanwhile::Nothing => {}
+                Meanwhile::Draw => is_changed = true,
+                Meanwhile::New => screen.is_new = true,
+                Meanwhile::Close(closed) => return Ok(closed),
             }
-            screen.draw(inspector, paused)?;
-            let Some(event) = screen.next(inspector)? else {
+            screen.take_again()?;
+            if std::mem::take(&mut screen.is_new) {
+                view.keys_act(false);
+                screen.draw(view)?;
+                if !drop_typed()? {
+                    match V::ENDLESS {
+                        Endless::Close => return Ok(Closed::Closed),
+                        Endless::Wait => screen.is_new = true,
+                    }
+                    continue;
+                }
+                view.keys_act(true);
+                is_changed = true;
+            }
+            if std::mem::take(&mut is_changed) {
+                screen.draw(view)?;
+            }
+            if !event::poll(INTERVAL)? {
+                continue;
+            }
+            is_changed = true;
+            let Some(event) = screen.read(view)? else {
                 continue;
             };
-            match inspector.handle(event, paused) {
+            match view.handle(event) {
                 Effect::None => {}
                 Effect::Send => return Ok(Closed::Send),
                 Effect::Cancel => return Ok(Closed::Cancel),
                 Effect::Close => return Ok(Closed::Closed),
                 Effect::Copy(text, what) => {
-                    inspector.say(&match ui.copy(&text) {
+                    view.say(&match ui.copy(&text) {
                         true => format!("On the clipboard: {what}."),
                         false => "This terminal does not accept clipboard data.".to_owned(),
                     });
@@ -87,9 +242,9 @@ pub fn run(
                 Effect::EditOutside(target, draft) => {
                     let edited = screen.outside(|| edit(&draft))?;
                     match edited {
-                        Ok(text) if text == draft.text => inspector.say("Nothing is changed."),
-                        Ok(text) => inspector.set(&target, &text, paused),
-                        Err(error) => inspector.say(&error.to_string()),
+                        Ok(text) if text == draft.text => view.say("Nothing is changed."),
+                        Ok(text) => view.set(&target, &text),
+                        Err(error) => view.say(&error.to_string()),
                     }
                 }
             }
@@ -129,29 +284,27 @@ impl Screen {
         }
     }
 
-    fn draw(&mut self, inspector: &mut Inspector, paused: &Paused) -> io::Result<()> {
-        let drawn = self
-            .terminal
-            .draw(|frame| view::draw(frame, inspector, paused));
-        drawn.map(drop)
+    fn draw(&mut self, view: &mut impl View) -> io::Result<()> {
+        self.terminal.draw(|frame| view.draw(frame)).map(drop)
     }
 
-    /// Waits for something that the user does. `None`: draw again.
-    fn next(&mut self, inspector: &mut Inspector) -> io::Result<Option<Event>> {
-        while !event::poll(SIGNALS)? {
-            if self.is_continued.swap(false, Ordering::Relaxed) {
-                // It was stopped from outside, so the terminal is not in the inspector's mode.
-                self.outside(|| ())?;
-                return Ok(None);
-            }
+    /// Takes the terminal again where the program was stopped from outside: it is not in the inspector's mode then.
+    fn take_again(&mut self) -> io::Result<()> {
+        match self.is_continued.swap(false, Ordering::Relaxed) {
+            true => self.outside(|| ()),
+            false => Ok(()),
         }
+    }
+
+    /// What the user has done. `None`: draw again.
+    fn read(&mut self, view: &mut impl View) -> io::Result<Option<Event>> {
         Ok(match event::read()? {
             event::Event::Key(key) if key.kind == KeyEventKind::Release => None,
             event::Event::Key(key) => {
                 let input = Input::from(key);
                 if is_suspend(&input) {
                     self.outside(stop::stop_and_wait)?.unwrap_or_else(|error| {
-                        inspector.say(&format!("Dunlin cannot be suspended: {error}"));
+                        view.say(&format!("Dunlin cannot be suspended: {error}"));
                     });
                     return Ok(None);
                 }

@@ -246,6 +246,25 @@ impl Inspector {
         &self.mode
     }
 
+    /// It is for something else from now on. A text that is being typed is lost where nothing can be edited any more.
+    pub fn set_mode(&mut self, mode: Mode) {
+        if mode != Mode::Paused {
+            self.entry = None;
+        }
+        self.mode = mode;
+    }
+
+    /// The conversation is called this now.
+    pub fn rename(&mut self, conversation: String) {
+        self.sides.conversation = conversation;
+    }
+
+    /// The request is another one, or was edited by somebody else: everything is laid out again.
+    pub fn redraw(&mut self) {
+        self.made = None;
+        self.sections.forget();
+    }
+
     /// What is shown beside the request.
     pub fn sides(&self) -> &Sides {
         &self.sides

@@ -52,7 +52,11 @@ const SEPARATOR: &str = " · ";
 
 /// Draws everything, and notes where it is.
 pub fn draw(frame: &mut Frame<'_>, inspector: &mut Inspector, paused: &Paused) {
-    let area = frame.area();
+    draw_in(frame, frame.area(), inspector, paused);
+}
+
+/// The same in a part of the screen.
+pub fn draw_in(frame: &mut Frame<'_>, area: Rect, inspector: &mut Inspector, paused: &Paused) {
     inspector.has_room = area.width >= MIN_COLUMNS && area.height >= MIN_ROWS;
     if !inspector.has_room {
         let text = Paragraph::new(match &inspector.entry {

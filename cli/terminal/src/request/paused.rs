@@ -343,6 +343,21 @@ impl Paused {
         parts.join(" · ")
     }
 
+    /// How its tokens are counted.
+    pub fn measure(&self) -> &Measure {
+        &self.measure
+    }
+
+    /// How many tokens it may have, in the measure's own counts.
+    pub fn room(&self) -> u64 {
+        self.room
+    }
+
+    /// Which request of its turn it is, from 1.
+    pub fn round(&self) -> u32 {
+        self.round
+    }
+
     /// Its number in the session, if the session keeps requests.
     pub fn number(&self) -> Option<u64> {
         self.number

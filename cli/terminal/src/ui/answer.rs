@@ -29,6 +29,7 @@ use super::legible::{COLOR_MODE, legible};
 use super::resize::Drawn;
 use super::style::Label;
 use super::terminal::TurnMode;
+use super::wake::TypedSoFar;
 use super::{Sink, Typed, Ui, lock, newline, stop, terminal};
 use crate::approval::line::looks_like_answer;
 
@@ -101,6 +102,32 @@ impl Ui {
         editor: impl FnOnce() -> rustyline::Result<Editor<H, I>>,
     ) -> Typed {
         self.ask(above, (prompt, ""), false, editor)
+    }
+
+    /// The same for a line that [`Ui::wake`] can end. It begins with `start`, and `typed` is kept up to date by the editor's
+    /// helper.
+    pub fn ask_line_until_woken<H: Helper, I: History>(
+        &self,
+        above: &str,
+        (prompt, start): (&str, &str),
+        typed: &TypedSoFar,
+        editor: impl FnOnce() -> rustyline::Result<Editor<H, I>>,
+    ) -> Typed {
+        typed.set(start);
+        let mut printer = None;
+        let read = self.ask(above, (prompt, start), false, || {
+            let mut editor = editor()?;
+            // With a printer the line editor waits for signals, too. Nothing is printed with it.
+            printer = editor.create_external_printer().ok();
+            self.can_be_woken(true);
+            Ok(editor)
+        });
+        let was_woken = self.can_be_woken(false);
+        drop(printer);
+        match read {
+            Typed::Interrupted if was_woken => Typed::Woken(typed.get()),
+            read => read,
+        }
     }
 
     /// Has one line of text edited, beginning as it is given. It must have no character that acts on a terminal.
@@ -197,7 +224,7 @@ impl Ui {
                     None => self.data("Type y or n, then press Enter."),
                 },
                 Typed::End => return YesOrNo::No,
-                Typed::Interrupted => return YesOrNo::Interrupted,
+                Typed::Interrupted | Typed::Woken(_) => return YesOrNo::Interrupted,
             }
         }
     }

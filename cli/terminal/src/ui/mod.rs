@@ -40,6 +40,7 @@ pub mod suspicion;
 pub mod tail;
 pub mod terminal;
 mod waiting;
+pub mod wake;
 pub mod wrap;
 
 use std::borrow::Cow;
@@ -102,6 +103,8 @@ pub struct Ui {
     wait_begun: Notify,
     /// Whether another program has the terminal: an editor.
     lent: AtomicBool,
+    /// Whether the line that is being read can be ended from another thread.
+    wake: Mutex<wake::Wake>,
     streams: Streams,
     styles: Styles,
     status_styles: Styles,
@@ -128,6 +131,8 @@ pub enum Typed {
     Interrupted,
     /// Ctrl-D, or nobody there.
     End,
+    /// [`Ui::wake`] ended the line, in which this was typed so far. Only [`Ui::ask_line_until_woken`] returns it.
+    Woken(String),
 }
 
 struct Screen {
@@ -195,6 +200,7 @@ impl Ui {
             interrupted: Notify::new(),
             wait_begun: Notify::new(),
             lent: AtomicBool::new(false),
+            wake: Mutex::default(),
             streams,
             styles: Styles::plain(),
             status_styles: Styles::plain(),

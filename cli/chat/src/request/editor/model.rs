@@ -82,6 +82,14 @@ impl EditableRequest {
         &self.base.sections
     }
 
+    /// What the dialect said of the body: with the original and the edits it makes the same request elsewhere.
+    pub fn outline(&self) -> Outline {
+        Outline {
+            sections: self.base.sections.clone(),
+            options: self.base.options.clone(),
+        }
+    }
+
     /// The section with this number, counted from 1.
     pub fn section(&self, number: usize) -> Option<&Section> {
         self.base.sections.get(number.checked_sub(1)?)

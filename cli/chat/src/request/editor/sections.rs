@@ -83,7 +83,8 @@ impl FromStr for SectionId {
 }
 
 /// What a section is to the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SectionKind {
     /// The system prompt.
     System,
@@ -128,7 +129,7 @@ impl SectionKind {
 }
 
 /// One section as a dialect names it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Section {
     /// Where it comes from.
     pub id: SectionId,
@@ -142,7 +143,8 @@ pub struct Section {
 }
 
 /// What a value of an option has to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OptionKind {
     /// A string.
     Text,
@@ -155,7 +157,7 @@ pub enum OptionKind {
 }
 
 /// An option that a dialect knows, whether or not the request has it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownOption {
     /// Its place in the body: a key at the top, or one in an object at the top.
     pub path: Path,
@@ -198,8 +200,8 @@ impl From<SectionId> for Origin {
     }
 }
 
-/// What a dialect says of a body.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a dialect says of a body. The protocol of `dunlin inspect` sends it in this form.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outline {
     /// The sections in the order of the payload.
     pub sections: Vec<Section>,

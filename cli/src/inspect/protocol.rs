@@ -1,0 +1,220 @@
+//! The messages between a chat and an inspector, one JSON object in a line each.
+
+use dunlin_chat::request::editor::{Edit, Outline};
+use dunlin_chat::request::measure::Scale;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::config::request_editor::PauseMode;
+
+/// The version of the protocol. A chat of another one is listed and otherwise left alone.
+pub const VERSION: u32 = 1;
+
+/// The longest command, in bytes: several times the largest value that anybody edits by hand.
+pub const MAX_COMMAND_BYTES: usize = 8 * 1024 * 1024;
+
+/// The longest message of a chat, in bytes. A request of a million tokens takes some 5 MB, and escaping at most six times
+/// that.
+pub const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
+
+/// Which conversation a chat is in.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conversation {
+    /// The id of the session.
+    pub session: String,
+    /// The agent.
+    pub agent: String,
+    /// The title; empty before the first message.
+    pub title: String,
+    /// The model.
+    pub model: String,
+}
+
+/// The edits of a paused request. With the original they make the request as it is now.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Edits {
+    /// Counts the pauses of the chat.
+    pub pause: u64,
+    /// Counts the changes of this request.
+    pub revision: u64,
+    /// The edits that are done, the oldest first.
+    pub edits: Vec<Edit>,
+    /// The edits that are undone, the next one to be redone first.
+    pub undone: Vec<Edit>,
+}
+
+/// A request when it is paused.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PausedMessage {
+    /// Its edits.
+    #[serde(flatten)]
+    pub edits: Edits,
+    /// Its number in the session, if the session keeps requests.
+    pub number: Option<u64>,
+    /// Which request of its turn it is, from 1.
+    pub round: u32,
+    /// The body as composed: exactly these bytes.
+    pub body: String,
+    /// What the parts of the body are.
+    pub outline: Outline,
+    /// How its tokens are counted.
+    pub scale: Scale,
+    /// How many tokens it may have, in the client's own counts.
+    pub room: u64,
+    /// The model's context window in tokens, as far as known.
+    pub window: Option<u64>,
+}
+
+/// From the chat to the inspector.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Message {
+    /// The first message.
+    Hello {
+        /// [`VERSION`].
+        version: u32,
+        /// The process of the chat.
+        pid: u32,
+        /// Which requests are paused.
+        mode: PauseMode,
+        /// The conversation.
+        #[serde(flatten)]
+        conversation: Conversation,
+    },
+    /// The chat is in another conversation, or its title or model has changed.
+    Conversation(Conversation),
+    /// Other requests are paused from now on.
+    Mode {
+        /// Which.
+        mode: PauseMode,
+    },
+    /// A request is paused.
+    Paused(Box<PausedMessage>),
+    /// The paused request was edited.
+    Edited(Edits),
+    /// The paused request was sent.
+    Sent {
+        /// Which pause it was.
+        pause: u64,
+        /// The request's number in the session, if the session keeps requests.
+        number: Option<u64>,
+    },
+    /// The paused request was cancelled.
+    Cancelled {
+        /// Which pause it was.
+        pause: u64,
+    },
+    /// No request is paused.
+    Idle,
+    /// A command was done.
+    Done {
+        /// Its id.
+        id: u64,
+    },
+    /// A command was not done. The state that it was refused for was sent before.
+    Refused {
+        /// Its id; 0 where that is not known.
+        id: u64,
+        /// Why, for people. It may name paths of the request: escape before showing.
+        error: String,
+    },
+}
+
+/// From the inspector to the chat.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Command {
+    /// Chosen by the inspector; the answer has the same.
+    pub id: u64,
+    /// What is to be done.
+    #[serde(flatten)]
+    pub operation: Operation,
+}
+
+/// What an inspector can have done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub enum Operation {
+    /// Does an edit.
+    Edit {
+        /// What it is for.
+        #[serde(flatten)]
+        at: At,
+        /// The edit.
+        edit: Edit,
+    },
+    /// Undoes the last edit.
+    Undo(At),
+    /// Does again what was undone last.
+    Redo(At),
+    /// Undoes all edits, in one step.
+    Reset(At),
+    /// Sends the request.
+    Send(At),
+    /// Cancels it.
+    Cancel(At),
+    /// Has other requests paused. `off` cancels the one that is paused.
+    Mode {
+        /// Which.
+        mode: PauseMode,
+    },
+}
+
+/// The state that a command was made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct At {
+    /// Which pause.
+    pub pause: u64,
+    /// Which revision of the request.
+    pub revision: u64,
+}
+
+/// Why a line is not a command.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// It is not JSON, or not a command.
+    #[error("not a command: {0}")]
+    Syntax(#[from] serde_json::Error),
+    /// A field would have been ignored.
+    #[error("a command has no field {0:?}")]
+    UnknownField(String),
+}
+
+impl Command {
+    /// Reads a command. Fields that it does not have are an error, so that nothing that was meant is ignored.
+    ///
+    /// # Errors
+    /// It is not one.
+    pub fn parse(line: &[u8]) -> Result<Command, CommandError> {
+        let value: Value = serde_json::from_slice(line)?;
+        let command = Command::deserialize(&value)?;
+        match ignored(&value, &serde_json::to_value(&command)?) {
+            Some(field) => Err(CommandError::UnknownField(field)),
+            None => Ok(command),
+        }
+    }
+
+    /// The id of a line that is not a command, if it has one.
+    pub fn id_of(line: &[u8]) -> u64 {
+        let value: Value = serde_json::from_slice(line).unwrap_or_default();
+        value.get("id").and_then(Value::as_u64).unwrap_or_default()
+    }
+}
+
+/// A field that was read and is not in what came of it. `null` says the same as no field.
+fn ignored(read: &Value, taken: &Value) -> Option<String> {
+    match (read, taken) {
+        (Value::Object(read), taken) => read.iter().find_map(|(name, value)| {
+            let taken = taken.get(name);
+            match taken {
+                None if value.is_null() => None,
+                None => Some(name.clone()),
+                Some(taken) => ignored(value, taken),
+            }
+        }),
+        (Value::Array(read), Value::Array(taken)) => {
+            let mut pairs = read.iter().zip(taken);
+            pairs.find_map(|(read, taken)| ignored(read, taken))
+        }
+        _ => None,
+    }
+}

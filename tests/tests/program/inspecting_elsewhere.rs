@@ -1,0 +1,400 @@
+//! `dunlin inspect`: a paused request in one terminal is edited, sent and cancelled from another one.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+
+use dunlin_tests::{Environment, Key, Provider, Response};
+use rustix::process::{Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::pausing::Pausing;
+use crate::stage::{Chat, environment};
+
+/// The line in which a paused request is edited.
+const REQUEST: &str = "  request?";
+
+fn run_folder(environment: &Environment) -> PathBuf {
+    environment.data().join("run")
+}
+
+fn sockets(environment: &Environment) -> Vec<PathBuf> {
+    let entries = fs::read_dir(run_folder(environment)).expect("a folder of sockets");
+    entries
+        .map(|entry| entry.expect("an entry").path())
+        .collect()
+}
+
+/// An inspector that speaks the protocol itself.
+struct Peer {
+    from: BufReader<UnixStream>,
+    to: UnixStream,
+}
+
+impl Peer {
+    fn attach(environment: &Environment) -> Peer {
+        let to = UnixStream::connect(&sockets(environment)[0]).expect("a chat that listens");
+        Peer {
+            from: BufReader::new(to.try_clone().expect("a second handle")),
+            to,
+        }
+    }
+
+    fn wait(&mut self, kind: &str) -> Value {
+        loop {
+            let mut line = String::new();
+            self.from.read_line(&mut line).expect("a message");
+            let message: Value = serde_json::from_str(&line).expect("JSON");
+            if message["type"] == kind {
+                return message;
+            }
+        }
+    }
+
+    fn say(&mut self, line: &Value) {
+        let line = format!("{line}\n");
+        self.to
+            .write_all(line.as_bytes())
+            .expect("a chat that reads");
+    }
+
+    fn edit(&mut self, (pause, revision): (u64, u64), old: &str, new: &str) {
+        self.say(&json!({"id": 1, "op": "edit", "pause": pause, "revision": revision, "edit": {"type": "set",
+            "target": {"section": "message:0", "path": "content"},
+            "old": format!("{old:?}"), "new": format!("{new:?}")}}));
+    }
+}
+
+fn said(provider: &Provider) -> Vec<String> {
+    let requests = provider.requests();
+    let text = |request: &dunlin_tests::Received| {
+        request.messages()[0]["content"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    requests.iter().map(text).collect()
+}
+
+#[test]
+fn what_is_edited_elsewhere_is_sent() {
+    let provider = Provider::play([Response::reply("Terns.")]);
+    let environment = environment(&provider);
+    let mut paused = Pausing::open(&environment, "turn");
+    let folder = fs::metadata(run_folder(&environment)).expect("a folder");
+    assert_eq!(folder.permissions().mode() & 0o777, 0o700);
+    let socket = fs::metadata(&sockets(&environment)[0]).expect("a socket");
+    assert_eq!(socket.permissions().mode() & 0o777, 0o600);
+    let mut peer = Peer::attach(&environment);
+    paused.say("count the birds");
+    let seen = peer.wait("paused");
+    assert!(
+        seen["body"]
+            .as_str()
+            .is_some_and(|body| body.contains("count the birds"))
+    );
+    let keys = ["authorization", "api_key", "test-key"];
+    let text = seen.to_string().to_lowercase();
+    assert!(keys.iter().all(|key| !text.contains(key)), "{text}");
+    // What was typed so far stays in the line.
+    paused.chat.terminal.type_text("e 1 so");
+    paused.prompt(&format!("{REQUEST} e 1 so"));
+    peer.edit((1, 0), "count the birds", "sing to the birds");
+    peer.wait("done");
+    paused
+        .chat
+        .terminal
+        .wait_for("edited from another terminal: section 1: content set");
+    paused.prompt(&format!("{REQUEST} e 1 so"));
+    assert!(
+        provider.requests().is_empty(),
+        "nothing is sent before it is"
+    );
+    // Edited here: the other one is told, and what it meant for the state before is refused.
+    paused.chat.terminal.type_line("ftly");
+    let edited = peer.wait("edited");
+    assert_eq!(edited["edits"].as_array().map(Vec::len), Some(2));
+    peer.say(&json!({"id": 2, "op": "send", "pause": 1, "revision": 1}));
+    assert!(
+        peer.wait("refused")["error"]
+            .as_str()
+            .is_some_and(|it| it.contains("has changed since"))
+    );
+    peer.say(&json!({"id": 3, "op": "send", "pause": 1, "revision": 2}));
+    peer.wait("done");
+    peer.wait("sent");
+    paused.chat.terminal.wait_for("sent from another terminal");
+    paused.chat.terminal.wait_for("Terns.");
+    assert_eq!(said(&provider), ["softly"]);
+    // The next one is cancelled, while it is on the whole screen of the chat.
+    paused.say("again");
+    let seen = peer.wait("paused");
+    assert_eq!(seen["pause"], 2);
+    paused.chat.say("open");
+    paused.chat.terminal.wait_until("the inspector", |screen| {
+        screen.text.starts_with(" ⏸ PAUSED")
+    });
+    peer.edit((2, 0), "count the birds", "never");
+    peer.wait("done");
+    paused
+        .chat
+        .terminal
+        .wait_for("edited from another terminal");
+    peer.say(&json!({"id": 4, "op": "cancel", "pause": 2, "revision": 1}));
+    peer.wait("cancelled");
+    paused
+        .chat
+        .terminal
+        .wait_for("cancelled from another terminal");
+    paused.prompt("› (pause: turn) again  (put back: Enter sends it)");
+    assert_eq!(provider.requests().len(), 1);
+}
+
+#[test]
+fn an_inspector_that_does_not_read_or_is_killed_disturbs_nobody() {
+    let provider = Provider::play([Response::reply("Terns.")]);
+    let environment = environment(&provider);
+    let mut paused = Pausing::open(&environment, "turn");
+    let _hangs = Peer::attach(&environment);
+    let scripted = environment.command(["inspect", "--json"]).spawn();
+    scripted.wait_for_stdout("\"hello\"");
+    paused.say("count the birds");
+    scripted.wait_for_stdout("\"paused\"");
+    scripted.signal(Signal::KILL);
+    paused.chat.say("send");
+    paused.chat.terminal.wait_for("Terns.");
+    paused.prompt("› (pause: turn) Type a message, @ to attach a file");
+    // A chat that is killed leaves a socket, which the next one removes.
+    kill_process(paused.chat.terminal.id(), Signal::KILL).expect("a process to end");
+    drop(paused);
+    assert_eq!(sockets(&environment).len(), 1);
+    let scripted = environment.command(["inspect", "--json"]).spawn();
+    let chat = Chat::open(&environment);
+    scripted.wait_for_stdout("\"hello\"");
+    assert_eq!(sockets(&environment).len(), 1);
+    scripted.signal(Signal::KILL);
+    chat.leave();
+    assert!(sockets(&environment).is_empty());
+}
+
+#[test]
+fn a_folder_that_others_can_look_into_is_not_used() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    fs::create_dir_all(run_folder(&environment)).expect("a folder");
+    fs::set_permissions(run_folder(&environment), fs::Permissions::from_mode(0o755))
+        .expect("a mode");
+    let chat = Chat::open(&environment);
+    chat.terminal.wait_for("must have 700");
+    assert!(sockets(&environment).is_empty());
+    let output = environment.run(["inspect", "--json"]);
+    assert!(output.stderr.contains("must have 700"), "{output:?}");
+    chat.leave();
+}
+
+#[test]
+fn without_a_terminal_the_other_way_is_named() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let output = environment.run(["inspect"]);
+    assert!(
+        output.stderr.contains("`dunlin inspect --json`"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn the_inspector_of_another_terminal_edits_and_sends() {
+    let provider = Provider::play([Response::reply("Terns.")]);
+    let environment = environment(&provider);
+    let inspector = environment.terminal(["inspect"]);
+    inspector.wait_for("No chat is running");
+    let mut inspector = inspector;
+    let mut paused = Pausing::open(&environment, "turn");
+    let mut other = Pausing::open(&environment, "turn");
+    inspector.wait_for("2 chats · 0 paused");
+    other.say("sing to the birds");
+    inspector.wait_for("sing to the birds");
+    paused.say("count the birds");
+    // The newest request is shown by itself.
+    inspector.wait_until("the newest request", |screen| {
+        screen.contains("2 chats · 2 paused") && screen.contains("content: \"count the birds\"")
+    });
+    inspector.type_text("e");
+    inspector.wait_for("Enter saves");
+    inspector.type_text("quickly ");
+    inspector.press(Key::Enter);
+    paused
+        .chat
+        .terminal
+        .wait_for("edited from another terminal");
+    paused.request();
+    inspector.wait_for("content set");
+    // What the chat does meanwhile is shown.
+    let screen = paused.does("e 1 slowly");
+    assert!(screen.contains("content set"), "{screen}");
+    inspector.wait_until("the edit of the chat", |screen| {
+        screen.contains("content: \"slowly\"")
+    });
+    inspector.type_text("u");
+    inspector.wait_until("the undone edit", |screen| {
+        screen.contains("quickly count the birds")
+    });
+    paused
+        .chat
+        .terminal
+        .wait_for("undone from another terminal");
+    paused.request();
+    assert!(
+        provider.requests().is_empty(),
+        "nothing is sent before it is"
+    );
+    inspector.type_text("s");
+    paused.chat.terminal.wait_for("Terns.");
+    assert_eq!(said(&provider), ["quickly count the birds"]);
+    inspector.wait_for("READ ONLY  sent as request 1");
+    // The other one is cancelled.
+    inspector.type_text("\u{e}");
+    inspector.wait_for("sing to the birds");
+    inspector.type_text("c");
+    other
+        .chat
+        .terminal
+        .wait_for("cancelled from another terminal");
+    inspector.wait_for("READ ONLY  cancelled before sending");
+    kill_process(other.chat.terminal.id(), Signal::KILL).expect("a process to end");
+    inspector.wait_for("ended");
+    inspector.type_text("q");
+    assert_eq!(inspector.wait_end(), Some(0));
+}
+
+/// Tries to connect to the sockets of all chats, and looks at their folder.
+const REACH: &str = r#"
+import glob, os, socket, sys
+folder = sys.argv[1]
+try:
+    print('listed', os.listdir(folder))
+except OSError as error:
+    print('not listed', type(error).__name__)
+for name in [sys.argv[2]]:
+    try:
+        peer = socket.socket(socket.AF_UNIX)
+        peer.connect(os.path.join(folder, name))
+        print('REACHED', name)
+    except OSError as error:
+        print('not reached', type(error).__name__)
+"#;
+
+#[test]
+fn no_tool_and_no_command_reaches_the_socket() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let chat = Chat::open(&environment);
+    let script = environment.project_file("reach.py", REACH);
+    let (folder, socket) = (run_folder(&environment), sockets(&environment)[0].clone());
+    let name = socket
+        .file_name()
+        .and_then(|name| name.to_str())
+        .expect("a name");
+    // The same script, outside of the sandbox.
+    let reached = std::process::Command::new("python3")
+        .arg(&script)
+        .args([folder.as_os_str(), name.as_ref()])
+        .output()
+        .expect("python3");
+    assert!(
+        String::from_utf8_lossy(&reached.stdout).contains("REACHED"),
+        "{reached:?}"
+    );
+    // The words are put together by the shell: a line that names Dunlin's folder is refused before it runs.
+    let (start, end) = folder.to_str().expect("a path").split_at(8);
+    for network in [false, true] {
+        let line = format!("python3 reach.py \"{start}\"'{end}' {name}");
+        let arguments = json!({"command": line, "network": network}).to_string();
+        let tool = ["--allow-tool", "run_terminal_command"];
+        let provider = Provider::play([
+            Response::call(
+                "run_terminal_command",
+                json!({"command": line, "network": network}),
+            ),
+            Response::reply("Done."),
+        ]);
+        environment.configure_for(&provider, "");
+        let output = environment.run(["ask", tool[0], tool[1], "reach it"]);
+        let requests = provider.requests();
+        let result = requests
+            .last()
+            .and_then(|last| last.results().last().map(ToString::to_string));
+        let result = result.unwrap_or_default();
+        assert!(
+            !result.contains("REACHED"),
+            "{network}: {result} {output} {arguments}"
+        );
+        assert!(
+            result.contains("not reached") || result.contains("Dunlin"),
+            "{network}: {result} {output}"
+        );
+    }
+    let explained = environment.run(["permissions", "explain", socket.to_str().expect("a path")]);
+    assert!(explained.stdout.contains("never granted"), "{explained}");
+    let arguments = json!({"file_path": socket}).to_string();
+    let output = environment.run(["tools", "call", "read_file", "--args", &arguments]);
+    assert_eq!(output.status, Some(3), "{output}");
+    chat.leave();
+}
+
+/// Connects and prints what the chat says first.
+const LISTEN: &str = "
+import socket, sys
+peer = socket.socket(socket.AF_UNIX)
+try:
+    peer.connect(sys.argv[1])
+    print('connected', peer.recv(100))
+except OSError as error:
+    print('refused', type(error).__name__)
+";
+
+#[test]
+fn another_user_is_refused() {
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65_534;
+    if !rustix::process::geteuid().is_root() {
+        // Only the superuser can become somebody else.
+        return;
+    }
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let base = environment.root().join("outside");
+    let open = |path: &std::path::Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a mode");
+    };
+    open(environment.root(), 0o755);
+    open(&base, 0o755);
+    let command = environment.command::<&str>([]);
+    let base_text = base.to_str().expect("a path");
+    let chat = Chat::of(command.variable("XDG_RUNTIME_DIR", base_text).terminal());
+    let folder = base.join("dunlin");
+    let entry = fs::read_dir(&folder).expect("a folder").next();
+    let socket = entry.expect("a socket").expect("an entry").path();
+    let attempt = |user: u32| {
+        let output = std::process::Command::new("python3")
+            .args(["-c", LISTEN])
+            .arg(&socket)
+            .uid(user)
+            .current_dir("/")
+            .output()
+            .expect("python3");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert!(attempt(0).contains("hello"));
+    assert!(attempt(NOBODY).contains("refused PermissionError"));
+    // Even where the folder and the socket let them in.
+    open(&folder, 0o755);
+    assert!(attempt(NOBODY).contains("refused PermissionError"));
+    open(&socket, 0o666);
+    let said = attempt(NOBODY);
+    assert!(!said.contains("hello"), "{said}");
+    chat.leave();
+}
