@@ -73,13 +73,14 @@ impl Folders {
                 .map(|base| base.join("dunlin"))
                 .ok_or(NoHome { variable })
         };
+        let config = base(env::XDG_CONFIG_HOME, ".config")?;
         let data = base(env::XDG_DATA_HOME, ".local/share")?;
         let run = match absolute(env::XDG_RUNTIME_DIR) {
             Some(base) => base.join("dunlin"),
             None => data.join("run"),
         };
         Ok(Folders {
-            config: base(env::XDG_CONFIG_HOME, ".config")?,
+            config,
             run,
             data,
             cache: base(env::XDG_CACHE_HOME, ".cache")?,

@@ -79,10 +79,10 @@ pub fn listen(folder: &Path, board: &Arc<Board>) -> Result<Listening, ListenErro
     };
     // The folder lets nobody else in meanwhile.
     fs::set_permissions(&path, fs::Permissions::from_mode(SOCKET_MODE)).map_err(cannot)?;
-    let (board, folder) = (Arc::clone(board), folder.to_path_buf());
+    let (board, own) = (Arc::clone(board), path.clone());
     let accepting = Builder::new()
         .name("inspectors".to_owned())
-        .spawn(move || accept(&listener, &board, &folder));
+        .spawn(move || accept(&listener, &board, &own));
     accepting.map_err(cannot)?;
     Ok(Listening { path })
 }
@@ -105,9 +105,10 @@ fn bind(folder: &Path) -> Result<(PathBuf, UnixListener), ListenError> {
     }
 }
 
-fn accept(listener: &UnixListener, board: &Arc<Board>, folder: &Path) {
-    for path in folder::sockets(folder) {
-        folder::remove_stale(&path);
+fn accept(listener: &UnixListener, board: &Arc<Board>, own: &Path) {
+    let others = own.parent().map(folder::sockets).unwrap_or_default();
+    for path in others.iter().filter(|path| *path != own) {
+        folder::remove_stale(path);
     }
     let clients = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {

@@ -115,7 +115,7 @@ impl Peer {
     }
 
     /// Reads until the connection is closed.
-    fn is_dropped(mut self) {
+    fn expect_dropped(mut self) {
         let mut rest = Vec::new();
         // Reset, where something was left unread.
         let _ = self.from.read_to_end(&mut rest);
@@ -254,13 +254,13 @@ fn floods_and_lies_end_the_connection() {
             break;
         }
     }
-    long.is_dropped();
+    long.expect_dropped();
     let mut wrong = stage.connect();
     for _ in 0..40 {
         // Fails once the other end is closed.
         let _ = wrong.to.write_all(b"{\"op\":\"format the disk\"}\n\xff\n");
     }
-    wrong.is_dropped();
+    wrong.expect_dropped();
     let mut flood = stage.connect();
     let reads = flood.to.try_clone().unwrap();
     let reader = std::thread::spawn(move || {
@@ -287,7 +287,7 @@ fn there_is_room_for_eight() {
     let stage = Stage::new();
     let mut peers: Vec<Peer> = (0..8).map(|_| stage.connect()).collect();
     peers.iter_mut().for_each(|peer| drop(peer.wait("hello")));
-    stage.connect().is_dropped();
+    stage.connect().expect_dropped();
 }
 
 #[test]

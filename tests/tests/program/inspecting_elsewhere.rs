@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
-use dunlin_tests::{Environment, Key, Provider, Response};
+use dunlin_tests::{DEADLINE, Environment, Key, Provider, Response};
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -36,6 +36,7 @@ struct Peer {
 impl Peer {
     fn attach(environment: &Environment) -> Peer {
         let to = UnixStream::connect(&sockets(environment)[0]).expect("a chat that listens");
+        to.set_read_timeout(Some(DEADLINE)).expect("a time limit");
         Peer {
             from: BufReader::new(to.try_clone().expect("a second handle")),
             to,
@@ -128,6 +129,7 @@ fn what_is_edited_elsewhere_is_sent() {
     paused.chat.terminal.wait_for("sent from another terminal");
     paused.chat.terminal.wait_for("Terns.");
     assert_eq!(said(&provider), ["softly"]);
+    paused.prompt("› (pause: turn) Type a message, @ to attach a file");
     // The next one is cancelled, while it is on the whole screen of the chat.
     paused.say("again");
     let seen = peer.wait("paused");
@@ -308,11 +310,15 @@ fn no_tool_and_no_command_reaches_the_socket() {
         String::from_utf8_lossy(&reached.stdout).contains("REACHED"),
         "{reached:?}"
     );
-    // The words are put together by the shell: a line that names Dunlin's folder is refused before it runs.
-    let (start, end) = folder.to_str().expect("a path").split_at(8);
+    // A line that names Dunlin's folder is refused before it runs, so the script knows it.
+    let arguments = format!("sys.argv[1:] = [{folder:?}, {name:?}]");
+    let script = REACH.replace(
+        "import glob, os, socket, sys",
+        &format!("import os, socket, sys\n{arguments}"),
+    );
+    environment.project_file("reach.py", script);
     for network in [false, true] {
-        let line = format!("python3 reach.py \"{start}\"'{end}' {name}");
-        let arguments = json!({"command": line, "network": network}).to_string();
+        let line = "python3 reach.py";
         let tool = ["--allow-tool", "run_terminal_command"];
         let provider = Provider::play([
             Response::call(
@@ -321,19 +327,16 @@ fn no_tool_and_no_command_reaches_the_socket() {
             ),
             Response::reply("Done."),
         ]);
-        environment.configure_for(&provider, "");
+        environment.configure_for(&provider, &format!("[commands]\nnetwork = {network}"));
         let output = environment.run(["ask", tool[0], tool[1], "reach it"]);
         let requests = provider.requests();
         let result = requests
             .last()
             .and_then(|last| last.results().last().map(ToString::to_string));
         let result = result.unwrap_or_default();
+        assert!(!result.contains("REACHED"), "{network}: {result} {output}");
         assert!(
-            !result.contains("REACHED"),
-            "{network}: {result} {output} {arguments}"
-        );
-        assert!(
-            result.contains("not reached") || result.contains("Dunlin"),
+            result.contains("not reached"),
             "{network}: {result} {output}"
         );
     }

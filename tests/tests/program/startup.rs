@@ -1,4 +1,5 @@
-//! Opening the chat costs nothing: no thread, no connection, no file of the cache, no compiled code.
+//! Opening the chat costs next to nothing: one thread that waits for inspectors, no connection, no file of the cache, no
+//! compiled code.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,7 +19,8 @@ fn assert_idle(terminal: &Terminal) {
     let threads = fs::read_dir(of_process(terminal, "task"))
         .expect("the threads")
         .count();
-    assert_eq!(threads, 1);
+    // One waits for inspectors and does nothing else.
+    assert_eq!(threads, 2);
     let maps = fs::read_to_string(of_process(terminal, "maps")).expect("the maps");
     assert!(
         !maps.contains("/cache/dunlin/") && !maps.contains("cwasm"),
@@ -69,7 +71,9 @@ fn the_first_prompt_touches_nothing() {
     let mut chat = Chat::open(&environment);
     assert_idle(&chat.terminal);
     assert!(!environment.cache().exists());
-    assert!(!environment.data().exists());
+    let data: Vec<PathBuf> = files_below(&environment.data());
+    assert_eq!(data.len(), 1, "only the socket for inspectors: {data:?}");
+    assert!(data[0].starts_with(environment.data().join("run")));
     assert!(chat.turn("read it").contains("✓ 1 read_file"));
     chat.leave();
 

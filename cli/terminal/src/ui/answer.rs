@@ -119,10 +119,10 @@ impl Ui {
             let mut editor = editor()?;
             // With a printer the line editor waits for signals, too. Nothing is printed with it.
             printer = editor.create_external_printer().ok();
-            self.can_be_woken(true);
+            self.wake.reads(true);
             Ok(editor)
         });
-        let was_woken = self.can_be_woken(false);
+        let was_woken = self.wake.reads(false);
         drop(printer);
         match read {
             Typed::Interrupted if was_woken => Typed::Woken(typed.get()),

@@ -160,6 +160,17 @@ impl Ui {
         work()
     }
 
+    /// Ends the line that is being read, if it is one that can be ended. Call it again until what it is for was done: one
+    /// call may come too early or too late.
+    pub fn wake(&self) {
+        self.wake.wake();
+    }
+
+    /// Whether a SIGINT that was just received is one that [`Ui::wake`] raised.
+    pub fn was_woken(&self) -> bool {
+        self.wake.was_raised()
+    }
+
     /// Whether another program has the terminal.
     pub fn is_lent(&self) -> bool {
         self.lent.load(Ordering::Relaxed)

@@ -104,7 +104,7 @@ pub struct Ui {
     /// Whether another program has the terminal: an editor.
     lent: AtomicBool,
     /// Whether the line that is being read can be ended from another thread.
-    wake: Mutex<wake::Wake>,
+    wake: wake::Wake,
     streams: Streams,
     styles: Styles,
     status_styles: Styles,
@@ -200,7 +200,7 @@ impl Ui {
             interrupted: Notify::new(),
             wait_begun: Notify::new(),
             lent: AtomicBool::new(false),
-            wake: Mutex::default(),
+            wake: wake::Wake::default(),
             streams,
             styles: Styles::plain(),
             status_styles: Styles::plain(),

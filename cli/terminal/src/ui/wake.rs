@@ -1,26 +1,28 @@
 //! Ends a line that is being read from another thread, because what it is about has changed.
 //!
 //! The line editor waits for the terminal and for its own signals, and for nothing else. While it reads, it takes SIGINT
-//! for Ctrl-C (which is a key then, and no signal), so [`Ui::wake`] raises SIGINT and notes that it did: the line comes
-//! back as [`Typed::Woken`](super::Typed::Woken). The signal may come a moment too early or too late, when the handler
-//! is not the line editor's. Then the turn receives it, and [`Ui::was_woken`] tells it that the user did not press
+//! for Ctrl-C (which is a key then, and no signal), so [`Ui::wake`](crate::ui::Ui::wake) raises SIGINT and notes that it did: the line comes
+//! back as [`Typed::Woken`](crate::ui::Typed::Woken). The signal may come a moment too early or too late, when the handler
+//! is not the line editor's. Then the turn receives it, and [`Ui::was_woken`](crate::ui::Ui::was_woken) tells it that the user did not press
 //! Ctrl-C; whoever wakes tries again until the line has ended.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::SIGINT;
 use signal_hook::low_level::raise;
 
-use super::{Ui, lock};
-
 /// How long a signal that was raised here may take until the turn receives it. Longer than the runtime takes to wake on
 /// a busy machine, shorter than anybody needs to press Ctrl-C again where it was taken for ours.
 const LONGEST_DELIVERY: Duration = Duration::from_secs(1);
 
+/// Ends a line that is being read.
+#[derive(Debug, Default)]
+pub(super) struct Wake(Mutex<State>);
+
 /// Whether a line is read that can be ended, and when that was tried.
 #[derive(Debug, Default)]
-pub(super) struct Wake {
+struct State {
     is_reading: bool,
     is_woken: bool,
     raised: Option<Instant>,
@@ -44,29 +46,32 @@ impl TypedSoFar {
     }
 }
 
-impl Ui {
-    /// Ends the line that is being read, if it is one that can be ended. Call it again until what it is for was done: one
-    /// call may come too early or too late.
-    pub fn wake(&self) {
-        let mut wake = lock(&self.wake);
-        if wake.is_reading {
-            wake.is_woken = true;
-            wake.raised = Some(Instant::now());
+impl Wake {
+    /// Ends the line that is being read, if it is one that can be ended.
+    pub(super) fn wake(&self) {
+        let mut state = self.state();
+        if state.is_reading {
+            state.is_woken = true;
+            state.raised = Some(Instant::now());
             // Where it cannot be raised, the line ends when the user ends it.
             let _ = raise(SIGINT);
         }
     }
 
-    /// Whether a SIGINT that was just received is one that [`Ui::wake`] raised.
-    pub fn was_woken(&self) -> bool {
-        let raised = lock(&self.wake).raised;
+    /// Whether a SIGINT that was just received is one that was raised here.
+    pub(super) fn was_raised(&self) -> bool {
+        let raised = self.state().raised;
         raised.is_some_and(|raised| raised.elapsed() < LONGEST_DELIVERY)
     }
 
     /// From now on the line can be ended from another thread, or no more. Whether that was done.
-    pub(super) fn can_be_woken(&self, is_reading: bool) -> bool {
-        let mut wake = lock(&self.wake);
-        wake.is_reading = is_reading;
-        std::mem::take(&mut wake.is_woken)
+    pub(super) fn reads(&self, is_reading: bool) -> bool {
+        let mut state = self.state();
+        state.is_reading = is_reading;
+        std::mem::take(&mut state.is_woken)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
