@@ -1,10 +1,11 @@
 //! Ends a line that is being read from another thread, because what it is about has changed.
 //!
 //! The line editor waits for the terminal and for its own signals, and for nothing else. While it reads, it takes SIGINT
-//! for Ctrl-C (which is a key then, and no signal), so [`Ui::wake`](crate::ui::Ui::wake) raises SIGINT and notes that it did: the line comes
-//! back as [`Typed::Woken`](crate::ui::Typed::Woken). The signal may come a moment too early or too late, when the handler
-//! is not the line editor's. Then the turn receives it, and [`Ui::was_woken`](crate::ui::Ui::was_woken) tells it that the user did not press
-//! Ctrl-C; whoever wakes tries again until the line has ended.
+//! for Ctrl-C (which is a key then, and no signal), so [`Ui::wake`](crate::ui::Ui::wake) raises SIGINT and notes that it
+//! did: the line comes back as [`Typed::Woken`](crate::ui::Typed::Woken). The signal may come a moment too early or too
+//! late, when the handler is not the line editor's. Then the turn receives it, and
+//! [`Ui::was_woken`](crate::ui::Ui::was_woken) tells it that the user did not press Ctrl-C; whoever wakes tries again
+//! until the line has ended.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

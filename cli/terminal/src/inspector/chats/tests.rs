@@ -145,3 +145,45 @@ fn without_a_chat_it_waits() {
     let mut list = ChatList::new(Styles::plain(), None);
     assert!(screen(&mut list).contains("No chat is running"));
 }
+
+#[test]
+fn keys_do_not_act_on_what_nobody_has_seen() {
+    let mut list = list(None);
+    assert!(list.take_new(), "the first chat was selected");
+    list.apply("a", Update::Paused(paused("count")));
+    assert!(list.take_new());
+    // The user selects another one, and knows what that is.
+    let next = Input {
+        key: Key::Char('n'),
+        ctrl: true,
+        ..Input::default()
+    };
+    list.handle(Event::Key(next));
+    assert!(!list.take_new());
+    list.apply("a", Update::Mode("off".to_owned()));
+    assert!(!list.take_new());
+    list.apply("b", Update::Paused(paused("sing")));
+    assert!(list.take_new());
+    list.apply("a", Update::Paused(paused("dance")));
+    assert!(list.take_new());
+    assert_eq!(list.selected(), Some("a"));
+    // The answer to an edit of one's own is nothing new, that of somebody else is.
+    let mut other = paused("dance");
+    list.apply("a", Update::Revised(paused("dance")));
+    assert!(!list.take_new());
+    other.step(|it| it.set_text(1, "whistle")).unwrap();
+    list.apply("a", Update::Revised(other));
+    assert!(list.take_new());
+    // A text is typed on, until it is taken away.
+    press(&mut list, "ex");
+    list.apply("b", Update::Paused(paused("croak")));
+    assert!(!list.take_new());
+    list.apply("a", Update::Over("sent as request 3".to_owned()));
+    assert!(list.take_new());
+    // The keys are shown once they act.
+    let key = "? all keys";
+    list.keys_act(false);
+    assert!(!screen(&mut list).contains(key));
+    list.keys_act(true);
+    assert!(screen(&mut list).contains(key));
+}
