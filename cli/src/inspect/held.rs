@@ -23,6 +23,8 @@ pub struct Held {
 struct Ended {
     /// How an inspector ended the pause.
     verdict: Option<Result<(), CancelReason>>,
+    /// The command that did. It is answered once it is published what became of the request.
+    command: Option<Waiting>,
     is_sent: bool,
 }
 
@@ -67,13 +69,15 @@ impl Held {
                 Ok((sentence, verdict)) => {
                     self.board.edited(paused.request());
                     said.push(sentence);
-                    answer(waiting, Ok(()));
                     if verdict.is_some() {
-                        self.ended().verdict = verdict;
+                        let mut ended = self.ended();
+                        ended.verdict = verdict;
+                        ended.command = Some(waiting);
                         break;
                     }
+                    waiting.answer(Ok(()));
                 }
-                Err(refusal) => answer(waiting, Err(refusal)),
+                Err(refusal) => waiting.answer(Err(refusal)),
             }
         }
         said
@@ -135,10 +139,6 @@ impl Held {
     }
 }
 
-fn answer(waiting: Waiting, answer: Result<(), Refusal>) {
-    waiting.answer(answer);
-}
-
 impl Drop for Held {
     fn drop(&mut self) {
         let pause = self.pause;
@@ -150,6 +150,9 @@ impl Drop for Held {
             false => State::Cancelled { pause },
         };
         self.board.end(state);
+        if let Some(command) = self.ended().command.take() {
+            command.answer(Ok(()));
+        }
     }
 }
 

@@ -16,6 +16,9 @@ use crate::stage::{Chat, environment};
 /// The line in which a paused request is edited.
 const REQUEST: &str = "  request?";
 
+/// On the inspector's screen once its keys act.
+const KEYS_ACT: &str = "? all keys";
+
 fn run_folder(environment: &Environment) -> PathBuf {
     environment.data().join("run")
 }
@@ -43,6 +46,7 @@ impl Peer {
         }
     }
 
+    #[track_caller]
     fn wait(&mut self, kind: &str) -> Value {
         loop {
             let mut line = String::new();
@@ -124,8 +128,8 @@ fn what_is_edited_elsewhere_is_sent() {
             .is_some_and(|it| it.contains("has changed since"))
     );
     peer.say(&json!({"id": 3, "op": "send", "pause": 1, "revision": 2}));
-    peer.wait("done");
     peer.wait("sent");
+    peer.wait("done");
     paused.chat.terminal.wait_for("sent from another terminal");
     paused.chat.terminal.wait_for("Terns.");
     assert_eq!(said(&provider), ["softly"]);
@@ -146,6 +150,7 @@ fn what_is_edited_elsewhere_is_sent() {
         .wait_for("edited from another terminal");
     peer.say(&json!({"id": 4, "op": "cancel", "pause": 2, "revision": 1}));
     peer.wait("cancelled");
+    peer.wait("done");
     paused
         .chat
         .terminal
@@ -222,11 +227,13 @@ fn the_inspector_of_another_terminal_edits_and_sends() {
     paused.say("count the birds");
     // The newest request is shown by itself.
     inspector.wait_until("the newest request", |screen| {
-        screen.contains("2 chats · 2 paused") && screen.contains("content: \"count the birds\"")
+        let is_shown = screen.contains("2 chats · 2 paused")
+            && screen.contains("content: \"count the birds\"");
+        is_shown && screen.contains(KEYS_ACT)
     });
     inspector.type_text("e");
     inspector.wait_for("Enter saves");
-    inspector.type_text("quickly ");
+    inspector.type_text(" quickly");
     inspector.press(Key::Enter);
     paused
         .chat
@@ -238,11 +245,11 @@ fn the_inspector_of_another_terminal_edits_and_sends() {
     let screen = paused.does("e 1 slowly");
     assert!(screen.contains("content set"), "{screen}");
     inspector.wait_until("the edit of the chat", |screen| {
-        screen.contains("content: \"slowly\"")
+        screen.contains("content: \"slowly\"") && screen.contains(KEYS_ACT)
     });
     inspector.type_text("u");
     inspector.wait_until("the undone edit", |screen| {
-        screen.contains("quickly count the birds")
+        screen.contains("count the birds quickly")
     });
     paused
         .chat
@@ -255,7 +262,7 @@ fn the_inspector_of_another_terminal_edits_and_sends() {
     );
     inspector.type_text("s");
     paused.chat.terminal.wait_for("Terns.");
-    assert_eq!(said(&provider), ["quickly count the birds"]);
+    assert_eq!(said(&provider), ["count the birds quickly"]);
     inspector.wait_for("READ ONLY  sent as request 1");
     // The other one is cancelled.
     inspector.type_text("\u{e}");
