@@ -186,6 +186,15 @@ impl Board {
         }
     }
 
+    /// The conversation is called this as long as it has no title: its first message is not sent yet.
+    pub fn call(&self, title: impl FnOnce() -> String) {
+        let mut inner = self.inner();
+        if inner.published.conversation.title.is_empty() {
+            inner.published.conversation.title = title();
+            self.publish(inner);
+        }
+    }
+
     /// A request is paused; the number of the pause.
     pub fn pause(&self, request: EditableRequest, head: Head) -> u64 {
         let mut inner = self.inner();

@@ -17,8 +17,9 @@ use crate::app::App;
 use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::error::CliError;
 use crate::inspect::held::Held;
-use dunlin_chat::message::Message;
+use dunlin_chat::message::{Message, Role};
 use dunlin_chat::request::editor::{EditableRequest, SavedEdit};
+use dunlin_chat::session::title_of;
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::{CancelReason, Interceptor, PausedRequest, Verdict};
 use dunlin_terminal::inspector::Closed;
@@ -446,6 +447,10 @@ impl Interceptor for TerminalInterceptor<'_> {
             paused.capture(limit.max(1));
         }
         let begun = self.app.pausing.begin();
+        self.app.board.call(|| {
+            let first = messages.iter().find(|it| it.role == Role::User);
+            first.map_or_else(String::new, |it| title_of(&it.content))
+        });
         let held = Arc::new(Held::new(&self.app.board, &paused));
         let mut rows = paused.open(self.app.ui.window());
         let mut start = String::new();

@@ -224,6 +224,8 @@ fn the_inspector_of_another_terminal_edits_and_sends() {
     inspector.wait_for("2 chats · 0 paused");
     other.say("sing to the birds");
     inspector.wait_for("sing to the birds");
+    // The first message gives the chat its title, also while it is not sent.
+    inspector.wait_for(" assistant · sing to the birds · …");
     paused.say("count the birds");
     // The newest request is shown by itself.
     inspector.wait_until("the newest request", |screen| {

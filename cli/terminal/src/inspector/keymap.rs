@@ -77,11 +77,11 @@ pub enum Action {
 
 /// One row of the table of keys.
 #[derive(Debug, Clone, Copy)]
-pub struct Binding {
+pub struct Binding<A = Action> {
     /// The keys, as the help shows them.
     pub keys: &'static str,
     /// What they do.
-    pub action: Action,
+    pub action: A,
     /// What that is, for people.
     pub about: &'static str,
     /// The word that does the same at the prompt of a paused request; empty: it only moves the view.
@@ -90,12 +90,13 @@ pub struct Binding {
     is_in_line: bool,
 }
 
-const fn bind(
+/// A key that the help line does not show.
+pub(super) const fn bind<A>(
     keys: &'static str,
-    action: Action,
+    action: A,
     about: &'static str,
     word: &'static str,
-) -> Binding {
+) -> Binding<A> {
     Binding {
         keys,
         action,
@@ -111,10 +112,9 @@ const fn main(
     about: &'static str,
     word: &'static str,
 ) -> Binding {
-    Binding {
-        is_in_line: true,
-        ..bind(keys, action, about, word)
-    }
+    let mut binding = bind(keys, action, about, word);
+    binding.is_in_line = true;
+    binding
 }
 
 /// All keys; the order is that of the help.
@@ -162,7 +162,12 @@ pub const KEYMAP: &[Binding] = &[
 
 /// What a key does.
 pub fn action(input: &Input) -> Option<Action> {
-    let bindings = KEYMAP.iter();
+    find(KEYMAP, input)
+}
+
+/// What a key does by this table.
+pub(super) fn find<A: Copy>(table: &[Binding<A>], input: &Input) -> Option<A> {
+    let bindings = table.iter();
     let mut pairs =
         bindings.flat_map(|binding| binding.keys.split(' ').map(move |key| (key, binding)));
     pairs

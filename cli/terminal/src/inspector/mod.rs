@@ -7,7 +7,7 @@
 //! - `keymap` maps keys to actions: one table, from which the help is made.
 //! - `state` applies an action to the request and to the view. It knows no terminal, so tests call it directly.
 //! - `list`, `tree` and `tabs` lay out what the panes show; `entry` is the text area of an edit.
-//! - `view` draws the state into a frame.
+//! - `view` draws the state into a frame; `help` draws the keys over it.
 //! - `screen` owns the terminal: the alternate screen, keys, mouse, and giving all of it back.
 //! - `chats` shows the requests of several running chats, for `dunlin inspect`.
 //!
@@ -16,6 +16,7 @@
 
 pub mod chats;
 mod entry;
+mod help;
 mod keymap;
 mod list;
 mod screen;

@@ -8,6 +8,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui_textarea::Input;
 
 use super::entry::{Entry, Purpose, Typing};
+use super::help::Help;
 use super::keymap::{self, Action};
 use super::list::Sections;
 use super::tabs::{self, Tab};
@@ -101,8 +102,6 @@ pub struct Areas {
     pub detail: Rect,
     /// The titles of the tabs.
     pub tabs: Vec<(Rect, Tab)>,
-    /// The rows of the help.
-    pub help: Rect,
 }
 
 /// A row that is selected, and the first one that is visible.
@@ -155,8 +154,8 @@ pub struct Inspector {
     pub(super) tab: Tab,
     pub(super) entry: Option<Entry>,
     pub(super) note: Option<String>,
-    /// The first row of the help, while that is shown.
-    pub(super) help: Option<usize>,
+    /// The help, while it is shown.
+    pub(super) help: Option<Help>,
     /// Whether keys act: not before what they act upon is on the screen.
     pub(super) keys_act: bool,
     /// Whether the window has room for anything.
@@ -222,23 +221,6 @@ impl Inspector {
     /// Whether keys act from now on.
     pub fn keys_act(&mut self, act: bool) {
         self.keys_act = act;
-    }
-
-    /// The first row of the help after a key; `None`: the key closes it.
-    fn scrolled_help(&self, top: usize, action: Option<Action>) -> Option<usize> {
-        // One row of those before stays.
-        let page = usize::from(self.areas.help.height).saturating_sub(1).max(1);
-        let last = keymap::KEYMAP.len().saturating_sub(page + 1);
-        let top = match action? {
-            Action::Down => top + 1,
-            Action::Up => top.saturating_sub(1),
-            Action::PageDown => top + page,
-            Action::PageUp => top.saturating_sub(page),
-            Action::First => 0,
-            Action::Last => last,
-            _ => return None,
-        };
-        Some(top.min(last))
     }
 
     /// What it is for.
@@ -416,8 +398,8 @@ impl Inspector {
         }
         match event {
             Event::Key(input) => {
-                if let Some(top) = self.help.take() {
-                    self.help = self.scrolled_help(top, keymap::action(&input));
+                if let Some(help) = self.help.take() {
+                    self.help = help.after(keymap::action(&input), keymap::KEYMAP.len());
                     return Effect::None;
                 }
                 self.note = None;
@@ -530,7 +512,7 @@ impl Inspector {
             },
             Action::Cancel => return Effect::Cancel,
             Action::Close => return self.close(paused),
-            Action::Help => self.help = Some(0),
+            Action::Help => self.help = Some(Help::default()),
             Action::Edit => return self.edit(false, paused),
             Action::EditOutside => return self.edit(true, paused),
             Action::DeleteOrRestore => self.delete_or_restore(paused),

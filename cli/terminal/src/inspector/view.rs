@@ -10,10 +10,10 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph};
 
-use super::keymap;
 use super::state::{Inspector, Mode, Pane};
 use super::tabs::Tab;
 use super::tree::{self, Look};
+use super::{help, keymap};
 use crate::request::list::beginning;
 use crate::request::paused::Paused;
 use crate::ui::calls::fit;
@@ -94,8 +94,10 @@ pub fn draw_in(frame: &mut Frame<'_>, area: Rect, inspector: &mut Inspector, pau
     if inspector.entry.is_some() {
         draw_entry(frame, inspector, palette, body);
     }
-    if inspector.help.is_some() {
-        draw_help(frame, inspector, palette, area);
+    let styles = inspector.styles();
+    if let Some(help) = &mut inspector.help {
+        let rows: Vec<_> = help::rows(keymap::KEYMAP).collect();
+        help.draw(frame, area, styles, &rows);
     }
 }
 
@@ -120,10 +122,10 @@ fn panes(inspector: &Inspector, body: Rect) -> (Rect, Rect) {
 
 /// Labels as styles of the screen.
 #[derive(Clone, Copy)]
-struct Palette(Styles);
+pub(super) struct Palette(pub(super) Styles);
 
 impl Palette {
-    fn style(self, label: Label) -> Style {
+    pub(super) fn style(self, label: Label) -> Style {
         let plain = Style::default();
         let bold = plain.add_modifier(Modifier::BOLD);
         let coloured = |color| match self.0.is_coloured() {
@@ -153,7 +155,7 @@ impl Palette {
         }
     }
 
-    fn span(self, label: Label, text: impl Into<String>) -> Span<'static> {
+    pub(super) fn span(self, label: Label, text: impl Into<String>) -> Span<'static> {
         Span::styled(text.into(), self.style(label))
     }
 }
@@ -518,41 +520,6 @@ fn draw_entry(frame: &mut Frame<'_>, inspector: &Inspector, palette: Palette, bo
     let inside = block.inner(area);
     frame.render_widget(block, area);
     frame.render_widget(entry.area(), inside);
-}
-
-fn draw_help(frame: &mut Frame<'_>, inspector: &mut Inspector, palette: Palette, area: Rect) {
-    const KEYS: &str = "j k scroll · any other key closes";
-    let widest =
-        |texts: &mut dyn Iterator<Item = &'static str>| texts.map(str::len).max().unwrap_or(0);
-    let keys = widest(&mut keymap::KEYMAP.iter().map(|binding| binding.keys));
-    let about = widest(&mut keymap::KEYMAP.iter().map(|binding| binding.about));
-    let words = widest(&mut keymap::KEYMAP.iter().map(|binding| binding.word));
-    let Some(top) = inspector.help else { return };
-    let rows = keymap::KEYMAP.iter().skip(top).map(|binding| {
-        Line::from(vec![
-            palette.span(Label::Key, format!(" {:keys$}  ", binding.keys)),
-            Span::raw(format!("{:about$}  ", binding.about)),
-            palette.span(Label::Quiet, binding.word),
-        ])
-    });
-    let wanted = |length: usize| u16::try_from(length + 2).unwrap_or(u16::MAX);
-    let width = wanted(keys + about + words + 6).min(area.width);
-    let height = wanted(keymap::KEYMAP.len()).min(area.height);
-    let place = Rect {
-        x: area.x + (area.width - width) / 2,
-        y: area.y + (area.height - height) / 2,
-        width,
-        height,
-    };
-    frame.render_widget(Clear, place);
-    let block = Block::bordered()
-        .title(" Keys, and words at the prompt ")
-        .title_bottom(format!(" {KEYS} "))
-        .border_style(palette.style(Label::Key));
-    let inside = block.inner(place);
-    inspector.areas.help = inside;
-    frame.render_widget(block, place);
-    frame.render_widget(Paragraph::new(rows.collect::<Vec<Line<'_>>>()), inside);
 }
 
 /// A text as the chat renders Markdown.

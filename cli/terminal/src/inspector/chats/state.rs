@@ -4,6 +4,8 @@ use dunlin_chat::request::editor::{Edit, EditableRequest, Target};
 use dunlin_host::display::one_line;
 use ratatui_textarea::{Input, Key};
 
+use crate::inspector::help::{self, Help};
+use crate::inspector::keymap::{self, Binding, KEYMAP, bind};
 use crate::inspector::state::{Effect, Event, Inspector, Mode, Sides};
 use crate::request::paused::Paused;
 use crate::ui::style::Styles;
@@ -90,6 +92,8 @@ pub struct ChatList {
     keys_act: bool,
     /// Whether keys would act on something else than before, and not because of a key.
     is_new: bool,
+    /// The help, while it is shown.
+    pub(super) help: Option<Help>,
     /// The beginning of the id of the session that is to be selected.
     wanted: Option<String>,
     clock: u64,
@@ -106,6 +110,7 @@ impl ChatList {
             follows: wanted.is_none(),
             keys_act: true,
             is_new: false,
+            help: None,
             wanted,
             clock: 0,
             note: String::new(),
@@ -271,6 +276,14 @@ impl ChatList {
     /// Does what an event means; what the selected chat has to do then.
     pub fn handle(&mut self, event: Event) -> (Effect, Vec<Act>) {
         let nothing = (Effect::None, Vec::new());
+        if let Some(help) = self.help.take() {
+            self.help = match &event {
+                Event::Key(input) => help.after(keymap::action(input), help_rows().count()),
+                Event::Press(_) => None,
+                _ => Some(help),
+            };
+            return nothing;
+        }
         let types = self.types();
         // Nobody sees what a key does where there is no room.
         let has_room = self.shown().is_none_or(|(inspector, _)| inspector.has_room);
@@ -278,21 +291,25 @@ impl ChatList {
             && !types
             && has_room
         {
-            match own(input) {
-                Some(Own::Select(down)) => {
-                    self.step(down);
-                    return nothing;
-                }
-                Some(Own::Follow) => {
-                    self.follows = !self.follows;
-                    return nothing;
-                }
+            match keymap::find(KEYS, input) {
+                Some(Own::Next) => self.step(true),
+                Some(Own::Previous) => self.step(false),
+                Some(Own::Follow) => self.follows = !self.follows,
                 Some(Own::Mode) => return (Effect::None, vec![Act::NextMode]),
-                None => {}
+                Some(Own::Leave) => return (Effect::Close, Vec::new()),
+                Some(Own::Help) => self.help = Some(Help::default()),
+                None => return self.handle_shown(event),
             }
+            return nothing;
         }
+        self.handle_shown(event)
+    }
+
+    /// What an event does to the request that is shown.
+    fn handle_shown(&mut self, event: Event) -> (Effect, Vec<Act>) {
         let Some((inspector, paused)) = self.shown() else {
-            let leaves = matches!(&event, Event::Key(input) if leaves(input));
+            let leaves = matches!(&event, Event::Key(input) if is_interrupt(input));
+            let nothing = (Effect::None, Vec::new());
             return match leaves {
                 true => (Effect::Close, Vec::new()),
                 false => nothing,
@@ -408,29 +425,41 @@ pub fn label(conversation: &Conversation) -> String {
     one_line(&format!("{} · {title} · …{end}", conversation.agent))
 }
 
-/// What a key does that is not one of the inspector of a request.
-enum Own {
-    Select(bool),
+/// What a key does that does not act on the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Own {
+    /// Selects the next chat.
+    Next,
+    /// Selects the previous chat.
+    Previous,
+    /// Follows the newest request, or keeps the selected chat.
     Follow,
+    /// Sets which requests the selected chat pauses.
     Mode,
+    /// Leaves the inspector.
+    Leave,
+    /// Lists the keys.
+    Help,
 }
 
-fn own(input: &Input) -> Option<Own> {
-    match (input.key, input.ctrl, input.alt) {
-        (Key::Char('n'), true, false) => Some(Own::Select(true)),
-        (Key::Char('p'), true, false) => Some(Own::Select(false)),
-        (Key::Char('f'), false, false) => Some(Own::Follow),
-        (Key::Char('M'), false, false) => Some(Own::Mode),
-        _ => None,
-    }
+/// The keys of the list. All others act on the request.
+pub(super) const KEYS: &[Binding<Own>] = &[
+    bind("Ctrl-N", Own::Next, "next chat", ""),
+    bind("Ctrl-P", Own::Previous, "previous chat", ""),
+    bind("f", Own::Follow, "follow or keep the chat", ""),
+    bind("M", Own::Mode, "next pause mode", "/pause"),
+    bind("q Esc", Own::Leave, "leave", ""),
+    bind("?", Own::Help, "all keys", ""),
+];
+
+/// The rows of the help: the keys of the list, and those of the request.
+pub(super) fn help_rows() -> impl Iterator<Item = help::Row> {
+    let is_own = |keys| KEYS.iter().any(|own| own.keys == keys);
+    help::rows(KEYS).chain(help::rows(KEYMAP).filter(move |row| !is_own(row.0)))
 }
 
-fn leaves(input: &Input) -> bool {
-    match (input.key, input.ctrl) {
-        (Key::Char('c'), ctrl) => ctrl,
-        (Key::Char('q') | Key::Esc, _) => true,
-        _ => false,
-    }
+fn is_interrupt(input: &Input) -> bool {
+    input.key == Key::Char('c') && input.ctrl && !input.alt
 }
 
 /// How many edits are done and undone: which step was made is seen by them.

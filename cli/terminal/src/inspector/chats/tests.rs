@@ -9,6 +9,7 @@ use ratatui::backend::TestBackend;
 use ratatui_textarea::{Input, Key};
 use serde_json::json;
 
+use super::state::help_rows;
 use super::{Act, ChatList, Conversation, Update, draw};
 use crate::inspector::{Effect, Event};
 use crate::request::paused::Paused;
@@ -144,6 +145,55 @@ fn steps_are_told_and_what_others_did_is_shown() {
 fn without_a_chat_it_waits() {
     let mut list = ChatList::new(Styles::plain(), None);
     assert!(screen(&mut list).contains("No chat is running"));
+}
+
+#[test]
+fn the_help_lists_the_keys_of_the_list_first() {
+    let mut empty = ChatList::new(Styles::plain(), None);
+    press(&mut empty, "?");
+    assert!(screen(&mut empty).contains("next pause mode"));
+    let mut list = list(None);
+    list.apply("a", Update::Paused(paused("count")));
+    press(&mut list, "?");
+    let shown = screen(&mut list);
+    let first = [
+        "Ctrl-N",
+        "Ctrl-P",
+        "follow or keep the chat",
+        "next pause mode",
+        "q Esc",
+        "all keys",
+        "send",
+        "Ctrl-C",
+    ];
+    let places: Vec<_> = first.iter().map(|text| shown.find(text)).collect();
+    assert!(places.iter().all(Option::is_some), "{shown}");
+    assert!(places.is_sorted(), "{shown}");
+    press(&mut list, "G");
+    let shown = screen(&mut list);
+    assert!(
+        shown.contains("previous page") && !shown.contains("next chat"),
+        "{shown}"
+    );
+    assert_eq!(press(&mut list, "s"), [], "it only closes");
+    assert!(!screen(&mut list).contains("previous page"));
+    assert_eq!(press(&mut list, "s"), [Act::Send]);
+}
+
+#[test]
+fn every_key_is_documented_and_does_one_thing() {
+    const PAGE: &str = include_str!("../../../../../docs/request-editor.md");
+    let mut seen = std::collections::HashSet::new();
+    for (keys, about, word) in help_rows() {
+        for key in keys.split(' ') {
+            assert!(seen.insert(key), "{key} stands twice");
+        }
+        let keys = format!("`{}`", keys.replace(' ', "`, `"));
+        let row = format!("| {keys} | {about} | ");
+        let word = word.split(", ").next().unwrap_or_default();
+        let mut rows = PAGE.lines().filter(|line| line.starts_with(&row));
+        assert!(rows.any(|line| line.contains(word)), "no row {row}{word}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
-use super::state::{ChatList, Row, label};
+use super::state::{ChatList, Row, help_rows, label};
 use crate::inspector::view;
 use crate::ui::calls::fit;
 
@@ -67,6 +67,16 @@ pub fn draw(frame: &mut Frame<'_>, list: &mut ChatList) {
             frame.render_widget(text, rest);
         }
     }
+    draw_help(frame, list);
+}
+
+/// Draws the help over everything, while it is shown.
+fn draw_help(frame: &mut Frame<'_>, list: &mut ChatList) {
+    let (area, styles) = (frame.area(), list.styles());
+    if let Some(help) = &mut list.help {
+        let rows: Vec<_> = help_rows().collect();
+        help.draw(frame, area, styles, &rows);
+    }
 }
 
 fn heading(list: &ChatList) -> String {
@@ -76,7 +86,7 @@ fn heading(list: &ChatList) -> String {
         false => "off",
     };
     let keys = match list.shows_keys() {
-        true => " · Ctrl-N Ctrl-P select · M mode · q leave",
+        true => " · Ctrl-N Ctrl-P select · q leave · ? keys",
         false => "",
     };
     let chats = dunlin_chat::tokens::counted(list.rows().len(), "chat", "chats");
