@@ -277,6 +277,11 @@ impl Dialogue {
         };
         if let Some(session) = &self.session {
             session.speaks(&self.agent.name, &self.agent.model);
+            if app.asks() {
+                let (board, id) = (Arc::clone(&app.board), session.id());
+                let watcher = move |number| board.logged(&id, number);
+                session.requests().watch(watcher);
+            }
         }
         let journal = journal_of(self.session.as_ref());
         let log = self.session.as_ref().map(|it| it.requests().clone());

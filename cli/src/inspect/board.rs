@@ -130,6 +130,17 @@ pub struct Published {
     pub conversation: Conversation,
     /// The request.
     pub state: State,
+    /// The last request that was sent without a pause, if any was in this conversation.
+    pub logged: Option<Logged>,
+}
+
+/// A request that was sent without a pause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Logged {
+    /// Its number in the session.
+    pub number: u64,
+    /// Counts those of the chat: a number can come again in a session that was cleared.
+    pub count: u64,
 }
 
 /// A command that the chat has to do or refuse. Dropping it refuses it.
@@ -152,6 +163,9 @@ impl Waiting {
 struct Inner {
     published: Published,
     pauses: u64,
+    logged: u64,
+    /// The number of the paused request that was sent last: the log will say so, too.
+    expected: Option<u64>,
     waiting: VecDeque<Waiting>,
 }
 
@@ -181,6 +195,10 @@ impl Board {
     pub fn converse(&self, conversation: Conversation) {
         let mut inner = self.inner();
         if inner.published.conversation != conversation {
+            if inner.published.conversation.session != conversation.session {
+                inner.published.logged = None;
+                inner.expected = None;
+            }
             inner.published.conversation = conversation;
             self.publish(inner);
         }
@@ -226,9 +244,25 @@ impl Board {
         self.publish(inner);
     }
 
+    /// A request of this session is in its file.
+    pub fn logged(&self, session: &str, number: u64) {
+        let mut inner = self.inner();
+        let is_known = inner.expected.take_if(|it| *it == number).is_some();
+        if is_known || inner.published.conversation.session != session {
+            return;
+        }
+        inner.logged += 1;
+        let count = inner.logged;
+        inner.published.logged = Some(Logged { number, count });
+        self.publish(inner);
+    }
+
     /// No request is paused any more. Commands that wait are refused.
     pub fn end(&self, state: State) {
         let mut inner = self.inner();
+        if let State::Sent { number, .. } = &state {
+            inner.expected = *number;
+        }
         inner.published.state = state;
         inner.waiting.clear();
         self.publish(inner);

@@ -4,8 +4,7 @@
 //! answered, what the chat says of its edits is kept, not shown: it would show the past.
 
 use std::collections::HashMap;
-use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_chat::request::editor::{EditableRequest, Outline, SectionId};
@@ -21,9 +20,6 @@ use super::client::{Chats, News};
 use super::protocol::{At, Command, Edits, Message, Operation, PausedMessage, VERSION};
 use crate::config::request_editor::PauseMode;
 
-/// How often the file of a session is looked at for requests that were not paused.
-const LOG_INTERVAL: Duration = Duration::from_secs(1);
-
 /// How much is taken in before the screen is drawn again.
 const MAX_AT_ONCE: usize = 64;
 
@@ -38,12 +34,21 @@ struct Mirror {
     ahead: u64,
     /// How many of them were not answered yet.
     unanswered: usize,
-    /// The size of the session's file when it was read, and the last request in it.
-    log: (u64, u64),
+    /// Whether the session's file has to be read, and the last request that is known of it.
+    must_read: bool,
+    last: u64,
     is_ended: bool,
 }
 
 impl Mirror {
+    /// The chat is in this session.
+    fn converse(&mut self, session: &str) {
+        if self.session != session {
+            session.clone_into(&mut self.session);
+            (self.must_read, self.last) = (true, 0);
+        }
+    }
+
     /// The paused request as the chat has it.
     fn request(&self) -> Option<Box<Paused>> {
         let (message, edits) = self.paused.as_ref()?;
@@ -108,7 +113,6 @@ pub struct Mirrors {
     mirrors: HashMap<String, Mirror>,
     kept: Vec<(String, News)>,
     id: u64,
-    looked: Instant,
 }
 
 impl Mirrors {
@@ -120,7 +124,6 @@ impl Mirrors {
             mirrors: HashMap::new(),
             kept: Vec::new(),
             id: 0,
-            looked: Instant::now(),
         }
     }
 
@@ -147,7 +150,7 @@ impl Mirrors {
                 ..
             } => {
                 mirror.is_ended = version != VERSION;
-                mirror.session.clone_from(&conversation.session);
+                mirror.converse(&conversation.session);
                 mirror.mode = mode;
                 let mut updates = vec![
                     Update::Conversation(listed(conversation)),
@@ -161,8 +164,7 @@ impl Mirrors {
                 updates
             }
             Message::Conversation(conversation) => {
-                mirror.session.clone_from(&conversation.session);
-                mirror.log = (0, 0);
+                mirror.converse(&conversation.session);
                 vec![Update::Conversation(listed(conversation))]
             }
             Message::Mode { mode } => {
@@ -182,9 +184,19 @@ impl Mirrors {
                 }
                 mirror.revised().into_iter().collect()
             }
+            Message::Sent {
+                pause: None,
+                number,
+            } => {
+                mirror.must_read = true;
+                // In a session that was cleared, numbers begin again.
+                let before = number.unwrap_or_default().saturating_sub(1);
+                mirror.last = mirror.last.min(before);
+                Vec::new()
+            }
             Message::Sent { number, .. } => {
                 mirror.paused = None;
-                mirror.log.1 = mirror.log.1.max(number.unwrap_or_default());
+                mirror.last = mirror.last.max(number.unwrap_or_default());
                 let sent = match number {
                     Some(number) => format!("sent as request {number}"),
                     None => "sent".to_owned(),
@@ -209,28 +221,20 @@ impl Mirrors {
 
     /// Requests that chats have sent without a pause since.
     fn logged(&mut self) -> Vec<(String, Update)> {
-        if self.looked.elapsed() < LOG_INTERVAL {
-            return Vec::new();
-        }
-        self.looked = Instant::now();
         let mut found = Vec::new();
         for (chat, mirror) in &mut self.mirrors {
-            if mirror.is_ended || mirror.paused.is_some() || mirror.session.is_empty() {
+            if !mirror.must_read || mirror.is_ended || mirror.paused.is_some() {
                 continue;
             }
+            mirror.must_read = false;
             let path = self.store.entry(&mirror.session).path;
-            let size = fs::metadata(&path).map_or(0, |metadata| metadata.len());
-            if size == 0 || size == mirror.log.0 {
-                continue;
-            }
-            mirror.log.0 = size;
             let last = RequestFile::read(&path).ok().and_then(|file| {
                 let number = file.requests().last()?.entry.number;
                 let body = file.body(number, Side::Sent).ok()?;
-                (number > mirror.log.1).then_some((number, body))
+                (number > mirror.last).then_some((number, body))
             });
             if let Some((number, body)) = last {
-                mirror.log.1 = number;
+                mirror.last = number;
                 let request = Box::new(sent(number, body));
                 let update = Update::Sent(request, format!("sent as request {number}"));
                 found.push((chat.clone(), update));

@@ -92,10 +92,10 @@ pub enum Message {
     Paused(Box<PausedMessage>),
     /// The paused request was edited.
     Edited(Edits),
-    /// The paused request was sent.
+    /// A request was sent.
     Sent {
-        /// Which pause it was.
-        pause: u64,
+        /// Which pause it was, if it was paused.
+        pause: Option<u64>,
         /// The request's number in the session, if the session keeps requests.
         number: Option<u64>,
     },

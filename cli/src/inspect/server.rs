@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use super::board::{Board, Published, State};
+use super::board::{Board, Logged, Published, State};
 use super::folder::{self, FolderError, SOCKET_MODE};
 use super::lines::read_line;
 use super::protocol::{Command, MAX_COMMAND_BYTES, Message, VERSION};
@@ -234,6 +234,7 @@ pub struct Told {
     conversation: super::protocol::Conversation,
     mode: PauseMode,
     state: Option<(u64, Stage)>,
+    logged: Option<Logged>,
 }
 
 #[derive(PartialEq, Eq)]
@@ -264,7 +265,7 @@ impl Told {
         (told, messages)
     }
 
-    /// What has changed since. States in between are left out, but never that a request was paused.
+    /// What has changed since. States in between are left out.
     pub fn news(&mut self, published: &Published, mode: PauseMode) -> Vec<Message> {
         let mut news = Vec::new();
         self.serial = published.serial;
@@ -288,12 +289,19 @@ impl Told {
                 State::Paused(paused) if is_known => Some(Message::Edited(paused.edits())),
                 State::Paused(paused) => Some(paused.message()),
                 State::Sent { pause, number } => Some(Message::Sent {
-                    pause: *pause,
+                    pause: Some(*pause),
                     number: *number,
                 }),
                 State::Cancelled { pause } => Some(Message::Cancelled { pause: *pause }),
             });
             self.state = now;
+        }
+        if self.logged != published.logged {
+            self.logged = published.logged;
+            news.extend(self.logged.map(|logged| Message::Sent {
+                pause: None,
+                number: Some(logged.number),
+            }));
         }
         news
     }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::board::{Board, Chat};
 use super::folder::sockets;
 use super::held::Held;
-use super::protocol::{Command, MAX_COMMAND_BYTES};
+use super::protocol::{Command, Conversation, MAX_COMMAND_BYTES};
 use super::server::{Listening, listen};
 use crate::config::request_editor::PauseMode;
 
@@ -280,6 +280,44 @@ fn floods_and_lies_end_the_connection() {
         peer.wait("refused")["error"],
         "a command has no field \"force\""
     );
+}
+
+#[test]
+fn requests_that_are_not_paused_are_told_once() {
+    let stage = Stage::new();
+    let board = &stage.board;
+    let session = |id: &str| Conversation {
+        session: id.to_owned(),
+        ..Conversation::default()
+    };
+    board.converse(session("a"));
+    let mut peer = stage.connect();
+    peer.wait("idle");
+    board.logged("a", 1);
+    let sent = peer.wait("sent");
+    assert_eq!((&sent["pause"], &sent["number"]), (&json!(null), &json!(1)));
+    // One that was paused is known already. One of a session that was left says nothing of this conversation.
+    let held = Held::new(board, &paused("count"));
+    held.sent();
+    drop(held);
+    assert_eq!(peer.wait("sent")["pause"], 1);
+    board.logged("a", 1);
+    board.logged("b", 7);
+    board.logged("a", 2);
+    assert_eq!(peer.wait("sent")["number"], 2);
+    // The same number again is another request: the session was cleared.
+    board.logged("a", 2);
+    assert_eq!(peer.wait("sent")["number"], 2);
+    // Who comes later is told of the last one, as long as the conversation is the same.
+    let mut late = stage.connect();
+    assert_eq!(late.wait("sent")["pause"], 1);
+    assert_eq!(late.wait("sent")["number"], 2);
+    board.converse(session("b"));
+    peer.wait("conversation");
+    let mut later = stage.connect();
+    assert_eq!(later.wait("sent")["pause"], 1);
+    board.logged("b", 5);
+    assert_eq!(later.wait("sent")["number"], 5);
 }
 
 #[test]

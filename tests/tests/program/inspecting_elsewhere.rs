@@ -11,7 +11,7 @@ use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::pausing::Pausing;
-use crate::stage::{Chat, environment};
+use crate::stage::{Chat, environment, read};
 
 /// The line in which a paused request is edited.
 const REQUEST: &str = "  request?";
@@ -184,6 +184,33 @@ fn an_inspector_that_does_not_read_or_is_killed_disturbs_nobody() {
     scripted.signal(Signal::KILL);
     chat.leave();
     assert!(sockets(&environment).is_empty());
+}
+
+#[test]
+fn requests_that_are_not_paused_are_told() {
+    let provider = Provider::play([
+        read("notes.txt"),
+        Response::reply("Terns."),
+        Response::reply("Gulls."),
+    ]);
+    let environment = environment(&provider);
+    environment.project_file("notes.txt", "terns");
+    let mut chat = Chat::open(&environment);
+    let scripted = environment.command(["inspect", "--json"]).spawn();
+    scripted.wait_for_stdout("\"idle\"");
+    let mut inspector = environment.terminal(["inspect"]);
+    inspector.wait_for("No request yet");
+    chat.turn("which birds?");
+    let sent = |number: u32| format!("\"type\":\"sent\",\"pause\":null,\"number\":{number}");
+    scripted.wait_for_stdout(&sent(2));
+    // The inspector finds it in the session's file.
+    inspector.wait_for("READ ONLY  sent as request 2");
+    chat.turn("more?");
+    scripted.wait_for_stdout(&sent(3));
+    inspector.wait_for("READ ONLY  sent as request 3");
+    scripted.signal(Signal::KILL);
+    inspector.type_text("q");
+    chat.leave();
 }
 
 #[test]

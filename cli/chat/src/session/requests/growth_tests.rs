@@ -200,6 +200,30 @@ fn the_log_of_a_long_session_is_a_fraction_of_it_and_grows_linearly() {
 }
 
 #[test]
+fn who_watches_is_told_once_a_request_is_in_the_file() {
+    let mut chat = Chatting::new();
+    let (sender, told) = std::sync::mpsc::channel();
+    let path = chat.session.entry().path;
+    let watcher = move |number| {
+        let file = RequestFile::read(&path);
+        let is_there = file.is_ok_and(|file| file.request(number).is_ok());
+        sender.send((number, is_there)).unwrap();
+    };
+    chat.turn(0);
+    chat.session.requests().watch(watcher);
+    chat.turn(1);
+    chat.turn(2);
+    let next = chat.session.next_request_number();
+    // The log, and with it the watcher, ends with the session.
+    drop(chat);
+    let told: Vec<(u64, bool)> = told.iter().collect();
+    let first = told.first().map_or(0, |(number, _)| *number);
+    assert!(first > 1, "{told:?}");
+    let expected: Vec<(u64, bool)> = (first..next).map(|number| (number, true)).collect();
+    assert_eq!(told, expected);
+}
+
+#[test]
 fn numbers_continue_over_a_resume() {
     let mut chat = Chatting::new();
     chat.turn(0);

@@ -41,6 +41,8 @@ struct Shared {
 
 enum Job {
     Log(Box<Outgoing>),
+    /// From now on this is told of each request that is in the file.
+    Watch(Box<dyn Fn(u64) + Send>),
     /// Says when everything before it is done.
     Flush(SyncSender<()>),
     /// The file is gone, and another one takes its place.
@@ -92,7 +94,18 @@ impl RequestLog {
     /// Logs a request that goes out, and returns its number. Does not wait for that.
     pub fn sent(&self, sent: &Sent<'_>) -> u64 {
         let number = self.0.next.fetch_add(1, Ordering::Relaxed);
-        let job = Job::Log(Box::new(Outgoing::of(number, sent)));
+        self.give(Job::Log(Box::new(Outgoing::of(number, sent))));
+        number
+    }
+
+    /// Tells `watcher` the number of each request from now on, once it is in the file. Whoever watched before is told of no
+    /// more. The thread of the log calls it, so the turn does not wait for it.
+    pub fn watch(&self, watcher: impl Fn(u64) + Send + 'static) {
+        self.give(Job::Watch(Box::new(watcher)));
+    }
+
+    /// Gives the thread something to do.
+    fn give(&self, job: Job) {
         let mut jobs = self.jobs();
         if jobs.is_none() {
             let (sender, receiver) = channel();
@@ -107,7 +120,6 @@ impl RequestLog {
             // The thread ends after its senders only.
             let _ = jobs.send(job);
         }
-        number
     }
 
     /// Logs what came of a request.
@@ -153,13 +165,19 @@ fn lock(session: &Mutex<Inner>) -> MutexGuard<'_, Inner> {
 /// What the thread does until the session and everybody who logs in it are gone.
 fn work(session: &Weak<Mutex<Inner>>, jobs: &Receiver<Job>) {
     let mut follower = Follower::default();
+    let mut watcher: Option<Box<dyn Fn(u64) + Send>> = None;
     while let Ok(job) = jobs.recv() {
         match job {
             Job::Log(outgoing) => {
-                if let Some(session) = session.upgrade() {
-                    write(&session, &mut follower, *outgoing);
+                let number = outgoing.entry.number;
+                let session = session.upgrade();
+                let is_written =
+                    session.is_some_and(|session| write(&session, &mut follower, *outgoing));
+                if let Some(watcher) = watcher.as_ref().filter(|_| is_written) {
+                    watcher(number);
                 }
             }
+            Job::Watch(new) => watcher = Some(new),
             // Whoever asked may have gone.
             Job::Flush(done) => drop(done.send(())),
             Job::Forget => follower = Follower::default(),
@@ -167,10 +185,11 @@ fn work(session: &Weak<Mutex<Inner>>, jobs: &Receiver<Job>) {
     }
 }
 
-fn write(session: &Mutex<Inner>, follower: &mut Follower, outgoing: Outgoing) {
+/// Whether the request is in the file.
+fn write(session: &Mutex<Inner>, follower: &mut Follower, outgoing: Outgoing) -> bool {
     // A session without a message has no file, and nobody will look for its requests.
     let Some(path) = lock(session).path() else {
-        return;
+        return false;
     };
     // Nothing is locked while this works: the turn goes on writing.
     let followed = follower.catch_up(&path);
@@ -187,6 +206,7 @@ fn write(session: &Mutex<Inner>, follower: &mut Follower, outgoing: Outgoing) {
         // The next record must not build on this one.
         *follower = Follower::default();
     }
+    is_written
 }
 
 /// Follows a session file and knows what the next body is likely to consist of.
