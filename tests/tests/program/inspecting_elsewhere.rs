@@ -213,6 +213,50 @@ fn requests_that_are_not_paused_are_told() {
     chat.leave();
 }
 
+/// Nobody has the time to say goodbye when a process is killed: the chat must not wait for it, and the next one finds
+/// everything as before.
+#[test]
+fn an_inspector_on_the_whole_screen_that_is_killed_disturbs_nobody() {
+    let provider = Provider::play([Response::reply("Terns.")]);
+    let environment = environment(&provider);
+    let mut paused = Pausing::open(&environment, "turn");
+    let inspector = environment.terminal(["inspect"]);
+    paused.say("count the birds");
+    inspector.wait_until("the request", |screen| {
+        screen.contains("content: \"count the birds\"") && screen.contains(KEYS_ACT)
+    });
+    let mut inspector = inspector;
+    // In the middle of an edit.
+    inspector.type_text("e");
+    inspector.wait_for("Enter saves");
+    inspector.type_text(" quickly");
+    inspector.wait_for("birds quickly");
+    kill_process(inspector.id(), Signal::KILL).expect("a process to end");
+    drop(inspector);
+    // The chat goes on, and nothing of the edit is in the request.
+    let screen = paused.does("show 1");
+    assert!(
+        screen.contains("count the birds") && !screen.contains("quickly"),
+        "{screen}"
+    );
+    let mut inspector = environment.terminal(["inspect"]);
+    inspector.wait_until("the request again", |screen| {
+        screen.contains("content: \"count the birds\"") && screen.contains(KEYS_ACT)
+    });
+    assert!(provider.requests().is_empty(), "nobody has sent it");
+    inspector.type_text("s");
+    paused.chat.terminal.wait_for("Terns.");
+    assert_eq!(said(&provider), ["count the birds"]);
+    inspector.wait_for("READ ONLY  sent as request 1");
+    inspector.type_text("q");
+    assert_eq!(inspector.wait_end(), Some(0));
+    // The chat has its socket as long as it lives, and no longer.
+    assert_eq!(sockets(&environment).len(), 1);
+    paused.prompt("› (pause: turn) Type a message, @ to attach a file");
+    paused.chat.leave();
+    assert!(sockets(&environment).is_empty());
+}
+
 #[test]
 fn a_folder_that_others_can_look_into_is_not_used() {
     let provider = Provider::play([]);
