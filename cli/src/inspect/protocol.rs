@@ -1,5 +1,7 @@
 //! The messages between a chat and an inspector, one JSON object in a line each.
 
+use std::fmt::{self, Write};
+
 use dunlin_chat::request::editor::{Edit, Outline};
 use dunlin_chat::request::measure::Scale;
 use serde::{Deserialize, Serialize};
@@ -16,6 +18,9 @@ pub const MAX_COMMAND_BYTES: usize = 8 * 1024 * 1024;
 /// The longest message of a chat, in bytes. A request of a million tokens takes some 5 MB, and escaping at most six times
 /// that.
 pub const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
+
+/// The longest error, in characters: a sentence.
+pub const MAX_ERROR_CHARS: usize = 200;
 
 /// Which conversation a chat is in.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,8 +40,8 @@ pub struct Conversation {
 pub struct Edits {
     /// Counts the pauses of the chat.
     pub pause: u64,
-    /// Counts the changes of this request.
-    pub revision: u64,
+    /// Names this state of the request. It says nothing of the states before and after.
+    pub revision: String,
     /// The edits that are done, the oldest first.
     pub edits: Vec<Edit>,
     /// The edits that are undone, the next one to be redone first.
@@ -49,6 +54,9 @@ pub struct PausedMessage {
     /// Its edits.
     #[serde(flatten)]
     pub edits: Edits,
+    /// When it was changed last, in milliseconds of Unix time.
+    #[serde(default)]
+    pub active: u64,
     /// Its number in the session, if the session keeps requests.
     pub number: Option<u64>,
     /// Which request of its turn it is, from 1.
@@ -71,8 +79,11 @@ pub struct PausedMessage {
 pub enum Message {
     /// The first message.
     Hello {
-        /// [`VERSION`].
+        /// [`VERSION`]. A reader checks it before the rest.
         version: u32,
+        /// When something happened last, in milliseconds of Unix time.
+        #[serde(default)]
+        active: u64,
         /// The process of the chat.
         pid: u32,
         /// Which requests are paused.
@@ -95,6 +106,7 @@ pub enum Message {
     /// A request was sent.
     Sent {
         /// Which pause it was, if it was paused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         pause: Option<u64>,
         /// The request's number in the session, if the session keeps requests.
         number: Option<u64>,
@@ -104,7 +116,7 @@ pub enum Message {
         /// Which pause it was.
         pause: u64,
     },
-    /// No request is paused.
+    /// No request is paused, and it is not said what became of the last one.
     Idle,
     /// A command was done.
     Done {
@@ -115,9 +127,39 @@ pub enum Message {
     Refused {
         /// Its id; 0 where that is not known.
         id: u64,
-        /// Why, for people. It may name paths of the request: escape before showing.
+        /// Why, for people, in [`MAX_ERROR_CHARS`] at most. It may name paths of the request: escape before showing.
         error: String,
     },
+    /// Something of a later Dunlin, to be ignored.
+    #[serde(other, skip_serializing)]
+    Unknown,
+}
+
+impl Message {
+    /// The refusal of a command. `id` is 0 where it is not known, or all of the connection is refused.
+    pub fn refused(id: u64, why: &impl fmt::Display) -> Message {
+        let mut error = String::new();
+        // A text that is cut off does not fail.
+        let _ = write!(Short(&mut error, MAX_ERROR_CHARS), "{why}");
+        Message::Refused { id, error }
+    }
+}
+
+/// Takes the beginning of a text, and ends it with an ellipsis where it goes on. What may be long is never whole in memory.
+struct Short<'a>(&'a mut String, usize);
+
+impl fmt::Write for Short<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for c in text.chars() {
+            match self.1 {
+                0 => return Err(fmt::Error),
+                1 => self.0.push('…'),
+                _ => self.0.push(c),
+            }
+            self.1 -= 1;
+        }
+        Ok(())
+    }
 }
 
 /// From the inspector to the chat.
@@ -146,26 +188,41 @@ pub enum Operation {
     Undo(At),
     /// Does again what was undone last.
     Redo(At),
-    /// Undoes all edits, in one step.
-    Reset(At),
     /// Sends the request.
     Send(At),
     /// Cancels it.
     Cancel(At),
-    /// Has other requests paused. `off` cancels the one that is paused.
+    /// Has other requests paused from now on.
     Mode {
         /// Which.
         mode: PauseMode,
+        /// The request that `off` cancels; without it none is.
+        #[serde(flatten)]
+        at: Option<At>,
     },
 }
 
+impl Operation {
+    /// The state that it was made for.
+    pub fn at(&self) -> Option<&At> {
+        match self {
+            Operation::Edit { at, .. }
+            | Operation::Undo(at)
+            | Operation::Redo(at)
+            | Operation::Send(at)
+            | Operation::Cancel(at) => Some(at),
+            Operation::Mode { at, .. } => at.as_ref(),
+        }
+    }
+}
+
 /// The state that a command was made for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct At {
     /// Which pause.
     pub pause: u64,
     /// Which revision of the request.
-    pub revision: u64,
+    pub revision: String,
 }
 
 /// Why a line is not a command.
