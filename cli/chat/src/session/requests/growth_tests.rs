@@ -214,8 +214,9 @@ fn who_watches_is_told_once_a_request_is_in_the_file() {
     chat.turn(1);
     chat.turn(2);
     let next = chat.session.next_request_number();
-    // The log, and with it the watcher, ends with the session.
-    drop(chat);
+    // The log, and with it the watcher, ends with the session. The file stays meanwhile.
+    let Chatting { session, _data, .. } = chat;
+    drop(session);
     let told: Vec<(u64, bool)> = told.iter().collect();
     let first = told.first().map_or(0, |(number, _)| *number);
     assert!(first > 1, "{told:?}");

@@ -166,15 +166,27 @@ fn lock(session: &Mutex<Inner>) -> MutexGuard<'_, Inner> {
 fn work(session: &Weak<Mutex<Inner>>, jobs: &Receiver<Job>) {
     let mut follower = Follower::default();
     let mut watcher: Option<Box<dyn Fn(u64) + Send>> = None;
-    while let Ok(job) = jobs.recv() {
+    // Those in the file that the watcher was not told of. Somebody may wait for what is to be done, and for it nobody does.
+    let mut untold = Vec::new();
+    loop {
+        let job = match jobs.try_recv() {
+            Ok(job) => job,
+            Err(_) => {
+                if let Some(watcher) = &watcher {
+                    untold.drain(..).for_each(watcher);
+                }
+                let Ok(job) = jobs.recv() else { return };
+                job
+            }
+        };
         match job {
             Job::Log(outgoing) => {
                 let number = outgoing.entry.number;
                 let session = session.upgrade();
                 let is_written =
                     session.is_some_and(|session| write(&session, &mut follower, *outgoing));
-                if let Some(watcher) = watcher.as_ref().filter(|_| is_written) {
-                    watcher(number);
+                if is_written && watcher.is_some() {
+                    untold.push(number);
                 }
             }
             Job::Watch(new) => watcher = Some(new),
