@@ -26,7 +26,7 @@ use tokio::runtime::Runtime;
 use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::error::CliError;
 use crate::host_options::{commands, meaning, search};
-use crate::inspect::board::{Board, Chat};
+use crate::inspect::shared_state::{Chat, SharedState};
 use crate::plugin::installed::InstalledPlugins;
 use crate::repl::pausing::Pausing;
 use crate::repl::table::Slash;
@@ -94,7 +94,7 @@ pub struct App {
     /// Which requests are paused before they are sent.
     pub pausing: Arc<Pausing>,
     /// What inspectors in other terminals are shown.
-    pub board: Arc<Board>,
+    pub shared: Arc<SharedState>,
     /// What `/metadata` shows.
     metadata: RefCell<Vec<MetadataField>>,
     /// How many sections are listed of a request whose edits are saved.
@@ -150,13 +150,19 @@ impl App {
         let preview_limit = settings.request_editor.preview_limit.value.get();
         let preview_limit = u16::try_from(preview_limit).unwrap_or(u16::MAX);
         let metadata = RefCell::new(settings.request_editor.metadata.value.clone());
-        let board = Arc::new(Board::new(Box::new(ThisChat {
+        let shared = Arc::new(SharedState::new(Box::new(ThisChat {
             ui: Arc::clone(&ui),
             pausing: Arc::clone(&pausing),
         })));
+        let watching = Arc::downgrade(&shared);
+        pausing.watch(move || {
+            if let Some(shared) = watching.upgrade() {
+                shared.notify();
+            }
+        });
         App {
             ui,
-            board,
+            shared,
             metadata,
             preview_limit: Cell::new(preview_limit),
             settings,

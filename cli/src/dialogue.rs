@@ -29,7 +29,7 @@ use dunlin_chat::provider::retry::RetryPolicy;
 use dunlin_chat::request::ContextBudget;
 use dunlin_chat::request::report::Spent;
 use dunlin_chat::session::record::Speaker;
-use dunlin_chat::session::{Entry, Loaded, Session, Store, StoreError};
+use dunlin_chat::session::{Entry, Loaded, Session, Store, StoreError, title_of};
 use dunlin_chat::turn::approve::DenyAll;
 use dunlin_chat::turn::{
     Approver, CallContext, CancelReason, Interceptor, Journal, NoInterceptor, NoJournal,
@@ -278,8 +278,8 @@ impl Dialogue {
         if let Some(session) = &self.session {
             session.speaks(&self.agent.name, &self.agent.model);
             if app.asks() {
-                let (board, id) = (Arc::clone(&app.board), session.id());
-                let watcher = move |number| board.logged(&id, number);
+                let (shared, id) = (Arc::clone(&app.shared), session.id());
+                let watcher = move |number| shared.logged(&id, number);
                 session.requests().watch(watcher);
             }
         }
@@ -318,6 +318,8 @@ impl Dialogue {
         let interrupt = interrupted(app)?;
         let _hands_off = HandsOff::begin(app);
         host.begin_turn();
+        // The session gets its title with its first message, which may be paused for long.
+        app.shared.set_title(|| title_of(&prompt.text));
         if let Some(note) = self.note() {
             prompt.text.push_str("\n\n");
             prompt.text.push_str(&note);
@@ -481,7 +483,7 @@ pub fn interrupted(app: &App) -> Result<impl Future<Output = ()>, CliError> {
                 Ok(mut signal) => loop {
                     let received = signal.recv().await;
                     // To a program that was lent the terminal Ctrl-C is a key of its own.
-                    if !ui.is_lent() && !ui.was_woken() {
+                    if !ui.was_woken() && !ui.is_lent() {
                         break received;
                     }
                 },

@@ -7,6 +7,7 @@ pub mod commands;
 pub mod config;
 pub mod dialogue;
 pub mod discover;
+pub mod editing;
 pub mod error;
 pub mod host_options;
 pub mod inspect;

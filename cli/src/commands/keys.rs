@@ -73,7 +73,7 @@ fn read(ui: &Ui, name: &str) -> Result<Option<String>, CliError> {
     let line = if ui.streams().input {
         match ui.hidden_line(&format!("Key {}, not shown: ", escape(name))) {
             Typed::Line(line) => line,
-            Typed::Interrupted | Typed::End | Typed::Woken(_) => return Ok(None),
+            Typed::Interrupted | Typed::End | Typed::Woken => return Ok(None),
         }
     } else {
         let mut line = String::new();

@@ -38,7 +38,7 @@ pub enum Offered {
 impl From<Typed> for Offered {
     fn from(typed: Typed) -> Offered {
         match typed {
-            Typed::Interrupted | Typed::Woken(_) => Offered::Interrupted,
+            Typed::Interrupted | Typed::Woken => Offered::Interrupted,
             Typed::Line(_) | Typed::End => Offered::Declined,
         }
     }

@@ -1,12 +1,17 @@
 //! Where the sockets of running chats are, and whether the folder and the peer are the user's own.
 
 use std::fs;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use dunlin_host::files::make_private;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use rustix::process::geteuid;
 
 /// Only the user may look into the folder.
@@ -18,6 +23,12 @@ pub const SOCKET_MODE: u32 = 0o600;
 /// How the names of the sockets begin and end; the process is between.
 const PREFIX: &str = "chat-";
 const SUFFIX: &str = ".sock";
+
+/// How the names of sockets begin that are not listened on yet.
+const TEMPORARY: &str = "new-";
+
+/// How long a chat may take to listen on a socket that it has made.
+const LONGEST_START: Duration = Duration::from_secs(60);
 
 /// Why no socket of this folder is used.
 #[derive(Debug, thiserror::Error)]
@@ -110,28 +121,76 @@ pub fn socket(folder: &Path, pid: u32, attempt: u32) -> PathBuf {
 
 /// The sockets in the folder.
 pub fn sockets(folder: &Path) -> Vec<PathBuf> {
+    named(folder, |name| {
+        name.starts_with(PREFIX) && name.ends_with(SUFFIX)
+    })
+}
+
+fn named(folder: &Path, is_one: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_socket = |path: &PathBuf| {
+    let is_one = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str());
-        name.is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))
+        name.is_some_and(&is_one)
     };
-    let mut found: Vec<PathBuf> = entries
-        .map(|entry| entry.path())
-        .filter(is_socket)
-        .collect();
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_one).collect();
     found.sort();
     found
 }
 
+/// Where a socket is until it is listened on. It is none of [`sockets`].
+pub fn temporary(folder: &Path) -> PathBuf {
+    let random = RandomState::new().hash_one(std::process::id());
+    folder.join(format!("{TEMPORARY}{random:016x}"))
+}
+
+/// Gives a file another name, if nothing has it.
+///
+/// # Errors
+/// Something has it, or that cannot be done.
+pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // Some file systems cannot do that in one step.
+        Err(Errno::INVAL) if to.symlink_metadata().is_err() => fs::rename(from, to),
+        Err(Errno::INVAL) => Err(io::ErrorKind::AlreadyExists.into()),
+        renamed => Ok(renamed?),
+    }
+}
+
+/// Connects to a socket. Never waits: whoever listens there may be stopped, or may never accept.
+///
+/// # Errors
+/// Nobody listens (`ConnectionRefused`), too many wait to be accepted (`WouldBlock`), or that cannot be done.
+pub fn connect(path: &Path) -> io::Result<UnixStream> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
+}
+
 /// Removes a socket on which nobody listens. Whether it was one.
 pub fn remove_stale(path: &Path) -> bool {
-    use std::os::unix::fs::FileTypeExt;
     let is_socket = fs::symlink_metadata(path).is_ok_and(|it| it.file_type().is_socket());
-    let refused = || {
-        let connected = UnixStream::connect(path);
-        connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
-    };
-    is_socket && refused() && fs::remove_file(path).is_ok()
+    let is_refused =
+        || connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+    is_socket && is_refused() && fs::remove_file(path).is_ok()
+}
+
+/// Removes the sockets beside this one on which nobody listens.
+pub fn remove_all_stale(own: &Path) {
+    let Some(folder) = own.parent() else { return };
+    for path in sockets(folder).iter().filter(|path| *path != own) {
+        remove_stale(path);
+    }
+    for path in named(folder, |name| name.starts_with(TEMPORARY)) {
+        let changed = fs::symlink_metadata(&path).and_then(|it| it.modified());
+        let age = changed.ok().and_then(|changed| changed.elapsed().ok());
+        // A chat that begins just now does not listen yet.
+        if age.is_some_and(|age| age > LONGEST_START) {
+            remove_stale(&path);
+        }
+    }
 }
 
 /// Somebody else is at the other end of a connection.

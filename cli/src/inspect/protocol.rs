@@ -275,3 +275,91 @@ fn ignored(read: &Value, taken: &Value) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const EDIT: &str = r#"{"id":7,"op":"edit","pause":1,"revision":"0123456789abcdef","edit":{"type":"set","target":{"section":"message:0","path":"content"},"old":"\"a\"","new":"\"b\""}}"#;
+
+    #[test]
+    fn errors_are_short() {
+        let error = |why: &str| match Message::refused(1, &why) {
+            Message::Refused { error, .. } => error,
+            other => format!("{other:?}"),
+        };
+        assert_eq!(error("no"), "no");
+        let long = error(&"é".repeat(1_000_000));
+        assert_eq!(long.chars().count(), MAX_ERROR_CHARS);
+        assert!(long.ends_with('…'));
+    }
+
+    #[test]
+    fn a_later_dunlin_may_say_more() {
+        let check = |line: &str, expected: &Message| {
+            let message: Message = serde_json::from_str(line).unwrap();
+            assert_eq!(message, *expected, "{line}");
+        };
+        check(r#"{"type":"sings","loud":true}"#, &Message::Unknown);
+        check(
+            r#"{"type":"sent","number":3}"#,
+            &Message::Sent {
+                pause: None,
+                number: Some(3),
+            },
+        );
+    }
+
+    #[test]
+    fn lines_that_are_commands() {
+        let check = |line: &str, expected: bool| {
+            assert_eq!(Command::parse(line.as_bytes()).is_ok(), expected, "{line}");
+        };
+        check(r#"{"id":1,"op":"send","pause":1,"revision":"0"}"#, true);
+        check(r#"{"id":1,"op":"mode","mode":"every"}"#, true);
+        check(
+            r#"{"id":1,"op":"mode","mode":"off","pause":1,"revision":"0"}"#,
+            true,
+        );
+        check(EDIT, true);
+        check(
+            r#"{"id":1,"op":"edit","pause":1,"revision":"0","edit":{"type":"set","target":{"section":"options","path":"seed"},"old":null,"new":"1"}}"#,
+            true,
+        );
+        for line in [
+            "",
+            "1",
+            "[]",
+            "{}",
+            r#"{"id":1}"#,
+            r#"{"op":"send","pause":1,"revision":"0"}"#,
+            r#"{"id":-1,"op":"send","pause":1,"revision":"0"}"#,
+            r#"{"id":1,"op":"send","pause":1}"#,
+            r#"{"id":1,"op":"send","pause":1,"revision":"0","x":1}"#,
+            r#"{"id":1,"op":"send","pause":1,"revision":0}"#,
+            r#"{"id":1,"op":"mode","mode":"loud"}"#,
+            r#"{"id":1,"op":"mode","mode":"off","pause":1}"#,
+            r#"{"id":1,"op":"mode","mode":"off","revision":"0"}"#,
+            r#"{"id":1,"op":"edit","pause":1,"revision":"0","edit":{"type":"delete","sections":["nothing"]}}"#,
+            r#"{"id":1,"op":"edit","pause":1,"revision":"0","edit":{"type":"delete","sections":["system"],"all":1}}"#,
+        ] {
+            check(line, false);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_makes_the_parser_fail(bytes in proptest::collection::vec(any::<u8>(), 0..200), cut in 0..200usize) {
+            let _ = Command::parse(&bytes);
+            let mut bytes = EDIT.as_bytes().to_vec();
+            let cut = cut % bytes.len();
+            bytes[cut] = bytes[cut].wrapping_add(1);
+            if let Ok(command) = Command::parse(&bytes) {
+                let again = serde_json::to_vec(&command).unwrap();
+                prop_assert_eq!(Command::parse(&again).unwrap(), command);
+            }
+        }
+    }
+}

@@ -4,35 +4,42 @@
 //! too much or what is not a command is dropped at once, and one that hangs costs its own two threads.
 
 use std::fs;
-use std::io::{self, BufReader, Write};
+use std::io::{self, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use super::board::{Board, Logged, Published, State};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
+
 use super::folder::{self, FolderError, SOCKET_MODE};
-use super::lines::read_line;
-use super::protocol::{Command, MAX_COMMAND_BYTES, Message, VERSION};
+use super::lines::{LineError, read_line};
+use super::protocol::{Command, Conversation, MAX_COMMAND_BYTES, Message, VERSION};
+use super::shared_state::{Logged, PausedState, Published, SharedState};
 use crate::config::request_editor::PauseMode;
 
 /// How many inspectors can be attached. A person has one or two; each costs two threads.
 const MAX_CLIENTS: usize = 8;
 
-/// How long an inspector may not read before it is dropped.
+/// How long writing a message may take.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often it is looked whether the mode has changed, which nobody publishes: a key at the prompt sets it, too.
-const MODE_INTERVAL: Duration = Duration::from_millis(500);
+/// How long to wait where no connection can be accepted.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(500);
 
 /// How many commands an inspector may send in a second. A key that repeats sends thirty.
 const MAX_COMMANDS_PER_SECOND: u32 = 500;
 
-/// How many lines in a row may not be commands before the connection is closed.
+/// How many lines may not be commands before the connection is closed.
 const MAX_MISTAKES: u32 = 16;
+
+/// How many answers may wait for the inspector to read them.
+const MAX_ANSWERS: usize = 64;
 
 /// How many names are tried for the socket.
 const MAX_ATTEMPTS: u32 = 8;
@@ -70,70 +77,91 @@ impl Drop for Listening {
 ///
 /// # Errors
 /// The folder is not the user's own, or the socket cannot be made.
-pub fn listen(folder: &Path, board: &Arc<Board>) -> Result<Listening, ListenError> {
+pub fn listen(folder: &Path, shared: &Arc<SharedState>) -> Result<Listening, ListenError> {
     folder::make(folder)?;
     let (path, listener) = bind(folder)?;
+    let listening = Listening { path };
+    let path = &listening.path;
     let cannot = |source| ListenError::Socket {
         path: path.clone(),
         source,
     };
-    // The folder lets nobody else in meanwhile.
-    fs::set_permissions(&path, fs::Permissions::from_mode(SOCKET_MODE)).map_err(cannot)?;
-    let (board, own) = (Arc::clone(board), path.clone());
+    let shared = Arc::clone(shared);
     let accepting = Builder::new()
         .name("inspectors".to_owned())
-        .spawn(move || accept(&listener, &board, &own));
+        .spawn(move || accept(&listener, &shared));
     accepting.map_err(cannot)?;
-    Ok(Listening { path })
+    let own = path.clone();
+    let removing = Builder::new()
+        .name("stale-sockets".to_owned())
+        .spawn(move || folder::remove_all_stale(&own));
+    // Another chat removes them.
+    drop(removing);
+    Ok(listening)
 }
 
+/// A socket has its name only once it is listened on: until then another chat would take it for one that was left behind.
 fn bind(folder: &Path) -> Result<(PathBuf, UnixListener), ListenError> {
-    let pid = std::process::id();
+    let temporary = folder::temporary(folder);
+    let bound = name(folder, &temporary);
+    if bound.is_err() {
+        // It may not have been made.
+        let _ = fs::remove_file(&temporary);
+    }
+    bound.map_err(|source| ListenError::Socket {
+        path: folder::socket(folder, std::process::id(), 0),
+        source,
+    })
+}
+
+fn name(folder: &Path, temporary: &Path) -> io::Result<(PathBuf, UnixListener)> {
+    let listener = UnixListener::bind(temporary)?;
+    fs::set_permissions(temporary, fs::Permissions::from_mode(SOCKET_MODE))?;
     let mut attempt = 0;
     loop {
-        let path = folder::socket(folder, pid, attempt);
-        match UnixListener::bind(&path) {
-            Ok(listener) => return Ok((path, listener)),
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse && attempt < MAX_ATTEMPTS => {
+        let path = folder::socket(folder, std::process::id(), attempt);
+        match folder::rename_new(temporary, &path) {
+            Ok(()) => return Ok((path, listener)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 // One that was left behind is replaced; a process elsewhere with the same number keeps its own.
-                if !folder::remove_stale(&path) {
-                    attempt += 1;
+                let _ = folder::remove_stale(&path);
+                attempt += u32::from(path.symlink_metadata().is_ok());
+                if attempt > MAX_ATTEMPTS {
+                    return Err(error);
                 }
             }
-            Err(source) => return Err(ListenError::Socket { path, source }),
+            Err(error) => return Err(error),
         }
     }
 }
 
-fn accept(listener: &UnixListener, board: &Arc<Board>, own: &Path) {
-    let others = own.parent().map(folder::sockets).unwrap_or_default();
-    for path in others.iter().filter(|path| *path != own) {
-        folder::remove_stale(path);
-    }
+fn accept(listener: &UnixListener, shared: &Arc<SharedState>) {
     let clients = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
         let Ok(stream) = stream else {
             // Too many files are open; later there may be fewer.
-            std::thread::sleep(MODE_INTERVAL);
+            std::thread::sleep(ACCEPT_AGAIN);
             continue;
         };
         if folder::check_peer(&stream).is_err() {
             continue;
         }
+        let slot = ClientSlot(Arc::clone(&clients));
         if clients.fetch_add(1, Ordering::Relaxed) >= MAX_CLIENTS {
-            clients.fetch_sub(1, Ordering::Relaxed);
+            let why = format!("{MAX_CLIENTS} inspectors are attached already");
+            // A socket that was just opened has room for that.
+            let _ = write_line(&stream, &Message::refused(0, &why), Instant::now());
             continue;
         }
-        let seat = Seat(Arc::clone(&clients));
         // Without threads there is no inspector.
-        let _ = serve(stream, board, seat);
+        let _ = serve(stream, shared, slot);
     }
 }
 
 /// Counts an inspector until it is dropped.
-struct Seat(Arc<AtomicUsize>);
+struct ClientSlot(Arc<AtomicUsize>);
 
-impl Drop for Seat {
+impl Drop for ClientSlot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -141,134 +169,199 @@ impl Drop for Seat {
 
 /// What the two threads of an inspector share.
 #[derive(Default)]
-struct Shared {
-    answers: Mutex<Vec<Message>>,
+struct Connection {
+    answers: Mutex<Answers>,
     is_closed: AtomicBool,
 }
 
-impl Shared {
-    fn answer(&self, message: Message) {
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        answers.push(message);
+/// Answers that were not written yet.
+#[derive(Default)]
+struct Answers {
+    messages: Vec<Message>,
+    /// Whether the connection is closed behind them.
+    is_last: bool,
+}
+
+impl Connection {
+    /// Has an answer written. `false`: too many wait.
+    fn answer(&self, message: Message) -> bool {
+        let mut answers = self.answers();
+        let has_room = answers.messages.len() < MAX_ANSWERS;
+        if has_room {
+            answers.messages.push(message);
+        }
+        has_room
     }
 
-    fn take(&self) -> Vec<Message> {
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut answers)
+    /// Has a last message written, and closes the connection behind it.
+    fn close_with(&self, message: Message) {
+        let mut answers = self.answers();
+        answers.messages.push(message);
+        answers.is_last = true;
+    }
+
+    fn take(&self) -> Answers {
+        std::mem::take(&mut *self.answers())
+    }
+
+    fn answers(&self) -> MutexGuard<'_, Answers> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn serve(stream: UnixStream, board: &Arc<Board>, seat: Seat) -> io::Result<()> {
-    stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
+fn serve(stream: UnixStream, shared: &Arc<SharedState>, slot: ClientSlot) -> io::Result<()> {
     let reads = stream.try_clone()?;
-    let seat = Arc::new(seat);
-    let shared = Arc::new(Shared::default());
-    let (for_reader, reader_seat) = (Arc::clone(&shared), Arc::clone(&seat));
-    let reader_board = Arc::clone(board);
+    let slot = Arc::new(slot);
+    let connection = Arc::new(Connection::default());
+    let (for_reader, reader_slot) = (Arc::clone(&connection), Arc::clone(&slot));
+    let reader_shared = Arc::clone(shared);
     Builder::new()
         .name("inspector-read".to_owned())
         .spawn(move || {
-            let _seat = reader_seat;
-            obey(&reads, &reader_board, &for_reader);
-            for_reader.is_closed.store(true, Ordering::Relaxed);
-            reader_board.nudge();
-            // Whatever is being written fails.
-            let _ = reads.shutdown(std::net::Shutdown::Both);
+            let _slot = reader_slot;
+            match read_commands(&reads, &reader_shared, &for_reader) {
+                Some(misuse) => for_reader.close_with(Message::refused(0, &misuse)),
+                None => {
+                    for_reader.is_closed.store(true, Ordering::Relaxed);
+                    // Whatever is being written fails.
+                    let _ = reads.shutdown(std::net::Shutdown::Both);
+                }
+            }
+            reader_shared.notify();
         })?;
-    let board = Arc::clone(board);
+    let shared = Arc::clone(shared);
     Builder::new()
         .name("inspector-write".to_owned())
         .spawn(move || {
-            let _seat = seat;
+            let _slot = slot;
             // It went, or does not read.
-            let _ = tell(&stream, &board, &shared);
+            let _ = write_events(&stream, &shared, &connection);
+            connection.is_closed.store(true, Ordering::Relaxed);
             let _ = stream.shutdown(std::net::Shutdown::Both);
         })?;
     Ok(())
 }
 
-/// Does what the inspector sends, one command after the other, until it goes or misbehaves.
-fn obey(stream: &UnixStream, board: &Board, shared: &Shared) {
+/// How an inspector uses the connection in a way that nobody needs.
+#[derive(Debug, thiserror::Error)]
+enum Misuse {
+    #[error("closed: {0}")]
+    Line(LineError),
+    #[error("closed: more than {MAX_COMMANDS_PER_SECOND} commands in a second")]
+    Flood,
+    #[error("closed: more than {MAX_MISTAKES} lines that are not commands")]
+    Mistakes,
+    #[error("closed: more than {MAX_ANSWERS} answers that were not read")]
+    Unread,
+}
+
+/// Does what the inspector sends, one command after the other, until it goes (`None`) or misbehaves.
+fn read_commands(
+    stream: &UnixStream,
+    shared: &SharedState,
+    connection: &Connection,
+) -> Option<Misuse> {
     let mut from = BufReader::new(stream);
     let mut line = Vec::new();
     let (mut mistakes, mut count, mut since) = (0, 0, Instant::now());
-    while read_line(&mut from, MAX_COMMAND_BYTES, &mut line).is_ok_and(|is_line| is_line) {
+    loop {
+        match read_line(&mut from, MAX_COMMAND_BYTES, &mut line) {
+            Ok(true) => {}
+            Err(error @ LineError::TooLong(_)) => return Some(Misuse::Line(error)),
+            Ok(false) | Err(LineError::Read(_)) => return None,
+        }
         if since.elapsed() >= Duration::from_secs(1) {
             (count, since) = (0, Instant::now());
         }
         count += 1;
         if count > MAX_COMMANDS_PER_SECOND {
-            return;
+            return Some(Misuse::Flood);
         }
         let answer = match Command::parse(&line) {
             Ok(Command { id, operation }) => {
-                mistakes = 0;
-                match board.command(operation) {
+                match shared.command(operation, || has_hung_up(stream)) {
                     Ok(()) => Message::Done { id },
-                    Err(refusal) => Message::Refused {
-                        id,
-                        error: refusal.to_string(),
-                    },
+                    Err(refusal) => Message::refused(id, &refusal),
                 }
             }
             Err(error) => {
                 mistakes += 1;
-                Message::Refused {
-                    id: Command::id_of(&line),
-                    error: error.to_string(),
+                if mistakes > MAX_MISTAKES {
+                    return Some(Misuse::Mistakes);
                 }
+                Message::refused(Command::id_of(&line), &error)
             }
         };
-        shared.answer(answer);
-        board.nudge();
-        if mistakes > MAX_MISTAKES || shared.is_closed.load(Ordering::Relaxed) {
-            return;
+        if !connection.answer(answer) {
+            return Some(Misuse::Unread);
+        }
+        shared.notify();
+        if connection.is_closed.load(Ordering::Relaxed) {
+            return None;
         }
     }
 }
 
-/// What an inspector knows.
+/// Whether nobody is at the other end any more.
+fn has_hung_up(stream: &UnixStream) -> bool {
+    let mut waiting = [PollFd::new(stream, PollFlags::empty())];
+    poll(&mut waiting, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+}
+
+/// What an inspector was told.
 #[derive(Default)]
-pub struct Told {
-    serial: u64,
-    conversation: super::protocol::Conversation,
+pub struct ClientState {
+    conversation: Conversation,
     mode: PauseMode,
-    state: Option<(u64, Stage)>,
+    paused: Option<Told>,
     logged: Option<Logged>,
 }
 
+/// The state of a paused request that an inspector was told.
 #[derive(PartialEq, Eq)]
-enum Stage {
-    Paused(u64),
-    Over,
+struct Told {
+    pause: u64,
+    revision: String,
+    /// Whether it was told as a request that has its edits.
+    is_composed: bool,
 }
 
 impl Told {
+    fn of(paused: &PausedState) -> Told {
+        Told {
+            pause: paused.pause,
+            revision: paused.revision.clone(),
+            is_composed: paused.is_composed(),
+        }
+    }
+}
+
+impl ClientState {
     /// The first messages to an inspector.
-    pub fn greet(published: &Published, mode: PauseMode) -> (Told, Vec<Message>) {
-        let mut told = Told {
+    pub fn greet(published: &Published, mode: PauseMode) -> (ClientState, Vec<Message>) {
+        let mut client = ClientState {
             conversation: published.conversation.clone(),
             mode,
-            ..Told::default()
+            ..ClientState::default()
         };
         let mut messages = vec![Message::Hello {
             version: VERSION,
+            active: published.active,
             pid: std::process::id(),
             mode,
             conversation: published.conversation.clone(),
         }];
-        let news = told.news(published, mode);
-        match news.is_empty() {
-            true => messages.push(Message::Idle),
-            false => messages.extend(news),
+        if published.paused.is_none() {
+            messages.push(Message::Idle);
         }
-        (told, messages)
+        messages.extend(client.news(published, mode));
+        (client, messages)
     }
 
-    /// What has changed since. States in between are left out.
+    /// What has changed since. What happened in between is left out, also whole pauses. The end of a pause is told to those
+    /// who were told that it began, and to nobody else.
     pub fn news(&mut self, published: &Published, mode: PauseMode) -> Vec<Message> {
         let mut news = Vec::new();
-        self.serial = published.serial;
         if self.conversation != published.conversation {
             self.conversation.clone_from(&published.conversation);
             news.push(Message::Conversation(self.conversation.clone()));
@@ -277,24 +370,23 @@ impl Told {
             self.mode = mode;
             news.push(Message::Mode { mode });
         }
-        let now = match &published.state {
-            State::Idle => None,
-            State::Paused(paused) => Some((paused.pause, Stage::Paused(paused.request.revision()))),
-            State::Sent { pause, .. } | State::Cancelled { pause } => Some((*pause, Stage::Over)),
-        };
-        if self.state != now {
-            let is_known = matches!((&self.state, &now), (Some((a, _)), Some((b, _))) if a == b);
-            news.extend(match &published.state {
-                State::Idle => Some(Message::Idle),
-                State::Paused(paused) if is_known => Some(Message::Edited(paused.edits())),
-                State::Paused(paused) => Some(paused.message()),
-                State::Sent { pause, number } => Some(Message::Sent {
-                    pause: Some(*pause),
-                    number: *number,
-                }),
-                State::Cancelled { pause } => Some(Message::Cancelled { pause: *pause }),
-            });
-            self.state = now;
+        let paused = published.paused.as_deref();
+        let is_over = |told: &mut Told| paused.is_none_or(|paused| paused.pause != told.pause);
+        if let Some(over) = self.paused.take_if(is_over) {
+            let ended = published.ended.iter().find(|it| it.pause == over.pause);
+            news.push(ended.map_or(Message::Idle, |ended| ended.message()));
+        }
+        if let Some(paused) = paused {
+            let now = Told::of(paused);
+            let news_of_it = match &self.paused {
+                Some(told) if *told == now => None,
+                Some(told) if !told.is_composed && !now.is_composed => {
+                    Some(Message::Edited(paused.edits()))
+                }
+                _ => Some(paused.message()),
+            };
+            news.extend(news_of_it);
+            self.paused = Some(now);
         }
         if self.logged != published.logged {
             self.logged = published.logged;
@@ -308,29 +400,66 @@ impl Told {
 }
 
 /// Writes everything that happens, until the inspector goes.
-fn tell(stream: &UnixStream, board: &Board, shared: &Shared) -> io::Result<()> {
-    let (mut told, first) = Told::greet(&board.now(), board.mode());
+fn write_events(
+    stream: &UnixStream,
+    shared: &SharedState,
+    connection: &Connection,
+) -> io::Result<()> {
+    let published = shared.now();
+    let mut serial = published.serial;
+    let (mut client, first) = ClientState::greet(&published, shared.mode());
     write(stream, &first)?;
-    while !shared.is_closed.load(Ordering::Relaxed) {
-        let published = board.after(told.serial, MODE_INTERVAL);
+    while !connection.is_closed.load(Ordering::Relaxed) {
+        let published = shared.after(serial);
+        // What comes behind this is looked at once more, also an answer.
+        serial = published.serial;
+        let answers = connection.take();
         // The state that a command was refused for goes before the answer: it is at least as new.
-        let answers = shared.take();
-        let published = match answers.is_empty() {
+        let published = match answers.messages.is_empty() {
             true => published,
-            false => board.now(),
+            false => shared.now(),
         };
-        let mut messages = told.news(&published, board.mode());
-        messages.extend(answers);
-        write(stream, &messages)?;
+        write(stream, &client.news(&published, shared.mode()))?;
+        write(stream, &answers.messages)?;
+        if answers.is_last {
+            break;
+        }
     }
     Ok(())
 }
 
-fn write(mut stream: &UnixStream, messages: &[Message]) -> io::Result<()> {
-    for message in messages {
-        let mut line = serde_json::to_vec(message)?;
-        line.push(b'\n');
-        stream.write_all(&line)?;
+fn write(stream: &UnixStream, messages: &[Message]) -> io::Result<()> {
+    messages
+        .iter()
+        .try_for_each(|message| write_line(stream, message, Instant::now() + WRITE_TIMEOUT))
+}
+
+/// Writes a message. Until `end` is waited for the inspector, however little it reads at a time.
+fn write_line(stream: &UnixStream, message: &Message, end: Instant) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    let mut rest = line.as_slice();
+    while !rest.is_empty() {
+        match send(stream, rest, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            Ok(sent) => rest = rest.get(sent..).unwrap_or_default(),
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => wait_for_room(stream, end)?,
+            Err(error) => return Err(error.into()),
+        }
+        // One that reads a little all the time is slow, too.
+        if !rest.is_empty() && Instant::now() >= end {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
     }
     Ok(())
+}
+
+fn wait_for_room(stream: &UnixStream, end: Instant) -> io::Result<()> {
+    let left = end.saturating_duration_since(Instant::now());
+    let left = Timespec::try_from(left).map_err(io::Error::other)?;
+    let mut waiting = [PollFd::new(stream, PollFlags::OUT)];
+    match poll(&mut waiting, Some(&left)) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }

@@ -1,8 +1,9 @@
 //! The protocol over a real socket, with a chat that is played, and peers that misbehave.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -10,37 +11,47 @@ use dunlin_chat::request::editor::{EditableRequest, Outline, SectionId};
 use dunlin_chat::request::measure::Measure;
 use dunlin_chat::turn::PausedRequest;
 use dunlin_terminal::request::paused::Paused;
-use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::board::{Board, Chat};
 use super::folder::sockets;
-use super::held::Held;
-use super::protocol::{Command, Conversation, MAX_COMMAND_BYTES};
-use super::server::{Listening, listen};
+use super::protocol::{Conversation, MAX_COMMAND_BYTES, MAX_ERROR_CHARS};
+use super::remote_pause::RemotePause;
+use super::server::{ClientState, Listening, listen};
+use super::shared_state::{Chat, SharedState};
 use crate::config::request_editor::PauseMode;
 
 /// A chat whose line is read by nobody.
-#[derive(Default)]
-struct Played(Mutex<PauseMode>);
+#[derive(Clone, Default)]
+struct Played {
+    mode: Arc<Mutex<PauseMode>>,
+    wakes: Arc<AtomicUsize>,
+}
 
 impl Chat for Played {
     fn mode(&self) -> PauseMode {
-        *self.0.lock().unwrap()
+        *self.mode.lock().unwrap()
     }
 
     fn set_mode(&self, mode: PauseMode) {
-        *self.0.lock().unwrap() = mode;
+        *self.mode.lock().unwrap() = mode;
     }
 
-    fn wake(&self) {}
+    fn wake(&self) {
+        self.wakes.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 fn paused(text: &str) -> Paused {
     let body = json!({"model": "small", "messages": [{"role": "user", "content": text}]});
-    let outline = Outline::of_chat(&body, &[SectionId::Message(0).into()], Vec::new());
+    of(
+        &body,
+        &Outline::of_chat(&body, &[SectionId::Message(0).into()], Vec::new()),
+    )
+}
+
+fn of(body: &Value, outline: &Outline) -> Paused {
     Paused::new(PausedRequest {
-        request: EditableRequest::new(Bytes::from(body.to_string()), outline),
+        request: EditableRequest::new(Bytes::from(body.to_string()), outline.clone()),
         described: Vec::new(),
         round: 1,
         number: Some(1),
@@ -57,19 +68,22 @@ fn paused(text: &str) -> Paused {
 
 struct Stage {
     folder: tempfile::TempDir,
-    board: Arc<Board>,
+    chat: Played,
+    shared: Arc<SharedState>,
     _listening: Listening,
 }
 
 impl Stage {
     fn new() -> Stage {
         let folder = tempfile::tempdir().unwrap();
-        let board = Arc::new(Board::new(Box::new(Played::default())));
+        let chat = Played::default();
+        let shared = Arc::new(SharedState::new(Box::new(chat.clone())));
         let run = folder.path().join("run");
-        let listening = listen(&run, &board).unwrap();
+        let listening = listen(&run, &shared).unwrap();
         Stage {
             folder,
-            board,
+            chat,
+            shared,
             _listening: listening,
         }
     }
@@ -114,28 +128,52 @@ impl Peer {
         self.to.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
-    /// Reads until the connection is closed.
-    fn expect_dropped(mut self) {
+    /// Reads until the connection is closed. Why it was.
+    fn expect_dropped(mut self) -> String {
         let mut rest = Vec::new();
         // Reset, where something was left unread.
         let _ = self.from.read_to_end(&mut rest);
+        let rest = String::from_utf8_lossy(&rest).into_owned();
+        let last: Value = serde_json::from_str(rest.lines().last().unwrap_or_default()).unwrap();
+        assert_eq!((&last["type"], &last["id"]), (&json!("refused"), &json!(0)));
+        last["error"].as_str().unwrap().to_owned()
+    }
+
+    /// The error with which a command is refused.
+    fn refused(&mut self, command: &Value) -> String {
+        self.say(command);
+        let error = self.wait("refused")["error"].as_str().unwrap().to_owned();
+        assert!(error.chars().count() <= MAX_ERROR_CHARS, "{error}");
+        error
     }
 }
 
-fn edit(revision: u64, old: &str, new: &str) -> Value {
+/// A command for the first pause.
+fn command(op: &str, revision: &Value) -> Value {
+    json!({"id": 7, "op": op, "pause": 1, "revision": revision})
+}
+
+fn edit(revision: &Value, old: &str, new: &str) -> Value {
     json!({"id": 7, "op": "edit", "pause": 1, "revision": revision, "edit": {"type": "set",
         "target": {"section": "message:0", "path": "content"},
         "old": format!("{old:?}"), "new": format!("{new:?}")}})
 }
 
 /// Does commands as the chat does, until the pause is over or `count` were done.
-fn does(held: &Held, paused: &mut Paused, count: usize) -> Vec<String> {
+fn does(remote: &RemotePause, paused: &mut Paused, count: usize) -> Vec<String> {
     let mut said = Vec::new();
-    while said.len() < count {
-        said.extend(held.run(paused));
+    until(|| {
+        said.extend(remote.run(paused));
+        said.len() >= count
+    });
+    said
+}
+
+/// Waits for another thread.
+fn until(mut is_so: impl FnMut() -> bool) {
+    while !is_so() {
         std::thread::yield_now();
     }
-    said
 }
 
 #[test]
@@ -147,101 +185,339 @@ fn a_request_is_edited_and_sent_from_elsewhere() {
         (&hello["type"], &hello["version"], &hello["mode"]),
         (&json!("hello"), &json!(1), &json!("off"))
     );
+    assert!(hello["active"].as_u64() > Some(0));
     assert_eq!(peer.next()["type"], "idle");
     let mut request = paused("count");
     let original = String::from_utf8(request.request().original().to_vec()).unwrap();
-    let held = Held::new(&stage.board, &request);
+    let remote = RemotePause::new(&stage.shared, &request);
     let seen = peer.wait("paused");
-    assert_eq!(
-        (&seen["body"], &seen["revision"]),
-        (&json!(original), &json!(0))
-    );
+    assert_eq!(seen["body"], original);
+    assert!(seen["active"].as_u64() >= hello["active"].as_u64());
     assert_eq!(seen["outline"]["sections"][0]["id"], "message:0");
-    peer.say(&edit(0, "count", "sing"));
-    let said = does(&held, &mut request, 1);
+    let before = &seen["revision"];
+    assert_eq!(before.as_str().map(str::len), Some(16));
+    peer.say(&edit(before, "count", "sing"));
+    let said = does(&remote, &mut request, 1);
     assert_eq!(
         said,
         ["edited from another terminal: section 1: content set"]
     );
-    assert_eq!(peer.wait("edited")["revision"], 1);
+    let edited = peer.wait("edited")["revision"].clone();
     assert_eq!(peer.wait("done")["id"], 7);
-    // Made against the state before: refused, after the state as it is was sent.
-    peer.say(&edit(0, "count", "dance"));
-    peer.say(&json!({"id": 8, "op": "send", "pause": 1, "revision": 1}));
-    let said = does(&held, &mut request, 1);
+    // Made against the state before: refused.
+    let refused = peer.refused(&edit(before, "count", "dance"));
+    assert_eq!(refused, "the request has changed since");
+    peer.say(&command("send", &edited));
+    let said = does(&remote, &mut request, 1);
     assert_eq!(said, ["sent from another terminal"]);
-    let refused = peer.wait("refused");
-    assert_eq!(
-        refused["error"],
-        "the request has changed since: it is at revision 1"
-    );
-    assert_eq!(held.take_verdict(), Some(Ok(())));
+    assert_eq!(remote.take_verdict(), Some(Ok(())));
     assert!(request.request().is_dirty());
-    held.sent();
-    drop(held);
+    remote.sent();
+    drop(remote);
     let sent = peer.wait("sent");
     assert_eq!((&sent["pause"], &sent["number"]), (&json!(1), &json!(1)));
-    peer.say(&edit(1, "sing", "late"));
-    assert_eq!(
-        peer.wait("refused")["error"],
-        "this request is not paused any more"
-    );
-    // Who comes later sees the same.
+    let refused = peer.refused(&edit(&edited, "sing", "late"));
+    assert_eq!(refused, "this request is not paused any more");
+    // Who comes later knows nothing of that pause.
     let mut late = stage.connect();
     late.next();
-    assert_eq!(late.next()["type"], "sent");
+    assert_eq!(late.next()["type"], "idle");
     late.say(&json!({"id": 1, "op": "mode", "mode": "turn"}));
     assert_eq!(peer.wait("mode")["mode"], "turn");
+}
+
+#[test]
+fn a_command_acts_on_the_state_it_was_made_for() {
+    let stage = Stage::new();
+    let (mut first, mut second) = (stage.connect(), stage.connect());
+    let mut request = paused("my password");
+    let remote = RemotePause::new(&stage.shared, &request);
+    let before = first.wait("paused")["revision"].clone();
+    assert_eq!(second.wait("paused")["revision"], before);
+    second.say(&edit(&before, "my password", "my password and my number"));
+    does(&remote, &mut request, 1);
+    let edited = second.wait("edited")["revision"].clone();
+    second.wait("done");
+    // The other inspector does not know yet, and sends what it has edited. No revision can be guessed.
+    first.refused(&edit(&before, "my password", "nothing"));
+    for guessed in [
+        before.clone(),
+        json!("1"),
+        json!(""),
+        json!("0000000000000001"),
+    ] {
+        for op in ["send", "cancel", "undo", "redo"] {
+            first.refused(&command(op, &guessed));
+        }
+    }
+    // Nobody was disturbed for any of that, and the same text again is another state.
+    assert!(remote.run(&mut request).is_empty());
+    second.say(&command("undo", &edited));
+    does(&remote, &mut request, 1);
+    let undone = second.wait("edited")["revision"].clone();
+    assert!(undone != before && undone != edited);
+    first.refused(&command("send", &before));
+    // A command that waits while the user edits is refused, too.
+    first.say(&command("send", &undone));
+    until(|| stage.shared.waiting() == 1);
+    request.step(|it| it.set_text(1, "changed here")).unwrap();
+    assert!(remote.run(&mut request).is_empty());
+    assert_eq!(
+        first.wait("refused")["error"],
+        "the request has changed since"
+    );
+    assert_eq!(remote.take_verdict(), None);
+}
+
+#[test]
+fn what_changes_nothing_wakes_nobody() {
+    let stage = Stage::new();
+    let mut peer = stage.connect();
+    let mut request = paused("count");
+    let remote = RemotePause::new(&stage.shared, &request);
+    let revision = peer.wait("paused")["revision"].clone();
+    let refused = [
+        command("undo", &revision),
+        command("redo", &revision),
+        command("send", &json!("x")),
+        json!({"id": 1, "op": "send", "pause": 2, "revision": revision}),
+        edit(&revision, "something else", "x"),
+        json!({"id": 1, "op": "edit", "pause": 1, "revision": revision, "edit": {"type": "reset"}}),
+        json!({"id": 1, "op": "edit", "pause": 1, "revision": revision,
+            "edit": {"type": "restore", "sections": ["message:0"]}}),
+        json!({"id": 1, "op": "format the disk"}),
+        json!({"id": 1, "op": "mode", "mode": "off", "pause": 1, "revision": "x"}),
+    ];
+    for command in &refused {
+        peer.refused(command);
+    }
+    peer.say(&json!({"id": 1, "op": "mode", "mode": "every"}));
+    peer.wait("done");
+    assert_eq!(stage.chat.wakes.load(Ordering::Relaxed), 0);
+    peer.say(&edit(&revision, "count", "sing"));
+    does(&remote, &mut request, 1);
+    peer.wait("done");
+    assert!(stage.chat.wakes.load(Ordering::Relaxed) > 0);
+}
+
+#[test]
+fn a_request_that_cannot_be_sent_wakes_nobody() {
+    let stage = Stage::new();
+    let mut peer = stage.connect();
+    let mut request = paused("count");
+    let remote = RemotePause::new(&stage.shared, &request);
+    peer.wait("paused");
+    request
+        .step(|it| it.set_text(1, &"terns ".repeat(40_000)))
+        .unwrap();
+    assert!(request.problem().is_some());
+    remote.publish(&request);
+    let revision = peer.wait("edited")["revision"].clone();
+    let refused = peer.refused(&command("send", &revision));
+    assert!(refused.starts_with("not sent: "), "{refused}");
+    assert_eq!(stage.chat.wakes.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_mode_cancels_only_the_request_that_it_names() {
+    let stage = Stage::new();
+    let mut peer = stage.connect();
+    let mut request = paused("count");
+    let remote = RemotePause::new(&stage.shared, &request);
+    let revision = peer.wait("paused")["revision"].clone();
+    for mode in ["every", "off"] {
+        peer.say(&json!({"id": 1, "op": "mode", "mode": mode}));
+        assert_eq!(peer.wait("mode")["mode"], mode);
+        peer.wait("done");
+    }
+    assert!(remote.run(&mut request).is_empty());
+    assert_eq!(remote.take_verdict(), None);
+    // Another mode than `off` cancels nothing.
+    peer.say(&json!({"id": 1, "op": "mode", "mode": "turn", "pause": 1, "revision": revision}));
+    peer.wait("done");
+    assert!(remote.run(&mut request).is_empty());
+    peer.say(&json!({"id": 1, "op": "mode", "mode": "off", "pause": 1, "revision": revision}));
+    assert_eq!(does(&remote, &mut request, 1).len(), 1);
+    assert!(matches!(remote.take_verdict(), Some(Err(_))));
+    drop(remote);
+    peer.wait("cancelled");
+    assert_eq!(*stage.chat.mode.lock().unwrap(), PauseMode::Off);
 }
 
 #[test]
 fn what_the_chat_edits_is_seen_and_undone_elsewhere() {
     let stage = Stage::new();
     let mut request = paused("count");
-    let held = Held::new(&stage.board, &request);
+    let remote = RemotePause::new(&stage.shared, &request);
     let mut peer = stage.connect();
     peer.wait("paused");
     request.step(|it| it.set_text(1, "sing")).unwrap();
-    held.edited(request.request());
+    remote.publish(&request);
     let edited = peer.wait("edited");
     assert_eq!(edited["edits"][0]["new"], "\"sing\"");
-    peer.say(&json!({"id": 1, "op": "undo", "pause": 1, "revision": 1}));
-    does(&held, &mut request, 1);
-    let edited = peer.wait("edited");
-    assert_eq!(
-        (&edited["edits"], &edited["revision"]),
-        (&json!([]), &json!(2))
+    peer.say(&command("undo", &edited["revision"]));
+    does(&remote, &mut request, 1);
+    let undone = peer.wait("edited");
+    assert_eq!(undone["edits"], json!([]));
+    peer.say(&command("redo", &undone["revision"]));
+    does(&remote, &mut request, 1);
+    let redone = peer.wait("edited")["revision"].clone();
+    peer.say(
+        &json!({"id": 3, "op": "edit", "pause": 1, "revision": redone, "edit": {"type": "reset"}}),
     );
-    peer.say(&json!({"id": 2, "op": "redo", "pause": 1, "revision": 2}));
-    does(&held, &mut request, 1);
-    peer.say(&json!({"id": 3, "op": "reset", "pause": 1, "revision": 3}));
-    does(&held, &mut request, 1);
+    does(&remote, &mut request, 1);
     assert!(!request.request().is_dirty());
-    peer.say(&json!({"id": 4, "op": "mode", "mode": "off"}));
-    assert_eq!(does(&held, &mut request, 1).len(), 1);
-    assert!(matches!(held.take_verdict(), Some(Err(_))));
-    drop(held);
-    peer.wait("cancelled");
+}
+
+#[test]
+fn many_bytes_of_edits_are_told_as_the_request_that_they_make() {
+    let stage = Stage::new();
+    let mut request = paused("count");
+    let remote = RemotePause::new(&stage.shared, &request);
+    let mut peer = stage.connect();
+    peer.wait("paused");
+    let long = |letter: &str| letter.repeat(3 * 1024 * 1024);
+    for letter in ["a", "b", "c", "d", "e"] {
+        let text = long(letter);
+        request.step(|it| it.set_text(1, &text)).unwrap();
+        remote.publish(&request);
+        let told = loop {
+            let told = peer.next();
+            if told["type"] == "edited" || told["type"] == "paused" {
+                break told;
+            }
+        };
+        let edits = told["edits"].as_array().unwrap().len();
+        match told["type"].as_str().unwrap() {
+            "edited" => assert!(edits > 0 && letter < "d"),
+            _ => {
+                assert_eq!((edits, &told["undone"]), (0, &json!([])));
+                assert!(told["body"].as_str().unwrap().contains(&text));
+            }
+        }
+        // It can be edited as before.
+        if letter == "e" {
+            peer.say(&edit(&told["revision"], &text, "short"));
+            does(&remote, &mut request, 1);
+            peer.wait("done");
+        }
+    }
+    assert!(String::from_utf8_lossy(request.request().bytes()).contains("short"));
+    // What is few bytes again is told from the beginning.
+    while !request.request().edits().is_empty() {
+        request.step(EditableRequest::undo).unwrap();
+    }
+    request.step(|it| it.set_text(1, "sing")).unwrap();
+    remote.publish(&request);
+    let told = loop {
+        let told = peer.wait("paused");
+        if told["edits"].as_array().is_some_and(|it| !it.is_empty()) {
+            break told;
+        }
+    };
+    assert_eq!(told["edits"][0]["old"], "\"count\"");
+}
+
+#[test]
+fn a_composed_request_leaves_out_what_is_deleted() {
+    let stage = Stage::new();
+    let messages: Vec<Value> = ["one", "two", "three"]
+        .map(|text| json!({"role": "user", "content": text}))
+        .into();
+    let body = json!({"model": "small", "messages": messages});
+    let ids = [0, 1, 2].map(|index| SectionId::Message(index).into());
+    let mut request = of(&body, &Outline::of_chat(&body, &ids, Vec::new()));
+    let remote = RemotePause::new(&stage.shared, &request);
+    let long = "x".repeat(9 * 1024 * 1024);
+    for text in [long.as_str(), "new"] {
+        request.step(|it| it.set_text(3, text)).unwrap();
+    }
+    request
+        .step(|it| {
+            it.apply(
+                serde_json::from_value(json!({"type": "delete", "sections": ["message:0"]}))
+                    .unwrap(),
+            )
+        })
+        .unwrap();
+    remote.publish(&request);
+    let told = stage.connect().wait("paused");
+    let sections = told["outline"]["sections"].as_array().unwrap();
+    let ids: Vec<&Value> = sections.iter().map(|it| &it["id"]).collect();
+    assert_eq!(ids, ["message:1", "message:2", "options"]);
+    // The inspector takes it apart as the chat does.
+    let body: Value = serde_json::from_str(told["body"].as_str().unwrap()).unwrap();
+    let outline = serde_json::from_value(told["outline"].clone()).unwrap();
+    let seen = EditableRequest::new(Bytes::from(body.to_string()), outline);
+    assert_eq!(seen.sections().len(), 3);
+    assert!(seen.text(2).unwrap().contains("new"));
 }
 
 #[test]
 fn a_peer_that_hangs_holds_nobody_up() {
     let stage = Stage::new();
-    let _silent = stage.connect();
-    // More than a socket holds, and nobody reads it.
+    let mut hangs = stage.connect();
+    // It is being written to when the chat goes on.
+    assert_eq!(hangs.next()["type"], "hello");
+    // More than a socket holds, and nobody reads it: if the chat waited for that, this test would not end.
     let text = "tern ".repeat(400_000);
     for round in 0..4 {
         let mut request = paused(&text);
-        let held = Held::new(&stage.board, &request);
+        let remote = RemotePause::new(&stage.shared, &request);
         request
             .step(|it| it.set_text(1, &format!("{text}{round}")))
             .unwrap();
-        held.edited(request.request());
-        held.sent();
+        remote.publish(&request);
+        remote.sent();
     }
-    let mut peer = stage.connect();
-    peer.next();
-    assert_eq!(peer.next()["pause"], 4);
+    // Another one is not held up, either, and gets what is newest.
+    let request = paused("count");
+    let remote = RemotePause::new(&stage.shared, &request);
+    assert_eq!(stage.connect().wait("paused")["pause"], 5);
+    drop(remote);
+    drop(hangs);
+}
+
+#[test]
+fn a_pause_is_over_for_those_who_saw_it() {
+    let stage = Stage::new();
+    let shared = &stage.shared;
+    let kinds = |client: &mut ClientState| -> Vec<Value> {
+        let news = client.news(&shared.now(), PauseMode::Off);
+        news.iter()
+            .map(|it| serde_json::to_value(it).unwrap())
+            .map(|it| json!([it["type"], it["pause"]]))
+            .collect()
+    };
+    let pause = |is_sent: bool| {
+        let remote = RemotePause::new(shared, &paused("count"));
+        if is_sent {
+            remote.sent();
+        }
+    };
+    let (mut client, _) = ClientState::greet(&shared.now(), PauseMode::Off);
+    // A whole pause between two looks.
+    pause(true);
+    assert_eq!(kinds(&mut client), [] as [Value; 0]);
+    let second = RemotePause::new(shared, &paused("count"));
+    assert_eq!(kinds(&mut client), [json!(["paused", 2])]);
+    second.sent();
+    drop(second);
+    pause(false);
+    let fourth = RemotePause::new(shared, &paused("count"));
+    assert_eq!(
+        kinds(&mut client),
+        [json!(["sent", 2]), json!(["paused", 4])]
+    );
+    drop(fourth);
+    pause(true);
+    assert_eq!(kinds(&mut client), [json!(["cancelled", 4])]);
+    // So many that nobody knows any more.
+    let seen = RemotePause::new(shared, &paused("count"));
+    kinds(&mut client);
+    drop(seen);
+    (0..100).for_each(|_| pause(true));
+    assert_eq!(kinds(&mut client), [json!(["idle", null])]);
 }
 
 #[test]
@@ -254,70 +530,120 @@ fn floods_and_lies_end_the_connection() {
             break;
         }
     }
-    long.expect_dropped();
+    assert!(long.expect_dropped().contains("a line has more than"));
     let mut wrong = stage.connect();
+    wrong.wait("idle");
     for _ in 0..40 {
-        // Fails once the other end is closed.
-        let _ = wrong.to.write_all(b"{\"op\":\"format the disk\"}\n\xff\n");
+        // Fails once the other end is closed. What is right in between forgives nothing.
+        let _ = wrong.to.write_all(b"{\"op\":\"format the disk\"}\n");
+        let _ = wrong
+            .to
+            .write_all(b"{\"id\":1,\"op\":\"mode\",\"mode\":\"off\"}\n");
     }
-    wrong.expect_dropped();
-    let mut flood = stage.connect();
-    let reads = flood.to.try_clone().unwrap();
-    let reader = std::thread::spawn(move || {
-        let _ = BufReader::new(reads).read_to_end(&mut Vec::new());
-    });
-    let line = format!(
-        "{}\n",
-        json!({"id": 1, "op": "send", "pause": 1, "revision": 0})
+    assert!(
+        wrong
+            .expect_dropped()
+            .contains("lines that are not commands")
     );
-    while flood.to.write_all(line.as_bytes()).is_ok() {}
-    reader.join().unwrap();
+    let flood = stage.connect();
+    let mut to = flood.to.try_clone().unwrap();
+    let reader = std::thread::spawn(move || flood.expect_dropped());
+    let line = format!("{}\n", command("send", &json!("0")));
+    while to.write_all(line.as_bytes()).is_ok() {}
+    let why = reader.join().unwrap();
+    assert!(
+        why.contains("commands in a second") || why.contains("not read"),
+        "{why}"
+    );
     // The chat is as it was, for others.
     let mut peer = stage.connect();
     assert_eq!(peer.next()["type"], "hello");
-    peer.say(&json!({"id": 3, "op": "send", "pause": 1, "revision": 0, "force": true}));
-    assert_eq!(
-        peer.wait("refused")["error"],
-        "a command has no field \"force\""
-    );
+    let mut forced = command("send", &json!("0"));
+    forced["force"] = json!(true);
+    assert_eq!(peer.refused(&forced), "a command has no field \"force\"");
+    // A long name is not told back.
+    let mut long = command("send", &json!("0"));
+    long["x".repeat(1024 * 1024)] = json!(true);
+    peer.refused(&long);
+    peer.refused(&json!({"id": 1, "op": "y".repeat(1024 * 1024)}));
+}
+
+#[test]
+fn answers_that_nobody_reads_are_few() {
+    let stage = Stage::new();
+    let mut peer = stage.connect();
+    // Fills the socket, so that nothing more is written.
+    let _remote = RemotePause::new(&stage.shared, &paused(&"tern ".repeat(400_000)));
+    assert_eq!(peer.next()["type"], "hello");
+    let line = format!("{}\n", command("send", &json!("0")));
+    // The chat does not take more of them than it may keep.
+    while peer.to.write_all(line.as_bytes()).is_ok() {}
+}
+
+#[test]
+fn a_command_of_somebody_who_went_is_not_done() {
+    let stage = Stage::new();
+    let mut peer = stage.connect();
+    let mut request = paused("count");
+    let remote = RemotePause::new(&stage.shared, &request);
+    let revision = peer.wait("paused")["revision"].clone();
+    // The chat has an editor open, and does nothing meanwhile.
+    peer.say(&edit(&revision, "count", "sing"));
+    until(|| stage.shared.waiting() == 1);
+    drop(peer);
+    until(|| stage.shared.waiting() == 0);
+    assert!(remote.run(&mut request).is_empty());
+    assert!(!request.request().is_dirty());
 }
 
 #[test]
 fn requests_that_are_not_paused_are_told_once() {
     let stage = Stage::new();
-    let board = &stage.board;
+    let shared = &stage.shared;
     let session = |id: &str| Conversation {
         session: id.to_owned(),
         ..Conversation::default()
     };
-    board.converse(session("a"));
+    shared.set_conversation(session("a"));
     let mut peer = stage.connect();
     peer.wait("idle");
-    board.logged("a", 1);
+    shared.logged("a", 1);
     let sent = peer.wait("sent");
-    assert_eq!((&sent["pause"], &sent["number"]), (&json!(null), &json!(1)));
+    assert_eq!(sent, json!({"type": "sent", "number": 1}));
     // One that was paused is known already. One of a session that was left says nothing of this conversation.
-    let held = Held::new(board, &paused("count"));
-    held.sent();
-    drop(held);
+    let remote = RemotePause::new(shared, &paused("count"));
+    peer.wait("paused");
+    remote.sent();
+    drop(remote);
     assert_eq!(peer.wait("sent")["pause"], 1);
-    board.logged("a", 1);
-    board.logged("b", 7);
-    board.logged("a", 2);
+    shared.logged("a", 1);
+    shared.logged("b", 7);
+    shared.logged("a", 2);
     assert_eq!(peer.wait("sent")["number"], 2);
     // The same number again is another request: the session was cleared.
-    board.logged("a", 2);
+    shared.logged("a", 2);
     assert_eq!(peer.wait("sent")["number"], 2);
     // Who comes later is told of the last one, as long as the conversation is the same.
     let mut late = stage.connect();
-    assert_eq!(late.wait("sent")["pause"], 1);
     assert_eq!(late.wait("sent")["number"], 2);
-    board.converse(session("b"));
+    shared.set_conversation(session("b"));
     peer.wait("conversation");
     let mut later = stage.connect();
-    assert_eq!(later.wait("sent")["pause"], 1);
-    board.logged("b", 5);
+    assert_eq!(later.next()["type"], "hello");
+    assert_eq!(later.next()["type"], "idle");
+    shared.logged("b", 5);
     assert_eq!(later.wait("sent")["number"], 5);
+}
+
+#[test]
+fn a_conversation_gets_one_title() {
+    let stage = Stage::new();
+    let mut peer = stage.connect();
+    assert_eq!(peer.next()["title"], "");
+    stage.shared.set_title(|| "count the birds".to_owned());
+    assert_eq!(peer.wait("conversation")["title"], "count the birds");
+    stage.shared.set_title(|| "another".to_owned());
+    assert_eq!(stage.connect().next()["title"], "count the birds");
 }
 
 #[test]
@@ -325,50 +651,50 @@ fn there_is_room_for_eight() {
     let stage = Stage::new();
     let mut peers: Vec<Peer> = (0..8).map(|_| stage.connect()).collect();
     peers.iter_mut().for_each(|peer| drop(peer.wait("hello")));
-    stage.connect().expect_dropped();
+    assert!(stage.connect().expect_dropped().contains("8 inspectors"));
+    // Those who go make room, also where a command of theirs waits.
+    let request = paused("count");
+    let _remote = RemotePause::new(&stage.shared, &request);
+    let mut last = peers.pop().unwrap();
+    let revision = last.wait("paused")["revision"].clone();
+    last.say(&command("cancel", &revision));
+    until(|| stage.shared.waiting() == 1);
+    drop((last, peers));
+    for _ in 0..8 {
+        until(|| stage.connect().next()["type"] == "hello");
+    }
+    let mut peers: Vec<Peer> = Vec::new();
+    until(|| {
+        let mut peer = stage.connect();
+        if peer.next()["type"] == "hello" {
+            peers.push(peer);
+        }
+        peers.len() == 8
+    });
 }
 
 #[test]
-fn lines_that_are_commands() {
-    let check = |line: &str, expected: bool| {
-        assert_eq!(Command::parse(line.as_bytes()).is_ok(), expected, "{line}");
-    };
-    check(r#"{"id":1,"op":"send","pause":1,"revision":0}"#, true);
-    check(r#"{"id":1,"op":"mode","mode":"every"}"#, true);
-    check(&edit(0, "a", "b").to_string(), true);
-    check(
-        r#"{"id":1,"op":"edit","pause":1,"revision":0,"edit":{"type":"set","target":{"section":"options","path":"seed"},"old":null,"new":"1"}}"#,
-        true,
-    );
-    for line in [
-        "",
-        "1",
-        "[]",
-        "{}",
-        r#"{"id":1}"#,
-        r#"{"op":"send","pause":1,"revision":0}"#,
-        r#"{"id":-1,"op":"send","pause":1,"revision":0}"#,
-        r#"{"id":1,"op":"send","pause":1}"#,
-        r#"{"id":1,"op":"send","pause":1,"revision":0,"x":1}"#,
-        r#"{"id":1,"op":"mode","mode":"loud"}"#,
-        r#"{"id":1,"op":"edit","pause":1,"revision":0,"edit":{"type":"delete","sections":["nothing"]}}"#,
-        r#"{"id":1,"op":"edit","pause":1,"revision":0,"edit":{"type":"delete","sections":["system"],"all":1}}"#,
-    ] {
-        check(line, false);
+fn a_socket_that_nobody_accepts_on_stops_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    super::folder::make(&run).unwrap();
+    // Of a process that is stopped: as many wait to be accepted as may.
+    let full = super::folder::socket(&run, std::process::id(), 0);
+    let listener = UnixListener::bind(&full).unwrap();
+    rustix::net::listen(&listener, 0).unwrap();
+    let mut waiting = Vec::new();
+    while let Ok(stream) = super::folder::connect(&full) {
+        waiting.push(stream);
     }
-}
-
-proptest! {
-    #[test]
-    fn no_line_makes_the_parser_fail(bytes in proptest::collection::vec(any::<u8>(), 0..200), cut in 0..200usize) {
-        let _ = Command::parse(&bytes);
-        let valid = edit(3, "a", "b").to_string();
-        let mut bytes = valid.into_bytes();
-        let cut = cut % bytes.len();
-        bytes[cut] = bytes[cut].wrapping_add(1);
-        if let Ok(command) = Command::parse(&bytes) {
-            let again = serde_json::to_vec(&command).unwrap();
-            prop_assert_eq!(Command::parse(&again).unwrap(), command);
-        }
-    }
+    let shared = Arc::new(SharedState::new(Box::new(Played::default())));
+    let listening = listen(&run, &shared).unwrap();
+    let found = sockets(&run);
+    assert_eq!(found.len(), 2, "it has its name still");
+    let own = found.iter().find(|path| **path != full).unwrap();
+    assert_eq!(Peer::new(own).next()["type"], "hello");
+    super::folder::remove_all_stale(own);
+    assert_eq!(sockets(&run), found);
+    drop(listening);
+    assert_eq!(sockets(&run), [full]);
+    assert_eq!(std::fs::read_dir(&run).unwrap().count(), 1);
 }

@@ -4,11 +4,11 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::editing::EditValue;
 use super::metadata::{Answering, Metadata};
 use crate::app::App;
 use crate::commands::requests::summary;
-use crate::inspect::held::Held;
+use crate::editing::EditValue;
+use crate::inspect::remote_pause::RemotePause;
 use dunlin_chat::session::requests::RequestFile;
 use dunlin_terminal::inspector::{self, Closed, Inspector, Mode, Sides};
 use dunlin_terminal::request::paused::Paused;
@@ -27,7 +27,7 @@ pub async fn paused(
     app: &App,
     answering: Answering<'_>,
     paused: Paused,
-    held: Arc<Held>,
+    remote: Arc<RemotePause>,
 ) -> Option<(Paused, io::Result<Closed>)> {
     let metadata = Metadata::of_paused(app, answering, &paused);
     let sides = sides(app, metadata);
@@ -38,7 +38,7 @@ pub async fn paused(
         let styles = ui.styles();
         let mut inspector = Inspector::new(Mode::Paused, sides, styles, &paused);
         let edit = |draft: &_| edit.run(draft);
-        let closed = inspector::run(&ui, &mut inspector, &mut paused, &edit, held.as_ref());
+        let closed = inspector::run(&ui, &mut inspector, &mut paused, &edit, remote.as_ref());
         (paused, closed)
     };
     tokio::task::spawn_blocking(work).await.ok()

@@ -1,5 +1,6 @@
 //! Shows a paused request at the prompt, and does what is typed there.
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -7,7 +8,6 @@ use async_trait::async_trait;
 use dunlin_host::Tool;
 
 use super::auto;
-use super::editing::EditValue;
 use super::inspecting;
 use super::line::{Completion, Recall};
 use super::metadata::{self, Answering, Metadata};
@@ -15,20 +15,20 @@ use super::table::{self, Input, Slash, commands};
 use super::templates;
 use crate::app::App;
 use crate::config::request_editor::{MetadataField, PauseMode};
+use crate::editing::EditValue;
 use crate::error::CliError;
-use crate::inspect::held::Held;
-use dunlin_chat::message::{Message, Role};
+use crate::inspect::remote_pause::RemotePause;
+use dunlin_chat::message::Message;
 use dunlin_chat::request::editor::{EditableRequest, SavedEdit};
-use dunlin_chat::session::title_of;
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::{CancelReason, Interceptor, PausedRequest, Verdict};
 use dunlin_terminal::inspector::Closed;
 use dunlin_terminal::request::complete::candidates;
 use dunlin_terminal::request::paused::{Draft, PROMPT, Paused, Reply};
 use dunlin_terminal::request::words;
-use dunlin_terminal::ui::Typed;
 use dunlin_terminal::ui::wake::TypedSoFar;
 use dunlin_terminal::ui::wrap::visible;
+use dunlin_terminal::ui::{Typed, Ui};
 
 /// What has to be done before a command that waits.
 const FIRST: &str = "send or cancel the request first.";
@@ -63,25 +63,40 @@ impl<'a> TerminalInterceptor<'a> {
         }
     }
 
-    /// Shows rows, and reads a line below them.
-    ///
-    /// The line begins with `start`, and ends when an inspector wants something done.
-    async fn read(&self, rows: &[String], start: &str, paused: &Paused) -> Typed {
+    /// Shows rows, and reads a line below them. What inspectors want done meanwhile is done, and the line goes on, unless
+    /// that ends the pause. `None`: it failed, and the request is lost.
+    async fn read(
+        &self,
+        rows: &[String],
+        paused: Paused,
+        remote: &Arc<RemotePause>,
+    ) -> Option<(Typed, Paused)> {
         let (ui, recall) = (Arc::clone(&self.app.ui), Arc::clone(&self.recall));
-        let above = rows.join("\n");
-        let request = paused.request().clone();
-        let completion: Completion = Arc::new(move |before| {
-            let fields = MetadataField::ALL.map(MetadataField::as_str);
-            candidates(&request, &fields, before)
-        });
-        let (start, typed) = (start.to_owned(), TypedSoFar::default());
-        let read = move || {
-            let editor = || recall.editor_with(Some(completion), typed.clone());
-            ui.ask_line_until_woken(&above, (PROMPT, &start), &typed, editor)
+        let (above, remote) = (rows.join("\n"), Arc::clone(remote));
+        let work = move || {
+            let (paused, typed) = (RefCell::new(paused), TypedSoFar::default());
+            let editor = || {
+                let request = paused.borrow().request().clone();
+                let completion: Completion = Arc::new(move |before| {
+                    let fields = MetadataField::ALL.map(MetadataField::as_str);
+                    candidates(&request, &fields, before)
+                });
+                recall.editor_with(Some(completion), typed.clone())
+            };
+            let woken = || {
+                let rows = rows_of(&remote, &mut paused.borrow_mut(), &ui);
+                match remote.is_over() {
+                    false => Some(rows.join("\n")),
+                    true => {
+                        rows.iter().for_each(|row| ui.status(row));
+                        None
+                    }
+                }
+            };
+            let line = ui.ask_line_until_woken(&above, PROMPT, &typed, editor, woken);
+            (line, paused.into_inner())
         };
-        let typed = tokio::task::spawn_blocking(read).await;
-        // A panic while reading ends the pause.
-        typed.unwrap_or(Typed::End)
+        tokio::task::spawn_blocking(work).await.ok()
     }
 
     async fn follow(&self, line: &str, paused: &mut Paused, messages: &[Message]) -> Follow {
@@ -207,16 +222,13 @@ impl<'a> TerminalInterceptor<'a> {
     }
 
     /// Does what inspectors want done, unless the user has ended the pause.
-    fn do_remotely(&self, held: &Held, follow: Follow, paused: &mut Paused) -> Follow {
+    fn do_remotely(&self, remote: &RemotePause, follow: Follow, paused: &mut Paused) -> Follow {
         let mut rows = match follow {
             Follow::Break(_) => return follow,
             Follow::Continue(rows) => rows,
         };
-        let window = self.app.ui.window();
-        for said in held.run(paused) {
-            rows.extend(paused.say(&said, window));
-        }
-        match held.take_verdict() {
+        rows.extend(rows_of(remote, paused, &self.app.ui));
+        match remote.take_verdict() {
             None => Follow::Continue(rows),
             Some(verdict) => {
                 for row in rows {
@@ -231,16 +243,16 @@ impl<'a> TerminalInterceptor<'a> {
     async fn open(
         &self,
         paused: Paused,
-        held: &Arc<Held>,
+        remote: &Arc<RemotePause>,
     ) -> Result<(Paused, Follow), CancelReason> {
         let window = self.app.ui.window();
         if !self.app.ui.has_full_screen() {
             let rows = paused.say(inspecting::NO_SCREEN, window);
             return Ok((paused, Follow::Continue(rows)));
         }
-        let opened = inspecting::paused(self.app, self.answering, paused, Arc::clone(held)).await;
+        let opened = inspecting::paused(self.app, self.answering, paused, Arc::clone(remote)).await;
         let (paused, closed) = opened.ok_or(CancelReason::User)?;
-        if let Some(verdict) = held.take_verdict() {
+        if let Some(verdict) = remote.take_verdict() {
             let done = match verdict {
                 Ok(()) => "sent",
                 Err(_) => "cancelled",
@@ -359,6 +371,14 @@ impl<'a> TerminalInterceptor<'a> {
     }
 }
 
+/// Does what inspectors want done; what to say of it.
+fn rows_of(remote: &RemotePause, paused: &mut Paused, ui: &Ui) -> Vec<String> {
+    let said = remote.run(paused);
+    let window = ui.window();
+    let rows = said.iter().flat_map(|said| paused.say(said, window));
+    rows.collect()
+}
+
 /// Whether a line is `/request`.
 fn is_request(line: &str) -> bool {
     matches!(table::parse(line), Input::Slash(Slash::Request, rest) if rest.is_empty())
@@ -447,47 +467,35 @@ impl Interceptor for TerminalInterceptor<'_> {
             paused.capture(limit.max(1));
         }
         let begun = self.app.pausing.begin();
-        self.app.board.call(|| {
-            let first = messages.iter().find(|it| it.role == Role::User);
-            first.map_or_else(String::new, |it| title_of(&it.content))
-        });
-        let held = Arc::new(Held::new(&self.app.board, &paused));
+        let remote = Arc::new(RemotePause::new(&self.app.shared, &paused));
         let mut rows = paused.open(self.app.ui.window());
-        let mut start = String::new();
         loop {
-            let line = match self.read(&rows, &start, &paused).await {
-                Typed::Line(line) => Some(line),
-                Typed::Woken(typed) => {
-                    start = typed;
-                    None
-                }
-                Typed::Interrupted | Typed::End => return Verdict::Cancel(CancelReason::User),
+            let Some((line, left)) = self.read(&rows, paused, &remote).await else {
+                return Verdict::Cancel(CancelReason::User);
             };
+            paused = left;
             let mut follow = match line {
-                None => Follow::Continue(Vec::new()),
-                Some(line) => {
-                    start.clear();
-                    let is_open =
-                        words::parse(&line) == Ok(words::Command::Open) || is_request(&line);
-                    match is_open {
-                        true => match self.open(paused, &held).await {
-                            Ok((left, follow)) => {
-                                paused = left;
-                                follow
-                            }
-                            Err(reason) => return Verdict::Cancel(reason),
-                        },
-                        false => self.follow(&line, &mut paused, messages).await,
+                Typed::Interrupted | Typed::End => return Verdict::Cancel(CancelReason::User),
+                Typed::Woken => Follow::Continue(Vec::new()),
+                Typed::Line(line)
+                    if words::parse(&line) == Ok(words::Command::Open) || is_request(&line) =>
+                {
+                    match self.open(paused, &remote).await {
+                        Ok((left, follow)) => {
+                            paused = left;
+                            follow
+                        }
+                        Err(reason) => return Verdict::Cancel(reason),
                     }
                 }
+                Typed::Line(line) => self.follow(&line, &mut paused, messages).await,
             };
-            held.edited(paused.request());
-            follow = self.do_remotely(&held, follow, &mut paused);
+            follow = self.do_remotely(&remote, follow, &mut paused);
             self.app.pausing.set_pins(paused.pins());
             match follow {
                 Follow::Break(Ok(())) => {
                     begun.sent();
-                    held.sent();
+                    remote.sent();
                     let request = paused.into_request();
                     if captures {
                         self.keep_edits(&request, &applied);

@@ -325,6 +325,7 @@ impl Recall {
         typed: TypedSoFar,
     ) -> rustyline::Result<Editor<impl Helper + use<>, MemHistory>> {
         let is_completed = completion.is_some();
+        let leaves = typed.clone();
         let config = Config::builder()
             .auto_add_history(false)
             .keyseq_timeout(Some(SEQUENCE_MILLIS))
@@ -345,7 +346,7 @@ impl Recall {
                 let begins = BeginSearch(Arc::clone(&search));
                 bind(&mut editor, &Arc::default(), KeyEvent::ctrl(key), begins);
             }
-            let clear = ClearOrEndSearch(search);
+            let clear = ClearOrEndSearch(search, leaves);
             bind(&mut editor, &Arc::default(), KeyEvent::ctrl('C'), clear);
         }
         if let Some(ui) = &self.ui {
@@ -397,7 +398,7 @@ impl ConditionalEventHandler for BeginSearch {
 }
 
 /// Ctrl-C on a line with text clears it, and ends a search that has found nothing yet.
-struct ClearOrEndSearch(Arc<AtomicBool>);
+struct ClearOrEndSearch(Arc<AtomicBool>, TypedSoFar);
 
 impl ConditionalEventHandler for ClearOrEndSearch {
     fn handle(
@@ -409,7 +410,11 @@ impl ConditionalEventHandler for ClearOrEndSearch {
     ) -> Option<Cmd> {
         let is_search = self.0.swap(false, Ordering::Relaxed);
         let clear = ClearLine.handle(event, count, is_positive, context);
-        clear.or(is_search.then_some(Cmd::Abort))
+        let instead = clear.or(is_search.then_some(Cmd::Abort));
+        if instead.is_none() {
+            self.1.interrupt();
+        }
+        instead
     }
 }
 
@@ -552,7 +557,7 @@ impl Hinter for LineHelper {
 
     /// Is asked for before each time that the line is drawn.
     fn hint(&self, line: &str, pos: usize, _: &Context<'_>) -> Option<Rest> {
-        self.typed.set(line);
+        self.typed.set(line, pos);
         let hint = self.rest(line, pos);
         self.follow_window(
             line.split_at_checked(pos).unwrap_or((line, "")),

@@ -11,7 +11,6 @@ pub mod budget;
 pub mod choice;
 mod complete;
 mod compose;
-pub mod editing;
 mod expand;
 mod files;
 mod help;
@@ -87,7 +86,7 @@ pub fn run(app: &App, args: &ChatArgs) -> Result<Exit, CliError> {
     welcome(app)?;
     warn_of_permissions(app);
     let (mut hub, mut dialogue) = Hub::open(app, args)?;
-    let listening = server::listen(&settings.folders.run, &app.board).map_err(CliError::failed);
+    let listening = server::listen(&settings.folders.run, &app.shared).map_err(CliError::failed);
     if let Err(error) = &listening {
         ui.warn(&error.in_one_line());
     }
@@ -175,7 +174,8 @@ fn converse(
     loop {
         // Nobody reads the output any more: there is nobody to converse with.
         ui.check()?;
-        app.board.converse(conversation(app, dialogue.as_ref()));
+        app.shared
+            .set_conversation(conversation(app, dialogue.as_ref()));
         editor.know_names(names(app, dialogue.as_ref()));
         editor.show_placeholder(&placeholder(app, dialogue.as_ref()));
         let prompt = &prompt(app);
@@ -199,7 +199,7 @@ fn converse(
             Typed::Line(line) => line,
             Typed::End => return Ok(Exit::Done),
             Typed::Interrupted if interrupted_before => return Ok(Exit::Done),
-            Typed::Interrupted | Typed::Woken(_) => {
+            Typed::Interrupted | Typed::Woken => {
                 interrupted_before = true;
                 ui.status(
                     &ui.status_styles()

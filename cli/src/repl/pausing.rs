@@ -1,7 +1,8 @@
 //! Which requests of this chat are paused: `/pause`, and its key at the prompt.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use dunlin_host::display::escape;
 use dunlin_host::nearest::nearest;
@@ -14,9 +15,16 @@ use crate::error::CliError;
 use dunlin_terminal::request::pins::Pins;
 
 /// Which requests are paused; shared with the key that changes it.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Pausing {
     state: Mutex<State>,
+    watcher: OnceLock<Box<dyn Fn() + Send + Sync>>,
+}
+
+impl fmt::Debug for Pausing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.state.fmt(f)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -43,18 +51,33 @@ impl Pausing {
         pausing
     }
 
+    /// Calls this whenever the mode may have changed, from now on. Only the first watcher is called.
+    pub fn watch(&self, watcher: impl Fn() + Send + Sync + 'static) {
+        // Somebody watches already.
+        let _ = self.watcher.set(Box::new(watcher));
+    }
+
+    fn changed(&self) {
+        if let Some(watcher) = self.watcher.get() {
+            watcher();
+        }
+    }
+
     /// Sets the mode. `next` comes on top of the mode that is set, and `off` takes both back.
     pub fn set(&self, mode: PauseMode) {
-        let mut state = self.state();
-        match mode {
-            PauseMode::Next => state.next = true,
-            mode => {
-                state.mode = mode;
-                state.captures = false;
-                state.next &= mode != PauseMode::Off;
-                state.held &= mode != PauseMode::Off;
+        {
+            let mut state = self.state();
+            match mode {
+                PauseMode::Next => state.next = true,
+                mode => {
+                    state.mode = mode;
+                    state.captures = false;
+                    state.next &= mode != PauseMode::Off;
+                    state.held &= mode != PauseMode::Off;
+                }
             }
         }
+        self.changed();
     }
 
     /// What is set; [`PauseMode::Next`] where nothing but the next request is paused.
@@ -89,8 +112,11 @@ impl Pausing {
 
     /// A request is paused: it was the next one, unless it is not sent.
     pub fn begin(&self) -> Held<'_> {
-        let mut state = self.state();
-        state.held = std::mem::take(&mut state.next);
+        {
+            let mut state = self.state();
+            state.held = std::mem::take(&mut state.next);
+        }
+        self.changed();
         Held(self)
     }
 
@@ -132,8 +158,11 @@ impl Held<'_> {
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.state();
-        state.next |= std::mem::take(&mut state.held);
+        {
+            let mut state = self.0.state();
+            state.next |= std::mem::take(&mut state.held);
+        }
+        self.0.changed();
     }
 }
 

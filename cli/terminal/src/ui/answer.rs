@@ -69,6 +69,15 @@ pub enum Echo {
     },
 }
 
+/// Whether typing has to pause before an answer is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    /// It has to, and what was typed before is set aside.
+    Silence,
+    /// The line was there before, and goes on.
+    No,
+}
+
 /// How the typing before a question ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Silence {
@@ -90,7 +99,8 @@ impl Ui {
     /// No history keeps the answer.
     pub fn ask_echoing(&self, above: &str, prompt: &str, echo: Echo) -> Typed {
         let hidden = matches!(echo, Echo::Hidden | Echo::Choice { hidden: true });
-        self.ask(above, (prompt, ""), hidden, || answer_editor(echo, prompt))
+        let line = (prompt, ("", ""));
+        self.ask(above, line, hidden, || answer_editor(echo, prompt))
     }
 
     /// Shows the question above and reads its answer with the caller's line editor. The editor must be a new one: an editor
@@ -101,38 +111,52 @@ impl Ui {
         prompt: &str,
         editor: impl FnOnce() -> rustyline::Result<Editor<H, I>>,
     ) -> Typed {
-        self.ask(above, (prompt, ""), false, editor)
+        self.ask(above, (prompt, ("", "")), false, editor)
     }
 
-    /// The same for a line that [`Ui::wake`] can end. It begins with `start`, and `typed` is kept up to date by the editor's
-    /// helper.
+    /// The same for a line that [`Ui::wake`] can end. Then `woken` says what to show above it from now on, and the line goes
+    /// on as it was; `None`: the line is over. `typed` is kept up to date by the editor's helper.
     pub fn ask_line_until_woken<H: Helper, I: History>(
         &self,
         above: &str,
-        (prompt, start): (&str, &str),
+        prompt: &str,
         typed: &TypedSoFar,
-        editor: impl FnOnce() -> rustyline::Result<Editor<H, I>>,
+        editor: impl Fn() -> rustyline::Result<Editor<H, I>>,
+        mut woken: impl FnMut() -> Option<String>,
     ) -> Typed {
-        typed.set(start);
-        let mut printer = None;
-        let read = self.ask(above, (prompt, start), false, || {
-            let mut editor = editor()?;
-            // With a printer the line editor waits for signals, too. Nothing is printed with it.
-            printer = editor.create_external_printer().ok();
-            self.wake.reads(true);
-            Ok(editor)
-        });
-        let was_woken = self.wake.reads(false);
-        drop(printer);
-        match read {
-            Typed::Interrupted if was_woken => Typed::Woken(typed.get()),
-            read => read,
+        // Nobody else takes what is typed while there is no line.
+        let _keyboard = self.hold_keyboard();
+        let mut above = above.to_owned();
+        let mut wait = Wait::Silence;
+        loop {
+            let (before, after) = typed.get();
+            let mut printer = None;
+            let line = (prompt, (before.as_str(), after.as_str()));
+            let read = self.ask_held(&above, line, (false, wait), || {
+                let mut editor = editor()?;
+                typed.bind(&mut editor);
+                // With a printer the line editor waits for signals, too. Nothing is printed with it.
+                printer = editor.create_external_printer().ok();
+                self.wake.reads(Some(typed));
+                Ok(editor)
+            });
+            let was_woken = self.wake.reads(None);
+            drop(printer);
+            if read != Typed::Interrupted || !was_woken || typed.is_interrupted() {
+                return read;
+            }
+            match woken() {
+                Some(rows) => above = rows,
+                None => return Typed::Woken,
+            }
+            typed.begin_again();
+            wait = Wait::No;
         }
     }
 
     /// Has one line of text edited, beginning as it is given. It must have no character that acts on a terminal.
     pub fn edit_line(&self, above: &str, prompt: &str, text: &str) -> Typed {
-        self.ask(above, (prompt, text), false, || {
+        self.ask(above, (prompt, (text, "")), false, || {
             answer_editor(Echo::Shown, prompt)
         })
     }
@@ -140,11 +164,22 @@ impl Ui {
     fn ask<H: Helper, I: History>(
         &self,
         above: &str,
-        line: (&str, &str),
+        line: (&str, (&str, &str)),
         hidden: bool,
         editor: impl FnOnce() -> rustyline::Result<Editor<H, I>>,
     ) -> Typed {
         let _keyboard = self.hold_keyboard();
+        self.ask_held(above, line, (hidden, Wait::Silence), editor)
+    }
+
+    /// Asks. The caller has the keyboard.
+    fn ask_held<H: Helper, I: History>(
+        &self,
+        above: &str,
+        line: (&str, (&str, &str)),
+        how: (bool, Wait),
+        editor: impl FnOnce() -> rustyline::Result<Editor<H, I>>,
+    ) -> Typed {
         // Holds from before the question is shown until the answer is read, and is dropped before the keyboard is released.
         let mode = self.streams.input.then(TurnMode::question).flatten();
         let live = {
@@ -163,7 +198,7 @@ impl Ui {
             stop::bind(&mut editor, above, false);
             Ok(editor)
         };
-        let typed = self.read_answer(line, hidden, mode.is_some(), editor);
+        let typed = self.read_answer(line, how, mode.is_some(), editor);
         let mut screen = self.screen();
         if let Some(live) = live {
             self.write_rows(&mut screen, self.status_sink(), &live);
@@ -175,12 +210,12 @@ impl Ui {
     /// Waits until nobody types, then reads the answer.
     fn read_answer<H: Helper, I: History>(
         &self,
-        (prompt, start): (&str, &str),
-        hidden: bool,
+        (prompt, start): (&str, (&str, &str)),
+        (hidden, wait): (bool, Wait),
         outside_turn: bool,
         editor: impl FnOnce() -> rustyline::Result<Editor<H, I>>,
     ) -> Typed {
-        if self.streams.input {
+        if self.streams.input && wait == Wait::Silence {
             let silence = self.wait_for_silence(outside_turn);
             self.drop_early_typing_outside_the_chat();
             if silence == Silence::Quiet {
@@ -224,7 +259,7 @@ impl Ui {
                     None => self.data("Type y or n, then press Enter."),
                 },
                 Typed::End => return YesOrNo::No,
-                Typed::Interrupted | Typed::Woken(_) => return YesOrNo::Interrupted,
+                Typed::Interrupted | Typed::Woken => return YesOrNo::Interrupted,
             }
         }
     }
@@ -245,11 +280,11 @@ impl Ui {
         let _keyboard = self.hold_keyboard();
         stop::bind(editor, "", self.redraws);
         if !self.redraws {
-            return self.read(editor, prompt, early);
+            return self.read(editor, prompt, (early, ""));
         }
         let listening = newline::Listening::begin();
         self.write(&mut self.screen(), Sink::Out, newline::ASK);
-        let typed = self.read(editor, prompt, early);
+        let typed = self.read(editor, prompt, (early, ""));
         self.write(&mut self.screen(), Sink::Out, newline::GIVE_UP);
         drop(listening);
         typed
@@ -263,10 +298,10 @@ impl Ui {
         &self,
         editor: &mut Editor<H, I>,
         prompt: &str,
-        early: &str,
+        start: (&str, &str),
     ) -> Typed {
         let styled = self.styles.paint(Label::Prompt, prompt);
-        match editor.readline_with_initial(&(prompt.to_owned(), styled), (early, "")) {
+        match editor.readline_with_initial(&(prompt.to_owned(), styled), start) {
             Ok(line) => Typed::Line(line),
             Err(ReadlineError::Interrupted) => Typed::Interrupted,
             Err(_) => Typed::End,

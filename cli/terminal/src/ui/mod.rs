@@ -131,8 +131,8 @@ pub enum Typed {
     Interrupted,
     /// Ctrl-D, or nobody there.
     End,
-    /// [`Ui::wake`] ended the line, in which this was typed so far. Only [`Ui::ask_line_until_woken`] returns it.
-    Woken(String),
+    /// [`Ui::wake`] ended the line. Only [`Ui::ask_line_until_woken`] returns it.
+    Woken,
 }
 
 struct Screen {

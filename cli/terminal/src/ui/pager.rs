@@ -102,7 +102,7 @@ impl Ui {
             match self.plain_line(&prompt) {
                 Typed::Line(line) if line.trim().eq_ignore_ascii_case("q") => return false,
                 Typed::Line(_) => {}
-                Typed::Interrupted | Typed::End | Typed::Woken(_) => return false,
+                Typed::Interrupted | Typed::End | Typed::Woken => return false,
             }
         }
     }

@@ -57,7 +57,7 @@ fn converse(ui: &Ui, entry: Entry) -> Answer {
     loop {
         let line = match ui.ask_line(&rows.join("\n"), approvals.prompt()) {
             Typed::Line(line) => line,
-            Typed::Interrupted | Typed::End | Typed::Woken(_) => {
+            Typed::Interrupted | Typed::End | Typed::Woken => {
                 ui.interrupt_turn();
                 return Answer::DENY;
             }

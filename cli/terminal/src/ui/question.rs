@@ -44,7 +44,7 @@ pub fn ask(ui: &Ui, question: &TextQuestion) -> Option<String> {
                 above = styles.paint(Label::Quiet, "  (Ctrl-D gives no answer)");
             }
             Typed::Line(line) => return Some(meant(&line, &question.options)),
-            Typed::Interrupted | Typed::Woken(_) => {
+            Typed::Interrupted | Typed::Woken => {
                 ui.interrupt_turn();
                 return None;
             }

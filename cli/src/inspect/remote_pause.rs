@@ -1,26 +1,26 @@
 //! Does the commands of inspectors on the request that is paused.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dunlin_chat::request::editor::EditableRequest;
 use dunlin_chat::turn::CancelReason;
 use dunlin_terminal::inspector::{Closed, Remote, Step};
 use dunlin_terminal::request::paused::Paused;
 
-use super::board::{Board, Head, Refusal, State, Waiting, at};
 use super::protocol::Operation;
+use super::shared_state::{Ended, Head, Outcome, Refusal, SharedState, Waiting, not_sent};
 use crate::config::request_editor::PauseMode;
 
-/// A paused request on the board. Dropping it says that the request was cancelled, unless it was sent.
-pub struct Held {
-    board: Arc<Board>,
+/// A paused request that inspectors see. Dropping it says that the request was cancelled, unless it was sent.
+pub struct RemotePause {
+    shared: Arc<SharedState>,
     pause: u64,
     number: Option<u64>,
-    state: Mutex<Ended>,
+    state: Mutex<End>,
 }
 
 #[derive(Default)]
-struct Ended {
+struct End {
     /// How an inspector ended the pause.
     verdict: Option<Result<(), CancelReason>>,
     /// The command that did. It is answered once it is published what became of the request.
@@ -28,9 +28,9 @@ struct Ended {
     is_sent: bool,
 }
 
-impl Held {
+impl RemotePause {
     /// Shows a request that is paused.
-    pub fn new(board: &Arc<Board>, paused: &Paused) -> Held {
+    pub fn new(shared: &Arc<SharedState>, paused: &Paused) -> RemotePause {
         let head = Head {
             number: paused.number(),
             round: paused.round(),
@@ -38,41 +38,48 @@ impl Held {
             room: paused.room(),
             window: paused.window_tokens(),
         };
-        Held {
-            board: Arc::clone(board),
-            pause: board.pause(paused.request().clone(), head),
+        RemotePause {
+            shared: Arc::clone(shared),
+            pause: shared.pause(paused.request().clone(), problem(paused), head),
             number: paused.number(),
             state: Mutex::default(),
         }
     }
 
-    /// The request was changed here.
-    pub fn edited(&self, request: &EditableRequest) {
-        self.board.edited(request);
+    /// The request may have been changed here.
+    pub fn publish(&self, paused: &Paused) {
+        self.shared
+            .set_request(paused.request(), || problem(paused));
     }
 
     /// It is sent.
     pub fn sent(&self) {
-        self.ended().is_sent = true;
+        self.end().is_sent = true;
+    }
+
+    /// Whether an inspector ended the pause.
+    pub fn is_over(&self) -> bool {
+        self.end().verdict.is_some()
     }
 
     /// How an inspector ended the pause; once.
     pub fn take_verdict(&self) -> Option<Result<(), CancelReason>> {
-        self.ended().verdict.take()
+        self.end().verdict.take()
     }
 
     /// Does the commands that wait, up to one that ends the pause. What to say of each.
     pub fn run(&self, paused: &mut Paused) -> Vec<String> {
         let mut said = Vec::new();
-        while let Some(waiting) = self.board.next() {
+        self.publish(paused);
+        while let Some(waiting) = self.shared.next() {
             match self.done(&waiting.operation, paused) {
                 Ok((sentence, verdict)) => {
-                    self.board.edited(paused.request());
+                    self.publish(paused);
                     said.push(sentence);
                     if verdict.is_some() {
-                        let mut ended = self.ended();
-                        ended.verdict = verdict;
-                        ended.command = Some(waiting);
+                        let mut end = self.end();
+                        end.verdict = verdict;
+                        end.command = Some(waiting);
                         break;
                     }
                     waiting.answer(Ok(()));
@@ -89,78 +96,69 @@ impl Held {
         paused: &mut Paused,
     ) -> Result<(String, Option<Result<(), CancelReason>>), Refusal> {
         const FROM: &str = "from another terminal";
-        if let Some(at) = at(operation) {
-            let revision = paused.request().revision();
-            if at.pause != self.pause {
-                return Err(Refusal::NotPaused);
-            }
-            if at.revision != revision {
-                return Err(Refusal::Outdated(revision));
-            }
+        // The request may have changed since the command began to wait.
+        if let Some(at) = operation.at() {
+            self.shared.paused_at(at)?;
         }
-        let step = match operation {
+        let (how, step) = match operation {
             Operation::Edit { edit, .. } => {
                 let edit = edit.clone();
-                paused.step(move |request| request.apply(edit))
+                ("edited", paused.step(move |request| request.apply(edit)))
             }
-            Operation::Undo(_) => paused.step(EditableRequest::undo),
-            Operation::Redo(_) => paused.step(EditableRequest::redo),
-            Operation::Reset(_) => paused.step(EditableRequest::reset),
+            Operation::Undo(_) => ("undone", paused.step(EditableRequest::undo)),
+            Operation::Redo(_) => ("redone", paused.step(EditableRequest::redo)),
             Operation::Send(_) => {
-                return match paused.problem() {
+                return match problem(paused) {
                     None => Ok((format!("sent {FROM}"), Some(Ok(())))),
-                    Some(problem) => Err(Refusal::Impossible(format!("not sent: {problem}"))),
+                    Some(problem) => Err(not_sent(&problem)),
                 };
             }
             Operation::Cancel(_) => {
                 let verdict = Some(Err(CancelReason::User));
                 return Ok((format!("cancelled {FROM}"), verdict));
             }
-            Operation::Mode { mode } => {
-                self.board.set_mode(operation);
-                let verdict = (*mode == PauseMode::Off).then_some(Err(CancelReason::ModeOff));
+            Operation::Mode { mode, at } => {
+                self.shared.set_mode(*mode);
+                let cancels = at.is_some() && *mode == PauseMode::Off;
+                let verdict = cancels.then_some(Err(CancelReason::ModeOff));
                 let said = format!("pausing set to {} {FROM}", mode.as_str());
                 return Ok((said, verdict));
             }
         };
-        let how = match operation {
-            Operation::Undo(_) => "undone",
-            Operation::Redo(_) => "redone",
-            _ => "edited",
-        };
-        match step {
-            Ok(said) => Ok((format!("{how} {FROM}: {said}"), None)),
-            Err(error) => Err(Refusal::Impossible(error.to_string())),
-        }
+        Ok((format!("{how} {FROM}: {}", step?), None))
     }
 
-    fn ended(&self) -> std::sync::MutexGuard<'_, Ended> {
+    fn end(&self) -> MutexGuard<'_, End> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Held {
+fn problem(paused: &Paused) -> Option<String> {
+    paused.problem().map(|problem| problem.to_string())
+}
+
+impl Drop for RemotePause {
     fn drop(&mut self) {
-        let pause = self.pause;
-        let state = match self.ended().is_sent {
-            true => State::Sent {
-                pause,
+        let outcome = match self.end().is_sent {
+            true => Outcome::Sent {
                 number: self.number,
             },
-            false => State::Cancelled { pause },
+            false => Outcome::Cancelled,
         };
-        self.board.end(state);
-        if let Some(command) = self.ended().command.take() {
+        self.shared.end(Ended {
+            pause: self.pause,
+            outcome,
+        });
+        if let Some(command) = self.end().command.take() {
             command.answer(Ok(()));
         }
     }
 }
 
-impl Remote for Held {
+impl Remote for RemotePause {
     fn step(&self, paused: &mut Paused) -> Step {
-        self.board.edited(paused.request());
         let mut said = self.run(paused);
-        let closed = match &self.ended().verdict {
+        let closed = match &self.end().verdict {
             None => None,
             Some(Ok(())) => Some(Closed::Send),
             Some(Err(_)) => Some(Closed::Cancel),
