@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use dunlin::inspect::board::{Head, PausedState};
 use dunlin::inspect::lines::read_line;
 use dunlin::inspect::mirror;
 use dunlin::inspect::protocol::{Command, Message, Operation};
+use dunlin::inspect::shared_state::{Head, PausedState};
 use dunlin_chat::request::editor::{EditableRequest, Outline, SectionId};
 use dunlin_chat::request::measure::Measure;
 use dunlin_chat::turn::PausedRequest;
@@ -191,7 +191,7 @@ fn line((kind, at, section, path, new): Choices, request: &EditableRequest) -> S
     let (op, edit) = match kind {
         0 => ("undo", None),
         1 => ("redo", None),
-        2 => ("reset", None),
+        2 => ("edit", Some(json!({"type": "reset"}))),
         3 => (
             "edit",
             Some(json!({"type": "delete", "sections": [section]})),
@@ -217,7 +217,7 @@ fn line((kind, at, section, path, new): Choices, request: &EditableRequest) -> S
             ("edit", edit.map(|edit| json!(edit)))
         }
     };
-    let mut command = json!({"id": 1, "op": op, "pause": 1, "revision": 0});
+    let mut command = json!({"id": 1, "op": op, "pause": 1, "revision": "0"});
     if let Some(edit) = edit {
         command["edit"] = edit;
     }
@@ -283,7 +283,6 @@ fn commanded(
             Operation::Edit { edit, .. } => paused.step(move |it| it.apply(edit)),
             Operation::Undo(_) => paused.step(EditableRequest::undo),
             Operation::Redo(_) => paused.step(EditableRequest::redo),
-            Operation::Reset(_) => paused.step(EditableRequest::reset),
             Operation::Send(_) | Operation::Cancel(_) | Operation::Mode { .. } => continue,
         };
         match done {
@@ -295,6 +294,9 @@ fn commanded(
     }
     let state = PausedState {
         pause: 1,
+        revision: "0".to_owned(),
+        active: 0,
+        problem: None,
         request: paused.request().clone(),
         head: Arc::new(Head {
             number: Some(1),

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use dunlin::config::request_editor::PauseMode;
-use dunlin::inspect::board::{Board, Chat};
 use dunlin::inspect::folder::sockets;
-use dunlin::inspect::held::Held;
+use dunlin::inspect::remote_pause::RemotePause;
 use dunlin::inspect::server::listen;
+use dunlin::inspect::shared_state::{Chat, SharedState};
 use dunlin_chat::request::editor::{EditableRequest, Origin, Outline, SectionId};
 use dunlin_chat::request::measure::Measure;
 use dunlin_chat::turn::PausedRequest;
@@ -101,8 +101,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let plain = median(plain.collect());
     let folder = tempfile::tempdir()?;
     let run = folder.path().join("run");
-    let board = Arc::new(Board::new(Box::new(Bench)));
-    let _listening = listen(&run, &board)?;
+    let shared = Arc::new(SharedState::new(Box::new(Bench)));
+    let _listening = listen(&run, &shared)?;
     let request = paused(&body, &text);
     println!("{} bytes, {} tokens", text.len(), request.tokens());
     let show = |what: &str, took: Duration| {
@@ -115,9 +115,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     show("serde_json: read and write", plain);
     let publish = || {
         let start = Instant::now();
-        let held = Held::new(&board, &request);
-        held.sent();
-        drop(held);
+        let remote = RemotePause::new(&shared, &request);
+        remote.sent();
+        drop(remote);
         start.elapsed()
     };
     show(
@@ -130,13 +130,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut took, mut received) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let start = Instant::now();
-        let held = Held::new(&board, &request);
+        let remote = RemotePause::new(&shared, &request);
         let paused = start.elapsed();
         wait(&mut from, "paused")?;
         received.push(start.elapsed());
         let start = Instant::now();
-        held.sent();
-        drop(held);
+        remote.sent();
+        drop(remote);
         took.push(paused + start.elapsed());
         wait(&mut from, "sent")?;
     }

@@ -16,10 +16,10 @@ use dunlin::app::App;
 use dunlin::args::Global;
 use dunlin::config::env::Environment;
 use dunlin::config::request_editor::PauseMode;
-use dunlin::inspect::board::{Board, Chat};
 use dunlin::inspect::folder::sockets;
 use dunlin::inspect::protocol;
 use dunlin::inspect::server::{Listening, listen};
+use dunlin::inspect::shared_state::{Chat, SharedState};
 use dunlin::provider::provider;
 use dunlin::repl::interceptor::TerminalInterceptor;
 use dunlin::repl::line::Recall;
@@ -266,19 +266,19 @@ struct Open {
 
 /// A session whose requests are published, as those of a chat on a terminal are.
 fn watched(store: &Store, folder: &Path) -> Result<(Session, Open), Box<dyn Error>> {
-    let board = Arc::new(Board::new(Box::new(Asleep)));
-    let listening = listen(folder, &board)?;
+    let shared = Arc::new(SharedState::new(Box::new(Asleep)));
+    let listening = listen(folder, &shared)?;
     let speaker = Speaker {
         agent: "assistant".to_owned(),
         model: "small".to_owned(),
     };
     let session = Session::fresh(store, &Store::new_id(), speaker);
     let id = session.id();
-    board.converse(protocol::Conversation {
+    shared.set_conversation(protocol::Conversation {
         session: id.clone(),
         ..Default::default()
     });
-    let watcher = move |number| board.logged(&id, number);
+    let watcher = move |number| shared.logged(&id, number);
     session.requests().watch(watcher);
     let open = Open {
         folder: folder.to_path_buf(),
