@@ -1,281 +1,257 @@
-//! What an inspector knows of each chat: the request as the chat has it, and which commands were not answered yet.
+//! What an inspector knows of each chat: which state of its request it was told last, and which command was not answered yet.
 //!
-//! A command is made for the revision that the chat will have once it has done those before it. While one is not
-//! answered, what the chat says of its edits is kept, not shown: it would show the past.
+//! A command is made for the state that was told last, which is the one that is shown, and there is one at a time. So the
+//! chat does what was meant for what was on the screen, or refuses it.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use dunlin_chat::request::editor::{EditableRequest, Outline, SectionId};
+use dunlin_chat::request::editor::EditableRequest;
 use dunlin_chat::request::measure::Measure;
-use dunlin_chat::session::Store;
-use dunlin_chat::session::requests::{RequestFile, Side};
 use dunlin_chat::turn::PausedRequest;
-use dunlin_terminal::inspector::chats::{Act, Conversation, Source, Update};
+use dunlin_host::display::chain;
+use dunlin_terminal::inspector::chats::{Act, Arrived, Conversation, Source, Update, When, follow};
 use dunlin_terminal::request::paused::Paused;
-use serde_json::Value;
 
 use super::client::{Chats, News};
-use super::protocol::{At, Command, Edits, Message, Operation, PausedMessage, VERSION};
+use super::protocol::{self, At, Command, Edits, Message, Operation, PausedMessage};
 use crate::config::request_editor::PauseMode;
 
 /// How much is taken in before the screen is drawn again.
 const MAX_AT_ONCE: usize = 64;
 
+/// How much of what a chat says is from before the inspector was attached.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Greeting {
+    /// The next state is.
+    #[default]
+    State,
+    /// The state was, and a request that was sent without a pause would be.
+    Logged,
+    /// Nothing any more.
+    Over,
+}
+
 /// One chat.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Mirror {
-    session: String,
-    mode: PauseMode,
-    /// The paused request as it came, and its edits as the chat has them.
-    paused: Option<(Box<PausedMessage>, Edits)>,
-    /// The revision after all commands that were sent.
-    ahead: u64,
-    /// How many of them were not answered yet.
-    unanswered: usize,
-    /// Whether the session's file has to be read, and the last request that is known of it.
-    must_read: bool,
-    last: u64,
-    is_ended: bool,
+    greeting: Greeting,
+    /// The state of the paused request as it was told last.
+    told: Option<Edits>,
+    /// The command that was not answered yet.
+    waiting: Option<u64>,
 }
 
 impl Mirror {
-    /// The chat is in this session.
-    fn converse(&mut self, session: &str) {
-        if self.session != session {
-            session.clone_into(&mut self.session);
-            (self.must_read, self.last) = (true, 0);
+    /// Takes in what a chat says.
+    fn take_in(&mut self, message: Message) -> Vec<Update> {
+        let is_new = self.greet(&message);
+        let at = |active: u64| When {
+            // A chat does not know the future, whatever it says.
+            active: active.min(now()),
+            is_new,
+        };
+        let just = When {
+            active: if is_new { now() } else { 0 },
+            is_new,
+        };
+        match message {
+            Message::Hello {
+                active,
+                mode,
+                conversation,
+                ..
+            } => {
+                *self = Mirror::default();
+                vec![
+                    Update::Attached(active.min(now())),
+                    Update::Conversation(listed(conversation)),
+                    Update::Mode(mode.as_str().to_owned()),
+                ]
+            }
+            Message::Conversation(conversation) => {
+                vec![Update::Conversation(listed(conversation))]
+            }
+            Message::Mode { mode } => vec![Update::Mode(mode.as_str().to_owned())],
+            Message::Paused(message) => {
+                // One with many edits is told whole again after each.
+                let is_known = self.is_at(message.edits.pause);
+                self.told = Some(message.edits.clone());
+                let mut when = at(message.active);
+                when.is_new &= !is_known;
+                vec![Update::Paused(Box::new(paused(*message)), when)]
+            }
+            Message::Edited(edits) if self.is_at(edits.pause) => {
+                let update = Update::Revised(edits.edits.clone(), edits.undone.clone());
+                self.told = Some(edits);
+                vec![update]
+            }
+            Message::Sent {
+                pause: None,
+                number,
+            } => vec![Update::Sent(number, just)],
+            Message::Sent {
+                pause: Some(pause),
+                number,
+            } if self.told.is_none() || self.is_at(pause) => {
+                self.told = None;
+                let sent = match number {
+                    Some(number) => format!("sent as request {number}"),
+                    None => "sent".to_owned(),
+                };
+                vec![Update::Over(sent, just)]
+            }
+            Message::Cancelled { pause } if self.told.is_none() || self.is_at(pause) => {
+                self.told = None;
+                vec![Update::Over("cancelled before sending".to_owned(), just)]
+            }
+            // It is not said what became of the one before.
+            Message::Idle if self.told.take().is_some() => {
+                vec![Update::Over("not paused any more".to_owned(), just)]
+            }
+            Message::Done { id } => match self.waiting.take_if(|waiting| *waiting == id) {
+                Some(_) => vec![Update::Done],
+                None => Vec::new(),
+            },
+            Message::Refused { id, error } => {
+                match self.waiting.take_if(|waiting| *waiting == id) {
+                    // What was shown as done already is taken back.
+                    Some(_) => self
+                        .state()
+                        .into_iter()
+                        .chain([Update::Refused(error)])
+                        .collect(),
+                    None => vec![Update::Said(error)],
+                }
+            }
+            // Those of another pause are too late.
+            Message::Edited(_)
+            | Message::Sent { .. }
+            | Message::Cancelled { .. }
+            | Message::Idle
+            | Message::Unknown => Vec::new(),
         }
     }
 
-    /// The paused request as the chat has it.
-    fn request(&self) -> Option<Box<Paused>> {
-        let (message, edits) = self.paused.as_ref()?;
-        Some(Box::new(paused(message, edits)))
+    /// Whether a message tells of something that has happened since the inspector was attached.
+    fn greet(&mut self, message: &Message) -> bool {
+        let (is_new, next) = match (self.greeting, message) {
+            (Greeting::State, Message::Idle | Message::Sent { pause: None, .. }) => {
+                (false, Greeting::Over)
+            }
+            (
+                Greeting::State,
+                Message::Paused(_) | Message::Sent { .. } | Message::Cancelled { .. },
+            ) => (false, Greeting::Logged),
+            (Greeting::Logged, Message::Sent { pause: None, .. }) => (false, Greeting::Over),
+            (Greeting::State, _) => (false, Greeting::State),
+            _ => (true, Greeting::Over),
+        };
+        self.greeting = next;
+        is_new
     }
 
-    fn at(&self) -> Option<At> {
-        let (_, edits) = self.paused.as_ref()?;
-        Some(At {
-            pause: edits.pause,
-            revision: self.ahead,
+    fn is_at(&self, pause: u64) -> bool {
+        self.told.as_ref().is_some_and(|told| told.pause == pause)
+    }
+
+    fn state(&self) -> Option<Update> {
+        let told = self.told.as_ref()?;
+        Some(Update::Revised(told.edits.clone(), told.undone.clone()))
+    }
+
+    /// The command that an act is, for the state that was told last.
+    fn operation(&self, act: Act) -> Result<Operation, &'static str> {
+        if self.waiting.is_some() {
+            return Err("the chat has not answered the last command");
+        }
+        if let Act::Mode(name) = act {
+            let mode = PauseMode::ALL.iter().find(|mode| mode.as_str() == name);
+            let mode = *mode.ok_or("there is no such mode")?;
+            return Ok(Operation::Mode { mode, at: None });
+        }
+        let told = self.told.as_ref().ok_or("no request is paused")?;
+        let at = At {
+            pause: told.pause,
+            revision: told.revision.clone(),
+        };
+        Ok(match act {
+            Act::Edit(edit) => Operation::Edit { at, edit },
+            Act::Undo => Operation::Undo(at),
+            Act::Redo => Operation::Redo(at),
+            Act::Send => Operation::Send(at),
+            Act::Cancel => Operation::Cancel(at),
+            Act::Mode(_) => return Err("there is no such mode"),
         })
-    }
-
-    /// A command was answered: what the chat has can be shown once that was the last one.
-    fn answered(&mut self) -> Option<Update> {
-        self.unanswered = self.unanswered.saturating_sub(1);
-        self.revised()
-    }
-
-    fn revised(&mut self) -> Option<Update> {
-        if self.unanswered > 0 {
-            return None;
-        }
-        self.ahead = self.paused.as_ref()?.1.revision;
-        self.request().map(Update::Revised)
     }
 }
 
-/// The request as a chat has it.
-pub fn paused(message: &PausedMessage, edits: &Edits) -> Paused {
-    let body = Bytes::from(message.body.clone());
-    let mut request = EditableRequest::new(body, message.outline.clone());
-    let all = edits.edits.iter().chain(&edits.undone);
-    // A chat that lies gets what of it is possible.
-    let done = all
-        .filter_map(|edit| request.apply(edit.clone()).ok())
-        .count();
-    for _ in edits.edits.len()..done {
-        let _ = request.undo();
-    }
-    Paused::new(PausedRequest {
-        request,
+/// Now, in milliseconds of Unix time.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    })
+}
+
+/// The request as a chat has it. The body is not copied: it may be large.
+pub fn paused(message: PausedMessage) -> Arrived {
+    let request = EditableRequest::new(Bytes::from(message.body), message.outline);
+    let mut paused = Paused::new(PausedRequest {
         round: message.round,
         number: message.number,
-        model: &message.scale.model,
-        described: Vec::new(),
-        messages: &[],
         measure: Measure::restored(&message.scale),
         room: message.room,
         window: message.window,
-        must_pause: true,
-        last_sent: None,
-        notice: None,
-    })
+        ..PausedRequest::new(request)
+    });
+    let followed = follow(&mut paused, message.edits.edits, message.edits.undone);
+    Arrived {
+        paused,
+        is_exact: followed.is_ok(),
+    }
 }
 
 /// All chats that an inspector is attached to.
 pub struct Mirrors {
     chats: Chats,
-    store: Store,
     mirrors: HashMap<String, Mirror>,
-    kept: Vec<(String, News)>,
+    problem: Option<String>,
     id: u64,
 }
 
 impl Mirrors {
     /// Of no chat yet.
-    pub fn new(chats: Chats, store: Store) -> Mirrors {
+    pub fn new(chats: Chats) -> Mirrors {
         Mirrors {
             chats,
-            store,
             mirrors: HashMap::new(),
-            kept: Vec::new(),
+            problem: None,
             id: 0,
         }
     }
 
-    /// News that were read before anybody asked for them.
-    pub fn keep(&mut self, chat: String, news: News) {
-        self.kept.push((chat, news));
+    /// Whether a chat is attached that has not said anything yet.
+    pub fn is_greeting(&self) -> bool {
+        self.chats.is_greeting()
     }
 
     fn take_in(&mut self, chat: &str, news: News) -> Vec<Update> {
-        let mirror = self.mirrors.entry(chat.to_owned()).or_default();
-        let message = match news {
-            News::Message(message) => message,
-            News::Ended => {
-                mirror.is_ended = true;
-                mirror.paused = None;
-                return vec![Update::Ended];
+        match news {
+            News::Message(message) => {
+                let mirror = self.mirrors.entry(chat.to_owned()).or_default();
+                mirror.take_in(message)
             }
-        };
-        match message {
-            Message::Hello {
-                version,
-                mode,
-                conversation,
-                ..
-            } => {
-                mirror.is_ended = version != VERSION;
-                mirror.converse(&conversation.session);
-                mirror.mode = mode;
-                let mut updates = vec![
-                    Update::Conversation(listed(conversation)),
-                    Update::Mode(mode.as_str().to_owned()),
-                ];
-                if version != VERSION {
-                    self.chats.give_up(chat);
-                    let why = "this chat is of another version of Dunlin, and cannot be inspected";
-                    updates.push(Update::Refused(why.to_owned()));
-                }
-                updates
-            }
-            Message::Conversation(conversation) => {
-                mirror.converse(&conversation.session);
-                vec![Update::Conversation(listed(conversation))]
-            }
-            Message::Mode { mode } => {
-                mirror.mode = mode;
-                vec![Update::Mode(mode.as_str().to_owned())]
-            }
-            Message::Paused(message) => {
-                let edits = message.edits.clone();
-                mirror.ahead = edits.revision;
-                mirror.unanswered = 0;
-                mirror.paused = Some((message, edits));
-                mirror.request().map(Update::Paused).into_iter().collect()
-            }
-            Message::Edited(edits) => {
-                if let Some((_, now)) = &mut mirror.paused {
-                    *now = edits;
-                }
-                mirror.revised().into_iter().collect()
-            }
-            Message::Sent {
-                pause: None,
-                number,
-            } => {
-                mirror.must_read = true;
-                // In a session that was cleared, numbers begin again.
-                let before = number.unwrap_or_default().saturating_sub(1);
-                mirror.last = mirror.last.min(before);
-                Vec::new()
-            }
-            Message::Sent { number, .. } => {
-                mirror.paused = None;
-                mirror.last = mirror.last.max(number.unwrap_or_default());
-                let sent = match number {
-                    Some(number) => format!("sent as request {number}"),
-                    None => "sent".to_owned(),
-                };
-                vec![Update::Over(sent)]
-            }
-            Message::Cancelled { .. } => {
-                mirror.paused = None;
-                vec![Update::Over("cancelled before sending".to_owned())]
-            }
-            Message::Idle => Vec::new(),
-            Message::Done { .. } => mirror.answered().into_iter().collect(),
-            Message::Refused { error, .. } => {
-                let revised = mirror.answered();
-                revised
-                    .into_iter()
-                    .chain([Update::Refused(error)])
-                    .collect()
+            News::Ended(reason) => {
+                self.mirrors.remove(chat);
+                vec![Update::Ended(reason.to_string())]
             }
         }
     }
-
-    /// Requests that chats have sent without a pause since.
-    fn logged(&mut self) -> Vec<(String, Update)> {
-        let mut found = Vec::new();
-        for (chat, mirror) in &mut self.mirrors {
-            if !mirror.must_read || mirror.is_ended || mirror.paused.is_some() {
-                continue;
-            }
-            mirror.must_read = false;
-            let path = self.store.entry(&mirror.session).path;
-            let last = RequestFile::read(&path).ok().and_then(|file| {
-                let number = file.requests().last()?.entry.number;
-                let body = file.body(number, Side::Sent).ok()?;
-                (number > mirror.last).then_some((number, body))
-            });
-            if let Some((number, body)) = last {
-                mirror.last = number;
-                let request = Box::new(sent(number, body));
-                let update = Update::Sent(request, format!("sent as request {number}"));
-                found.push((chat.clone(), update));
-            }
-        }
-        found
-    }
 }
 
-/// A request of the log, to be read.
-fn sent(number: u64, body: Vec<u8>) -> Paused {
-    let value: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let messages = value.get("messages").and_then(Value::as_array);
-    let messages = messages.map_or(&[][..], Vec::as_slice);
-    let has_system = messages
-        .first()
-        .is_some_and(|it| it.get("role").is_some_and(|it| it == "system"));
-    let origins =
-        (0..messages.len() - usize::from(has_system)).map(|at| SectionId::Message(at).into());
-    let outline = Outline::of_chat(&value, &origins.collect::<Vec<_>>(), Vec::new());
-    let model = value
-        .get("model")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
-    Paused::new(PausedRequest {
-        request: EditableRequest::new(body.into(), outline),
-        round: 1,
-        number: Some(number),
-        model,
-        described: Vec::new(),
-        messages: &[],
-        measure: Measure::default(),
-        room: u64::MAX,
-        window: None,
-        must_pause: false,
-        last_sent: None,
-        notice: None,
-    })
-}
-
-fn listed(conversation: super::protocol::Conversation) -> Conversation {
+fn listed(conversation: protocol::Conversation) -> Conversation {
     Conversation {
         session: conversation.session,
         agent: conversation.agent,
@@ -285,64 +261,168 @@ fn listed(conversation: super::protocol::Conversation) -> Conversation {
 }
 
 impl Source for Mirrors {
-    fn news(&mut self) -> Vec<(String, Update)> {
-        // A folder that is not the user's any more has no chats.
-        let _ = self.chats.look();
+    fn news(&mut self, most: Duration) -> Vec<(String, Update)> {
+        self.problem = self.chats.look().err().map(|error| chain(&error));
         let mut updates = Vec::new();
-        let mut news = std::mem::take(&mut self.kept);
-        while news.len() < MAX_AT_ONCE
-            && let Some(next) = self.chats.next(Duration::ZERO)
-        {
-            news.push(next);
-        }
-        for (chat, news) in news {
+        let mut most = most;
+        for _ in 0..MAX_AT_ONCE {
+            let Some((chat, news)) = self.chats.next(most) else {
+                break;
+            };
+            most = Duration::ZERO;
             let taken = self.take_in(&chat, news).into_iter();
             updates.extend(taken.map(|update| (chat.clone(), update)));
         }
-        updates.extend(self.logged());
         updates
     }
 
-    fn act(&mut self, chat: &str, act: Act) {
+    fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+
+    fn act(&mut self, chat: &str, act: Act) -> Result<(), String> {
         let Some(mirror) = self.mirrors.get_mut(chat) else {
-            return;
+            return Err("the chat is not attached".to_owned());
         };
-        let operation = match (act, mirror.at()) {
-            (Act::NextMode, _) => Operation::Mode {
-                mode: next(mirror.mode),
-            },
-            (_, None) => return,
-            (Act::Edit(edit), Some(at)) => Operation::Edit { at, edit },
-            (Act::Undo, Some(at)) => Operation::Undo(at),
-            (Act::Redo, Some(at)) => Operation::Redo(at),
-            (Act::Send, Some(at)) => Operation::Send(at),
-            (Act::Cancel, Some(at)) => Operation::Cancel(at),
-        };
-        if matches!(
-            operation,
-            Operation::Edit { .. } | Operation::Undo(_) | Operation::Redo(_)
-        ) {
-            mirror.ahead += 1;
-        }
-        mirror.unanswered += 1;
+        let operation = mirror.operation(act)?;
         self.id += 1;
-        let command = Command {
-            id: self.id,
-            operation,
-        };
-        if self.chats.send(chat, &command).is_err() {
-            // The thread that reads says that it has ended.
-            self.chats.give_up(chat);
-        }
+        let id = self.id;
+        let sent = self.chats.send(chat, &Command { id, operation });
+        sent.map_err(|error| chain(&error))?;
+        mirror.waiting = Some(id);
+        Ok(())
     }
 }
 
-/// The mode after this one. `next` is not one that stays.
-fn next(mode: PauseMode) -> PauseMode {
-    match mode {
-        PauseMode::Off | PauseMode::Next => PauseMode::Turn,
-        PauseMode::Turn => PauseMode::Every,
-        PauseMode::Every => PauseMode::Auto,
-        PauseMode::Auto => PauseMode::Off,
+#[cfg(test)]
+mod tests {
+    use dunlin_chat::request::editor::{Edit, Outline, SectionId};
+    use serde_json::json;
+
+    use super::*;
+
+    fn message(value: serde_json::Value) -> Message {
+        serde_json::from_value(value).unwrap()
+    }
+
+    fn hello() -> Message {
+        message(
+            json!({"type": "hello", "version": 1, "active": 7, "pid": 1, "mode": "turn",
+            "session": "k7mq2x9d", "agent": "bird", "title": "Terns", "model": "small"}),
+        )
+    }
+
+    fn set(old: &str, new: &str) -> serde_json::Value {
+        json!({"type": "set", "target": {"section": "message:0", "path": "content"},
+            "old": format!("{old:?}"), "new": format!("{new:?}")})
+    }
+
+    fn pause(number: u64, edits: &serde_json::Value) -> Message {
+        let body = json!({"model": "small", "messages": [{"role": "user", "content": "count"}]});
+        let outline = Outline::of_chat(&body, &[SectionId::Message(0).into()], Vec::new());
+        message(
+            json!({"type": "paused", "pause": number, "revision": "a1", "edits": edits,
+            "undone": [], "active": u64::MAX, "number": 3, "round": 1, "body": body.to_string(),
+            "outline": outline, "scale": {"model": "small", "is_exact": false, "per_mille": 1000},
+            "room": 30_000, "window": null}),
+        )
+    }
+
+    fn edited(pause: u64, revision: &str, edits: &serde_json::Value) -> Message {
+        message(
+            json!({"type": "edited", "pause": pause, "revision": revision, "edits": edits, "undone": []}),
+        )
+    }
+
+    /// A chat that has paused a request.
+    fn mirror() -> Mirror {
+        let mut mirror = Mirror::default();
+        mirror.take_in(hello());
+        mirror.take_in(pause(4, &json!([])));
+        mirror
+    }
+
+    #[test]
+    fn only_what_happens_later_is_new() {
+        let mut mirror = Mirror::default();
+        let first = mirror.take_in(hello());
+        assert!(matches!(first[0], Update::Attached(7)), "{first:?}");
+        let is_new = |updates: Vec<Update>| match &updates[..] {
+            [Update::Paused(_, when) | Update::Over(_, when) | Update::Sent(_, when)] => {
+                assert!(when.active <= now(), "{when:?}");
+                when.is_new
+            }
+            other => panic!("{other:?}"),
+        };
+        let cancelled = |pause| message(json!({"type": "cancelled", "pause": pause}));
+        let sent = || message(json!({"type": "sent", "number": 2}));
+        assert!(!is_new(mirror.take_in(cancelled(3))));
+        assert!(!is_new(mirror.take_in(sent())));
+        assert!(is_new(mirror.take_in(sent())));
+        assert!(is_new(mirror.take_in(pause(4, &json!([])))));
+        assert!(is_new(mirror.take_in(cancelled(4))));
+        mirror.take_in(hello());
+        assert!(!is_new(mirror.take_in(pause(5, &json!([])))));
+    }
+
+    #[test]
+    fn a_command_is_for_the_state_that_was_told_last_and_waits_for_its_answer() {
+        let mut mirror = mirror();
+        let revision = |mirror: &Mirror, act| match mirror.operation(act) {
+            Ok(operation) => operation.at().map(|at| (at.pause, at.revision.clone())),
+            Err(error) => panic!("{error}"),
+        };
+        assert_eq!(revision(&mirror, Act::Send), Some((4, "a1".to_owned())));
+        assert_eq!(revision(&mirror, Act::Mode("off")), None);
+        mirror.waiting = Some(9);
+        assert!(mirror.operation(Act::Undo).is_err());
+        // Somebody else was faster: the state is shown at once, and again with the refusal.
+        let other = json!([set("count", "sing")]);
+        let updates = mirror.take_in(edited(4, "b2", &other));
+        assert!(matches!(&updates[..], [Update::Revised(edits, _)] if edits.len() == 1));
+        let done = message(json!({"type": "done", "id": 8}));
+        assert!(mirror.take_in(done).is_empty(), "that was another one");
+        assert!(mirror.operation(Act::Undo).is_err());
+        let refused = |id| message(json!({"type": "refused", "id": id, "error": "too late"}));
+        let updates = mirror.take_in(refused(0));
+        assert!(matches!(&updates[..], [Update::Said(_)]), "{updates:?}");
+        let updates = mirror.take_in(refused(9));
+        assert!(
+            matches!(&updates[..], [Update::Revised(edits, _), Update::Refused(_)] if edits.len() == 1),
+            "{updates:?}"
+        );
+        assert_eq!(revision(&mirror, Act::Send), Some((4, "b2".to_owned())));
+        mirror.take_in(message(
+            json!({"type": "sent", "pause": 4, "number": 3, "later": true}),
+        ));
+        assert!(mirror.operation(Act::Send).is_err());
+    }
+
+    #[test]
+    fn messages_of_another_pause_and_unknown_ones_change_nothing() {
+        let mut mirror = mirror();
+        for other in [
+            edited(3, "b2", &json!([set("count", "sing")])),
+            message(json!({"type": "sent", "pause": 3, "number": 1})),
+            message(json!({"type": "cancelled", "pause": 5})),
+            message(json!({"type": "of the future", "pause": 4})),
+        ] {
+            let updates = mirror.take_in(other);
+            assert!(updates.is_empty(), "{updates:?}");
+        }
+        assert_eq!(mirror.told.map(|told| told.revision), Some("a1".to_owned()));
+    }
+
+    #[test]
+    fn a_request_that_cannot_be_repeated_is_not_exact() {
+        let arrived = |edits| match pause(1, &edits) {
+            Message::Paused(message) => paused(*message),
+            other => panic!("{other:?}"),
+        };
+        let exact = arrived(json!([set("count", "sing"), {"type": "reset"}]));
+        assert!(exact.is_exact);
+        assert_eq!(exact.paused.request().edits().last(), Some(&Edit::Reset));
+        assert!(!arrived(json!([set("dance", "sing")])).is_exact);
+        assert!(!arrived(json!([set("dance", "sing"), set("count", "sing")])).is_exact);
     }
 }

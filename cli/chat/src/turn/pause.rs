@@ -39,6 +39,26 @@ pub struct PausedRequest<'a> {
     pub notice: Option<String>,
 }
 
+impl PausedRequest<'_> {
+    /// The first request of a turn that knows nothing else: no limit, no number and no server that has read any of it.
+    pub fn new(request: EditableRequest) -> PausedRequest<'static> {
+        PausedRequest {
+            request,
+            round: 1,
+            number: None,
+            model: "",
+            described: Vec::new(),
+            messages: &[],
+            measure: Measure::default(),
+            room: u64::MAX,
+            window: None,
+            must_pause: true,
+            last_sent: None,
+            notice: None,
+        }
+    }
+}
+
 /// Why a paused request was not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelReason {

@@ -54,6 +54,11 @@ impl Entry {
         }
     }
 
+    /// Whether a value is typed, and not a text to find.
+    pub fn is_value(&self) -> bool {
+        matches!(self.purpose, Purpose::Value(..))
+    }
+
     /// What is typed, for people.
     pub fn title(&self) -> &str {
         &self.title
@@ -85,7 +90,7 @@ impl Entry {
 
     /// Takes a key.
     pub fn input(mut self, input: Input) -> Typing {
-        let is_value = matches!(self.purpose, Purpose::Value(..));
+        let is_value = self.is_value();
         match input {
             Input { key: Key::Esc, .. }
             | Input {

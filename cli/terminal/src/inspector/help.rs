@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph};
 
-use super::keymap::{Action, Binding};
+use super::keymap::{self, Action};
 use super::view::Palette;
 use crate::ui::style::{Label, Styles};
 
@@ -13,13 +13,7 @@ use crate::ui::style::{Label, Styles};
 const KEYS: &str = "j k scroll · any other key closes";
 
 /// Keys, what they do, and the word that does the same at the prompt.
-pub(super) type Row = (&'static str, &'static str, &'static str);
-
-/// The rows of a table of keys.
-pub(super) fn rows<A>(table: &'static [Binding<A>]) -> impl Iterator<Item = Row> {
-    let bindings = table.iter();
-    bindings.map(|binding| (binding.keys, binding.about, binding.word))
-}
+type Row = (&'static str, &'static str, &'static str);
 
 /// Where the help is scrolled to, while it is shown.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,14 +22,31 @@ pub(super) struct Help {
     top: usize,
     /// How many were visible last.
     height: usize,
+    /// Whether several chats are listed.
+    are_chats: bool,
 }
 
 impl Help {
-    /// After a key, of so many rows; `None`: the key closes it.
-    pub(super) fn after(self, action: Option<Action>, rows: usize) -> Option<Help> {
+    /// The help where several chats are listed.
+    pub(super) fn of_chats() -> Help {
+        Help {
+            are_chats: true,
+            ..Help::default()
+        }
+    }
+
+    fn rows(self) -> Vec<Row> {
+        let bindings = keymap::of(self.are_chats);
+        bindings
+            .map(|binding| (binding.keys, binding.about, binding.word))
+            .collect()
+    }
+
+    /// After a key; `None`: the key closes it.
+    pub(super) fn after(self, action: Option<Action>) -> Option<Help> {
         // One row of those before stays.
         let page = self.height.saturating_sub(1).max(1);
-        let last = rows.saturating_sub(page + 1);
+        let last = self.rows().len().saturating_sub(page + 1);
         let top = match action? {
             Action::Down => self.top + 1,
             Action::Up => self.top.saturating_sub(1),
@@ -52,8 +63,9 @@ impl Help {
     }
 
     /// Draws it over a part of the screen.
-    pub(super) fn draw(&mut self, frame: &mut Frame<'_>, area: Rect, styles: Styles, rows: &[Row]) {
+    pub(super) fn draw(&mut self, frame: &mut Frame<'_>, area: Rect, styles: Styles) {
         let palette = Palette(styles);
+        let rows = self.rows();
         let widest = |column: fn(&Row) -> &str| rows.iter().map(|row| column(row).len()).max();
         let keys = widest(|row| row.0).unwrap_or_default();
         let about = widest(|row| row.1).unwrap_or_default();

@@ -69,6 +69,14 @@ pub enum Action {
     Send,
     /// Cancels the request.
     Cancel,
+    /// Selects the next chat.
+    NextChat,
+    /// Selects the previous chat.
+    PreviousChat,
+    /// Follows the newest request, or keeps the selected chat.
+    Follow,
+    /// Chooses which requests the selected chat pauses.
+    PauseMode,
     /// Closes the inspector; the request stays paused.
     Close,
     /// Lists the keys.
@@ -77,32 +85,35 @@ pub enum Action {
 
 /// One row of the table of keys.
 #[derive(Debug, Clone, Copy)]
-pub struct Binding<A = Action> {
+pub struct Binding {
     /// The keys, as the help shows them.
     pub keys: &'static str,
     /// What they do.
-    pub action: A,
+    pub action: Action,
     /// What that is, for people.
     pub about: &'static str,
     /// The word that does the same at the prompt of a paused request; empty: it only moves the view.
     pub word: &'static str,
     /// Whether the help line shows it.
     is_in_line: bool,
+    /// Whether it acts only where several chats are listed.
+    is_of_chats: bool,
 }
 
 /// A key that the help line does not show.
-pub(super) const fn bind<A>(
+const fn bind(
     keys: &'static str,
-    action: A,
+    action: Action,
     about: &'static str,
     word: &'static str,
-) -> Binding<A> {
+) -> Binding {
     Binding {
         keys,
         action,
         about,
         word,
         is_in_line: false,
+        is_of_chats: false,
     }
 }
 
@@ -117,17 +128,27 @@ const fn main(
     binding
 }
 
+/// A key that acts where several chats are listed.
+const fn chats(keys: &'static str, action: Action, about: &'static str) -> Binding {
+    let mut binding = main(keys, action, about, "");
+    binding.is_of_chats = true;
+    binding
+}
+
 /// All keys; the order is that of the help.
 pub const KEYMAP: &[Binding] = &[
     main("s", Action::Send, "send", "send"),
     main("c Ctrl-C", Action::Cancel, "cancel", "cancel"),
     main("e", Action::Edit, "edit", "e"),
+    chats("Ctrl-N", Action::NextChat, "next chat"),
     main(
         "d",
         Action::DeleteOrRestore,
         "delete or restore",
         "d, restore",
     ),
+    chats("f", Action::Follow, "follow on or off"),
+    chats("M", Action::PauseMode, "pause mode"),
     main("u", Action::Undo, "undo", "undo"),
     main("Ctrl-R", Action::Redo, "redo", "redo"),
     main("r", Action::Reset, "reset all edits", "reset"),
@@ -156,18 +177,24 @@ pub const KEYMAP: &[Binding] = &[
     bind("G End", Action::Last, "last row", ""),
     bind("Ctrl-F PageDown Space", Action::PageDown, "next page", ""),
     bind("Ctrl-B PageUp", Action::PageUp, "previous page", ""),
+    Binding {
+        is_in_line: false,
+        ..chats("Ctrl-P", Action::PreviousChat, "previous chat")
+    },
     main("q Esc", Action::Close, "close", "open"),
     main("?", Action::Help, "all keys", "?"),
 ];
 
-/// What a key does.
-pub fn action(input: &Input) -> Option<Action> {
-    find(KEYMAP, input)
+/// The keys of one request, or those where several chats are listed.
+pub(super) fn of(are_chats: bool) -> impl Iterator<Item = &'static Binding> + Clone {
+    KEYMAP
+        .iter()
+        .filter(move |binding| are_chats || !binding.is_of_chats)
 }
 
-/// What a key does by this table.
-pub(super) fn find<A: Copy>(table: &[Binding<A>], input: &Input) -> Option<A> {
-    let bindings = table.iter();
+/// What a key does.
+pub fn action(input: &Input) -> Option<Action> {
+    let bindings = KEYMAP.iter();
     let mut pairs =
         bindings.flat_map(|binding| binding.keys.split(' ').map(move |key| (key, binding)));
     pairs
@@ -208,8 +235,8 @@ fn is(input: &Input, name: &str) -> bool {
 }
 
 /// The bindings of the help line, the most important first.
-pub fn line() -> impl Iterator<Item = &'static Binding> {
-    KEYMAP.iter().filter(|binding| binding.is_in_line)
+pub(super) fn line(are_chats: bool) -> impl Iterator<Item = &'static Binding> {
+    of(are_chats).filter(|binding| binding.is_in_line)
 }
 
 #[cfg(test)]

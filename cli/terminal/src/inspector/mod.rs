@@ -5,7 +5,8 @@
 //! paused request; [`KEYMAP`] names both.
 //!
 //! - `keymap` maps keys to actions: one table, from which the help is made.
-//! - `state` applies an action to the request and to the view. It knows no terminal, so tests call it directly.
+//! - `state` applies an action to the request and to the view. It knows no terminal, so tests call it directly. `edits`, `search` and
+//!   `mouse` are parts of it.
 //! - `list`, `tree` and `tabs` lay out what the panes show; `entry` is the text area of an edit.
 //! - `view` draws the state into a frame; `help` draws the keys over it.
 //! - `screen` owns the terminal: the alternate screen, keys, mouse, and giving all of it back.
@@ -15,20 +16,25 @@
 //! state also has a mark or a word.
 
 pub mod chats;
+mod edits;
 mod entry;
 mod help;
 mod keymap;
 mod list;
+mod mouse;
 mod screen;
+mod search;
 mod state;
 mod tabs;
 mod tree;
 mod view;
 
 #[cfg(test)]
+mod shared_tests;
+#[cfg(test)]
 mod tests;
 
 pub use keymap::{Action, Binding, KEYMAP};
 pub use screen::{Alone, Closed, EditText, Remote, Step, run};
-pub use state::{Effect, Event, Inspector, Mode, Sides};
+pub use state::{Changed, Effect, Event, Inspector, Mode, Sides, Typed};
 pub use view::draw;

@@ -17,9 +17,7 @@ use signal_hook::SigId;
 use signal_hook::flag;
 use signal_hook::low_level::unregister;
 
-use dunlin_chat::request::editor::Target;
-
-use super::state::{Effect, Event, Inspector};
+use super::state::{Effect, Event, Inspector, Typed};
 use super::view;
 use crate::editor::EditorError;
 use crate::request::paused::{Draft, Paused};
@@ -105,8 +103,8 @@ pub(super) trait View {
     /// Does what an event means; what is left to do outside.
     fn handle(&mut self, event: Event) -> Effect;
 
-    /// Takes over what a value was edited to.
-    fn set(&mut self, target: &Target, text: &str);
+    /// Takes over what a value was edited to in the user's editor.
+    fn set(&mut self, typed: Typed);
 
     /// Says something.
     fn say(&mut self, text: &str);
@@ -158,8 +156,8 @@ impl View for One<'_> {
         self.inspector.handle(event, self.paused)
     }
 
-    fn set(&mut self, target: &Target, text: &str) {
-        self.inspector.set(target, text, self.paused);
+    fn set(&mut self, typed: Typed) {
+        self.inspector.set(typed, self.paused);
     }
 
     fn say(&mut self, text: &str) {
@@ -208,12 +206,15 @@ pub(super) fn show<V: View>(ui: &Ui, view: &mut V, edit: EditText<'_>) -> io::Re
             if std::mem::take(&mut screen.is_new) {
                 view.keys_act(false);
                 screen.draw(view)?;
-                if !drop_typed()? {
-                    match V::ENDLESS {
-                        Endless::Close => return Ok(Closed::Closed),
-                        Endless::Wait => screen.is_new = true,
+                match (drop_typed()?, V::ENDLESS) {
+                    (Dropped::All, _) => {}
+                    (Dropped::Endless, Endless::Close) | (Dropped::Interrupt, Endless::Wait) => {
+                        return Ok(Closed::Closed);
                     }
-                    continue;
+                    (Dropped::Endless, Endless::Wait) | (Dropped::Interrupt, Endless::Close) => {
+                        screen.is_new = true;
+                        continue;
+                    }
                 }
                 view.keys_act(true);
                 is_changed = true;
@@ -229,7 +230,7 @@ pub(super) fn show<V: View>(ui: &Ui, view: &mut V, edit: EditText<'_>) -> io::Re
                 continue;
             };
             match view.handle(event) {
-                Effect::None => {}
+                Effect::None | Effect::Changed(_) => {}
                 Effect::Send => return Ok(Closed::Send),
                 Effect::Cancel => return Ok(Closed::Cancel),
                 Effect::Close => return Ok(Closed::Closed),
@@ -242,8 +243,11 @@ pub(super) fn show<V: View>(ui: &Ui, view: &mut V, edit: EditText<'_>) -> io::Re
                 Effect::EditOutside(target, draft) => {
                     let edited = screen.outside(|| edit(&draft))?;
                     match edited {
-                        Ok(text) if text == draft.text => view.say("Nothing is changed."),
-                        Ok(text) => view.set(&target, &text),
+                        Ok(new) => view.set(Typed {
+                            target,
+                            old: draft.now,
+                            new,
+                        }),
                         Err(error) => view.say(&error.to_string()),
                     }
                 }
@@ -302,7 +306,7 @@ impl Screen {
             event::Event::Key(key) if key.kind == KeyEventKind::Release => None,
             event::Event::Key(key) => {
                 let input = Input::from(key);
-                if is_suspend(&input) {
+                if is_control(&input, 'z') {
                     self.outside(stop::stop_and_wait)?.unwrap_or_else(|error| {
                         view.say(&format!("Dunlin cannot be suspended: {error}"));
                     });
@@ -350,21 +354,38 @@ impl Drop for Screen {
     }
 }
 
+/// What was typed that was meant for something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dropped {
+    /// All of it was read away.
+    All,
+    /// Somebody types without end.
+    Endless,
+    /// The last key was Ctrl-C, which is no part of any text.
+    Interrupt,
+}
+
 /// Reads away what was typed until now. From then on changes of the window's size are noticed, too.
 ///
 /// It takes a moment without any input until keys act, as where a line answers a question: the rest of what is being typed is
-/// meant for something else. `false`: somebody types without end.
-fn drop_typed() -> io::Result<bool> {
+/// meant for something else.
+fn drop_typed() -> io::Result<Dropped> {
     let deadline = Instant::now() + LONGEST_TYPING;
     while event::poll(SILENCE)? {
-        event::read()?;
+        if let event::Event::Key(key) = event::read()?
+            && key.kind != KeyEventKind::Release
+            && is_control(&Input::from(key), 'c')
+        {
+            return Ok(Dropped::Interrupt);
+        }
         if Instant::now() > deadline {
-            return Ok(false);
+            return Ok(Dropped::Endless);
         }
     }
-    Ok(true)
+    Ok(Dropped::All)
 }
 
-fn is_suspend(input: &Input) -> bool {
-    input.key == Key::Char('z') && input.ctrl && !input.alt
+/// Whether a key is this letter with Ctrl.
+pub(super) fn is_control(input: &Input, letter: char) -> bool {
+    input.key == Key::Char(letter) && input.ctrl && !input.alt
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use dunlin_chat::request::editor::{EditableRequest, Row, RowValue, SectionStep, Target};
+use dunlin_chat::request::editor::{Edit, EditableRequest, Row, RowValue, Target};
 use dunlin_host::display::{escape, one_line};
 use ratatui::layout::{Position, Rect};
 use ratatui_textarea::Input;
@@ -76,11 +76,35 @@ pub enum Event {
     },
 }
 
+/// A text that was edited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Typed {
+    /// What it is the value of.
+    pub target: Target,
+    /// The value that was to be edited.
+    pub old: String,
+    /// What it was edited to.
+    pub new: String,
+}
+
+/// How the request was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Changed {
+    /// By a new edit, which may be a text that was typed.
+    Edit(Edit, Option<Typed>),
+    /// The last edit was undone.
+    Undo,
+    /// It was done again.
+    Redo,
+}
+
 /// What has to be done outside.
 #[derive(Debug)]
 pub enum Effect {
     /// Nothing.
     None,
+    /// The request was changed.
+    Changed(Changed),
     /// The request is sent.
     Send,
     /// It is cancelled.
@@ -162,19 +186,19 @@ pub struct Inspector {
     pub(super) has_room: bool,
     pub(super) needle: String,
     pub(super) areas: Areas,
-    markdown: bool,
-    folded: HashSet<Target>,
+    pub(super) markdown: bool,
+    pub(super) folded: HashSet<Target>,
     /// Counts the changes of `folded`.
-    folds: usize,
+    pub(super) folds: usize,
     values: Vec<Row>,
-    lines: Vec<Line>,
+    pub(super) lines: Vec<Line>,
     made: Option<Made>,
     /// The beginnings of sections at one revision.
     previews: (u64, HashMap<usize, String>),
     /// The section that was selected last; the list may be filtered.
-    number: usize,
+    pub(super) number: usize,
     /// The value to select as soon as its rows are laid out.
-    wanted: Option<usize>,
+    pub(super) wanted: Option<usize>,
 }
 
 impl Inspector {
@@ -228,9 +252,9 @@ impl Inspector {
         &self.mode
     }
 
-    /// It is for something else from now on. A text that is being typed is lost where nothing can be edited any more.
+    /// It is for something else from now on. A value that is being typed is lost where nothing can be edited any more.
     pub fn set_mode(&mut self, mode: Mode) {
-        if mode != Mode::Paused {
+        if mode != Mode::Paused && self.entry.as_ref().is_some_and(Entry::is_value) {
             self.entry = None;
         }
         self.mode = mode;
@@ -399,16 +423,13 @@ impl Inspector {
         match event {
             Event::Key(input) => {
                 if let Some(help) = self.help.take() {
-                    self.help = help.after(keymap::action(&input), keymap::KEYMAP.len());
+                    self.help = help.after(keymap::action(&input));
                     return Effect::None;
                 }
                 self.note = None;
                 match keymap::action(&input) {
                     Some(action) => self.act(action, paused),
-                    None => {
-                        self.say("This key has no meaning here; ? lists the keys.");
-                        Effect::None
-                    }
+                    None => self.no_meaning(),
                 }
             }
             // A paste is no sequence of keys.
@@ -452,10 +473,9 @@ impl Inspector {
         match typing {
             Typing::More(entry) => self.entry = Some(*entry),
             Typing::Left => self.say("Nothing is changed."),
-            Typing::Done(Purpose::Value(_, old), text) if old == text => {
-                self.say("Nothing is changed.");
+            Typing::Done(Purpose::Value(target, old), new) => {
+                return self.set(Typed { target, old, new }, paused);
             }
-            Typing::Done(Purpose::Value(target, _), text) => self.set(&target, &text, paused),
             Typing::Done(Purpose::Find, text) => {
                 self.needle = text.to_lowercase();
                 self.find(true, paused.request());
@@ -474,21 +494,9 @@ impl Inspector {
         Effect::None
     }
 
-    /// Takes over what a value was edited to.
-    pub fn set(&mut self, target: &Target, text: &str, paused: &mut Paused) {
-        let said = paused.step(|request| request.set_target(target, text));
-        self.say_step("", said);
-    }
-
-    fn say_step(
-        &mut self,
-        how: &str,
-        done: Result<String, dunlin_chat::request::editor::EditError>,
-    ) {
-        match done {
-            Ok(done) => self.say(&format!("{how}{done}")),
-            Err(error) => self.say(&error.to_string()),
-        }
+    fn no_meaning(&mut self) -> Effect {
+        self.say("This key has no meaning here; ? lists the keys.");
+        Effect::None
     }
 
     fn act(&mut self, action: Action, paused: &mut Paused) -> Effect {
@@ -515,18 +523,20 @@ impl Inspector {
             Action::Help => self.help = Some(Help::default()),
             Action::Edit => return self.edit(false, paused),
             Action::EditOutside => return self.edit(true, paused),
-            Action::DeleteOrRestore => self.delete_or_restore(paused),
+            Action::DeleteOrRestore => return self.delete_or_restore(paused),
             Action::Undo => {
-                let done = paused.step(EditableRequest::undo);
-                self.say_step("undone: ", done);
+                return self.go("undone: ", paused, (EditableRequest::undo, Changed::Undo));
             }
             Action::Redo => {
-                let done = paused.step(EditableRequest::redo);
-                self.say_step("done again: ", done);
+                return self.go(
+                    "done again: ",
+                    paused,
+                    (EditableRequest::redo, Changed::Redo),
+                );
             }
-            Action::Reset => {
-                let done = paused.step(EditableRequest::reset);
-                self.say_step("", done);
+            Action::Reset => return self.change("", paused, EditableRequest::reset),
+            Action::NextChat | Action::PreviousChat | Action::Follow | Action::PauseMode => {
+                return self.no_meaning();
             }
             Action::Pin => {
                 let state = match paused.pin(self.number, true) {
@@ -600,7 +610,7 @@ impl Inspector {
         Effect::Close
     }
 
-    fn show(&mut self, tab: Tab) {
+    pub(super) fn show(&mut self, tab: Tab) {
         if self.tab != tab {
             self.tab = tab;
             self.detail = Cursor::default();
@@ -641,7 +651,7 @@ impl Inspector {
     }
 
     /// Folds or unfolds the selected value, or whichever it is not. Whether anything changed.
-    fn toggle_fold(&mut self, fold: Option<bool>) -> bool {
+    pub(super) fn toggle_fold(&mut self, fold: Option<bool>) -> bool {
         let Some(row) = self.value() else {
             return false;
         };
@@ -677,216 +687,6 @@ impl Inspector {
             .value()
             .is_some_and(|row| self.folded.contains(&row.target));
         folded || of_value.count() > 1
-    }
-
-    /// The value to edit or copy: the selected one, or the only text of the selected section.
-    fn target(&self, request: &EditableRequest) -> Result<Target, String> {
-        let row = match self.pane {
-            Pane::Detail => self.value(),
-            Pane::Sections => None,
-        };
-        match row {
-            Some(row) => Ok(row.target.clone()),
-            None => {
-                let target = request.only_text(self.number);
-                target.map_err(|error| error.to_string())
-            }
-        }
-    }
-
-    fn edit(&mut self, outside: bool, paused: &Paused) -> Effect {
-        let target = match self.target(paused.request()) {
-            Ok(target) => target,
-            Err(problem) => {
-                self.say(&problem);
-                return Effect::None;
-            }
-        };
-        let draft = match paused.draft(&target) {
-            Ok(draft) => draft,
-            Err(error) => {
-                self.say(&error.to_string());
-                return Effect::None;
-            }
-        };
-        if outside {
-            return Effect::EditOutside(target, draft);
-        }
-        if draft.has_hidden_characters() {
-            self.say("The text has characters that cannot be shown here: o edits it in $EDITOR.");
-            return Effect::None;
-        }
-        let purpose = Purpose::Value(target, draft.text.clone());
-        self.entry = Some(Entry::new(purpose, draft.path, &draft.text));
-        Effect::None
-    }
-
-    fn delete_or_restore(&mut self, paused: &mut Paused) {
-        let number = self.number;
-        let step = match paused.request().is_deleted(number) {
-            true => SectionStep::Restore,
-            false => SectionStep::Delete,
-        };
-        let done = paused.step(|request| request.step(step, number));
-        self.say_step("", done);
-    }
-
-    fn copy(&mut self, action: Action, request: &EditableRequest) -> Effect {
-        match action {
-            Action::CopyRequest => {
-                let bytes = String::from_utf8_lossy(request.bytes()).into_owned();
-                Effect::Copy(bytes, "the request")
-            }
-            Action::CopySection => match request.text(self.number) {
-                Some(text) => Effect::Copy(text.to_owned(), "the section"),
-                None => {
-                    self.say("A deleted section cannot be copied; d restores it.");
-                    Effect::None
-                }
-            },
-            _ => {
-                let target = self.target(request);
-                let leaf = target.and_then(|target| {
-                    let leaf = request.leaf(&target);
-                    leaf.map_err(|error| error.to_string())
-                });
-                match leaf {
-                    Ok(leaf) => {
-                        let text = leaf.map_or_else(String::new, |leaf| leaf.text());
-                        Effect::Copy(text, "the value")
-                    }
-                    Err(problem) => {
-                        self.say(&problem);
-                        Effect::None
-                    }
-                }
-            }
-        }
-    }
-
-    /// Goes to the next place of the text that was searched, from the selected row on.
-    fn find(&mut self, forward: bool, request: &EditableRequest) {
-        let needle = self.needle.clone();
-        if needle.is_empty() {
-            self.say("Nothing was searched yet; / finds a text.");
-            return;
-        }
-        let has = |row: &Row| match &row.value {
-            RowValue::Leaf(leaf) => leaf.text().to_lowercase().contains(&needle),
-            RowValue::Object(_) | RowValue::Array(_) => false,
-        };
-        let here = match (self.pane, self.tab) {
-            (Pane::Detail, Tab::Request) => {
-                self.lines.get(self.detail.at).and_then(|line| line.value)
-            }
-            _ => None,
-        };
-        let count = request.sections().len();
-        for distance in 0..=count {
-            let number = match forward {
-                true => (self.number - 1 + distance) % count + 1,
-                false => (self.number - 1 + count - distance % count) % count + 1,
-            };
-            let rows = request.rows(number);
-            let is_after = |index: usize| match (distance, here) {
-                // The selected section, before and after the selected row.
-                (0, Some(here)) => match forward {
-                    true => index > here,
-                    false => index < here,
-                },
-                _ => true,
-            };
-            let mut found = rows
-                .iter()
-                .enumerate()
-                .filter(|(index, row)| is_after(*index) && has(row));
-            let found = match forward {
-                true => found.next(),
-                false => found.next_back(),
-            };
-            if let Some((index, row)) = found {
-                let row = row.clone();
-                self.reveal(number, index, &row);
-                return;
-            }
-        }
-        self.say(&format!("Not found: {}", self.needle));
-    }
-
-    /// Selects a value: its section, with nothing around it folded.
-    fn reveal(&mut self, number: usize, index: usize, row: &Row) {
-        self.show(Tab::Request);
-        self.markdown = false;
-        self.pane = Pane::Detail;
-        self.select(number);
-        let steps = row.target.path.steps();
-        let before = self.folded.len();
-        self.folded.retain(|folded| {
-            folded.section != row.target.section || !steps.starts_with(folded.path.steps())
-        });
-        self.folds += usize::from(before != self.folded.len());
-        self.wanted = Some(index);
-    }
-
-    /// Goes to the next section that is edited or deleted.
-    fn next_edit(&mut self, forward: bool, request: &EditableRequest) {
-        let count = request.sections().len();
-        let mut numbers = (1..=count).map(|distance| match forward {
-            true => (self.number - 1 + distance) % count + 1,
-            false => (self.number - 1 + count - distance) % count + 1,
-        });
-        let changed =
-            numbers.find(|number| request.is_deleted(*number) || request.is_edited(*number));
-        match changed {
-            Some(number) => {
-                self.show(Tab::Request);
-                self.select(number);
-                let rows = request.rows(number);
-                let is_edited =
-                    |row: &Row| matches!(&row.value, RowValue::Leaf(leaf) if leaf.is_edited);
-                if let Some(index) = rows.iter().position(is_edited)
-                    && let Some(row) = rows.get(index)
-                {
-                    self.reveal(number, index, row);
-                }
-            }
-            None => self.say("Nothing is edited."),
-        }
-    }
-
-    fn press(&mut self, at: Position) {
-        if let Some((_, tab)) = self.areas.tabs.iter().find(|(area, _)| area.contains(at)) {
-            let tab = *tab;
-            self.show(tab);
-        } else if self.areas.list.contains(at) {
-            self.pane = Pane::Sections;
-            let row = self.list.top + usize::from(at.y - self.areas.list.y);
-            if let Some(number) = self.sections.shown().get(row).copied() {
-                self.select(number);
-            }
-        } else if self.areas.detail.contains(at) {
-            let row = self.detail.top + usize::from(at.y - self.areas.detail.y);
-            let again = self.pane == Pane::Detail && self.detail.at == row;
-            self.pane = Pane::Detail;
-            self.detail.at = row.min(self.lines.len().saturating_sub(1));
-            if again {
-                self.toggle_fold(None);
-            }
-        }
-    }
-
-    /// Moves the selected pin to where the mouse is.
-    fn drag(&mut self, at: Position, paused: &mut Paused) {
-        if !self.areas.list.contains(at) {
-            return;
-        }
-        let row = self.list.top + usize::from(at.y - self.areas.list.y);
-        while let Some(position) = self.sections.position(self.number)
-            && position != row
-            && paused.shift_pin(self.number, position < row)
-        {
-            self.sections.refresh(paused);
-        }
     }
 }
 

@@ -4,7 +4,6 @@ use bytes::Bytes;
 use dunlin_chat::request::editor::{
     EditableRequest, KnownOption, OptionKind, Origin, Outline, SectionId,
 };
-use dunlin_chat::request::measure::Measure;
 use dunlin_chat::turn::PausedRequest;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -14,7 +13,7 @@ use ratatui_textarea::{Input, Key};
 use serde_json::{Value, json};
 
 use super::keymap::KEYMAP;
-use super::state::{Effect, Event, Inspector, Mode, Sides};
+use super::state::{Changed, Effect, Event, Inspector, Mode, Sides};
 use super::view;
 use crate::request::paused::Paused;
 use crate::ui::style::Styles;
@@ -51,25 +50,18 @@ fn paused(body: &Value) -> Paused {
         KnownOption::new(&["top_p"], OptionKind::Number),
     ];
     let outline = Outline::of_chat(body, &origins, options);
+    let request = EditableRequest::new(Bytes::from(body.to_string()), outline);
     Paused::new(PausedRequest {
-        request: EditableRequest::new(Bytes::from(body.to_string()), outline),
-        described: Vec::new(),
-        round: 1,
         number: Some(3),
-        model: "small",
-        messages: &[],
-        measure: Measure::default(),
         room: 30_000,
         window: Some(32_768),
-        must_pause: true,
-        last_sent: None,
-        notice: None,
+        ..PausedRequest::new(request)
     })
 }
 
-struct Fixture {
-    inspector: Inspector,
-    paused: Paused,
+pub(super) struct Fixture {
+    pub(super) inspector: Inspector,
+    pub(super) paused: Paused,
     terminal: Terminal<TestBackend>,
 }
 
@@ -104,7 +96,7 @@ impl Fixture {
             .draw(|frame| view::draw(frame, inspector, paused));
     }
 
-    fn screen(&self) -> String {
+    pub(super) fn screen(&self) -> String {
         self.terminal.backend().to_string()
     }
 
@@ -126,14 +118,14 @@ impl Fixture {
         effect
     }
 
-    fn key(&mut self, key: Key) -> Effect {
+    pub(super) fn key(&mut self, key: Key) -> Effect {
         self.event(Event::Key(Input {
             key,
             ..Input::default()
         }))
     }
 
-    fn ctrl(&mut self, letter: char) -> Effect {
+    pub(super) fn ctrl(&mut self, letter: char) -> Effect {
         self.event(Event::Key(Input {
             key: Key::Char(letter),
             ctrl: true,
@@ -142,7 +134,7 @@ impl Fixture {
     }
 
     /// Keys that are letters; the effect of the last one.
-    fn keys(&mut self, keys: &str) -> Effect {
+    pub(super) fn keys(&mut self, keys: &str) -> Effect {
         let mut effect = Effect::None;
         for key in keys.chars() {
             effect = self.key(Key::Char(key));
@@ -150,12 +142,12 @@ impl Fixture {
         effect
     }
 
-    fn body(&self) -> Value {
+    pub(super) fn body(&self) -> Value {
         serde_json::from_slice(self.paused.request().bytes()).unwrap_or_default()
     }
 }
 
-fn fixture() -> Fixture {
+pub(super) fn fixture() -> Fixture {
     Fixture::new(&body(), (120, 40), Styles::plain())
 }
 
@@ -219,7 +211,10 @@ fn a_value_is_edited_in_place() {
     let mut fixture = fixture();
     fixture.keys("e");
     fixture.keys(" Now.");
-    assert!(matches!(fixture.key(Key::Enter), Effect::None));
+    assert!(matches!(
+        fixture.key(Key::Enter),
+        Effect::Changed(Changed::Edit(_, Some(_)))
+    ));
     assert_eq!(
         fixture.body()["messages"][4]["content"],
         "And the tide? 🌊 Now."
@@ -575,18 +570,9 @@ fn a_body_of_unknown_shape_is_shown() {
     for text in ["not json", "[1, 2]", "{}", "\"\"", ""] {
         let request = EditableRequest::new(Bytes::from(text.to_owned()), Outline::raw());
         let paused = Paused::new(PausedRequest {
-            request,
-            described: Vec::new(),
             round: 2,
-            number: None,
-            model: "",
-            messages: &[],
-            measure: Measure::default(),
             room: 10,
-            window: None,
-            must_pause: true,
-            last_sent: None,
-            notice: None,
+            ..PausedRequest::new(request)
         });
         let mut fixture = fixture();
         let sides = Sides {

@@ -10,10 +10,10 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph};
 
+use super::keymap::{self, Action};
 use super::state::{Inspector, Mode, Pane};
 use super::tabs::Tab;
 use super::tree::{self, Look};
-use super::{help, keymap};
 use crate::request::list::beginning;
 use crate::request::paused::Paused;
 use crate::ui::calls::fit;
@@ -52,11 +52,21 @@ const SEPARATOR: &str = " · ";
 
 /// Draws everything, and notes where it is.
 pub fn draw(frame: &mut Frame<'_>, inspector: &mut Inspector, paused: &Paused) {
-    draw_in(frame, frame.area(), inspector, paused);
+    draw_in(frame, frame.area(), inspector, paused, false);
+    let (area, styles) = (frame.area(), inspector.styles());
+    if let Some(help) = &mut inspector.help {
+        help.draw(frame, area, styles);
+    }
 }
 
-/// The same in a part of the screen.
-pub fn draw_in(frame: &mut Frame<'_>, area: Rect, inspector: &mut Inspector, paused: &Paused) {
+/// The same in a part of the screen, without the help. `are_chats`: several chats are listed above it.
+pub(super) fn draw_in(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    inspector: &mut Inspector,
+    paused: &Paused,
+    are_chats: bool,
+) {
     inspector.has_room = area.width >= MIN_COLUMNS && area.height >= MIN_ROWS;
     if !inspector.has_room {
         let text = Paragraph::new(match &inspector.entry {
@@ -90,14 +100,17 @@ pub fn draw_in(frame: &mut Frame<'_>, area: Rect, inspector: &mut Inspector, pau
         Paragraph::new(note_lines(&notes, inspector, palette, note)),
         note,
     );
-    frame.render_widget(key_line(inspector, palette, keys.width), keys);
+    let can_change = *inspector.mode() == Mode::Paused;
+    let line = match (&inspector.entry, inspector.keys_act) {
+        (_, false) => Line::default(),
+        (Some(entry), _) => Line::from(palette.span(Label::Key, format!(" {}", entry.keys()))),
+        (None, _) => key_line(palette, keys.width, are_chats, |action| {
+            can_change || !super::state::changes(action)
+        }),
+    };
+    frame.render_widget(line, keys);
     if inspector.entry.is_some() {
         draw_entry(frame, inspector, palette, body);
-    }
-    let styles = inspector.styles();
-    if let Some(help) = &mut inspector.help {
-        let rows: Vec<_> = help::rows(keymap::KEYMAP).collect();
-        help.draw(frame, area, styles, &rows);
     }
 }
 
@@ -450,17 +463,14 @@ fn note_lines(
     }
 }
 
-/// The most important keys, as many as fit; `?` is always there.
-fn key_line(inspector: &Inspector, palette: Palette, columns: u16) -> Line<'static> {
-    if !inspector.keys_act {
-        return Line::default();
-    }
-    if let Some(entry) = &inspector.entry {
-        return Line::from(palette.span(Label::Key, format!(" {}", entry.keys())));
-    }
-    let is_paused = *inspector.mode() == Mode::Paused;
-    let bindings =
-        keymap::line().filter(|binding| is_paused || !super::state::changes(binding.action));
+/// The most important keys that act, as many as fit; `?` is always there.
+pub(super) fn key_line(
+    palette: Palette,
+    columns: u16,
+    are_chats: bool,
+    acts: impl Fn(Action) -> bool,
+) -> Line<'static> {
+    let bindings = keymap::line(are_chats).filter(|binding| acts(binding.action));
     let mut bindings: Vec<_> = bindings
         .map(|binding| {
             let key = binding.keys.split(' ').next().unwrap_or_default();

@@ -1,32 +1,43 @@
 //! The inspector of several chats: a list of conversations above the request of the one that is selected.
 //!
-//! - `state` has the conversations, and says what an event means. It knows no terminal and no socket.
+//! - `history` repeats the edits that a chat has.
+//! - `row` is one chat.
+//! - `state` has all chats, and says what an event means. It knows no terminal and no socket.
 //! - `view` draws it.
 //! - `run` owns the terminal and asks a [`Source`] for news.
 
+mod history;
+mod row;
 mod state;
 #[cfg(test)]
 mod tests;
 mod view;
 
 use std::io;
+use std::time::{Duration, Instant};
 
-use dunlin_chat::request::editor::Target;
 use ratatui::Frame;
 
 use super::screen::{self, Endless, Meanwhile, View};
-use super::{EditText, Effect, Event};
+use super::{EditText, Effect, Event, Typed};
 use crate::ui::Ui;
-pub use state::{Act, ChatList, Conversation, Update};
+pub use history::follow;
+pub use state::{Act, Arrived, ChatList, Conversation, Update, When};
 pub use view::draw;
 
 /// The chats, wherever they are.
 pub trait Source {
-    /// What has happened since, without waiting: the name of a chat and the news.
-    fn news(&mut self) -> Vec<(String, Update)>;
+    /// What has happened since, or happens within the time: the name of a chat and the news.
+    fn news(&mut self, most: Duration) -> Vec<(String, Update)>;
 
-    /// Has a chat do something.
-    fn act(&mut self, chat: &str, act: Act);
+    /// Why no chat can be found.
+    fn problem(&self) -> Option<&str>;
+
+    /// Has a chat do something, without waiting; its answer is among the news.
+    ///
+    /// # Errors
+    /// It cannot be asked, for the reason that the sentence gives.
+    fn act(&mut self, chat: &str, act: Act) -> Result<(), String>;
 }
 
 /// Shows the chats until the user leaves. Blocks; has the keyboard alone.
@@ -49,11 +60,23 @@ struct Chats<'a> {
 }
 
 impl Chats<'_> {
-    fn act(&mut self, acts: impl IntoIterator<Item = Act>) {
-        for act in acts {
-            if let Some(chat) = self.list.selected() {
-                self.source.act(chat, act);
-            }
+    /// Takes in what happens within the time. Whether that is to be seen.
+    fn take_in(&mut self, most: Duration) -> bool {
+        let news = self.source.news(most);
+        let mut is_changed = self.list.tick(Instant::now()) || !news.is_empty();
+        for (chat, update) in news {
+            self.list.apply(&chat, update);
+        }
+        is_changed |= self.list.set_problem(self.source.problem());
+        is_changed
+    }
+
+    fn act(&mut self, act: Option<Act>) {
+        let Some((act, chat)) = act.zip(self.list.selected().map(str::to_owned)) else {
+            return;
+        };
+        if let Err(why) = self.source.act(&chat, act) {
+            self.list.apply(&chat, Update::Refused(why));
         }
     }
 }
@@ -70,11 +93,7 @@ impl View for Chats<'_> {
     }
 
     fn step(&mut self) -> Meanwhile {
-        let news = self.source.news();
-        let is_changed = self.list.tick() || !news.is_empty();
-        for (chat, update) in news {
-            self.list.apply(&chat, update);
-        }
+        let is_changed = self.take_in(Duration::ZERO);
         match (self.list.take_new(), is_changed) {
             (true, _) => Meanwhile::New,
             (_, true) => Meanwhile::Draw,
@@ -83,17 +102,23 @@ impl View for Chats<'_> {
     }
 
     fn handle(&mut self, event: Event) -> Effect {
-        let (effect, acts) = self.list.handle(event);
-        self.act(acts);
-        match effect {
-            // The chat does it, and says so.
-            Effect::Send | Effect::Cancel => Effect::None,
-            effect => effect,
+        // One command after the other: each is made for what the chat says after the one before.
+        while let Some(rest) = self.list.patience(&event) {
+            self.take_in(rest);
+            if self.list.is_new() {
+                // The key was meant for something else.
+                return Effect::None;
+            }
         }
+        let (effect, act) = self.list.handle(event);
+        self.act(act);
+        effect
     }
 
-    fn set(&mut self, target: &Target, text: &str) {
-        let act = self.list.set(target, text);
+    fn set(&mut self, typed: Typed) {
+        // The editor has taken its time.
+        self.take_in(Duration::ZERO);
+        let act = self.list.set(typed);
         self.act(act);
     }
 

@@ -1,17 +1,35 @@
 //! The conversations, which of them is selected, and what an event does.
 
-use dunlin_chat::request::editor::{Edit, EditableRequest, Target};
+use std::cmp::Reverse;
+use std::time::{Duration, Instant};
+
+use dunlin_chat::request::editor::Edit;
 use dunlin_host::display::one_line;
 use ratatui_textarea::{Input, Key};
 
-use crate::inspector::help::{self, Help};
-use crate::inspector::keymap::{self, Binding, KEYMAP, bind};
-use crate::inspector::state::{Effect, Event, Inspector, Mode, Sides};
+use super::row::{Row, Shows, Waiting};
+use crate::inspector::help::Help;
+use crate::inspector::keymap::{self, Action};
+use crate::inspector::screen::is_control;
+use crate::inspector::state::{Changed, Effect, Event, Inspector, Mode, Typed, changes};
 use crate::request::paused::Paused;
 use crate::ui::style::Styles;
 
-/// How many rounds of [`ChatList::tick`] a new request is marked as new: two seconds.
-const FLASH_TICKS: u32 = 40;
+/// How long a key waits until the chat has answered the command before it. Most chats take less.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// What is said of a key that would have to wait longer.
+const NOT_ANSWERED: &str =
+    "The chat has not answered the last command yet; this key did nothing. Ctrl-C leaves.";
+
+/// The modes of pausing, each with the key that chooses it.
+pub(super) const MODES: [(char, &str); 5] = [
+    ('t', "turn"),
+    ('e', "every"),
+    ('a', "auto"),
+    ('n', "next"),
+    ('o', "off"),
+];
 
 /// What a conversation is listed by.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,28 +44,52 @@ pub struct Conversation {
     pub model: String,
 }
 
+/// When something happened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct When {
+    /// In milliseconds of Unix time.
+    pub active: u64,
+    /// Whether that was after the inspector attached.
+    pub is_new: bool,
+}
+
+/// A request that a chat has paused.
+#[derive(Debug)]
+pub struct Arrived {
+    /// The request.
+    pub paused: Paused,
+    /// Whether all edits of the chat could be repeated.
+    pub is_exact: bool,
+}
+
 /// News of a chat.
 #[derive(Debug)]
 pub enum Update {
+    /// The inspector is attached to it. Something happened in it then.
+    Attached(u64),
     /// It is in this conversation.
     Conversation(Conversation),
     /// Which requests it pauses.
     Mode(String),
     /// It has paused this request.
-    Paused(Box<Paused>),
-    /// Somebody has edited the paused request: it is this now.
-    Revised(Box<Paused>),
+    Paused(Box<Arrived>, When),
+    /// The paused request has these edits, and those that are undone.
+    Revised(Vec<Edit>, Vec<Edit>),
     /// It is not paused any more; the sentence says why.
-    Over(String),
-    /// It has sent this request without a pause; the sentence says which one.
-    Sent(Box<Paused>, String),
-    /// It has refused something.
+    Over(String, When),
+    /// A request was sent without a pause; its number in the session, if the session keeps requests.
+    Sent(Option<u64>, When),
+    /// The last command was done.
+    Done,
+    /// The last command was refused, and this is why.
     Refused(String),
-    /// It has ended.
-    Ended,
+    /// The chat says something.
+    Said(String),
+    /// It is not attached any more; the sentence says why.
+    Ended(String),
 }
 
-/// What a chat is to do.
+/// What a chat is to do. It gets the next command once it has answered this one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Act {
     /// An edit of its paused request.
@@ -60,27 +102,8 @@ pub enum Act {
     Send,
     /// Cancel it.
     Cancel,
-    /// Pause other requests: the next mode.
-    NextMode,
-}
-
-/// One chat.
-pub struct Row {
-    /// Its name.
-    pub chat: String,
-    /// What it is listed by.
-    pub conversation: Conversation,
-    /// Which requests it pauses.
-    pub mode: String,
-    /// Whether a request is paused.
-    pub is_paused: bool,
-    /// Whether it has ended.
-    pub is_ended: bool,
-    /// For how many ticks more its request is new.
-    pub flash: u32,
-    /// When something happened last, in no unit.
-    recency: u64,
-    view: Option<(Inspector, Paused)>,
+    /// Pause these requests from now on.
+    Mode(&'static str),
 }
 
 /// All chats.
@@ -88,16 +111,21 @@ pub struct ChatList {
     rows: Vec<Row>,
     selected: Option<String>,
     follows: bool,
+    /// Whether the chat is selected for a reason, and not because it is the first one.
+    is_settled: bool,
     /// Whether keys act: not before what they act upon is on the screen.
     keys_act: bool,
     /// Whether keys would act on something else than before, and not because of a key.
     is_new: bool,
+    /// Whether the next key chooses a mode of pausing.
+    chooses: bool,
     /// The help, while it is shown.
     pub(super) help: Option<Help>,
     /// The beginning of the id of the session that is to be selected.
     wanted: Option<String>,
-    clock: u64,
     note: String,
+    /// Why no chat can be found.
+    problem: Option<String>,
     styles: Styles,
 }
 
@@ -108,12 +136,14 @@ impl ChatList {
             rows: Vec::new(),
             selected: None,
             follows: wanted.is_none(),
+            is_settled: false,
             keys_act: true,
             is_new: false,
+            chooses: false,
             help: None,
             wanted,
-            clock: 0,
             note: String::new(),
+            problem: None,
             styles,
         }
     }
@@ -128,14 +158,38 @@ impl ChatList {
         self.selected.as_deref()
     }
 
+    /// Whether no chat of the wanted session was found yet.
+    pub fn is_missing(&self) -> bool {
+        self.wanted.is_some()
+    }
+
     /// Whether the newest request is selected by itself.
     pub fn follows(&self) -> bool {
         self.follows
     }
 
+    /// Whether the next key chooses a mode of pausing.
+    pub(super) fn chooses(&self) -> bool {
+        self.chooses
+    }
+
     /// What was said last, where there is no request to say it below.
     pub fn note(&self) -> &str {
         &self.note
+    }
+
+    /// Why no chat can be found.
+    pub fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+
+    /// No chat can be found for this reason, or for none. Whether that is new.
+    pub fn set_problem(&mut self, problem: Option<&str>) -> bool {
+        let is_new = self.problem.as_deref() != problem;
+        if is_new {
+            self.problem = problem.map(one_line);
+        }
+        is_new
     }
 
     /// Whether keys act from now on.
@@ -153,18 +207,30 @@ impl ChatList {
         std::mem::take(&mut self.is_new)
     }
 
+    /// The same, to be asked again.
+    pub fn is_new(&self) -> bool {
+        self.is_new
+    }
+
     /// How everything is coloured.
     pub fn styles(&self) -> Styles {
         self.styles
     }
 
+    fn row(&self) -> Option<&Row> {
+        let selected = self.selected.as_deref()?;
+        self.rows.iter().find(|row| row.chat == selected)
+    }
+
+    fn row_mut(&mut self) -> Option<&mut Row> {
+        let selected = self.selected.as_deref()?;
+        self.rows.iter_mut().find(|row| row.chat == selected)
+    }
+
     /// The request that is shown.
     pub fn shown(&mut self) -> Option<(&mut Inspector, &mut Paused)> {
-        let selected = self.selected.as_deref()?;
-        let row = self.rows.iter_mut().find(|row| row.chat == selected)?;
-        row.view
-            .as_mut()
-            .map(|(inspector, paused)| (inspector, paused))
+        let view = self.row_mut()?.view.as_mut();
+        view.map(|(inspector, paused)| (inspector, paused))
     }
 
     /// Says something.
@@ -175,163 +241,217 @@ impl ChatList {
         }
     }
 
-    /// Time passes. Whether that is to be seen.
-    pub fn tick(&mut self) -> bool {
+    /// It is that late now. Whether that is to be seen.
+    pub fn tick(&mut self, now: Instant) -> bool {
         let mut is_over = false;
-        for row in self.rows.iter_mut().filter(|row| row.flash > 0) {
-            row.flash -= 1;
-            is_over |= row.flash == 0;
+        for row in &mut self.rows {
+            is_over |= row.flash.take_if(|until| *until <= now).is_some();
         }
         is_over
     }
 
     /// Takes in news of a chat.
     pub fn apply(&mut self, chat: &str, update: Update) {
-        self.clock += 1;
-        let (clock, styles) = (self.clock, self.styles);
-        let is_known = self.rows.iter().any(|row| row.chat == chat);
-        if !is_known {
-            self.rows.push(Row {
-                chat: chat.to_owned(),
-                conversation: Conversation::default(),
-                mode: String::new(),
-                is_paused: false,
-                is_ended: false,
-                flash: 0,
-                recency: clock,
-                view: None,
-            });
-        }
+        let styles = self.styles;
         let is_shown = self.selected.as_deref() == Some(chat);
-        let types = self.types();
+        // Nothing takes the keys away from a text, or from the choice of a mode.
+        let types = self.types() || self.chooses;
+        let is_busy = self.row().is_some_and(Row::is_at_work);
+        let shows_paused = self.row().is_some_and(|row| row.is_paused);
+        if !self.rows.iter().any(|row| row.chat == chat) {
+            self.rows.push(Row::new(chat));
+        }
         let Some(row) = self.rows.iter_mut().find(|row| row.chat == chat) else {
             return;
         };
-        let (mut is_request, mut is_revised) = (false, false);
-        match update {
-            Update::Conversation(conversation) => {
-                row.is_ended = false;
-                row.conversation = conversation;
-            }
-            Update::Mode(mode) => row.mode = mode,
-            Update::Paused(paused) => {
-                row.is_paused = true;
-                row.flash = FLASH_TICKS;
-                is_request = true;
-                row.show(*paused, Mode::Paused, styles);
-            }
-            Update::Sent(paused, why) => {
-                row.is_paused = false;
-                is_request = true;
-                row.show(*paused, Mode::ReadOnly(why), styles);
-            }
-            Update::Revised(paused) => is_revised = row.revise(*paused),
-            Update::Over(why) => row.over(why),
-            Update::Refused(why) => {
-                if let Some((inspector, _)) = &mut row.view {
-                    inspector.say(&why);
-                }
-                self.note = one_line(&why);
-            }
-            Update::Ended => {
-                row.is_ended = true;
-                row.over("the chat has ended".to_owned());
-            }
+        let typed = row.types();
+        if let Update::Refused(why) | Update::Said(why) = &update {
+            self.note = one_line(why);
         }
-        if is_request {
-            row.recency = clock;
-        }
+        let shows = row.apply(update, styles);
         // What is typed into a text goes on into it, as long as that is there.
-        let stops_typing = is_shown && types && !row.types();
-        self.is_new |= stops_typing || is_shown && (is_request || is_revised) && !types;
-        if let Some((inspector, _)) = &mut row.view {
-            inspector.rename(status(&row.conversation, &row.mode));
-        }
-        let session = row.conversation.session.clone();
+        let is_other = !matches!(shows, Shows::Nothing | Shows::Sent) && !typed;
+        self.is_new |= is_shown && (is_other || typed != row.types());
+        let session = row.conversation.session.as_str();
+        let wanted = self.wanted.as_deref();
         let is_wanted = !types
             && !session.is_empty()
-            && self
-                .wanted
-                .as_ref()
-                .is_some_and(|it| session.starts_with(it.as_str()));
+            && wanted.is_some_and(|wanted| session.starts_with(wanted));
         if is_wanted {
             self.wanted = None;
         }
-        let follows = is_request && self.follows && !types;
-        let is_first = self.selected.is_none();
-        if !is_shown && (is_wanted || follows || is_first) {
-            self.selected = Some(chat.to_owned());
+        let is_followed = match shows {
+            Shows::Request(is_new) => is_new,
+            Shows::Sent => !shows_paused,
+            Shows::Nothing | Shows::Revision => false,
+        };
+        let follows = is_followed && self.follows && !types && !is_busy;
+        let is_late = matches!(shows, Shows::Request(true) | Shows::Sent);
+        self.is_settled |= is_wanted || is_late && self.selected.is_some();
+        self.rows.sort_by_key(|row| Reverse(row.active));
+        let select = match (is_wanted || follows, self.is_settled) {
+            (true, _) => Some(chat.to_owned()),
+            (false, false) => {
+                let rows = self.rows.iter();
+                let first = rows.min_by_key(|row| Reverse((row.is_paused, row.active)));
+                first.map(|row| row.chat.clone())
+            }
+            (false, true) => None,
+        };
+        if select.is_some() && select != self.selected {
+            self.selected = select;
             self.is_new = true;
         }
-        self.rows.sort_by_key(|row| std::cmp::Reverse(row.recency));
     }
 
     /// Whether a text is being typed, which nothing may interrupt.
     fn types(&self) -> bool {
-        let selected = self.selected.as_deref();
-        let mut rows = self.rows.iter();
-        rows.any(|row| Some(&*row.chat) == selected && row.types())
+        self.row().is_some_and(Row::types)
+    }
+
+    /// How much longer an event waits for the answer to the command before it.
+    pub fn patience(&self, event: &Event) -> Option<Duration> {
+        let waiting = self.row()?.waiting.as_ref()?;
+        let rest = PATIENCE.saturating_sub(waiting.since.elapsed());
+        (!rest.is_zero() && self.commands(event)).then_some(rest)
+    }
+
+    /// Whether an event may be a command to the chat.
+    fn commands(&self, event: &Event) -> bool {
+        let Event::Key(input) = event else {
+            return false;
+        };
+        match (self.help.is_some(), self.chooses, self.types()) {
+            (true, ..) => false,
+            (_, true, _) => true,
+            (.., true) => input.key == Key::Enter || is_control(input, 's'),
+            _ => keymap::action(input).is_some_and(changes),
+        }
     }
 
     /// Does what an event means; what the selected chat has to do then.
-    pub fn handle(&mut self, event: Event) -> (Effect, Vec<Act>) {
-        let nothing = (Effect::None, Vec::new());
+    pub fn handle(&mut self, event: Event) -> (Effect, Option<Act>) {
+        const NOTHING: (Effect, Option<Act>) = (Effect::None, None);
+        let is_key = matches!(event, Event::Key(_));
+        self.is_settled |= is_key;
         if let Some(help) = self.help.take() {
             self.help = match &event {
-                Event::Key(input) => help.after(keymap::action(input), help_rows().count()),
+                Event::Key(input) => help.after(keymap::action(input)),
                 Event::Press(_) => None,
                 _ => Some(help),
             };
-            return nothing;
+            return NOTHING;
+        }
+        let is_interrupt = matches!(&event, Event::Key(input) if is_control(input, 'c'));
+        if self.commands(&event) && self.row().is_some_and(|row| row.waiting.is_some()) {
+            if is_interrupt {
+                return (Effect::Close, None);
+            }
+            self.chooses = false;
+            self.say(NOT_ANSWERED);
+            return NOTHING;
+        }
+        if std::mem::take(&mut self.chooses) {
+            return (Effect::None, self.choose(&event));
         }
         let types = self.types();
         // Nobody sees what a key does where there is no room.
         let has_room = self.shown().is_none_or(|(inspector, _)| inspector.has_room);
+        if is_interrupt && !has_room {
+            return (Effect::Close, None);
+        }
         if let Event::Key(input) = &event
             && !types
             && has_room
         {
-            match keymap::find(KEYS, input) {
-                Some(Own::Next) => self.step(true),
-                Some(Own::Previous) => self.step(false),
-                Some(Own::Follow) => self.follows = !self.follows,
-                Some(Own::Mode) => return (Effect::None, vec![Act::NextMode]),
-                Some(Own::Leave) => return (Effect::Close, Vec::new()),
-                Some(Own::Help) => self.help = Some(Help::default()),
-                None => return self.handle_shown(event),
+            match keymap::action(input) {
+                Some(Action::NextChat) => self.step(true),
+                Some(Action::PreviousChat) => self.step(false),
+                Some(Action::Follow) => self.follows = !self.follows,
+                Some(Action::PauseMode) => self.chooses = self.row().is_some(),
+                Some(Action::Help) => self.help = Some(Help::of_chats()),
+                _ => return self.handle_shown(event),
             }
-            return nothing;
+            return NOTHING;
         }
         self.handle_shown(event)
     }
 
     /// What an event does to the request that is shown.
-    fn handle_shown(&mut self, event: Event) -> (Effect, Vec<Act>) {
-        let Some((inspector, paused)) = self.shown() else {
-            let leaves = matches!(&event, Event::Key(input) if is_interrupt(input));
-            let nothing = (Effect::None, Vec::new());
+    fn handle_shown(&mut self, event: Event) -> (Effect, Option<Act>) {
+        let leaves = matches!(&event, Event::Key(input)
+            if is_control(input, 'c') || keymap::action(input) == Some(Action::Close));
+        let is_key = matches!(event, Event::Key(_));
+        let Some(row) = self.row_mut() else {
             return match leaves {
-                true => (Effect::Close, Vec::new()),
-                false => nothing,
+                true => (Effect::Close, None),
+                false => (Effect::None, None),
             };
         };
-        let before = History::of(paused.request());
-        let effect = inspector.handle(event, paused);
-        let mut acts: Vec<Act> = before.act(paused.request()).into_iter().collect();
-        match effect {
-            Effect::Send => acts.push(Act::Send),
-            Effect::Cancel => acts.push(Act::Cancel),
-            _ => {}
-        }
-        (effect, acts)
+        row.is_touched |= is_key && row.is_paused;
+        let effect = match &mut row.view {
+            Some((inspector, paused)) => inspector.handle(event, paused),
+            None if leaves => Effect::Close,
+            None => Effect::None,
+        };
+        self.command(effect)
     }
 
     /// Takes over what a value was edited to.
-    pub fn set(&mut self, target: &Target, text: &str) -> Option<Act> {
+    pub fn set(&mut self, typed: Typed) -> Option<Act> {
+        let is_waiting = self.row().is_some_and(|row| row.waiting.is_some());
         let (inspector, paused) = self.shown()?;
-        let before = History::of(paused.request());
-        inspector.set(target, text, paused);
-        before.act(paused.request())
+        if *inspector.mode() != Mode::Paused {
+            inspector.say("Not saved: the request cannot be edited any more.");
+            return None;
+        }
+        if is_waiting {
+            let problem = "the chat has not answered the last command yet";
+            inspector.keep(typed, problem, paused);
+            return None;
+        }
+        let effect = inspector.set(typed, paused);
+        self.command(effect).1
+    }
+
+    /// The command that an effect is for the selected chat, which has not answered it then.
+    fn command(&mut self, effect: Effect) -> (Effect, Option<Act>) {
+        let (act, typed) = match effect {
+            Effect::Changed(Changed::Edit(edit, typed)) => (Act::Edit(edit), typed),
+            Effect::Changed(Changed::Undo) => (Act::Undo, None),
+            Effect::Changed(Changed::Redo) => (Act::Redo, None),
+            Effect::Send => (Act::Send, None),
+            Effect::Cancel => (Act::Cancel, None),
+            effect => return (effect, None),
+        };
+        self.wait(typed);
+        (Effect::None, Some(act))
+    }
+
+    fn wait(&mut self, typed: Option<Typed>) {
+        if let Some(row) = self.row_mut() {
+            let since = Instant::now();
+            row.waiting = Some(Waiting { since, typed });
+        }
+    }
+
+    /// The mode that a key chooses.
+    fn choose(&mut self, event: &Event) -> Option<Act> {
+        let chosen = match event {
+            Event::Key(Input {
+                key: Key::Char(typed),
+                ctrl: false,
+                alt: false,
+                ..
+            }) => MODES.iter().find(|(key, _)| key == typed),
+            _ => None,
+        };
+        let Some((_, mode)) = chosen else {
+            self.say("The pause mode is not changed.");
+            return None;
+        };
+        self.wait(None);
+        Some(Act::Mode(mode))
     }
 
     fn step(&mut self, down: bool) {
@@ -346,146 +466,6 @@ impl ChatList {
             (Some(at), false) => at.saturating_sub(1),
         };
         self.selected = self.rows.get(next).map(|row| row.chat.clone());
-    }
-}
-
-impl Row {
-    fn show(&mut self, paused: Paused, mode: Mode, styles: Styles) {
-        let conversation = self.conversation.clone();
-        let pins = self.view.take().map(|(_, before)| before.pins().clone());
-        let paused = match pins {
-            Some(pins) => paused.with_pins(pins),
-            None => paused,
-        };
-        let sides = Sides {
-            metadata: Box::new(move |paused| {
-                let model = paused.model().unwrap_or_else(|| conversation.model.clone());
-                [
-                    ("session", conversation.session.clone()),
-                    ("agent", conversation.agent.clone()),
-                    ("model", model),
-                    ("budget", paused.total()),
-                ]
-                .map(|(name, value)| (name.to_owned(), value))
-                .to_vec()
-            }),
-            log: Box::new(|| vec!["`dunlin requests list` lists what was sent.".to_owned()]),
-            conversation: status(&self.conversation, &self.mode),
-        };
-        let inspector = Inspector::new(mode, sides, styles, &paused);
-        self.view = Some((inspector, paused));
-    }
-
-    /// Whether a text is being typed.
-    fn types(&self) -> bool {
-        let view = self.view.as_ref();
-        view.is_some_and(|(inspector, _)| inspector.entry.is_some())
-    }
-
-    /// Shows the request as somebody else has edited it, unless it looks so already; whether it did not.
-    fn revise(&mut self, paused: Paused) -> bool {
-        let Some((inspector, before)) = &mut self.view else {
-            return false;
-        };
-        let (old, new) = (before.request(), paused.request());
-        if old.edits() == new.edits() && old.undone() == new.undone() {
-            return false;
-        }
-        let pins = before.pins().clone();
-        *before = paused.with_pins(pins);
-        inspector.redraw();
-        inspector.say("The request was edited elsewhere: this is what it is now.");
-        true
-    }
-
-    fn over(&mut self, why: String) {
-        self.is_paused = false;
-        self.flash = 0;
-        if let Some((inspector, _)) = &mut self.view {
-            inspector.set_mode(Mode::ReadOnly(why));
-        }
-    }
-}
-
-fn status(conversation: &Conversation, mode: &str) -> String {
-    format!("pause: {mode} · {}", label(conversation))
-}
-
-/// `agent · title · …id`
-pub fn label(conversation: &Conversation) -> String {
-    let id = &conversation.session;
-    let end: String = id
-        .chars()
-        .skip(id.chars().count().saturating_sub(4))
-        .collect();
-    let title = match conversation.title.as_str() {
-        "" => "new conversation",
-        title => title,
-    };
-    one_line(&format!("{} · {title} · …{end}", conversation.agent))
-}
-
-/// What a key does that does not act on the request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Own {
-    /// Selects the next chat.
-    Next,
-    /// Selects the previous chat.
-    Previous,
-    /// Follows the newest request, or keeps the selected chat.
-    Follow,
-    /// Sets which requests the selected chat pauses.
-    Mode,
-    /// Leaves the inspector.
-    Leave,
-    /// Lists the keys.
-    Help,
-}
-
-/// The keys of the list. All others act on the request.
-pub(super) const KEYS: &[Binding<Own>] = &[
-    bind("Ctrl-N", Own::Next, "next chat", ""),
-    bind("Ctrl-P", Own::Previous, "previous chat", ""),
-    bind("f", Own::Follow, "follow or keep the chat", ""),
-    bind("M", Own::Mode, "next pause mode", "/pause"),
-    bind("q Esc", Own::Leave, "leave", ""),
-    bind("?", Own::Help, "all keys", ""),
-];
-
-/// The rows of the help: the keys of the list, and those of the request.
-pub(super) fn help_rows() -> impl Iterator<Item = help::Row> {
-    let is_own = |keys| KEYS.iter().any(|own| own.keys == keys);
-    help::rows(KEYS).chain(help::rows(KEYMAP).filter(move |row| !is_own(row.0)))
-}
-
-fn is_interrupt(input: &Input) -> bool {
-    input.key == Key::Char('c') && input.ctrl && !input.alt
-}
-
-/// How many edits are done and undone: which step was made is seen by them.
-struct History {
-    done: usize,
-    revision: u64,
-}
-
-impl History {
-    fn of(request: &EditableRequest) -> History {
-        History {
-            done: request.edits().len(),
-            revision: request.revision(),
-        }
-    }
-
-    /// The step that leads to the request as it is now.
-    fn act(&self, now: &EditableRequest) -> Option<Act> {
-        if now.revision() == self.revision {
-            return None;
-        }
-        match (now.edits().len(), now.undone().len()) {
-            (done, _) if done < self.done => Some(Act::Undo),
-            // A new edit leaves nothing to redo, but the last redo does not, either: it is the same as the edit.
-            (_, 0) => now.edits().last().cloned().map(Act::Edit),
-            _ => Some(Act::Redo),
-        }
+        self.note.clear();
     }
 }

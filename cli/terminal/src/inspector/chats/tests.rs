@@ -1,234 +1,489 @@
 //! Several chats without a terminal.
 
+use std::time::{Duration, Instant};
+
 use bytes::Bytes;
-use dunlin_chat::request::editor::{Edit, EditableRequest, Outline, SectionId};
-use dunlin_chat::request::measure::Measure;
+use dunlin_chat::request::editor::{Edit, EditableRequest, Outline, SectionId, Target};
 use dunlin_chat::turn::PausedRequest;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::style::Color;
 use ratatui_textarea::{Input, Key};
 use serde_json::json;
 
-use super::state::help_rows;
-use super::{Act, ChatList, Conversation, Update, draw};
+use super::row::FLASH;
+use super::{Act, Arrived, ChatList, Conversation, Update, When, draw, follow};
 use crate::inspector::{Effect, Event};
 use crate::request::paused::Paused;
 use crate::ui::style::Styles;
 
-fn paused(text: &str) -> Box<Paused> {
-    let body = json!({"model": "small", "messages": [{"role": "user", "content": text}]});
-    let outline = Outline::of_chat(&body, &[SectionId::Message(0).into()], Vec::new());
-    Box::new(Paused::new(PausedRequest {
-        request: EditableRequest::new(Bytes::from(body.to_string()), outline),
-        described: Vec::new(),
-        round: 1,
+fn request(text: &str) -> Paused {
+    let body = json!({"model": "small", "messages": [
+        {"role": "user", "content": text}, {"role": "assistant", "content": "Two."}]});
+    let origins = [0, 1].map(|at| SectionId::Message(at).into());
+    let outline = Outline::of_chat(&body, &origins, Vec::new());
+    let request = EditableRequest::new(Bytes::from(body.to_string()), outline);
+    Paused::new(PausedRequest {
         number: Some(3),
-        model: "small",
-        messages: &[],
-        measure: Measure::default(),
         room: 30_000,
         window: Some(32_768),
-        must_pause: true,
-        last_sent: None,
-        notice: None,
-    }))
+        ..PausedRequest::new(request)
+    })
+}
+
+/// Something that happens now.
+fn new(active: u64) -> When {
+    When {
+        active,
+        is_new: true,
+    }
+}
+
+fn old(active: u64) -> When {
+    When {
+        active,
+        is_new: false,
+    }
+}
+
+fn paused(text: &str, when: When) -> Update {
+    let arrived = Arrived {
+        paused: request(text),
+        is_exact: true,
+    };
+    Update::Paused(Box::new(arrived), when)
+}
+
+fn set(number: usize, old: &str, new: &str) -> Edit {
+    Edit::Set {
+        target: Target {
+            section: SectionId::Message(number),
+            path: "content".parse().unwrap(),
+        },
+        old: Some(format!("{old:?}")),
+        new: format!("{new:?}"),
+    }
+}
+
+fn revised(edits: &[Edit]) -> Update {
+    Update::Revised(edits.to_vec(), Vec::new())
+}
+
+fn attach(list: &mut ChatList, chat: &str, session: &str, title: &str, active: u64) {
+    list.apply(chat, Update::Attached(active));
+    let conversation = Conversation {
+        session: session.to_owned(),
+        agent: "bird\u{1b}".to_owned(),
+        title: title.to_owned(),
+        model: "small".to_owned(),
+    };
+    list.apply(chat, Update::Conversation(conversation));
+    list.apply(chat, Update::Mode("turn".to_owned()));
 }
 
 fn list(wanted: Option<&str>) -> ChatList {
     let mut list = ChatList::new(Styles::plain(), wanted.map(str::to_owned));
-    for (chat, session, title) in [("a", "k7mq2x9d", "Terns"), ("b", "b2cdq8rs", "")] {
-        list.apply(
-            chat,
-            Update::Conversation(Conversation {
-                session: session.to_owned(),
-                agent: "bird\u{1b}".to_owned(),
-                title: title.to_owned(),
-                model: "small".to_owned(),
-            }),
-        );
-        list.apply(chat, Update::Mode("turn".to_owned()));
-    }
+    attach(&mut list, "a", "k7mq2x9d", "Terns", 20);
+    attach(&mut list, "b", "b2cdq8rs", "", 10);
+    list.take_new();
     list
 }
 
+fn key(list: &mut ChatList, key: Key) -> (Effect, Option<Act>) {
+    let input = Input {
+        key,
+        ..Input::default()
+    };
+    list.handle(Event::Key(input))
+}
+
+fn ctrl(list: &mut ChatList, letter: char) -> (Effect, Option<Act>) {
+    let input = Input {
+        key: Key::Char(letter),
+        ctrl: true,
+        ..Input::default()
+    };
+    list.handle(Event::Key(input))
+}
+
+/// The keys, of which the chat answers each; what it has done.
 fn press(list: &mut ChatList, keys: &str) -> Vec<Act> {
     let mut acts = Vec::new();
-    for key in keys.chars() {
-        let key = match key {
+    for typed in keys.chars() {
+        let typed = match typed {
             '\n' => Key::Enter,
-            key => Key::Char(key),
+            typed => Key::Char(typed),
         };
-        let input = Input {
-            key,
-            ..Input::default()
-        };
-        acts.extend(list.handle(Event::Key(input)).1);
+        let (_, act) = key(list, typed);
+        if let (Some(_), Some(chat)) = (&act, list.selected().map(str::to_owned)) {
+            list.apply(&chat, Update::Done);
+        }
+        acts.extend(act);
     }
     acts
 }
 
 fn screen(list: &mut ChatList) -> String {
-    let Ok(mut terminal) = Terminal::new(TestBackend::new(90, 24));
+    let Ok(mut terminal) = Terminal::new(TestBackend::new(100, 24));
     let Ok(_) = terminal.draw(|frame| draw(frame, list));
     terminal.backend().to_string()
+}
+
+#[track_caller]
+fn assert_shows(list: &mut ChatList, texts: &[&str]) {
+    let shown = screen(list);
+    for text in texts {
+        assert!(shown.contains(text), "{text}\n{shown}");
+    }
 }
 
 #[test]
 fn the_newest_request_is_followed_or_not() {
     let mut list = list(None);
     assert_eq!(list.selected(), Some("a"));
-    list.apply("b", Update::Paused(paused("sing")));
+    list.apply("b", paused("sing", new(30)));
     assert_eq!(list.selected(), Some("b"));
     press(&mut list, "f");
-    list.apply("a", Update::Paused(paused("count")));
+    list.apply("a", paused("count", new(40)));
     assert_eq!(list.selected(), Some("b"));
-    let shown = screen(&mut list);
-    for text in [
-        "2 chats · 2 paused · f follow: off",
+    let texts = [
+        "2 chats · 2 paused · follow: off",
         "  ⏸ PAUSED new bird\\u{1b} · Terns · …2x9d · pause: turn",
         "▸ ⏸ PAUSED new bird\\u{1b} · new conversation · …q8rs · pause: turn",
         "⏸ PAUSED  request 3",
         "sing",
-    ] {
-        assert!(shown.contains(text), "{text}\n{shown}");
-    }
-    // What is typed is not interrupted.
+    ];
+    assert_shows(&mut list, &texts);
+    // What is typed is not interrupted, nor is the choice of a mode.
     press(&mut list, "fe");
-    list.apply("a", Update::Paused(paused("dance")));
+    list.apply("a", paused("dance", new(50)));
     assert_eq!(list.selected(), Some("b"));
+    key(&mut list, Key::Esc);
+    list.apply("b", Update::Over("sent as request 3".to_owned(), new(60)));
+    press(&mut list, "M");
+    list.apply("a", paused("dance", new(70)));
+    assert_eq!(list.selected(), Some("b"));
+}
+
+#[test]
+fn what_was_before_is_not_followed_and_work_is_not_taken_away() {
+    let mut list = ChatList::new(Styles::plain(), None);
+    attach(&mut list, "a", "k7mq2x9d", "Terns", 10);
+    list.apply("a", paused("count", old(10)));
+    assert_eq!(list.selected(), Some("a"));
+    // Before a key the chat with the latest paused request is shown.
+    attach(&mut list, "b", "b2cdq8rs", "", 20);
+    assert_eq!(list.selected(), Some("a"));
+    list.apply("b", paused("sing", old(20)));
+    assert_eq!(list.selected(), Some("b"));
+    press(&mut list, "j");
+    list.apply("a", paused("dance", new(30)));
+    assert_eq!(list.selected(), Some("b"), "the user works on it");
+    attach(&mut list, "c", "c3", "", 40);
+    list.apply("c", paused("whistle", old(40)));
+    assert_eq!(list.selected(), Some("b"));
+    // Once it has ended, the next one is followed.
+    list.apply("b", Update::Over("sent as request 3".to_owned(), new(50)));
+    list.apply("a", Update::Sent(Some(4), new(60)));
+    assert_eq!(list.selected(), Some("a"));
+    // A request that is not paused does not hide one that is.
+    list.apply("b", Update::Sent(Some(4), new(70)));
+    assert_eq!(list.selected(), Some("a"));
+    list.apply("b", paused("croak", new(80)));
+    assert_eq!(list.selected(), Some("b"), "no key was pressed since");
+}
+
+#[test]
+fn the_latest_stands_first() {
+    let mut list = list(None);
+    attach(&mut list, "c", "c3", "", 15);
+    let order = |list: &ChatList| -> String {
+        let rows = list.rows().iter();
+        rows.map(|row| row.chat.as_str()).collect()
+    };
+    assert_eq!(order(&list), "acb");
+    list.apply("b", paused("sing", old(17)));
+    assert_eq!(order(&list), "abc");
+    list.apply("c", Update::Sent(None, new(30)));
+    assert_eq!(order(&list), "cab");
+    // What somebody edits or says does not move it.
+    list.apply("b", revised(&[set(0, "sing", "dance")]));
+    list.apply("a", Update::Mode("off".to_owned()));
+    assert_eq!(order(&list), "cab");
+}
+
+#[test]
+fn a_request_is_marked_as_new_for_a_while() {
+    let mut list = list(None);
+    let begin = Instant::now();
+    list.apply("a", paused("count", new(30)));
+    list.apply("b", Update::Sent(Some(3), new(40)));
+    assert!(!list.tick(begin + FLASH - Duration::from_secs(1)));
+    assert_shows(&mut list, &["⏸ PAUSED new", "sent new"]);
+    assert!(list.tick(Instant::now() + FLASH));
+    let shown = screen(&mut list);
+    assert!(
+        shown.contains("⏸ PAUSED ") && !shown.contains("PAUSED new"),
+        "{shown}"
+    );
+    assert!(!shown.contains("sent new"), "{shown}");
+    assert!(!list.tick(Instant::now() + FLASH));
+    list.apply("a", paused("count", old(50)));
+    assert!(list.rows().iter().all(|row| row.flash.is_none()));
 }
 
 #[test]
 fn steps_are_told_and_what_others_did_is_shown() {
     let mut list = list(Some("b2c"));
+    assert!(!list.is_missing());
     assert_eq!(list.selected(), Some("b"));
-    list.apply("b", Update::Paused(paused("sing")));
-    let acts = press(&mut list, "efully \n");
-    let [Act::Edit(Edit::Set { new, .. })] = acts.as_slice() else {
-        panic!("{acts:?}")
-    };
-    let new = new.clone();
-    assert!(new.contains("fully"), "{new}");
+    list.apply("b", paused("sing", new(30)));
+    press(&mut list, "g");
+    let fully = set(0, "sing", "sing fully");
+    assert_eq!(press(&mut list, "e fully\n"), [Act::Edit(fully.clone())]);
     assert_eq!(press(&mut list, "u"), [Act::Undo]);
-    // The redo of the last edit is that edit.
-    let redo = Input {
-        key: Key::Char('r'),
-        ctrl: true,
-        ..Input::default()
-    };
-    let (_, acts) = list.handle(Event::Key(redo));
-    assert!(matches!(&acts[..], [Act::Edit(Edit::Set { new: again, .. })] if *again == new));
+    assert_eq!(ctrl(&mut list, 'r').1, Some(Act::Redo));
+    list.apply("b", Update::Done);
     assert_eq!(press(&mut list, "r"), [Act::Edit(Edit::Reset)]);
-    let mut other = paused("sing");
-    other.step(|it| it.set_text(1, "whistle")).unwrap();
-    list.apply("b", Update::Revised(other));
-    let shown = screen(&mut list);
-    assert!(
-        shown.contains("whistle") && shown.contains("edited elsewhere"),
-        "{shown}"
+    list.apply(
+        "b",
+        revised(&[fully, Edit::Reset, set(1, "Two.", "Three.")]),
     );
+    assert_shows(&mut list, &["Three.", "edited elsewhere"]);
     assert_eq!(press(&mut list, "s"), [Act::Send]);
-    assert_eq!(press(&mut list, "M"), [Act::NextMode]);
-    list.apply("b", Update::Over("sent as request 3".to_owned()));
+    list.apply("b", Update::Over("sent as request 3".to_owned(), new(40)));
     assert_eq!(press(&mut list, "sd"), []);
-    assert!(screen(&mut list).contains("READ ONLY  sent as request 3"));
-    list.apply("b", Update::Ended);
-    assert!(screen(&mut list).contains("ended"));
-    let quit = Input {
-        key: Key::Char('q'),
+    assert_shows(&mut list, &["READ ONLY  sent as request 3"]);
+    let ended = "the chat has ended".to_owned();
+    list.apply("b", Update::Ended(ended));
+    assert_shows(&mut list, &["ended", "the chat has ended"]);
+    assert!(matches!(key(&mut list, Key::Char('q')).0, Effect::Close));
+}
+
+#[test]
+fn one_command_waits_for_the_other() {
+    let mut list = list(None);
+    list.apply("a", paused("count", new(30)));
+    press(&mut list, "g");
+    let event = Event::Key(Input {
+        key: Key::Char('s'),
         ..Input::default()
+    });
+    assert!(list.patience(&event).is_none());
+    assert!(key(&mut list, Key::Char('d')).1.is_some());
+    assert!(list.patience(&event).is_some());
+    assert!(key(&mut list, Key::Char('s')).1.is_none());
+    assert_shows(&mut list, &["has not answered the last command"]);
+    // What changes nothing acts at once.
+    key(&mut list, Key::Char('j'));
+    ctrl(&mut list, 'n');
+    assert_eq!(list.selected(), Some("b"));
+    ctrl(&mut list, 'p');
+    assert_eq!(list.selected(), Some("a"));
+    // A chat that hangs can be left.
+    assert!(matches!(ctrl(&mut list, 'c').0, Effect::Close));
+    assert!(matches!(key(&mut list, Key::Char('q')).0, Effect::Close));
+    list.apply("a", Update::Done);
+    assert!(list.patience(&event).is_none());
+    assert_eq!(press(&mut list, "us"), [Act::Undo, Act::Send]);
+}
+
+#[test]
+fn a_refusal_shows_the_state_and_keeps_the_text() {
+    let mut list = list(None);
+    list.apply("a", paused("count", new(30)));
+    press(&mut list, "ge");
+    for typed in " mine".chars() {
+        key(&mut list, Key::Char(typed));
+    }
+    assert!(key(&mut list, Key::Enter).1.is_some());
+    list.take_new();
+    // Somebody else was faster: the chat tells its state, and refuses.
+    list.apply("a", revised(&[set(0, "count", "theirs")]));
+    list.apply("a", Update::Refused("the request has changed".to_owned()));
+    assert!(list.take_new(), "keys were meant for something else");
+    assert_shows(
+        &mut list,
+        &["Not saved: the request has changed", "count mine", "theirs"],
+    );
+    // Enter does not overwrite it, either.
+    assert_eq!(press(&mut list, "\n"), []);
+    assert_shows(&mut list, &["changed elsewhere", "count mine"]);
+    key(&mut list, Key::Esc);
+    assert_eq!(
+        press(&mut list, "e too\n"),
+        [Act::Edit(set(0, "theirs", "theirs too"))]
+    );
+    // What was shown as done already is taken back.
+    assert!(key(&mut list, Key::Char('d')).1.is_some());
+    list.apply("a", revised(&[set(0, "count", "theirs")]));
+    list.apply("a", Update::Refused("the chat is busy".to_owned()));
+    assert_shows(&mut list, &["has refused this: the chat is busy"]);
+    let (_, shown) = list.shown().unwrap();
+    assert!(!shown.request().is_deleted(1));
+    assert_eq!(shown.request().edits().len(), 1);
+}
+
+#[test]
+fn an_edit_that_does_not_apply_makes_the_request_read_only() {
+    let mut list = list(None);
+    list.apply("a", paused("count", new(30)));
+    list.apply("a", revised(&[set(0, "dance", "sing")]));
+    assert_shows(
+        &mut list,
+        &["READ ONLY  an edit of the chat", "does not apply here"],
+    );
+    assert_eq!(press(&mut list, "sdc"), []);
+    list.apply("a", revised(&[set(0, "count", "sing")]));
+    assert_eq!(press(&mut list, "s"), [Act::Send]);
+    let arrived = Arrived {
+        paused: request("count"),
+        is_exact: false,
     };
-    assert!(matches!(list.handle(Event::Key(quit)).0, Effect::Close));
+    list.apply("b", Update::Paused(Box::new(arrived), new(40)));
+    ctrl(&mut list, 'p');
+    assert_eq!(list.selected(), Some("b"));
+    assert_eq!(press(&mut list, "s"), []);
 }
 
 #[test]
-fn without_a_chat_it_waits() {
-    let mut list = ChatList::new(Styles::plain(), None);
-    assert!(screen(&mut list).contains("No chat is running"));
+fn a_history_is_followed_wherever_it_goes() {
+    let (a, b, c) = (
+        set(0, "count", "sing"),
+        set(1, "Two.", "Three."),
+        Edit::Delete {
+            sections: vec![SectionId::Message(1)],
+        },
+    );
+    let other = set(0, "count", "dance");
+    let histories: [(&[Edit], &[Edit]); 9] = [
+        (&[a.clone()], &[]),
+        (&[a.clone(), b.clone(), c.clone()], &[]),
+        (&[a.clone()], &[b.clone(), c.clone()]),
+        (&[], &[a.clone(), b.clone(), c.clone()]),
+        (&[a.clone(), b.clone()], &[]),
+        (&[], &[]),
+        (&[other.clone(), Edit::Reset], &[a.clone()]),
+        (&[other.clone()], &[b.clone()]),
+        (&[a, Edit::Reset], &[]),
+    ];
+    let mut paused = request("count");
+    for (edits, undone) in histories {
+        let changed = follow(&mut paused, edits.to_vec(), undone.to_vec());
+        assert_eq!(changed, Ok(true), "{edits:?} {undone:?}");
+        assert_eq!(paused.request().edits(), edits);
+        assert_eq!(paused.request().undone(), undone);
+        let mut direct = request("count");
+        for edit in edits {
+            direct.step(|it| it.apply(edit.clone())).unwrap();
+        }
+        assert_eq!(paused.request().bytes(), direct.request().bytes());
+        assert_eq!(paused.tokens(), direct.tokens());
+        // The same again is no change, and the original is not copied.
+        assert_eq!(
+            follow(&mut paused, edits.to_vec(), undone.to_vec()),
+            Ok(false)
+        );
+    }
 }
 
 #[test]
-fn the_help_lists_the_keys_of_the_list_first() {
+fn a_mode_is_chosen_and_never_by_the_way() {
+    let mut list = list(None);
+    list.apply("a", paused("count", new(30)));
+    assert_eq!(press(&mut list, "M"), []);
+    assert_shows(&mut list, &[" t turn  e every  a auto  n next  o off"]);
+    assert_eq!(press(&mut list, "e"), [Act::Mode("every")]);
+    assert_eq!(press(&mut list, "Mo"), [Act::Mode("off")]);
+    assert_eq!(press(&mut list, "Mx"), []);
+    assert_shows(&mut list, &["The pause mode is not changed"]);
+    press(&mut list, "M");
+    ctrl(&mut list, 'c');
+    assert_eq!(press(&mut list, "c"), [Act::Cancel]);
+}
+
+#[test]
+fn without_a_chat_it_waits_or_says_why() {
+    let mut list = ChatList::new(Styles::plain(), Some("k7".to_owned()));
+    assert!(list.is_missing());
+    assert_shows(&mut list, &["No chat is running", "q close", "? all keys"]);
+    assert!(list.set_problem(Some("the folder /run has mode 755, and must have 700")));
+    assert!(!list.set_problem(Some("the folder /run has mode 755, and must have 700")));
+    let shown = screen(&mut list);
+    assert!(shown.contains("must have 700") && !shown.contains("No chat is running"));
+    attach(&mut list, "a", "k7mq2x9d", "", 1);
+    assert_shows(&mut list, &["must have 700", "No request yet"]);
+    assert!(list.set_problem(None));
+    list.apply(
+        "b",
+        Update::Ended("the chat refuses this inspector: full\u{7}".to_owned()),
+    );
+    assert_shows(
+        &mut list,
+        &["ended        b · the chat refuses this inspector: full\\u{7}"],
+    );
+    for leave in ['q', 'c'] {
+        let (effect, _) = match leave {
+            'c' => ctrl(&mut list, 'c'),
+            leave => key(&mut list, Key::Char(leave)),
+        };
+        assert!(matches!(effect, Effect::Close), "{leave}");
+    }
+}
+
+#[test]
+fn nothing_acts_under_the_help() {
     let mut empty = ChatList::new(Styles::plain(), None);
     press(&mut empty, "?");
-    assert!(screen(&mut empty).contains("next pause mode"));
+    assert_shows(&mut empty, &["pause mode"]);
     let mut list = list(None);
-    list.apply("a", Update::Paused(paused("count")));
-    press(&mut list, "?");
-    let shown = screen(&mut list);
-    let first = [
-        "Ctrl-N",
-        "Ctrl-P",
-        "follow or keep the chat",
-        "next pause mode",
-        "q Esc",
-        "all keys",
-        "send",
-        "Ctrl-C",
+    list.apply("a", paused("count", new(30)));
+    let rows = [
+        "next chat",
+        "previous chat",
+        "follow on or off",
+        "pause mode",
     ];
-    let places: Vec<_> = first.iter().map(|text| shown.find(text)).collect();
-    assert!(places.iter().all(Option::is_some), "{shown}");
-    assert!(places.is_sorted(), "{shown}");
+    press(&mut list, "?");
+    let mut shown = screen(&mut list);
     press(&mut list, "G");
-    let shown = screen(&mut list);
-    assert!(
-        shown.contains("previous page") && !shown.contains("next chat"),
-        "{shown}"
-    );
-    assert_eq!(press(&mut list, "s"), [], "it only closes");
-    assert!(!screen(&mut list).contains("previous page"));
-    assert_eq!(press(&mut list, "s"), [Act::Send]);
-}
-
-#[test]
-fn every_key_is_documented_and_does_one_thing() {
-    const PAGE: &str = include_str!("../../../../../docs/request-editor.md");
-    let mut seen = std::collections::HashSet::new();
-    for (keys, about, word) in help_rows() {
-        for key in keys.split(' ') {
-            assert!(seen.insert(key), "{key} stands twice");
-        }
-        let keys = format!("`{}`", keys.replace(' ', "`, `"));
-        let row = format!("| {keys} | {about} | ");
-        let word = word.split(", ").next().unwrap_or_default();
-        let mut rows = PAGE.lines().filter(|line| line.starts_with(&row));
-        assert!(rows.any(|line| line.contains(word)), "no row {row}{word}");
+    shown.push_str(&screen(&mut list));
+    assert!(rows.iter().all(|row| shown.contains(row)), "{shown}");
+    for closes in ["f", "M", "s", "q"] {
+        assert_eq!(press(&mut list, closes), [], "it only closes");
+        assert!(list.help.is_none() && list.follows() && !list.chooses());
+        press(&mut list, "?");
     }
+    ctrl(&mut list, 'n');
+    assert_eq!(list.selected(), Some("a"));
+    assert_eq!(press(&mut list, "s"), [Act::Send]);
 }
 
 #[test]
 fn keys_do_not_act_on_what_nobody_has_seen() {
     let mut list = list(None);
-    assert!(list.take_new(), "the first chat was selected");
-    list.apply("a", Update::Paused(paused("count")));
+    list.apply("a", paused("count", new(30)));
     assert!(list.take_new());
     // The user selects another one, and knows what that is.
-    let next = Input {
-        key: Key::Char('n'),
-        ctrl: true,
-        ..Input::default()
-    };
-    list.handle(Event::Key(next));
+    ctrl(&mut list, 'n');
     assert!(!list.take_new());
     list.apply("a", Update::Mode("off".to_owned()));
     assert!(!list.take_new());
-    list.apply("b", Update::Paused(paused("sing")));
+    list.apply("b", paused("sing", new(40)));
     assert!(list.take_new());
-    list.apply("a", Update::Paused(paused("dance")));
+    list.apply("a", paused("dance", new(50)));
     assert!(list.take_new());
     assert_eq!(list.selected(), Some("a"));
     // The answer to an edit of one's own is nothing new, that of somebody else is.
-    let mut other = paused("dance");
-    list.apply("a", Update::Revised(paused("dance")));
+    list.apply("a", revised(&[]));
     assert!(!list.take_new());
-    other.step(|it| it.set_text(1, "whistle")).unwrap();
-    list.apply("a", Update::Revised(other));
+    list.apply("a", revised(&[set(0, "dance", "whistle")]));
     assert!(list.take_new());
     // A text is typed on, until it is taken away.
     press(&mut list, "ex");
-    list.apply("b", Update::Paused(paused("croak")));
+    list.apply("b", paused("croak", new(60)));
     assert!(!list.take_new());
-    list.apply("a", Update::Over("sent as request 3".to_owned()));
+    list.apply("a", Update::Over("sent as request 3".to_owned(), new(70)));
     assert!(list.take_new());
     // The keys are shown once they act.
     let key = "? all keys";
@@ -236,4 +491,48 @@ fn keys_do_not_act_on_what_nobody_has_seen() {
     assert!(!screen(&mut list).contains(key));
     list.keys_act(true);
     assert!(screen(&mut list).contains(key));
+}
+
+/// A list with everything that is hard to show.
+fn full(styles: Styles) -> ChatList {
+    let mut list = ChatList::new(styles, None);
+    attach(&mut list, "chat-1", "k7mq2x9d", "海鳥の数え方を教えて", 10);
+    attach(&mut list, "chat-2", "b2cdq8rs", "a\u{1b}[2J\u{202e}b", 20);
+    attach(&mut list, "chat-3", "c3xyw7ab", "", 5);
+    list.apply("chat-4", Update::Ended("the chat has ended".to_owned()));
+    list.apply("chat-3", Update::Sent(Some(12), old(6)));
+    list.apply("chat-1", paused("海鳥 \u{1b}[31m", old(10)));
+    list.apply("chat-2", paused("count the terns", new(30)));
+    list
+}
+
+#[test]
+fn every_size_shows_what_matters() {
+    for (columns, rows) in [(40, 20), (80, 24), (120, 40)] {
+        let mut screens = [Styles::plain(), Styles::coloured()].map(|styles| {
+            let Ok(mut terminal) = Terminal::new(TestBackend::new(columns, rows));
+            let mut list = full(styles);
+            let Ok(_) = terminal.draw(|frame| draw(frame, &mut list));
+            let cells = terminal.backend().buffer().content.iter();
+            let mut cells_coloured = cells.filter(|cell| cell.fg != Color::Reset);
+            let is_coloured = cells_coloured.next().is_some();
+            let is_safe = |c: char| !dunlin_host::display::needs_escape(c);
+            let mut cells = terminal.backend().buffer().content.iter();
+            assert!(cells.all(|cell| cell.symbol().chars().all(is_safe)));
+            (terminal.backend().to_string(), is_coloured)
+        });
+        assert_eq!((screens[0].1, screens[1].1), (false, true));
+        assert_eq!(screens[0].0, screens[1].0, "colour carries nothing alone");
+        let shown = std::mem::take(&mut screens[0].0);
+        insta::assert_snapshot!(format!("{columns}x{rows}"), shown);
+    }
+}
+
+#[test]
+fn the_choice_of_a_mode_fits_a_narrow_window() {
+    let Ok(mut terminal) = Terminal::new(TestBackend::new(40, 20));
+    let mut list = full(Styles::plain());
+    press(&mut list, "M");
+    let Ok(_) = terminal.draw(|frame| draw(frame, &mut list));
+    insta::assert_snapshot!("choice_40x20", terminal.backend().to_string());
 }

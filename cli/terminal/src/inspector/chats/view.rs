@@ -1,14 +1,17 @@
 //! Draws the list of chats, and the request of the selected one below it.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout};
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
-use ratatui::text::Line;
-use ratatui::widgets::Paragraph;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Paragraph, Wrap};
 
-use super::state::{ChatList, Row, help_rows, label};
-use crate::inspector::view;
+use super::row::{Row, label, name};
+use super::state::{ChatList, MODES};
+use crate::inspector::keymap::Action;
+use crate::inspector::view::{self, Palette, key_line};
 use crate::ui::calls::fit;
+use crate::ui::style::Label;
 
 /// The most chats that are listed at once; of more, those around the selected one.
 const MAX_ROWS: usize = 6;
@@ -16,67 +19,133 @@ const MAX_ROWS: usize = 6;
 /// In windows of fewer rows only the selected chat is listed.
 const MIN_ROWS_FOR_LIST: u16 = 20;
 
+/// In narrower windows a chat is listed without its agent and mode.
+const MIN_COLUMNS_FOR_ALL: usize = 60;
+
 /// What is said as long as there is no chat.
-const NO_CHAT: &str =
-    "No chat is running. This waits for one: open `dunlin` in another terminal. q leaves.";
+const NO_CHAT: &str = "No chat is running. This waits for one: open `dunlin` in another terminal.";
 
 /// Draws everything.
 pub fn draw(frame: &mut Frame<'_>, list: &mut ChatList) {
     let area = frame.area();
-    let most = match area.height < MIN_ROWS_FOR_LIST {
-        true => 1,
-        false => MAX_ROWS,
-    };
-    let selected = list.selected().map(str::to_owned);
-    let at = list
-        .rows()
-        .iter()
-        .position(|row| Some(&row.chat) == selected.as_ref());
-    let first = at.unwrap_or_default().saturating_sub(most - 1);
-    let columns = usize::from(area.width);
-    let mut lines = vec![Line::styled(
-        fit(&heading(list), columns),
-        Style::default().add_modifier(Modifier::BOLD),
-    )];
-    for (index, row) in list.rows().iter().enumerate().skip(first).take(most) {
-        let text = fit(&row_text(row, Some(index) == at), columns);
-        let style = match row.flash > 0 {
-            true => Style::default().add_modifier(Modifier::REVERSED),
-            false => Style::default(),
-        };
-        lines.push(Line::styled(text, style));
-    }
+    let palette = Palette(list.styles());
+    let lines = lines(list, palette, area);
     let height = u16::try_from(lines.len()).unwrap_or(1);
     let [top, rest] =
         Layout::vertical([Constraint::Length(height), Constraint::Min(0)]).areas(area);
     frame.render_widget(Paragraph::new(lines), top);
-    let note = list.note().to_owned();
     let shows_keys = list.shows_keys();
-    let is_empty = list.rows().is_empty();
+    let text = without_request(list);
     match list.shown() {
         Some((inspector, paused)) => {
             inspector.keys_act(shows_keys);
-            view::draw_in(frame, rest, inspector, paused);
+            view::draw_in(frame, rest, inspector, paused, true);
         }
         None => {
-            let text = match is_empty {
-                true => NO_CHAT.to_owned(),
-                false => format!("No request yet. q leaves. {note}"),
-            };
-            let text = Paragraph::new(text).wrap(ratatui::widgets::Wrap { trim: true });
+            let [rest, keys] =
+                Layout::vertical([Constraint::Min(0), Constraint::Length(1)]).areas(rest);
+            let text = Paragraph::new(text).wrap(Wrap { trim: true });
             frame.render_widget(text, rest);
+            if shows_keys {
+                let has_chat = list.selected().is_some();
+                let line = key_line(palette, keys.width, true, |action| acts(action, has_chat));
+                frame.render_widget(line, keys);
+            }
         }
     }
-    draw_help(frame, list);
+    if list.chooses() && area.height > 0 {
+        let last = Rect {
+            y: area.bottom() - 1,
+            height: 1,
+            ..area
+        };
+        frame.render_widget(Clear, last);
+        frame.render_widget(choice(palette), last);
+    }
+    let styles = list.styles();
+    if let Some(help) = &mut list.help {
+        help.draw(frame, area, styles);
+    }
 }
 
-/// Draws the help over everything, while it is shown.
-fn draw_help(frame: &mut Frame<'_>, list: &mut ChatList) {
-    let (area, styles) = (frame.area(), list.styles());
-    if let Some(help) = &mut list.help {
-        let rows: Vec<_> = help_rows().collect();
-        help.draw(frame, area, styles, &rows);
+/// Whether a key does something where no request is shown.
+fn acts(action: Action, has_chat: bool) -> bool {
+    match action {
+        Action::Close | Action::Help => true,
+        Action::NextChat | Action::PreviousChat | Action::Follow | Action::PauseMode => has_chat,
+        _ => false,
     }
+}
+
+/// The heading, and a row for each chat.
+fn lines(list: &ChatList, palette: Palette, area: Rect) -> Vec<Line<'static>> {
+    let most = match area.height < MIN_ROWS_FOR_LIST {
+        true => 1,
+        false => MAX_ROWS,
+    };
+    let selected = list.selected();
+    let mut rows = list.rows().iter();
+    let at = rows.position(|row| Some(row.chat.as_str()) == selected);
+    let first = at.unwrap_or_default().saturating_sub(most - 1);
+    let columns = usize::from(area.width);
+    let bold = Style::default().add_modifier(Modifier::BOLD);
+    let mut lines = vec![Line::styled(fit(&heading(list), columns), bold)];
+    if let Some(problem) = list.problem().filter(|_| !list.rows().is_empty()) {
+        let text = fit(&format!(" {problem}"), columns);
+        lines.push(Line::from(palette.span(Label::Warning, text)));
+    }
+    for (index, row) in list.rows().iter().enumerate().skip(first).take(most) {
+        let text = row_text(row, Some(index) == at, columns);
+        let style = match (&row.ended, row.is_paused) {
+            (Some(_), _) => palette.style(Label::Quiet),
+            (None, true) => palette.style(Label::Warning),
+            (None, false) => Style::default(),
+        };
+        lines.push(Line::styled(
+            text,
+            match row.flash {
+                Some(_) => style.add_modifier(Modifier::REVERSED),
+                None => style,
+            },
+        ));
+    }
+    lines
+}
+
+/// What is said where there is no request to show.
+fn without_request(list: &ChatList) -> String {
+    let selected = list.selected();
+    let mut rows = list.rows().iter();
+    let row = rows.find(|row| Some(row.chat.as_str()) == selected);
+    let text = match row.map(|row| (&row.ended, &row.sent)) {
+        None => list.problem().unwrap_or(NO_CHAT).to_owned(),
+        Some((Some(ended), _)) => sentence(ended),
+        Some((None, Some(sent))) => sentence(sent),
+        Some((None, None)) => {
+            "No request yet. M chooses which requests this chat pauses.".to_owned()
+        }
+    };
+    match list.note() {
+        "" => text,
+        note => format!("{text} {note}"),
+    }
+}
+
+fn sentence(text: &str) -> String {
+    let text = dunlin_host::display::one_line(text);
+    let mut chars = text.chars();
+    let first = chars.next().map(|first| first.to_uppercase().to_string());
+    format!("{}{}.", first.unwrap_or_default(), chars.as_str())
+}
+
+/// The keys that choose a mode of pausing.
+fn choice(palette: Palette) -> Line<'static> {
+    let mut spans = vec![Span::raw(" ")];
+    for (key, mode) in MODES {
+        spans.push(palette.span(Label::Key, key.to_string()));
+        spans.push(Span::raw(format!(" {mode}  ")));
+    }
+    Line::from(spans)
 }
 
 fn heading(list: &ChatList) -> String {
@@ -85,28 +154,35 @@ fn heading(list: &ChatList) -> String {
         true => "on",
         false => "off",
     };
-    let keys = match list.shows_keys() {
-        true => " · Ctrl-N Ctrl-P select · q leave · ? keys",
-        false => "",
-    };
     let chats = dunlin_chat::tokens::counted(list.rows().len(), "chat", "chats");
-    format!(" {chats} · {paused} paused · f follow: {follows}{keys}")
+    format!(" {chats} · {paused} paused · follow: {follows}")
 }
 
-fn row_text(row: &Row, is_selected: bool) -> String {
+fn row_text(row: &Row, is_selected: bool, columns: usize) -> String {
     let mark = match is_selected {
         true => "▸",
         false => " ",
     };
-    let state = match (row.is_ended, row.is_paused, row.flash > 0) {
-        (true, ..) => "ended",
-        (_, true, true) => "⏸ PAUSED new",
-        (_, true, false) => "⏸ PAUSED",
-        _ => "",
+    let state = match (&row.ended, row.is_paused, row.flash.is_some(), &row.sent) {
+        (Some(_), ..) => "ended",
+        (None, true, true, _) => "⏸ PAUSED new",
+        (None, true, false, _) => "⏸ PAUSED",
+        (None, false, true, _) => "sent new",
+        (None, false, false, Some(_)) => "sent",
+        (None, false, false, None) => "",
     };
-    let mode = dunlin_host::display::one_line(&row.mode);
-    format!(
-        "{mark} {state:12} {} · pause: {mode}",
-        label(&row.conversation)
-    )
+    let is_narrow = columns < MIN_COLUMNS_FOR_ALL;
+    let label = match (row.conversation.session.as_str(), is_narrow) {
+        ("", _) => dunlin_host::display::one_line(&row.chat),
+        (_, true) => name(&row.conversation),
+        (_, false) => label(&row.conversation),
+    };
+    let end = match (&row.ended, is_narrow) {
+        (Some(why), _) => dunlin_host::display::one_line(&format!(" · {why}")),
+        (None, false) => dunlin_host::display::one_line(&format!(" · pause: {}", row.mode)),
+        (None, true) => String::new(),
+    };
+    let start = format!("{mark} {state:12} ");
+    let room = columns.saturating_sub(dunlin_host::display::width(&start));
+    format!("{start}{}", fit(&format!("{label}{end}"), room))
 }

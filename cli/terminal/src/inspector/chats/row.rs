@@ -1,0 +1,260 @@
+//! One chat, and what its news show.
+
+use std::time::{Duration, Instant};
+
+use dunlin_chat::request::editor::Edit;
+use dunlin_host::display::one_line;
+
+use super::history::follow;
+use super::state::{Conversation, Update, When};
+use crate::inspector::state::{Inspector, Mode, Sides, Typed};
+use crate::request::paused::Paused;
+use crate::ui::style::Styles;
+
+/// How long a new request is marked as new.
+pub(super) const FLASH: Duration = Duration::from_secs(2);
+
+/// What is said where the edits of a chat cannot be repeated.
+const DIFFERS: &str =
+    "an edit of the chat does not apply here, so it may send another request than this";
+
+/// A command that was not answered yet.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) since: Instant,
+    /// The text that it takes over.
+    pub(super) typed: Option<Typed>,
+}
+
+/// One chat.
+pub struct Row {
+    /// Its name.
+    pub chat: String,
+    /// What it is listed by.
+    pub conversation: Conversation,
+    /// Which requests it pauses.
+    pub mode: String,
+    /// Whether a request is paused.
+    pub is_paused: bool,
+    /// Why it is not attached any more.
+    pub ended: Option<String>,
+    /// The request that was sent last without a pause, in words.
+    pub sent: Option<String>,
+    /// Until when its request is new.
+    pub flash: Option<Instant>,
+    /// When something happened last, in milliseconds of Unix time.
+    pub(super) active: u64,
+    /// Whether a key was pressed since its request is paused.
+    pub(super) is_touched: bool,
+    pub(super) waiting: Option<Waiting>,
+    pub(super) view: Option<(Inspector, Paused)>,
+}
+
+/// What an update shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shows {
+    Nothing,
+    /// Another state of the request.
+    Revision,
+    /// Another request; whether it is new.
+    Request(bool),
+    /// That a request was sent just now.
+    Sent,
+}
+
+impl Row {
+    pub(super) fn new(chat: &str) -> Row {
+        Row {
+            chat: chat.to_owned(),
+            conversation: Conversation::default(),
+            mode: String::new(),
+            is_paused: false,
+            ended: None,
+            sent: None,
+            flash: None,
+            active: 0,
+            is_touched: false,
+            waiting: None,
+            view: None,
+        }
+    }
+
+    /// Takes in news.
+    pub(super) fn apply(&mut self, update: Update, styles: Styles) -> Shows {
+        let shows = self.take_in(update, styles);
+        if let Some((inspector, _)) = &mut self.view {
+            inspector.rename(status(&self.conversation, &self.mode));
+        }
+        shows
+    }
+
+    fn take_in(&mut self, update: Update, styles: Styles) -> Shows {
+        match update {
+            Update::Attached(active) => {
+                self.ended = None;
+                self.active = self.active.max(active);
+            }
+            Update::Conversation(conversation) => self.conversation = conversation,
+            Update::Mode(mode) => self.mode = mode,
+            Update::Paused(arrived, when) => {
+                self.happens(when);
+                (self.is_paused, self.is_touched) = (true, false);
+                let mode = mode(arrived.is_exact);
+                self.show(arrived.paused, mode, styles);
+                return Shows::Request(when.is_new);
+            }
+            Update::Revised(edits, undone) if self.is_paused => return self.revise(edits, undone),
+            Update::Revised(..) => {}
+            Update::Over(why, when) => {
+                self.over(why.clone());
+                if self.view.is_none() {
+                    self.sent = Some(why);
+                }
+                self.happens(when);
+            }
+            Update::Sent(number, when) => {
+                self.happens(when);
+                self.sent = Some(match number {
+                    Some(number) => format!("request {number} was sent without a pause"),
+                    None => "a request was sent without a pause".to_owned(),
+                });
+                if when.is_new {
+                    return Shows::Sent;
+                }
+            }
+            Update::Done => self.waiting = None,
+            Update::Refused(why) => self.refused(&why),
+            Update::Said(text) => {
+                if let Some((inspector, _)) = &mut self.view {
+                    inspector.say(&text);
+                }
+            }
+            Update::Ended(why) => {
+                self.waiting = None;
+                self.flash = None;
+                self.over(why.clone());
+                self.ended = Some(why);
+            }
+        }
+        Shows::Nothing
+    }
+
+    fn happens(&mut self, when: When) {
+        self.active = self.active.max(when.active);
+        if when.is_new {
+            self.flash = Some(Instant::now() + FLASH);
+        }
+    }
+
+    fn show(&mut self, paused: Paused, mode: Mode, styles: Styles) {
+        let conversation = self.conversation.clone();
+        let pins = self.view.take().map(|(_, before)| before.pins().clone());
+        let paused = match pins {
+            Some(pins) => paused.with_pins(pins),
+            None => paused,
+        };
+        let sides = Sides {
+            metadata: Box::new(move |paused| {
+                let model = paused.model().unwrap_or_else(|| conversation.model.clone());
+                [
+                    ("session", conversation.session.clone()),
+                    ("agent", conversation.agent.clone()),
+                    ("model", model),
+                    ("budget", paused.total()),
+                ]
+                .map(|(name, value)| (name.to_owned(), value))
+                .to_vec()
+            }),
+            log: Box::new(|| vec!["`dunlin requests list` lists what was sent.".to_owned()]),
+            conversation: status(&self.conversation, &self.mode),
+        };
+        let inspector = Inspector::new(mode, sides, styles, &paused);
+        self.view = Some((inspector, paused));
+    }
+
+    /// Whether a text is being typed.
+    pub(super) fn types(&self) -> bool {
+        let view = self.view.as_ref();
+        view.is_some_and(|(inspector, _)| inspector.entry.is_some())
+    }
+
+    /// Whether the user works on its paused request.
+    pub(super) fn is_at_work(&self) -> bool {
+        self.is_paused && self.is_touched
+    }
+
+    /// Shows the request with these edits, unless it has them already.
+    fn revise(&mut self, edits: Vec<Edit>, undone: Vec<Edit>) -> Shows {
+        let Some((inspector, paused)) = &mut self.view else {
+            return Shows::Nothing;
+        };
+        let followed = follow(paused, edits, undone);
+        inspector.set_mode(mode(followed.is_ok()));
+        match followed {
+            Ok(false) => Shows::Nothing,
+            Ok(true) => {
+                inspector.redraw();
+                inspector.say("The request was edited elsewhere: this is what it is now.");
+                Shows::Revision
+            }
+            Err(error) => {
+                inspector.redraw();
+                inspector.say(&format!("An edit of the chat does not apply here: {error}"));
+                Shows::Revision
+            }
+        }
+    }
+
+    /// The last command was refused. A text that it took over can be typed on.
+    fn refused(&mut self, why: &str) {
+        let typed = self.waiting.take().and_then(|waiting| waiting.typed);
+        let Some((inspector, paused)) = &mut self.view else {
+            return;
+        };
+        match typed.filter(|_| self.is_paused && *inspector.mode() == Mode::Paused) {
+            Some(typed) => inspector.keep(typed, why, paused),
+            None => inspector.say(&format!("The chat has refused this: {why}")),
+        }
+    }
+
+    fn over(&mut self, why: String) {
+        if let Some((inspector, _)) = &mut self.view
+            && self.is_paused
+        {
+            inspector.set_mode(Mode::ReadOnly(why));
+        }
+        self.is_paused = false;
+    }
+}
+
+/// What a request is for, of which all edits could be repeated or not.
+fn mode(is_exact: bool) -> Mode {
+    match is_exact {
+        true => Mode::Paused,
+        false => Mode::ReadOnly(DIFFERS.to_owned()),
+    }
+}
+
+/// The conversation for the status line.
+fn status(conversation: &Conversation, mode: &str) -> String {
+    format!("pause: {mode} · {}", label(conversation))
+}
+
+/// `agent · title · …id`
+pub fn label(conversation: &Conversation) -> String {
+    one_line(&format!("{} · {}", conversation.agent, name(conversation)))
+}
+
+/// `title · …id`
+pub fn name(conversation: &Conversation) -> String {
+    let id = &conversation.session;
+    let end: String = id
+        .chars()
+        .skip(id.chars().count().saturating_sub(4))
+        .collect();
+    let title = match conversation.title.as_str() {
+        "" => "new conversation",
+        title => title,
+    };
+    one_line(&format!("{title} · …{end}"))
+}

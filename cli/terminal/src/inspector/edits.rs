@@ -1,0 +1,185 @@
+//! How the inspector changes the request, and copies parts of it.
+
+use dunlin_chat::request::editor::{Change, EditError, EditableRequest, SectionStep, Target};
+use dunlin_host::display::{escape, needs_escape};
+
+use super::entry::{Entry, Purpose};
+use super::keymap::Action;
+use super::state::{Changed, Effect, Inspector, Pane, Typed};
+use crate::request::paused::Paused;
+
+impl Inspector {
+    /// Takes over what a value was edited to. Where somebody else has changed the value meanwhile it stays as it is, and
+    /// the text is kept in the text area.
+    pub fn set(&mut self, typed: Typed, paused: &mut Paused) -> Effect {
+        if typed.new == typed.old {
+            self.say("Nothing is changed.");
+            return Effect::None;
+        }
+        let problem = match paused.draft(&typed.target) {
+            Ok(draft) if draft.now == typed.old => {
+                let set = |it: &mut EditableRequest| it.set_target(&typed.target, &typed.new);
+                return match self.change("", paused, set) {
+                    Effect::Changed(Changed::Edit(edit, _)) => {
+                        Effect::Changed(Changed::Edit(edit, Some(typed)))
+                    }
+                    effect => effect,
+                };
+            }
+            Ok(_) => "this text was changed elsewhere meanwhile".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        self.keep(typed, &problem, paused);
+        Effect::None
+    }
+
+    /// Keeps a text that was not taken over in the text area, and says why it was not.
+    pub fn keep(&mut self, typed: Typed, problem: &str, paused: &Paused) {
+        let path = paused.request().path_of(&typed.target);
+        let path = escape(&path).into_owned();
+        let has_hidden = |c: char| !matches!(c, '\n' | '\t') && needs_escape(c);
+        if typed.new.chars().any(has_hidden) {
+            self.say(&format!("Not saved: {problem}."));
+            return;
+        }
+        self.entry = Some(Entry::new(
+            Purpose::Value(typed.target, typed.old),
+            path,
+            &typed.new,
+        ));
+        self.say(&format!(
+            "Not saved: {problem}. Esc discards your text; e begins with the other one."
+        ));
+    }
+
+    /// Makes a new edit, if it is possible.
+    pub(super) fn change(
+        &mut self,
+        how: &str,
+        paused: &mut Paused,
+        edit: impl FnOnce(&mut EditableRequest) -> Result<Change, EditError>,
+    ) -> Effect {
+        if !self.step_and_say(how, paused, edit) {
+            return Effect::None;
+        }
+        match paused.request().edits().last() {
+            Some(edit) => Effect::Changed(Changed::Edit(edit.clone(), None)),
+            None => Effect::None,
+        }
+    }
+
+    /// Goes back or forth in the history.
+    pub(super) fn go(
+        &mut self,
+        how: &str,
+        paused: &mut Paused,
+        (step, changed): (
+            fn(&mut EditableRequest) -> Result<Change, EditError>,
+            Changed,
+        ),
+    ) -> Effect {
+        match self.step_and_say(how, paused, step) {
+            true => Effect::Changed(changed),
+            false => Effect::None,
+        }
+    }
+
+    /// Does a step and says what came of it. Whether the request was changed.
+    pub(super) fn step_and_say(
+        &mut self,
+        how: &str,
+        paused: &mut Paused,
+        edit: impl FnOnce(&mut EditableRequest) -> Result<Change, EditError>,
+    ) -> bool {
+        let before = paused.request().revision();
+        match paused.step(edit) {
+            Ok(done) => self.say(&format!("{how}{done}")),
+            Err(error) => self.say(&error.to_string()),
+        }
+        paused.request().revision() != before
+    }
+
+    /// The value to edit or copy: the selected one, or the only text of the selected section.
+    pub(super) fn target(&self, request: &EditableRequest) -> Result<Target, String> {
+        let row = match self.pane {
+            Pane::Detail => self.value(),
+            Pane::Sections => None,
+        };
+        match row {
+            Some(row) => Ok(row.target.clone()),
+            None => {
+                let target = request.only_text(self.number);
+                target.map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    pub(super) fn edit(&mut self, outside: bool, paused: &Paused) -> Effect {
+        let target = match self.target(paused.request()) {
+            Ok(target) => target,
+            Err(problem) => {
+                self.say(&problem);
+                return Effect::None;
+            }
+        };
+        let draft = match paused.draft(&target) {
+            Ok(draft) => draft,
+            Err(error) => {
+                self.say(&error.to_string());
+                return Effect::None;
+            }
+        };
+        if outside {
+            return Effect::EditOutside(target, draft);
+        }
+        if draft.has_hidden_characters() {
+            self.say("The text has characters that cannot be shown here: o edits it in $EDITOR.");
+            return Effect::None;
+        }
+        let purpose = Purpose::Value(target, draft.text.clone());
+        self.entry = Some(Entry::new(purpose, draft.path, &draft.text));
+        Effect::None
+    }
+
+    pub(super) fn delete_or_restore(&mut self, paused: &mut Paused) -> Effect {
+        let number = self.number;
+        let step = match paused.request().is_deleted(number) {
+            true => SectionStep::Restore,
+            false => SectionStep::Delete,
+        };
+        self.change("", paused, |request| request.step(step, number))
+    }
+
+    pub(super) fn copy(&mut self, action: Action, request: &EditableRequest) -> Effect {
+        match action {
+            Action::CopyRequest => {
+                let bytes = String::from_utf8_lossy(request.bytes()).into_owned();
+                Effect::Copy(bytes, "the request")
+            }
+            Action::CopySection => match request.text(self.number) {
+                Some(text) => Effect::Copy(text.to_owned(), "the section"),
+                None => {
+                    self.say("A deleted section cannot be copied; d restores it.");
+                    Effect::None
+                }
+            },
+            _ => {
+                let target = self.target(request);
+                let leaf = target.and_then(|target| {
+                    let leaf = request.leaf(&target);
+                    leaf.map_err(|error| error.to_string())
+                });
+                match leaf {
+                    Ok(leaf) => {
+                        let text = leaf.map_or_else(String::new, |leaf| leaf.text());
+                        Effect::Copy(text, "the value")
+                    }
+                    Err(problem) => {
+                        self.say(&problem);
+                        Effect::None
+                    }
+                }
+            }
+        }
+    }
+}
