@@ -17,7 +17,6 @@ use dunlin::inspect::mirror;
 use dunlin::inspect::protocol::{Command, Message, Operation};
 use dunlin::inspect::shared_state::{Head, PausedState};
 use dunlin_chat::request::editor::{EditableRequest, Outline, SectionId};
-use dunlin_chat::request::measure::Measure;
 use dunlin_chat::turn::PausedRequest;
 use dunlin_terminal::request::paused::Paused;
 use proptest::prelude::*;
@@ -235,18 +234,9 @@ fn damaged(mut bytes: Vec<u8>, damage: Damage) -> Vec<u8> {
 
 fn paused(request: EditableRequest) -> Paused {
     Paused::new(PausedRequest {
-        request,
-        described: Vec::new(),
-        round: 1,
         number: Some(1),
-        model: "small",
-        messages: &[],
-        measure: Measure::default(),
         room: 30_000,
-        window: None,
-        must_pause: true,
-        last_sent: None,
-        notice: None,
+        ..PausedRequest::new(request)
     })
 }
 

@@ -15,7 +15,6 @@ use dunlin::inspect::remote_pause::RemotePause;
 use dunlin::inspect::server::listen;
 use dunlin::inspect::shared_state::{Chat, SharedState};
 use dunlin_chat::request::editor::{EditableRequest, Origin, Outline, SectionId};
-use dunlin_chat::request::measure::Measure;
 use dunlin_chat::turn::PausedRequest;
 use dunlin_terminal::request::paused::Paused;
 use serde_json::{Value, json};
@@ -50,20 +49,10 @@ fn paused(body: &Value, text: &str) -> Paused {
         .map(|index| SectionId::Message(index).into())
         .collect();
     let outline = Outline::of_chat(body, &origins, Vec::new());
-    Paused::new(PausedRequest {
-        request: EditableRequest::new(Bytes::from(text.to_owned()), outline),
-        described: Vec::new(),
-        round: 1,
-        number: None,
-        model: "small",
-        messages: &[],
-        measure: Measure::default(),
-        room: u64::MAX,
-        window: None,
-        must_pause: true,
-        last_sent: None,
-        notice: None,
-    })
+    Paused::new(PausedRequest::new(EditableRequest::new(
+        Bytes::from(text.to_owned()),
+        outline,
+    )))
 }
 
 /// Waits for the end of a message with this type.

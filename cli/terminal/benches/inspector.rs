@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use dunlin_chat::request::editor::{EditableRequest, Origin, Outline, SectionId};
-use dunlin_chat::request::measure::Measure;
 use dunlin_chat::turn::PausedRequest;
 use dunlin_terminal::inspector::{Event, Inspector, Mode, Sides, draw};
 use dunlin_terminal::request::paused::Paused;
@@ -47,20 +46,7 @@ fn main() {
     let paused = || {
         let outline = Outline::of_chat(&body, &origins, Vec::new());
         let request = EditableRequest::new(Bytes::from(text.clone()), outline);
-        Paused::new(PausedRequest {
-            request,
-            described: Vec::new(),
-            round: 1,
-            number: None,
-            model: "small",
-            messages: &[],
-            measure: Measure::default(),
-            room: u64::MAX,
-            window: None,
-            must_pause: true,
-            last_sent: None,
-            notice: None,
-        })
+        Paused::new(PausedRequest::new(request))
     };
     let mut held = paused();
     println!(

@@ -68,17 +68,19 @@ impl Inspector {
         }
     }
 
-    /// Goes back or forth in the history.
-    pub(super) fn go(
-        &mut self,
-        how: &str,
-        paused: &mut Paused,
-        (step, changed): (
-            fn(&mut EditableRequest) -> Result<Change, EditError>,
-            Changed,
-        ),
-    ) -> Effect {
-        match self.step_and_say(how, paused, step) {
+    /// Undoes the last edit, or redoes it.
+    pub(super) fn go(&mut self, back: bool, paused: &mut Paused) -> Effect {
+        let (is_changed, changed) = match back {
+            true => (
+                self.step_and_say("undone: ", paused, EditableRequest::undo),
+                Changed::Undo,
+            ),
+            false => (
+                self.step_and_say("done again: ", paused, EditableRequest::redo),
+                Changed::Redo,
+            ),
+        };
+        match is_changed {
             true => Effect::Changed(changed),
             false => Effect::None,
         }

@@ -524,16 +524,8 @@ impl Inspector {
             Action::Edit => return self.edit(false, paused),
             Action::EditOutside => return self.edit(true, paused),
             Action::DeleteOrRestore => return self.delete_or_restore(paused),
-            Action::Undo => {
-                return self.go("undone: ", paused, (EditableRequest::undo, Changed::Undo));
-            }
-            Action::Redo => {
-                return self.go(
-                    "done again: ",
-                    paused,
-                    (EditableRequest::redo, Changed::Redo),
-                );
-            }
+            Action::Undo => return self.go(true, paused),
+            Action::Redo => return self.go(false, paused),
             Action::Reset => return self.change("", paused, EditableRequest::reset),
             Action::NextChat | Action::PreviousChat | Action::Follow | Action::PauseMode => {
                 return self.no_meaning();

@@ -356,32 +356,32 @@ fn a_history_is_followed_wherever_it_goes() {
         },
     );
     let other = set(0, "count", "dance");
-    let histories: [(&[Edit], &[Edit]); 9] = [
-        (&[a.clone()], &[]),
-        (&[a.clone(), b.clone(), c.clone()], &[]),
-        (&[a.clone()], &[b.clone(), c.clone()]),
-        (&[], &[a.clone(), b.clone(), c.clone()]),
-        (&[a.clone(), b.clone()], &[]),
-        (&[], &[]),
-        (&[other.clone(), Edit::Reset], &[a.clone()]),
-        (&[other.clone()], &[b.clone()]),
-        (&[a, Edit::Reset], &[]),
+    let histories: [(Vec<Edit>, Vec<Edit>); 9] = [
+        (vec![a.clone()], vec![]),
+        (vec![a.clone(), b.clone(), c.clone()], vec![]),
+        (vec![a.clone()], vec![b.clone(), c.clone()]),
+        (vec![], vec![a.clone(), b.clone(), c.clone()]),
+        (vec![a.clone(), b.clone()], vec![]),
+        (vec![], vec![]),
+        (vec![other.clone(), Edit::Reset], vec![a.clone()]),
+        (vec![other.clone()], vec![b.clone()]),
+        (vec![a, Edit::Reset], vec![]),
     ];
     let mut paused = request("count");
     for (edits, undone) in histories {
-        let changed = follow(&mut paused, edits.to_vec(), undone.to_vec());
+        let changed = follow(&mut paused, edits.clone(), undone.clone());
         assert_eq!(changed, Ok(true), "{edits:?} {undone:?}");
         assert_eq!(paused.request().edits(), edits);
         assert_eq!(paused.request().undone(), undone);
         let mut direct = request("count");
-        for edit in edits {
+        for edit in &edits {
             direct.step(|it| it.apply(edit.clone())).unwrap();
         }
         assert_eq!(paused.request().bytes(), direct.request().bytes());
         assert_eq!(paused.tokens(), direct.tokens());
         // The same again is no change, and the original is not copied.
         assert_eq!(
-            follow(&mut paused, edits.to_vec(), undone.to_vec()),
+            follow(&mut paused, edits.clone(), undone.clone()),
             Ok(false)
         );
     }

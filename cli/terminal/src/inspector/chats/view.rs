@@ -1,5 +1,6 @@
 //! Draws the list of chats, and the request of the selected one below it.
 
+use dunlin_host::display::one_line;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
@@ -132,7 +133,7 @@ fn without_request(list: &ChatList) -> String {
 }
 
 fn sentence(text: &str) -> String {
-    let text = dunlin_host::display::one_line(text);
+    let text = one_line(text);
     let mut chars = text.chars();
     let first = chars.next().map(|first| first.to_uppercase().to_string());
     format!("{}{}.", first.unwrap_or_default(), chars.as_str())
@@ -173,13 +174,13 @@ fn row_text(row: &Row, is_selected: bool, columns: usize) -> String {
     };
     let is_narrow = columns < MIN_COLUMNS_FOR_ALL;
     let label = match (row.conversation.session.as_str(), is_narrow) {
-        ("", _) => dunlin_host::display::one_line(&row.chat),
+        ("", _) => one_line(&row.chat),
         (_, true) => name(&row.conversation),
         (_, false) => label(&row.conversation),
     };
     let end = match (&row.ended, is_narrow) {
-        (Some(why), _) => dunlin_host::display::one_line(&format!(" · {why}")),
-        (None, false) => dunlin_host::display::one_line(&format!(" · pause: {}", row.mode)),
+        (Some(why), _) => format!(" · {}", one_line(why)),
+        (None, false) => format!(" · pause: {}", one_line(&row.mode)),
         (None, true) => String::new(),
     };
     let start = format!("{mark} {state:12} ");
