@@ -44,6 +44,11 @@ const MAX_ENTRIES_SEEN: usize = 5_000_000;
 /// Repositories that are protected, at most: each takes some mounts.
 const MAX_REPOSITORIES: usize = 300;
 
+/// Repositories that were set aside and are kept as they are, at most. They do not count as repositories: otherwise a command
+/// that makes many would leave no place for those that the user makes later. Any more are read by nobody, and count as
+/// new ones if something renames them back.
+const MAX_ASIDE: usize = 300;
+
 /// Bytes of a part of a folder's listing.
 const LISTING_BYTES: usize = 32 * 1024;
 
@@ -149,6 +154,7 @@ impl Repositories {
             known_ids: before.into_iter().flat_map(Repositories::ids).collect(),
             limits,
             found: Repositories::default(),
+            aside: 0,
             budget: Budget::new(limits.folders, limits.time),
             postponed: Vec::new(),
             parts: Vec::new(),
@@ -183,6 +189,8 @@ struct Search<'a> {
     known_ids: BTreeSet<FileId>,
     limits: Limits,
     found: Repositories,
+    /// How many of those that were found had been set aside.
+    aside: usize,
     /// What is left for the step or the part that is looked at.
     budget: Budget,
     /// Folders of repositories that others lead to. First come all that were known, each by itself.
@@ -553,7 +561,8 @@ impl Search<'_> {
 
     /// Whether there are more repositories than can be protected.
     fn has_enough(&mut self) -> bool {
-        let repositories = self.found.folders.len().max(self.found.unread.len());
+        let repositories = self.found.folders.len() - self.aside;
+        let repositories = repositories.max(self.found.unread.len());
         // Only the search before a command is for mounts. What that one left out is not new for the one after it.
         let is_counted = self.before.is_none_or(|before| before.is_incomplete);
         let has_enough = is_counted && repositories >= MAX_REPOSITORIES;
@@ -710,6 +719,12 @@ impl Search<'_> {
         }
         // With a new HEAD it is one again.
         folder.is_aside &= !folder.has_head;
+        if folder.is_aside {
+            if self.aside == MAX_ASIDE {
+                return;
+            }
+            self.aside += 1;
+        }
         let common = folder.common().map(Path::to_owned);
         self.found.folders.insert(path.to_owned(), folder);
         // An earlier step may have had no time for it.

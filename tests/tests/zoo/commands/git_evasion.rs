@@ -120,10 +120,25 @@ async fn no_number_of_folders_hides_a_repository() {
     fs::create_dir_all(&deep).unwrap();
     git(&deep, "init -q sub");
     assert_eq!(yard.run("true").await.note, None);
+    // What is set aside takes no place from others, also from one that the user makes later.
     let line = "for i in $(seq 301); do mkdir -p a/$i/.git.set-aside/refs; done";
     yard.run(line).await;
-    let line = "git --version; echo x >> libs/x/y/sub/.git/config";
-    yard.refused(line).await;
+    git(&deep, "init -q later");
+    for name in ["sub", "later"] {
+        let line = format!("git --version; echo x >> libs/x/y/{name}/.git/config");
+        yard.refused(&line).await;
+    }
+    // Whichever of them are not kept as they are count as new.
+    fs::write(project.join("evil"), EVIL).unwrap();
+    let back = "git --version; for i in $(seq 301); do git=a/$i/.git; cp evil $git.set-aside/config && mkdir $git.set-aside/objects && echo 'ref: refs/heads/x' > $git.set-aside/HEAD && mv $git.set-aside $git; done 2> /dev/null; ls -d a/*/.git | wc -l";
+    let run = yard.run(back).await;
+    assert!(run.text.contains("\n1\n</stdout>"), "{run:?}");
+    let mut left = (1..=301).map(|number| project.join(format!("a/{number}/.git/HEAD")));
+    assert!(!left.any(|head| head.exists()), "{run:?}");
+    assert_eq!(yard.run("git --version").await.note, None);
+    for number in 0..301 {
+        fs::create_dir_all(project.join(format!("b/{number}/.git/refs"))).unwrap();
+    }
     let note = yard.run("git --version").await.note.unwrap_or_default();
     assert!(note.contains("more than 300 git repositories"), "{note}");
 }
