@@ -26,10 +26,21 @@ use super::read::{
     target_of,
 };
 use super::{COMMON, GitFolder, GitLink, Mark, Repositories, SUFFIX, Status, Unread, settings};
-use crate::display::grouped;
 
-/// How long each of the four steps of a search may take. A supervisor is killed a minute after its command.
-const MAX_TIME: Duration = Duration::from_secs(5);
+/// What one step of a search looks at, at most. There are four, and a supervisor is killed a minute after its command.
+const STEP: Extent = Extent {
+    folders: MAX_FOLDERS,
+    entries: 5_000_000,
+    time: Duration::from_secs(5),
+};
+
+/// The same for what lies outside of repositories after a command, if all of that could be seen before it. What is more is
+/// the command's own, and it took longer to make than to look at.
+const NEW_OUTSIDE: Extent = Extent {
+    folders: 3_000_000,
+    entries: 50_000_000,
+    time: Duration::from_secs(20),
+};
 
 /// Folders in one folder that git writes to in a repository, such as `logs`, at most. Git keeps some thousand there at most.
 const MAX_PART_FOLDERS: usize = 20_000;
@@ -37,9 +48,6 @@ const MAX_PART_FOLDERS: usize = 20_000;
 /// Folders of a part of a repository that are looked at before it is the turn of the next part. It doubles with every turn, so
 /// that small parts are looked at whole before large ones.
 const FIRST_TURN: usize = 64;
-
-/// Files and folders in these, at most: one folder may hold millions.
-const MAX_ENTRIES_SEEN: usize = 5_000_000;
 
 /// Repositories that are protected, at most: each takes some mounts.
 const MAX_REPOSITORIES: usize = 300;
@@ -75,36 +83,54 @@ pub(super) enum Limit {
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Limit::Folders => write!(f, "more than {} folders", grouped(MAX_FOLDERS as u64)),
+            Limit::Folders => f.write_str("it has too many folders"),
             Limit::Repositories => write!(f, "more than {MAX_REPOSITORIES} git repositories"),
-            Limit::Entries => write!(
-                f,
-                "more than {} million files",
-                MAX_ENTRIES_SEEN / 1_000_000
-            ),
-            Limit::Time => write!(f, "it took more than {} s", MAX_TIME.as_secs()),
+            Limit::Entries => f.write_str("it has too many files"),
+            Limit::Time => f.write_str("it takes too long"),
             Limit::Path => f.write_str("a path is too long"),
         }
     }
 }
 
+/// How much is looked at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent {
+    pub(super) folders: usize,
+    /// Files and folders in these: one folder may hold millions.
+    pub(super) entries: usize,
+    pub(super) time: Duration,
+}
+
 /// How much a search looks at.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// Folders outside of repositories, and in one folder of a repository that holds anything, such as `lfs`.
-    pub(super) folders: usize,
+    /// For each step but the next one, and for each folder of a repository that holds anything, such as `lfs`.
+    pub(super) step: Extent,
+    /// Outside of repositories.
+    pub(super) outside: Extent,
     /// Folders in one folder of a repository that git itself writes to.
     pub(super) part_folders: usize,
-    /// The time for each step.
-    pub(super) time: Duration,
+}
+
+impl Limits {
+    fn after(before: &Repositories) -> Limits {
+        let outside = match before.is_incomplete {
+            true => STEP,
+            false => NEW_OUTSIDE,
+        };
+        Limits {
+            outside,
+            ..Limits::default()
+        }
+    }
 }
 
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            folders: MAX_FOLDERS,
+            step: STEP,
+            outside: STEP,
             part_folders: MAX_PART_FOLDERS,
-            time: MAX_TIME,
         }
     }
 }
@@ -129,7 +155,7 @@ impl Repositories {
     /// Looks again after a command. Folders of the user that have become unreadable since are made readable: a
     /// repository in them would still be one.
     pub(in crate::process) fn find_after(roots: &[&Path], before: &Repositories) -> Repositories {
-        Repositories::find_after_within(roots, before, Limits::default())
+        Repositories::find_after_within(roots, before, Limits::after(before))
     }
 
     pub(super) fn find_after_within(
@@ -155,7 +181,7 @@ impl Repositories {
             limits,
             found: Repositories::default(),
             aside: 0,
-            budget: Budget::new(limits.folders, limits.time),
+            budget: Budget::new(limits.step),
             postponed: Vec::new(),
             parts: Vec::new(),
             is_part: HashSet::new(),
@@ -166,6 +192,7 @@ impl Repositories {
         }
         search.end_step();
         search.add_postponed();
+        search.budget = Budget::new(limits.outside);
         search.walk();
         search.end_step();
         if before.is_some() && search.found.is_incomplete {
@@ -213,11 +240,11 @@ struct Budget {
 }
 
 impl Budget {
-    fn new(folders: usize, time: Duration) -> Budget {
+    fn new(extent: Extent) -> Budget {
         Budget {
-            folders,
-            entries: MAX_ENTRIES_SEEN,
-            deadline: Instant::now() + time,
+            folders: extent.folders,
+            entries: extent.entries,
+            deadline: Instant::now() + extent.time,
             reached: None,
         }
     }
@@ -309,7 +336,8 @@ impl Search<'_> {
     /// `is_place`: submodules or worktrees are kept where it lies.
     fn visit(&mut self, folder: &Path, is_place: bool) -> io::Result<Listing> {
         let mut buffer = std::mem::take(&mut self.buffer);
-        let read = self.opened(folder, |folder| Listing::read(folder, &mut buffer));
+        let most = self.budget.entries;
+        let read = self.opened(folder, |folder| Listing::read(folder, most, &mut buffer));
         self.buffer = buffer;
         let mut listing = read?;
         self.budget.spend_entries(listing.entries);
@@ -370,14 +398,18 @@ impl Search<'_> {
         if self.is_part.insert(top.clone()) {
             let folders = match is_plain(name, FileType::Directory) {
                 true => self.limits.part_folders,
-                false => self.limits.folders,
+                false => self.limits.step.folders,
+            };
+            let extent = Extent {
+                folders,
+                ..self.limits.step
             };
             self.parts.push(Part {
                 repository: repository.to_owned(),
                 todo: vec![(top.clone(), false)],
                 top,
                 kind: PartKind::of(name),
-                budget: Budget::new(folders, self.limits.time),
+                budget: Budget::new(extent),
                 is_known,
             });
         }
@@ -390,7 +422,7 @@ impl Search<'_> {
 
     /// Looks into the folders of those repositories that were known, or of the others, in turns.
     fn look_into_parts(&mut self, is_known: bool) {
-        let deadline = Instant::now() + self.limits.time;
+        let deadline = Instant::now() + self.limits.step.time;
         let mut turn = FIRST_TURN;
         loop {
             let all = std::mem::take(&mut self.parts);
@@ -582,7 +614,7 @@ impl Search<'_> {
         if let Some(limit) = self.budget.reached {
             self.is_incomplete(limit);
         }
-        self.budget = Budget::new(self.limits.folders, self.limits.time);
+        self.budget = Budget::new(self.limits.step);
     }
 
     fn is_within(&self, path: &Path) -> bool {
@@ -782,8 +814,8 @@ struct Listing {
 }
 
 impl Listing {
-    /// Reads a folder. Nothing is allocated for its files: a project has many.
-    fn read(folder: &Path, buffer: &mut Vec<u8>) -> io::Result<Listing> {
+    /// Reads a folder, as far as one entry more than it may have. Nothing is allocated for its files: a project has many.
+    fn read(folder: &Path, most: usize, buffer: &mut Vec<u8>) -> io::Result<Listing> {
         let mut listing = Listing::default();
         let opened = open_folder(folder)?;
         let mut entries = RawDir::new(opened, buffer.spare_capacity_mut());
@@ -795,7 +827,7 @@ impl Listing {
             }
             listing.names.see(name);
             listing.entries += 1;
-            if listing.entries > MAX_ENTRIES_SEEN {
+            if listing.entries > most {
                 break;
             }
             let kind = match entry.file_type() {

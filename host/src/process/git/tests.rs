@@ -69,10 +69,8 @@ fn a_flood_outside_of_repositories_hides_no_submodule() {
     make_repository(&sub);
     fs::write(sub.join("config"), "[core]\n\tfsmonitor = x\n").unwrap();
     let search = |folders| {
-        let limits = search::Limits {
-            folders,
-            ..search::Limits::default()
-        };
+        let mut limits = search::Limits::default();
+        limits.outside.folders = folders;
         Repositories::find_after_within(&[root.as_path()], &before, limits)
     };
     let after = search(20);
@@ -99,6 +97,24 @@ fn a_flood_outside_of_repositories_hides_no_submodule() {
 }
 
 #[test]
+fn all_that_a_command_made_is_looked_at() {
+    let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let mut before = Repositories::find(&[root.as_path()]);
+    for number in 0..=read::MAX_FOLDERS {
+        fs::create_dir(root.join(number.to_string())).unwrap();
+    }
+    let new = root.join("x/y/.git");
+    make_repository(&new);
+    let after = Repositories::find_after(&[root.as_path()], &before);
+    assert!(!after.is_incomplete && after.folders.contains_key(&new));
+    // Much of it may have been there, and is not looked at after each command.
+    before.is_incomplete = true;
+    let after = Repositories::find_after(&[root.as_path()], &before);
+    assert!(after.is_incomplete);
+}
+
+#[test]
 fn a_flood_in_one_part_of_a_repository_hides_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
@@ -112,11 +128,11 @@ fn a_flood_in_one_part_of_a_repository_hides_nothing_else() {
     std::os::unix::fs::symlink("/none", git.join("refs/planted")).unwrap();
     make_repository(&new);
     fs::write(new.join("config"), "[core]\n\tfsmonitor = x\n").unwrap();
-    let limits = search::Limits {
-        folders: 20,
+    let mut limits = search::Limits {
         part_folders: 50,
         ..search::Limits::default()
     };
+    (limits.step.folders, limits.outside.folders) = (20, 20);
     let after = Repositories::find_after_within(&[root.as_path()], &before, limits);
     assert!(!after.is_incomplete && after.folders.contains_key(&new));
     let unread: Vec<_> = after.unread.iter().collect();
