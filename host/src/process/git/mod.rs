@@ -12,8 +12,11 @@
 
 mod aside;
 mod baseline;
+mod extent;
 mod index;
 mod judge;
+mod listing;
+mod mark;
 mod read;
 mod review;
 mod search;
@@ -32,6 +35,7 @@ use super::access::{Access, Held};
 use super::mounts::FileId;
 use super::placeholder;
 pub(super) use baseline::{Baseline, Kind};
+use mark::Mark;
 pub(super) use read::with_access;
 pub(super) use review::{MAX_SAID_BYTES, Means, review};
 pub(crate) use worktree::{LinkedWorktree, linked_worktree};
@@ -62,7 +66,7 @@ pub(super) struct Repositories {
     unread: BTreeMap<PathBuf, Unread>,
     /// Which limit has ended the search.
     #[serde(skip)]
-    limit: Option<search::Limit>,
+    limit: Option<extent::Limit>,
     /// Folders that the search has made readable.
     #[serde(skip)]
     opened: Vec<PathBuf>,
@@ -123,22 +127,6 @@ struct GitLink {
     target: Option<OsString>,
 }
 
-/// What tells whether a file or folder was changed, and the same of what is in it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-struct Mark(Vec<Status>);
-
-/// What tells whether one file or folder was changed.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-struct Status {
-    name: OsString,
-    number: u64,
-    /// Nanoseconds since 1970; 0 for a folder.
-    changed: i64,
-    bytes: u64,
-    /// How many names the file has; 0 for a folder.
-    names: u64,
-}
-
 /// Maps by names that need not be text, as lists of pairs.
 mod pairs {
     use std::collections::BTreeMap;
@@ -185,18 +173,6 @@ impl GitFolder {
 impl GitLink {
     fn target(&self) -> Option<&Path> {
         self.target.as_deref().map(Path::new)
-    }
-}
-
-impl Mark {
-    /// Whether there is nothing.
-    fn is_of_nothing(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Whether this can be changed through another name, which no mount protects.
-    fn has_other_names(&self) -> bool {
-        self.0.iter().any(|status| status.names > 1)
     }
 }
 

@@ -6,134 +6,39 @@
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
-use std::fmt;
-use std::fs::Metadata;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use rustix::fs::{FileType, RawDir};
+use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use super::super::mounts::{self, Entry, FileId};
 use super::super::placeholder;
+use super::extent::{Budget, Extent, Limit, Limits};
 use super::index::submodules;
 use super::judge::{PACK_CHAIN, PACKS, TABLES, is_plain, is_verified};
-use super::read::{
-    MAX_FOLDERS, common_of, has_head, is_no_folder, list, make_readable, open_folder, real_path,
-    target_of,
-};
-use super::{COMMON, GitFolder, GitLink, Mark, Repositories, SUFFIX, Status, Unread, settings};
-
-/// What one step of a search looks at, at most. There are four, and a supervisor is killed a minute after its command.
-const STEP: Extent = Extent {
-    folders: MAX_FOLDERS,
-    entries: 5_000_000,
-    time: Duration::from_secs(5),
-};
-
-/// The same for what lies outside of repositories after a command, if all of that could be seen before it. What is more is
-/// the command's own, and it took longer to make than to look at.
-const NEW_OUTSIDE: Extent = Extent {
-    folders: 3_000_000,
-    entries: 50_000_000,
-    time: Duration::from_secs(20),
-};
-
-/// Folders in one folder that git writes to in a repository, such as `logs`, at most. Git keeps some thousand there at most.
-const MAX_PART_FOLDERS: usize = 20_000;
+use super::listing;
+use super::listing::{Listing, MODULE_NAMES, is_aside, is_git_name, is_head_aside};
+use super::read::{common_of, has_head, is_no_folder, list, make_readable, target_of};
+use super::{COMMON, GitFolder, GitLink, Mark, Repositories, SUFFIX, Unread, settings};
 
 /// Folders of a part of a repository that are looked at before it is the turn of the next part. It doubles with every turn, so
 /// that small parts are looked at whole before large ones.
 const FIRST_TURN: usize = 64;
 
 /// Repositories that are protected, at most: each takes some mounts.
-const MAX_REPOSITORIES: usize = 300;
+pub(super) const MAX_REPOSITORIES: usize = 300;
 
 /// Repositories that were set aside and are kept as they are, at most. They do not count as repositories: otherwise a command
 /// that makes many would leave no place for those that the user makes later. Any more are read by nobody, and count as
 /// new ones if something renames them back.
 const MAX_ASIDE: usize = 300;
 
-/// Bytes of a part of a folder's listing.
-const LISTING_BYTES: usize = 32 * 1024;
-
-/// What the names begin with of a `.git` and of a `HEAD` that were set aside.
-const ASIDE: &str = ".git.set-aside";
-const HEAD_ASIDE: &str = "HEAD.set-aside";
-
 /// Characters of a path in an error.
 const MAX_SHOWN_CHARS: usize = 200;
-
-/// Entries of a setting that is a folder, such as `hooks`.
-const MAX_ENTRIES: usize = 1_000;
-
-/// What has ended a search before everything was seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Limit {
-    Folders,
-    Repositories,
-    Entries,
-    Time,
-    Path,
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Limit::Folders => f.write_str("it has too many folders"),
-            Limit::Repositories => write!(f, "more than {MAX_REPOSITORIES} git repositories"),
-            Limit::Entries => f.write_str("it has too many files"),
-            Limit::Time => f.write_str("it takes too long"),
-            Limit::Path => f.write_str("a path is too long"),
-        }
-    }
-}
-
-/// How much is looked at.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Extent {
-    pub(super) folders: usize,
-    /// Files and folders in these: one folder may hold millions.
-    pub(super) entries: usize,
-    pub(super) time: Duration,
-}
-
-/// How much a search looks at.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
-    /// For each step but the next one, and for each folder of a repository that holds anything, such as `lfs`.
-    pub(super) step: Extent,
-    /// Outside of repositories.
-    pub(super) outside: Extent,
-    /// Folders in one folder of a repository that git itself writes to.
-    pub(super) part_folders: usize,
-}
-
-impl Limits {
-    fn after(before: &Repositories) -> Limits {
-        let outside = match before.is_incomplete {
-            true => STEP,
-            false => NEW_OUTSIDE,
-        };
-        Limits {
-            outside,
-            ..Limits::default()
-        }
-    }
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            step: STEP,
-            outside: STEP,
-            part_folders: MAX_PART_FOLDERS,
-        }
-    }
-}
 
 impl Repositories {
     /// Looks only below these folders, as nothing is known yet.
@@ -185,7 +90,7 @@ impl Repositories {
             postponed: Vec::new(),
             parts: Vec::new(),
             is_part: HashSet::new(),
-            buffer: Vec::with_capacity(LISTING_BYTES),
+            buffer: Vec::with_capacity(listing::BYTES),
         };
         for path in known.iter().map(Path::new) {
             search.look_first(path);
@@ -227,45 +132,6 @@ struct Search<'a> {
     /// All that were ever among them.
     is_part: HashSet<PathBuf>,
     buffer: Vec<u8>,
-}
-
-/// How much may still be looked at.
-#[derive(Debug, Clone, Copy)]
-struct Budget {
-    folders: usize,
-    entries: usize,
-    deadline: Instant,
-    /// What has used it up.
-    reached: Option<Limit>,
-}
-
-impl Budget {
-    fn new(extent: Extent) -> Budget {
-        Budget {
-            folders: extent.folders,
-            entries: extent.entries,
-            deadline: Instant::now() + extent.time,
-            reached: None,
-        }
-    }
-
-    fn spend_entries(&mut self, entries: usize) {
-        match self.entries.checked_sub(entries) {
-            Some(left) => self.entries = left,
-            None => {
-                self.entries = 0;
-                self.reached.get_or_insert(Limit::Entries);
-            }
-        }
-    }
-
-    fn is_late(&mut self) -> bool {
-        let is_late = Instant::now() >= self.deadline;
-        if is_late {
-            self.reached.get_or_insert(Limit::Time);
-        }
-        is_late
-    }
 }
 
 /// A folder in that of a repository. It is looked at by itself, as it may hold any number of others.
@@ -797,167 +663,4 @@ impl Search<'_> {
 
 fn is_too_long(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::NAMETOOLONG.raw_os_error())
-}
-
-/// What of a folder matters to the search.
-#[derive(Default)]
-struct Listing {
-    folders: Vec<PathBuf>,
-    names: GitNames,
-    /// What is called `.git`, and whether it is a folder. Some file systems do not tell upper case from lower case.
-    git: Vec<(OsString, bool)>,
-    /// Symbolic links.
-    links: Vec<OsString>,
-    entries: usize,
-    /// Whether git keeps a repository in it, or may do so.
-    is_repository: bool,
-}
-
-impl Listing {
-    /// Reads a folder, as far as one entry more than it may have. Nothing is allocated for its files: a project has many.
-    fn read(folder: &Path, most: usize, buffer: &mut Vec<u8>) -> io::Result<Listing> {
-        let mut listing = Listing::default();
-        let opened = open_folder(folder)?;
-        let mut entries = RawDir::new(opened, buffer.spare_capacity_mut());
-        while let Some(entry) = entries.next() {
-            let entry = entry?;
-            let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            if name == "." || name == ".." {
-                continue;
-            }
-            listing.names.see(name);
-            listing.entries += 1;
-            if listing.entries > most {
-                break;
-            }
-            let kind = match entry.file_type() {
-                // Some file systems do not say.
-                FileType::Unknown => {
-                    let status = folder.join(name).symlink_metadata();
-                    status.map_or(FileType::Unknown, |status| {
-                        FileType::from_raw_mode(status.mode())
-                    })
-                }
-                kind => kind,
-            };
-            let is_folder = kind == FileType::Directory;
-            if kind == FileType::Symlink {
-                listing.links.push(name.to_owned());
-            }
-            if name.eq_ignore_ascii_case(".git") || is_aside(name) {
-                listing.git.push((name.to_owned(), is_folder));
-            }
-            if is_folder {
-                listing.folders.push(folder.join(name));
-            }
-        }
-        Ok(listing)
-    }
-}
-
-/// Whether what lies here is called `.git`, or was before it was set aside.
-fn is_git_name(path: &Path) -> bool {
-    let name = path.file_name();
-    name.is_some_and(|name| name.eq_ignore_ascii_case(".git") || is_aside(name))
-}
-
-/// Whether a folder of this name is a `.git` that was set aside.
-pub(super) fn is_aside(name: &OsStr) -> bool {
-    let start = name.as_bytes().get(..ASIDE.len());
-    start.is_some_and(|start| start.eq_ignore_ascii_case(ASIDE.as_bytes()))
-}
-
-/// Whether a file of this name was the `HEAD` of a repository.
-fn is_head_aside(name: &OsStr) -> bool {
-    name.as_bytes().starts_with(HEAD_ASIDE.as_bytes())
-}
-
-/// What a folder holds where git keeps a submodule or worktree: one of these, at least.
-const MODULE_NAMES: [&str; 4] = ["HEAD", "config", "commondir", "gitdir"];
-
-/// What git takes a folder without `.git` for a repository by.
-#[derive(Default)]
-struct GitNames {
-    head: bool,
-    /// Whether there is a `HEAD` that was set aside.
-    aside: bool,
-    objects: bool,
-    refs: bool,
-    common: bool,
-    config: bool,
-    /// Whether there is one of [`MODULE_NAMES`].
-    of_module: bool,
-}
-
-impl GitNames {
-    fn see(&mut self, name: &OsStr) {
-        let is = |known: &str| name.eq_ignore_ascii_case(known);
-        self.head |= is("HEAD");
-        self.aside |= is_head_aside(name);
-        self.objects |= is("objects");
-        self.refs |= is("refs");
-        self.common |= is("commondir");
-        self.config |= is("config");
-        self.of_module |= MODULE_NAMES.into_iter().any(is);
-    }
-
-    fn are_of_a_module(&self) -> bool {
-        self.of_module
-    }
-
-    fn are_a_repository(&self) -> bool {
-        (self.head || self.aside) && (self.common || self.objects && self.refs)
-    }
-}
-
-impl Mark {
-    /// Looks at a file or folder as it is now.
-    pub(super) fn of(path: &Path) -> Mark {
-        let Ok(meta) = path.symlink_metadata() else {
-            return Mark::default();
-        };
-        let time_of = |meta: &Metadata| {
-            let time = meta.ctime().wrapping_mul(1_000_000_000);
-            time.wrapping_add(meta.ctime_nsec())
-        };
-        let one = |name: &OsStr, meta: &Metadata| {
-            // Whoever reads a folder or makes a placeholder in it does not change it.
-            let of_file = u64::from(!meta.is_dir());
-            Status {
-                name: name.to_owned(),
-                number: meta.ino(),
-                changed: if meta.is_dir() { 0 } else { time_of(meta) },
-                bytes: meta.len() * of_file,
-                names: meta.nlink() * of_file,
-            }
-        };
-        let mut parts = vec![one(OsStr::new(""), &meta)];
-        // What a link leads to counts as well.
-        let target = meta.is_symlink().then(|| real_path(path).ok()).flatten();
-        let target = target.and_then(|path| Some((path.symlink_metadata().ok()?, path)));
-        parts.extend(target.iter().map(|(meta, _)| one(OsStr::new(""), meta)));
-        let (meta, path) = match &target {
-            Some((meta, path)) => (meta, path.as_path()),
-            None => (&meta, path),
-        };
-        if meta.is_dir() {
-            let entries = list(path).ok().filter(|it| it.len() <= MAX_ENTRIES);
-            match entries {
-                Some(entries) => {
-                    for (name, _) in entries {
-                        if let Ok(meta) = path.join(&name).symlink_metadata() {
-                            parts.push(one(&name, &meta));
-                        }
-                    }
-                }
-                // Then any change counts.
-                None => parts.push(Status {
-                    changed: time_of(meta),
-                    ..one(OsStr::new(""), meta)
-                }),
-            }
-            parts.sort();
-        }
-        Mark(parts)
-    }
 }

@@ -69,7 +69,7 @@ fn a_flood_outside_of_repositories_hides_no_submodule() {
     make_repository(&sub);
     fs::write(sub.join("config"), "[core]\n\tfsmonitor = x\n").unwrap();
     let search = |folders| {
-        let mut limits = search::Limits::default();
+        let mut limits = extent::Limits::default();
         limits.outside.folders = folders;
         Repositories::find_after_within(&[root.as_path()], &before, limits)
     };
@@ -128,9 +128,9 @@ fn a_flood_in_one_part_of_a_repository_hides_nothing_else() {
     std::os::unix::fs::symlink("/none", git.join("refs/planted")).unwrap();
     make_repository(&new);
     fs::write(new.join("config"), "[core]\n\tfsmonitor = x\n").unwrap();
-    let mut limits = search::Limits {
+    let mut limits = extent::Limits {
         part_folders: 50,
-        ..search::Limits::default()
+        ..extent::Limits::default()
     };
     (limits.step.folders, limits.outside.folders) = (20, 20);
     let after = Repositories::find_after_within(&[root.as_path()], &before, limits);

@@ -1,5 +1,7 @@
 //! What a command made of the repositories: looked at after it has ended.
 
+mod measures;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -8,9 +10,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::FileType;
 
-use super::aside::{self, Entry, NotTakenOut};
+use super::aside::{self, Entry};
 use super::judge::{is_harmless, is_of_worktree, is_plain, is_trustworthy};
-use super::search::is_aside;
+use super::listing::is_aside;
 use super::{
     COMMON, GitFolder, GitLink, MAX_SETTINGS, Mark, Repositories, SUFFIX, Unread, settings,
 };
@@ -660,124 +662,6 @@ impl<'a> Review<'a> {
         // A worktree is told of by the `.git` that leads there.
         if is_new && harmful.is_empty() && folder.has_head && !folder.has_common {
             self.say(format!("New git repository: {}.", self.short(Some(path))));
-        }
-    }
-
-    /// Sets aside a repository as a whole, whatever is in it: what of it git trusts is a list that grows.
-    fn whole(&mut self, why: &str, path: &Path, id: FileId) {
-        let head = Entry::of_folder(path, id, OsStr::new(HEAD));
-        let name = path.file_name().unwrap_or_default();
-        let (Some(parent), true) = (path.parent(), name.eq_ignore_ascii_case(".git")) else {
-            // The rest of it may be the user's own files. Without this one it is not a repository.
-            self.rename(why, &head, "");
-            if is_of_worktree(path) {
-                // Git reads it nevertheless.
-                self.set_aside(why, path, id, OsStr::new("gitdir"));
-            }
-            return;
-        };
-        // What is called `.git` would become a repository with the user's next `git init`, which keeps its settings. Under
-        // another name it would still be one for whoever goes there.
-        let head = head.set_aside();
-        let folder = Entry::of_number(parent, name, id.number);
-        if self.take_out(&folder) {
-            return;
-        }
-        let and = head.map(|name| format!(", and {} in it to HEAD", name.to_string_lossy()));
-        self.rename(why, &folder, &and.unwrap_or_default());
-    }
-
-    /// Moves something out of the project. `false`: that is not possible.
-    fn take_out(&mut self, entry: &Entry<'_>) -> bool {
-        let below = entry.folder.strip_prefix(&self.access.project);
-        let below = below.unwrap_or(entry.folder);
-        let below = below.strip_prefix("/").unwrap_or(below);
-        let path = entry.folder.join(entry.name);
-        match entry.take_out(&self.place.join(below)) {
-            Ok(_) => self.moved.push(path),
-            Err(NotTakenOut::Failed(_)) => return false,
-            Err(NotTakenOut::Stranded { place, error }) => {
-                self.is_complete = false;
-                self.urge(format!(
-                    "Another process exchanged {} while Dunlin moved it. Dunlin could not move back what it had taken ({error}): that is {} now.",
-                    self.short(Some(&path)),
-                    self.short(Some(&place))
-                ));
-                return false;
-            }
-        }
-        true
-    }
-
-    /// Removes a link that a command has put where git would follow it and write.
-    fn planted_link(&mut self, path: &Path, folder: &GitFolder, link: &OsStr) {
-        let known = self.known(folder);
-        if known.is_some_and(|known| known.links.contains(link)) {
-            return;
-        }
-        let shown = self.short(Some(&path.join(link)));
-        match aside::remove_link(path, folder.id, Path::new(link)) {
-            Ok(()) => self.changes.push(format!(
-                "The command put a link where git would write to what it leads to: {shown}. This was removed."
-            )),
-            Err(error) => {
-                self.is_complete = false;
-                self.urge(format!(
-                    "The command put a link where git would write to what it leads to, which could not be removed ({error}): remove {shown} before you run git there."
-                ));
-            }
-        }
-    }
-
-    /// Renames a setting, or the `HEAD` of a repository, to what git does not read.
-    fn set_aside(&mut self, why: &str, folder: &Path, id: FileId, name: &OsStr) {
-        self.rename(why, &Entry::of_folder(folder, id, name), "");
-    }
-
-    /// The same of so many settings that a sentence about each would hide the others.
-    fn set_aside_many(&mut self, folder: &Path, id: FileId, names: &[&OsStr]) {
-        let mut renamed: usize = 0;
-        let mut failed = None;
-        for (number, name) in names.iter().enumerate() {
-            if number >= MAX_RENAMED_LATE && self.is_late() {
-                self.make_unusable(folder, id);
-                break;
-            }
-            match Entry::of_folder(folder, id, name).set_aside() {
-                Ok(_) => renamed += 1,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => failed = Some((*name, error)),
-            }
-        }
-        let shown = self.short(Some(folder));
-        self.urge(format!(
-            "The command made files and folders in {shown} that can be git settings. Dunlin renamed {renamed} of them to *{SUFFIX}. Look at them and remove what you do not need: with more than {MAX_SETTINGS} such names the repository is read-only for commands."
-        ));
-        if let Some((name, error)) = failed {
-            self.is_complete = false;
-            let name = self.short(Some(&folder.join(name)));
-            self.urge(format!(
-                "Not all of them could be renamed ({name}: {error}): look at {shown} before you run git there."
-            ));
-        }
-    }
-
-    /// Renames something to what git does not read. Says why, and how to undo it: `and` is the rest of that.
-    fn rename(&mut self, why: &str, entry: &Entry<'_>, and: &str) {
-        let from = self.short(Some(&entry.folder.join(entry.name)));
-        match entry.set_aside() {
-            Ok(aside) => self.changes.push(format!(
-                "{why}: {from}. This was set aside as {}, where no command can change or remove it. Look at it, then rename it back{and} to use it.",
-                self.short(Some(&entry.folder.join(aside)))
-            )),
-            // What is not there need not be set aside.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => {
-                self.is_complete = false;
-                self.urge(format!(
-                    "{why}, which could not be set aside ({error}): remove {from} before you run git there."
-                ));
-            }
         }
     }
 
