@@ -72,17 +72,28 @@ impl Permissions {
     ///
     /// This depends on what is granted at this moment. Blocks for the file system.
     pub fn can_commands_change(&self, path: &Path) -> bool {
+        let (is_changeable, real) = self.walk_for_commands(path);
+        is_changeable || real.is_none_or(|real| self.can_write_in(&real))
+    }
+
+    /// Whether commands could put something else at this path: anything on the way to it lies where they can write. What
+    /// they may write below it does not count.
+    ///
+    /// This depends on what is granted at this moment. Blocks for the file system.
+    pub fn can_commands_replace(&self, path: &Path) -> bool {
+        self.walk_for_commands(path).0
+    }
+
+    /// Whether anything on the way lies where commands can write, and what the path leads to if that exists.
+    fn walk_for_commands(&self, path: &Path) -> (bool, Option<PathBuf>) {
         let mut passed = Vec::new();
         let path = self.places.project.join(path);
         let real = resolve::walk(&path, |part, _| passed.push(part.to_owned()));
-        let Some(real) = real.ok().filter(|real| real.exists()) else {
-            return true;
-        };
-        passed.push(real.clone());
-        passed
-            .iter()
-            .any(|part| self.is_writable_for_commands(part))
-            || self.can_write_in(&real)
+        let real = real.ok().filter(|real| real.exists());
+        passed.extend(real.clone());
+        let mut passed = passed.iter();
+        let is_changeable = passed.any(|part| self.is_writable_for_commands(part));
+        (is_changeable, real)
     }
 
     /// Whether commands may write to something in a folder, though not to the folder.

@@ -202,9 +202,9 @@ fn edited(app: &App, request: &Request) -> Result<Option<Request>, CliError> {
     let _interrupt = interrupted(app)?;
     let settings = &app.settings;
     let program = app.editor();
-    let path = app.search_path();
+    let variables = app.replaced();
     let folder = &settings.folders.data;
-    let edit = || editor::edit(&program?, &path, folder, REQUEST, &text);
+    let edit = || editor::edit(&program?, &variables, folder, REQUEST, &text);
     let left = app.ui.lend(edit).map_err(CliError::failed)?;
     if !left.is_saved {
         return Ok(None);
