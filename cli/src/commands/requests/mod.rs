@@ -4,6 +4,7 @@ pub mod about;
 mod curl;
 mod export;
 mod fork;
+mod har;
 mod list;
 mod log;
 mod replay;
@@ -42,9 +43,13 @@ pub fn run(app: &App, command: RequestsCommand, global: &Global) -> Result<Exit,
         }
         RequestsCommand::Export {
             session,
+            har,
             output,
             force,
-        } => export::run(app, &Log::find(app, session.as_deref())?, output, force)?,
+        } => {
+            let log = Log::find(app, session.as_deref())?;
+            export::run(app, &log, har, output, force)?;
+        }
         RequestsCommand::Replay { request, edited } => {
             let (log, number) = find(app, &request)?;
             let agent = global.agent.as_deref();
