@@ -271,7 +271,10 @@ fn the_log_has_what_was_composed_and_what_was_sent() {
     let environment = environment(&provider);
     let mut chat = Pausing::open(&environment, "every");
     chat.say("count the birds");
+    let composed = chat.payload();
     chat.does("e 1 count the gulls");
+    chat.does("d 4");
+    let shown_diff = chat.does("diff");
     let shown = chat.payload();
     chat.chat.say("send");
     chat.chat.terminal.wait_for("Terns.");
@@ -295,7 +298,7 @@ fn the_log_has_what_was_composed_and_what_was_sent() {
     };
     assert_eq!(show("--sent"), shown);
     assert_eq!(show("--sent"), body(&provider.requests()[0]));
-    assert_eq!(show("--original"), shown.replacen("gulls", "birds", 1));
+    assert_eq!(show("--original"), composed);
     let prompt = "› (pause: every) Type a message, @ to attach a file";
     chat.chat.terminal.press(Key::CtrlC);
     chat.prompt(prompt);
@@ -318,8 +321,11 @@ fn the_log_has_what_was_composed_and_what_was_sent() {
             .contains("there is no agent \"foo\" (--agent)"),
         "{output}"
     );
+    // What the word `diff` showed.
     let diff = show("--diff");
-    assert!(diff.contains("count the [-birds\"-]{+gulls\"+}"), "{diff}");
+    assert!(shown_diff.contains(diff.trim()), "{shown_diff}{diff}");
+    assert!(diff.contains("  - 4 tool "), "{diff}");
+    assert!(diff.contains("count the [-birds-]{+gulls+}"), "{diff}");
 }
 
 #[test]
