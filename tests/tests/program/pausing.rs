@@ -273,6 +273,7 @@ fn the_log_has_what_was_composed_and_what_was_sent() {
     chat.say("count the birds");
     let composed = chat.payload();
     chat.does("e 1 count the gulls");
+    chat.does("e model other");
     chat.does("d 4");
     let shown_diff = chat.does("diff");
     let shown = chat.payload();
@@ -289,6 +290,7 @@ fn the_log_has_what_was_composed_and_what_was_sent() {
     // What was cancelled is not kept.
     assert_eq!(logged.as_array().map(Vec::len), Some(1), "{logged:#}");
     assert_eq!(logged[0]["end"], "answered");
+    assert_eq!(logged[0]["model"], "other");
     assert_eq!(logged[0]["edits"][0]["target"]["section"], "message:0");
     let show = |part: &str| {
         let bytes = environment

@@ -77,7 +77,7 @@ fn about(file: &RequestFile, request: &LoggedRequest, now: Timestamp) -> String 
     if entry.kind != Kind::Turn {
         parts.push(entry.kind.name().to_owned());
     }
-    parts.push(one_line(&entry.model));
+    parts.push(one_line(&file.model(request)));
     parts.push(size(request));
     parts.extend(number_of_edits(request, file));
     parts.push(ending(request));

@@ -132,7 +132,7 @@ fn about(app: &App, log: &Log, request: &LoggedRequest) {
     }
     row("kind", entry.kind.name());
     row("agent", &one_line(&entry.agent));
-    row("model", &one_line(&entry.model));
+    row("model", &one_line(&log.file.model(request)));
     row("endpoint", &one_line(&entry.endpoint));
     row("size", &size(request));
     row("SHA-256", &one_line(&entry.sent_body().sha256));

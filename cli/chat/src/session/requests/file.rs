@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use super::delta::Source;
 use super::{AnswerEntry, RequestEntry};
-use crate::request::editor::Edit;
+use crate::request::editor::{Edit, SectionId};
 use crate::session::reader::trim_nul;
 use crate::session::record::{LineError, Record};
 
@@ -284,6 +284,22 @@ impl RequestFile {
             }
         }
         &current.entry.edits
+    }
+
+    /// The model that a request was sent to: the one of the agent, unless that was edited.
+    pub fn model<'a>(&'a self, request: &'a LoggedRequest) -> Cow<'a, str> {
+        let composed = Cow::Borrowed(request.entry.model.as_str());
+        let edits = self.edits(request).iter();
+        edits.fold(composed.clone(), |model, edit| match edit {
+            Edit::Set { target, new, .. } if target.section == SectionId::Options => {
+                match target.path.to_string() == "model" {
+                    true => serde_json::from_str(new).map_or(model, Cow::Owned),
+                    false => model,
+                }
+            }
+            Edit::Reset => composed.clone(),
+            _ => model,
+        })
     }
 
     /// How many bytes of the file are whole lines.
