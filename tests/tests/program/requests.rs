@@ -553,6 +553,14 @@ fn a_fork_continues_from_what_a_request_sent() {
     let output = environment.run(["requests", "fork", "2"]);
     assert_eq!(output.status, Some(0), "{output}");
     let id = output.stdout.trim().to_owned();
+    // The copy is the last session of the project by now, and has sent nothing.
+    let before = "lists the requests before.";
+    let output = environment.run(["requests", "list"]);
+    assert!(output.stderr.contains("No request of session"), "{output}");
+    assert!(output.stderr.contains(before), "{output}");
+    let output = environment.run(["requests", "show", "2"]);
+    assert_eq!(output.status, Some(2), "{output}");
+    assert!(output.stderr.contains(before), "{output}");
     let mut chat = Chat::of(environment.terminal(["--resume", &id]));
     let screen = chat.terminal.screen();
     assert!(screen.contains("1 read_file a.txt"), "{:?}", chat.terminal);

@@ -36,6 +36,9 @@ pub fn run(app: &App, log: &Log, lines: usize, is_json: bool) -> Result<(), CliE
         true => ui.status(&format!("No request of session {id} was logged.")),
         false => ui.status(&format!("Requests of session {id}:")),
     }
+    if let Some(before) = log.before(app) {
+        ui.status(&ui.status_styles().paint(Label::Quiet, &before));
+    }
     rows(app, &log.file, shown);
     if left_out > 0 {
         let note = format!("These are the newest {lines}; -n 0 lists all.");

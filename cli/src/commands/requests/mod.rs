@@ -79,6 +79,12 @@ fn find(app: &App, request: &RequestArgs) -> Result<(Log, u64), CliError> {
         (one, other) => one.as_ref().or(other.as_ref()),
     };
     let log = Log::find(app, session.map(String::as_str))?;
-    log.file.request(*number)?;
+    if let Err(error) = log.file.request(*number) {
+        let error = CliError::from(error);
+        return Err(match log.before(app) {
+            Some(before) => error.with_hint(before),
+            None => error,
+        });
+    }
     Ok((log, *number))
 }

@@ -126,6 +126,8 @@ pub struct RequestFile {
     bytes: Vec<u8>,
     /// Where each line is, by its number. Where there are several, the first.
     lines: HashMap<u64, Range<usize>>,
+    /// The session that this one is a copy of.
+    forked_from: Option<String>,
     requests: Vec<LoggedRequest>,
     by_number: HashMap<u64, usize>,
     /// Up to where there are whole lines.
@@ -201,6 +203,11 @@ impl RequestFile {
             }
             file.lines.insert(n, range);
             match kind.as_ref() {
+                "session" => {
+                    if let Ok(Record::Head(head)) = record(text) {
+                        file.forked_from = head.forked_from;
+                    }
+                }
                 "request" => {
                     let Ok(Record::Request(mut entry)) = record(text) else {
                         continue;
@@ -251,6 +258,11 @@ impl RequestFile {
         file.end = end;
         file.bytes = bytes;
         file
+    }
+
+    /// The session that this one is a copy of. It has the requests before the copy.
+    pub fn forked_from(&self) -> Option<&str> {
+        self.forked_from.as_deref()
     }
 
     /// The requests in the order of the file.
