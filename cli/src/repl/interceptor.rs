@@ -11,6 +11,7 @@ use super::editing::EditValue;
 use super::inspecting;
 use super::line::{Completion, Recall};
 use super::metadata::{self, Answering, Metadata};
+use super::slash::FORGET;
 use super::table::{self, Input, Slash, commands};
 use super::templates;
 use crate::app::App;
@@ -220,12 +221,18 @@ impl<'a> TerminalInterceptor<'a> {
         Ok((paused, follow))
     }
 
-    /// Whether the user wants a command that begins another context, also where edits are lost with the request.
-    async fn agrees_to_lose(&self, paused: &Paused) -> bool {
-        let question = match paused.edits() {
-            0 => return true,
-            1 => "The request has 1 edit, which would be lost. Continue?".to_owned(),
-            edits => format!("The request has {edits} edits, which would be lost. Continue?"),
+    /// Whether the user wants a command that begins another context, also where edits are lost with the request. The command
+    /// itself asks nothing any more then.
+    async fn agrees_to_lose(&self, command: Slash, paused: &Paused) -> bool {
+        let edits = match paused.edits() {
+            0 => String::new(),
+            1 => "The request has 1 edit, which would be lost. ".to_owned(),
+            edits => format!("The request has {edits} edits, which would be lost. "),
+        };
+        let question = match command {
+            Slash::Clear => format!("{edits}{FORGET}"),
+            _ if edits.is_empty() => return true,
+            _ => format!("{edits}Continue?"),
         };
         let ui = Arc::clone(&self.app.ui);
         let asked = tokio::task::spawn_blocking(move || ui.confirms(&question)).await;
@@ -255,7 +262,7 @@ impl<'a> TerminalInterceptor<'a> {
                 return Follow::Continue(paused.say(STILL_PAUSED, window));
             }
         }
-        if !self.agrees_to_lose(paused).await {
+        if !self.agrees_to_lose(command, paused).await {
             return Follow::Continue(paused.say(STILL_PAUSED, window));
         }
         app.pausing.defer(line);

@@ -31,6 +31,8 @@ struct State {
     captures: bool,
     /// A command that ended a pause, to be run after its turn.
     deferred: Option<String>,
+    /// Whether the line that runs now is that command.
+    runs_deferred: bool,
     /// The sections that stay at the top.
     pins: Pins,
 }
@@ -111,7 +113,15 @@ impl Pausing {
 
     /// The command that ended a pause; once.
     pub fn take_deferred(&self) -> Option<String> {
-        self.state().deferred.take()
+        let mut state = self.state();
+        let deferred = state.deferred.take();
+        state.runs_deferred = deferred.is_some();
+        deferred
+    }
+
+    /// Whether the command that runs now ended a pause. What it takes was agreed to then.
+    pub fn is_agreed(&self) -> bool {
+        self.state().runs_deferred
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -277,7 +287,10 @@ mod tests {
     fn a_command_is_run_once() {
         let pausing = Pausing::default();
         pausing.defer("/new");
+        assert!(!pausing.is_agreed());
         assert_eq!(pausing.take_deferred().as_deref(), Some("/new"));
+        assert!(pausing.is_agreed());
         assert_eq!(pausing.take_deferred(), None);
+        assert!(!pausing.is_agreed());
     }
 }

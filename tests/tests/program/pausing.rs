@@ -421,6 +421,26 @@ fn another_context_discards_the_request() {
         }
     }
     chat.prompt(put_back);
+    // What a command asks is asked in the same question, and before anything is lost.
+    chat.chat.terminal.press(Key::Enter);
+    chat.request();
+    chat.does("e temperature 0.5");
+    let question = "The request has 1 edit, which would be lost. Forget the conversation? [y/n]";
+    for answer in ["n", "y"] {
+        chat.chat.say("/clear");
+        chat.prompt(question);
+        match answer {
+            "n" => {
+                let screen = chat.does("n");
+                assert!(screen.contains("The request is still paused."), "{screen}");
+                let screen = chat.does("diff");
+                assert!(screen.contains("options  temperature"), "{screen}");
+            }
+            answer => chat.chat.say(answer),
+        }
+    }
+    chat.chat.terminal.wait_for("The conversation is empty.");
+    chat.prompt(put_back);
     assert!(provider.requests().is_empty());
 }
 
