@@ -25,6 +25,7 @@ use tokio::runtime::Runtime;
 
 use crate::config::request_editor::MetadataField;
 use crate::config::variables;
+use crate::dialogue::aside::Aside;
 use crate::error::CliError;
 use crate::host_options::{commands, meaning, search};
 use crate::plugin::installed::InstalledPlugins;
@@ -94,6 +95,8 @@ pub struct App {
     pub accepts_edits: Arc<AtomicBool>,
     /// Which requests are paused before they are sent.
     pub pausing: Arc<Pausing>,
+    /// What is waited for beside a turn.
+    pub aside: Aside,
     /// What `/metadata` shows.
     metadata: RefCell<Vec<MetadataField>>,
     /// How many sections are listed of a request whose edits are saved.
@@ -137,6 +140,7 @@ impl App {
             calls: Arc::default(),
             accepts_edits: Arc::default(),
             pausing,
+            aside: Aside::default(),
             asks,
             commands,
             plugins,

@@ -34,6 +34,9 @@ const FIRST: &str = "send or cancel the request first.";
 /// Said where a command that would discard the request was not done.
 const STILL_PAUSED: &str = "The request is still paused.";
 
+/// Said where the user did not wait for a command.
+const STOPPED: &str = "(interrupted) The request is still paused.";
+
 /// Pauses requests of one turn at the terminal.
 pub struct TerminalInterceptor<'a> {
     app: &'a App,
@@ -250,14 +253,12 @@ impl<'a> TerminalInterceptor<'a> {
         let app = self.app;
         let window = app.ui.window();
         let agent = self.answering.agent;
-        match app
-            .commands
-            .refusal(app, agent, messages, (command, rest))
-            .await
-        {
-            Ok(None) => {}
-            Ok(Some(sentence)) => return Follow::Continue(paused.say(&sentence, window)),
-            Err(error) => {
+        let refusal = app.commands.refusal(app, agent, messages, (command, rest));
+        match app.aside.wait(refusal).await {
+            Some(Ok(None)) => {}
+            Some(Ok(Some(sentence))) => return Follow::Continue(paused.say(&sentence, window)),
+            None => return Follow::Continue(paused.say(STOPPED, window)),
+            Some(Err(error)) => {
                 app.ui.error(&error);
                 return Follow::Continue(paused.say(STILL_PAUSED, window));
             }
@@ -279,8 +280,11 @@ impl<'a> TerminalInterceptor<'a> {
                 self.leave(line, (command, &rest), paused, messages).await
             }
             Input::Slash(command, rest) if command.lists(&rest) => {
-                if let Err(error) = app.commands.list(app, self.answering.agent, command).await {
-                    app.ui.error(&error);
+                let listed = app.commands.list(app, self.answering.agent, command);
+                match app.aside.wait(listed).await {
+                    Some(Ok(())) => {}
+                    Some(Err(error)) => app.ui.error(&error),
+                    None => return Follow::Continue(paused.say(STOPPED, window)),
                 }
                 again()
             }

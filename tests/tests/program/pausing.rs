@@ -1,5 +1,8 @@
 //! Requests that are paused before they are sent: what is shown is what is sent, and nothing is sent unasked.
 
+use std::io::Read;
+use std::net::TcpListener;
+
 use dunlin_tests::{Environment, Key, Provider, Received, Response};
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
@@ -474,6 +477,39 @@ fn a_command_that_fails_discards_nothing() {
     chat.chat.say("send");
     chat.chat.terminal.wait_for("Fine.");
     assert_eq!(said(&provider.requests()[0])[0].1, "count the terns");
+}
+
+#[test]
+fn an_interruption_ends_what_is_waited_for_and_not_the_pause() {
+    // A server that takes the question for its models and never answers.
+    let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = server.local_addr().expect("an address");
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    environment.configure(&format!(
+        "[agents.assistant]\nbase_url = \"http://{address}/v1\"\nmodel = \"m\"\n"
+    ));
+    let mut chat = Pausing::open(&environment, "every");
+    chat.chat.say("count the birds");
+    // Whether it has the model is not known then.
+    drop(server.accept().expect("a question"));
+    chat.request();
+    for (line, key) in [
+        ("/model", Key::CtrlC),
+        ("/model", Key::Escape),
+        ("/model other", Key::CtrlC),
+    ] {
+        chat.chat.say(line);
+        let (mut question, _) = server.accept().expect("a question");
+        let mut first = [0];
+        question.read_exact(&mut first).expect("a question");
+        chat.chat.terminal.press(key);
+        let screen = chat.request();
+        let said = screen.matches("(interrupted) The request is still paused.");
+        assert!(said.count() > 0, "{line}: {screen}");
+        let screen = chat.does("diff");
+        assert!(screen.contains("Nothing is edited."), "{line}: {screen}");
+    }
 }
 
 #[test]
