@@ -88,6 +88,8 @@ pub struct Applied {
     pub done: usize,
     /// What could not be done, escaped, each with the reason.
     pub left_out: Vec<String>,
+    /// Those that hold here, with their scope and age, the narrowest scope last.
+    pub kept: Vec<(SavedEdit, String)>,
     /// Whether one of them replaces or removes something that would be sent now.
     pub has_lost: bool,
 }
@@ -148,6 +150,7 @@ pub fn is_capturing(app: &App) -> bool {
 /// They cannot be read.
 pub fn apply(app: &App, paused: &mut PausedRequest<'_>) -> Result<Applied, AutoError> {
     let file = read(app)?;
+    let now = Timestamp::now();
     let mut applied = Applied::default();
     let request = &mut paused.request;
     for scope in Scope::ALL.into_iter().rev() {
@@ -157,6 +160,8 @@ pub fn apply(app: &App, paused: &mut PausedRequest<'_>) -> Result<Applied, AutoE
             .filter(|kept| kept.scope == scope && holds(app, kept));
         for kept in kept {
             let about = || escape(&kept.edit.about()).into_owned();
+            let note = format!("saved ({}, {})", kept.scope.as_str(), ago(kept.time, now));
+            applied.kept.push((kept.edit.clone(), note));
             match request.apply_saved(&kept.edit) {
                 Outcome::Done | Outcome::Present => applied.done += 1,
                 Outcome::Absent if is_moot(&kept.edit, request, &paused.described) => {}

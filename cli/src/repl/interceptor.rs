@@ -338,14 +338,14 @@ pub fn may_hold(app: &App) -> bool {
 }
 
 impl TerminalInterceptor<'_> {
-    /// Does what is saved. `false`: that cannot be known, and a request that may miss its edits must not be sent unseen.
-    fn apply_saved(&self, request: &mut PausedRequest<'_>) -> bool {
+    /// Does what is saved; the edits with their scope and age. `false`: a request that misses some of them, or may do so, must not be sent unseen.
+    fn apply_saved(&self, request: &mut PausedRequest<'_>) -> (bool, Vec<(SavedEdit, String)>) {
         let ui = &self.app.ui;
         let applied = match auto::apply(self.app, request) {
             Ok(applied) => applied,
             Err(error) => {
                 request.notice = Some(format!("Saved edits are not applied: {error}"));
-                return false;
+                return (false, Vec::new());
             }
         };
         if applied.done > 0 {
@@ -364,7 +364,7 @@ impl TerminalInterceptor<'_> {
             let notices: Vec<String> = notices.chain([lost.to_owned()]).collect();
             request.notice = Some(notices.join(" "));
         }
-        !applied.has_lost
+        (!applied.has_lost, applied.kept)
     }
 
     fn keep_edits(&self, request: &EditableRequest, applied: &[SavedEdit]) {
@@ -400,13 +400,17 @@ impl Interceptor for TerminalInterceptor<'_> {
     async fn review(&self, mut request: PausedRequest<'_>) -> Verdict {
         let pauses = request.must_pause;
         let captures = request.round == 1 && auto::is_capturing(self.app);
-        let is_whole = !self.revises() || self.apply_saved(&mut request);
+        let (is_whole, saved) = match self.revises() {
+            true => self.apply_saved(&mut request),
+            false => (true, Vec::new()),
+        };
         let applied = match captures {
             true => request.request.to_save(),
             false => Vec::new(),
         };
         let messages = request.messages;
-        let mut paused = Paused::new(request).with_pins(self.app.pausing.pins());
+        let paused = Paused::new(request).with_saved(saved);
+        let mut paused = paused.with_pins(self.app.pausing.pins());
         if !pauses && is_whole && paused.problem().is_none() {
             return Verdict::Send(Box::new(paused.into_request()));
         }

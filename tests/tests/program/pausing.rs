@@ -125,6 +125,10 @@ fn what_is_shown_is_what_is_sent() {
     let number = number
         .and_then(|line| line.split_whitespace().next())
         .expect("a number");
+    // The result says what it is the result of.
+    let screen = chat.does(&format!("show {number}"));
+    let heading = format!("  {number} result of read_file {{\"file_path\":\"notes.txt\"}} · ");
+    assert!(screen.contains(&heading), "{screen}");
     // Several sections are one step.
     let screen = chat.does(&format!("d 1 {number}"));
     assert!(screen.contains("3 sections deleted"), "{screen}");
@@ -687,6 +691,9 @@ fn saved_edits_are_applied_to_later_requests() {
     );
     chat.does("e temperature 0.5");
     chat.does("d 2");
+    let screen = chat.does("list");
+    let heading = "· 2 edits (the conversation is";
+    assert!(screen.contains(heading), "{screen}");
     chat.chat.say("send");
     chat.chat.terminal.wait_for("2 edits are saved (session)");
     let prompt = "› (pause: auto) Type a message, @ to attach a file";
@@ -717,6 +724,17 @@ fn saved_edits_are_applied_to_later_requests() {
     chat.prompt("› (pause: every) Type a message, @ to attach a file");
     chat.chat.say("/auto capture");
     chat.chat.terminal.wait_for("Pausing is auto from now on.");
+    chat.prompt(prompt);
+    // What was saved before is said with its scope and age.
+    chat.say("count the ducks");
+    chat.does("d 3");
+    let screen = chat.does("diff");
+    let saved = screen
+        .lines()
+        .filter(|line| line.contains("  saved (session, "));
+    assert_eq!(saved.count(), 1, "{screen}");
+    chat.does("undo");
+    chat.chat.say("send");
     chat.prompt(prompt);
     chat.chat.say("/pause auto");
     chat.chat

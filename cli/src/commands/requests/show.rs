@@ -98,7 +98,7 @@ fn edited(ui: &Ui, original: Vec<u8>, sent: &[u8]) -> Vec<String> {
             // A pipe has no edge.
             window.columns = usize::MAX;
         }
-        return editor::differences(&request, window);
+        return editor::differences(&request, &[], window);
     }
     let (original, sent) = (
         String::from_utf8_lossy(&original),

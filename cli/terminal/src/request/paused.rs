@@ -1,7 +1,8 @@
 //! One paused request: what a typed line comes to.
 
 use dunlin_chat::request::editor::{
-    Change, Counts, EditError, EditableRequest, LastRequest, SectionStep, Target, Unsendable,
+    Change, Counts, EditError, EditableRequest, LastRequest, SavedEdit, SectionStep, Target,
+    Unsendable,
 };
 use dunlin_chat::request::measure::Measure;
 use dunlin_chat::tokens::counted;
@@ -113,6 +114,8 @@ pub struct Paused {
     /// A text that was refused, and the path of what it was to be.
     refused: Option<(String, String)>,
     pins: Pins,
+    /// Edits that are kept for later requests, with what is said of them.
+    saved: Vec<(SavedEdit, String)>,
 }
 
 impl Paused {
@@ -131,6 +134,7 @@ impl Paused {
             captured: None,
             refused: None,
             pins: Pins::default(),
+            saved: Vec::new(),
         }
     }
 
@@ -138,6 +142,12 @@ impl Paused {
     #[must_use]
     pub fn with_pins(self, pins: Pins) -> Paused {
         Paused { pins, ..self }
+    }
+
+    /// The same with these edits known as saved ones. What is said of each is escaped.
+    #[must_use]
+    pub fn with_saved(self, saved: Vec<(SavedEdit, String)>) -> Paused {
+        Paused { saved, ..self }
     }
 
     /// The sections at the top.
@@ -227,7 +237,7 @@ impl Paused {
             Command::Undo => self.change("undone: ", EditableRequest::undo, window),
             Command::Redo => self.change("done again: ", EditableRequest::redo, window),
             Command::Reset => self.change("", EditableRequest::reset, window),
-            Command::Diff => match show::differences(&self.request, window) {
+            Command::Diff => match show::differences(&self.request, &self.saved, window) {
                 rows if rows.is_empty() => Reply::Say(self.say("Nothing is edited.", window)),
                 rows => Reply::Page(rows),
             },
@@ -336,7 +346,8 @@ impl Paused {
         let sections = counted(self.request.sections().len(), "section", "sections");
         let mut parts = vec![request, sections, self.total()];
         if self.edits() > 0 {
-            parts.push(counted(self.edits(), "edit", "edits"));
+            let edits = counted(self.edits(), "edit", "edits");
+            parts.push(format!("{edits} (the conversation is unchanged)"));
         }
         parts.extend(self.pinned());
         parts.extend(self.kept());
@@ -412,11 +423,13 @@ impl Paused {
             let rows = list::rows_of(numbers, &self.request, &self.counts, tokens, pinned);
             return Reply::Page(rows);
         };
-        let label = self
-            .request
-            .section(number)
-            .map(|section| section.label.as_str());
-        let label = fit(&one_line(label.unwrap_or_default()), window.columns / 2);
+        let section = self.request.section(number);
+        let label = section.map_or("", |section| section.label.as_str());
+        let label = match show::arguments(&self.request, number) {
+            Some(arguments) => one_line(&format!("{label} {arguments}")),
+            None => one_line(label),
+        };
+        let label = fit(&label, window.columns / 2);
         let count = self.counts.section(number);
         let tokens = grouped(self.measure.real(count));
         let state = match (
