@@ -185,6 +185,16 @@ fn lines_are_completed_and_taken_as_they_are() {
             "no value at temprature; nearest: temperature",
         ),
         ("pin 0", "no section 0: this request has sections 1 to "),
+        ("copy 99", "no section 99: this request has sections 1 to "),
+        ("d 2-99", "Nothing is deleted: no section 10: this request"),
+        (
+            "save 9 opts",
+            "section 9 has no single text that could be a template",
+        ),
+        (
+            "save 1 a b",
+            "a name of letters, digits, - and _ for the template",
+        ),
         ("unpin 2", "section 2 is not pinned"),
         ("pin 2-3", "2 sections pinned at the top"),
         ("pin 2", "section 2 is already pinned"),

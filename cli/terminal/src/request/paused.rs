@@ -512,6 +512,10 @@ impl Paused {
         if let [number] = numbers {
             return self.change("", |request| request.step(step, *number), window);
         }
+        if let Some(error) = self.first_unknown(numbers) {
+            let nothing = format!("Nothing is {}: {error}", step.done());
+            return Reply::Say(foreign(&nothing, window));
+        }
         let before = self.measure.real(self.counts.total());
         let (change, refused) = self.request.step_each(step, numbers);
         self.counts.update(&self.request, &change, &self.measure);
@@ -553,7 +557,15 @@ impl Paused {
         if let Ok(number) = part.parse() {
             return match self.request.text(number) {
                 Some(text) => Reply::Copy(text.to_owned(), "the section"),
-                None => Reply::Say(self.say("No such section is in the request.", window)),
+                None => Reply::Say(match self.unknown(&[number], window) {
+                    Some(rows) => rows,
+                    None => {
+                        let deleted = format!(
+                            "section {number} is deleted: `restore {number}` brings it back"
+                        );
+                        self.say(&deleted, window)
+                    }
+                }),
             };
         }
         // A path of one word is an option, which /metadata may know by the same name.
@@ -569,10 +581,15 @@ impl Paused {
 
     /// Says that there is no such section, if one of them does not exist.
     fn unknown(&self, numbers: &[usize], window: Window) -> Option<Vec<String>> {
+        let error = self.first_unknown(numbers)?;
+        Some(self.error(&error, window))
+    }
+
+    fn first_unknown(&self, numbers: &[usize]) -> Option<EditError> {
         let is_unknown = |number: &&usize| self.request.section(**number).is_none();
         let name = numbers.iter().find(is_unknown)?.to_string();
         let count = self.request.sections().len();
-        Some(self.error(&EditError::UnknownSection { name, count }, window))
+        Some(EditError::UnknownSection { name, count })
     }
 
     fn pin_all(&mut self, numbers: &[usize], pinned: bool, window: Window) -> Vec<String> {
@@ -608,6 +625,10 @@ impl Paused {
         let leaf = target.and_then(|target| self.request.leaf(&target));
         let text = match leaf {
             Ok(leaf) => leaf.map_or_else(String::new, |leaf| leaf.text()),
+            Err(EditError::NoSingleText { .. }) => {
+                let none = format!("section {number} has no single text that could be a template");
+                return Reply::Say(self.say(&none, window));
+            }
             Err(error) => return Reply::Say(self.error(&error, window)),
         };
         let section = self.request.section(number);
