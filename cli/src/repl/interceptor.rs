@@ -11,6 +11,7 @@ use super::editing::EditValue;
 use super::inspecting;
 use super::line::{Completion, Recall};
 use super::metadata::{self, Answering, Metadata};
+use super::pause_filter::Asked;
 use super::slash::FORGET;
 use super::table::{self, Input, Slash, commands};
 use super::templates;
@@ -61,6 +62,15 @@ impl<'a> TerminalInterceptor<'a> {
             tools,
             recall,
             answering,
+        }
+    }
+
+    /// A request of this turn.
+    fn asked(&self, round: u32) -> Asked<'a> {
+        let agent = self.answering.agent;
+        Asked {
+            round,
+            who: Some((&agent.name, &agent.model)),
         }
     }
 
@@ -334,7 +344,11 @@ fn is_request(line: &str) -> bool {
 
 /// Whether the first request of the next message may be held: its message is kept, in case that it is never sent.
 pub fn may_hold(app: &App) -> bool {
-    app.pausing.pauses(1) || app.pausing.mode() == PauseMode::Auto
+    let first = Asked {
+        round: 1,
+        who: None,
+    };
+    app.pausing.pauses(first) || app.pausing.mode() == PauseMode::Auto
 }
 
 impl TerminalInterceptor<'_> {
@@ -382,7 +396,7 @@ impl TerminalInterceptor<'_> {
 #[async_trait(?Send)]
 impl Interceptor for TerminalInterceptor<'_> {
     fn pauses(&self, round: u32) -> bool {
-        self.app.pausing.pauses(round) || round == 1 && auto::is_capturing(self.app)
+        self.app.pausing.pauses(self.asked(round)) || round == 1 && auto::is_capturing(self.app)
     }
 
     fn revises(&self) -> bool {
@@ -408,7 +422,7 @@ impl Interceptor for TerminalInterceptor<'_> {
             true => request.request.to_save(),
             false => Vec::new(),
         };
-        let messages = request.messages;
+        let (messages, round) = (request.messages, request.round);
         let paused = Paused::new(request).with_saved(saved);
         let mut paused = paused.with_pins(self.app.pausing.pins());
         if !pauses && is_whole && paused.problem().is_none() {
@@ -418,7 +432,7 @@ impl Interceptor for TerminalInterceptor<'_> {
             let limit = usize::from(self.app.preview_limit.get());
             paused.capture(limit.max(1));
         }
-        let held = self.app.pausing.begin();
+        let held = self.app.pausing.begin(self.asked(round));
         let mut rows = paused.open(self.app.ui.window());
         loop {
             let Typed::Line(line) = self.read(&rows, &paused).await else {

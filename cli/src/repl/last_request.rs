@@ -75,7 +75,7 @@ fn of_logged(
         agent: entry.agent.clone(),
         model: file.model(request).into_owned(),
         endpoint: entry.endpoint.clone(),
-        mode: app.pausing.mode().as_str().to_owned(),
+        mode: app.pausing.typed(),
         edited: edited(entry.is_edited(), file.edits(request).len()),
         budget,
     }

@@ -161,6 +161,49 @@ fn what_is_shown_is_what_is_sent() {
 }
 
 #[test]
+fn pausing_is_restricted_to_some_requests() {
+    let provider = Provider::play([
+        read("notes.txt"),
+        Response::reply("Terns."),
+        Response::reply("Owls."),
+    ]);
+    let environment = environment(&provider);
+    environment.project_file("notes.txt", "gulls");
+    let mut chat = Pausing::open(&environment, "every");
+    for (line, said, prompt) in [
+        ("/pause off", "Pausing is off", "›"),
+        ("/pause every mistake", "has no agent or model mistake", "›"),
+        ("/pause turn tools", "use /pause every tools", "›"),
+        ("/pause auto tools", "auto takes no filter", "›"),
+        (
+            "/pause every tools",
+            "Pausing is every: every request after tool results is paused",
+            "› (pause: every tools)",
+        ),
+    ] {
+        chat.chat.say(line);
+        chat.chat.terminal.wait_for(said);
+        chat.prompt(&format!("{prompt} Type a message, @ to attach a file"));
+    }
+    let screen = chat.say("read the notes");
+    assert!(screen.contains("⏸ request 2 is paused"), "{screen}");
+    assert!(!screen.contains("⏸ request 1 is paused"), "{screen}");
+    chat.chat.say("send");
+    chat.chat.terminal.wait_for("Terns.");
+    let prompt = "› (pause: every tools) Type a message, @ to attach a file";
+    chat.prompt(prompt);
+    chat.chat.say("/pause next scripted");
+    chat.chat
+        .terminal
+        .wait_for("the next request to scripted is paused");
+    chat.prompt(prompt);
+    chat.say("count the owls");
+    chat.chat.say("send");
+    chat.chat.terminal.wait_for("Owls.");
+    chat.prompt(prompt);
+}
+
+#[test]
 fn lines_are_completed_and_taken_as_they_are() {
     let provider = Provider::play([Response::reply("Terns.")]);
     let environment = environment(&provider);
