@@ -12,6 +12,7 @@ use super::table::{REQUEST_PARTS, VERBS, commands, is_command};
 use super::templates;
 use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::mentions;
+use crate::saved_edits::Scope;
 use crate::templates::Places;
 
 /// How many entries of a folder are looked at: completing must not take noticeable time.
@@ -73,7 +74,7 @@ pub fn candidates(
         let (word, found) = match typed.split_once(' ') {
             None => (typed, fitting(auto::VERBS, typed)),
             Some(("scope", word)) => {
-                let scopes = auto::Scope::ALL.map(auto::Scope::as_str);
+                let scopes = Scope::ALL.map(Scope::as_str);
                 (word, fitting(scopes, word))
             }
             Some((_, word)) => (word, Vec::new()),

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use dunlin_host::Tool;
 
-use super::auto;
 use super::editing::EditValue;
 use super::inspecting;
 use super::line::{Completion, Recall};
@@ -18,6 +17,7 @@ use super::templates;
 use crate::app::App;
 use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::error::CliError;
+use crate::saved_edits;
 use dunlin_chat::message::Message;
 use dunlin_chat::request::editor::{EditableRequest, SavedEdit};
 use dunlin_chat::tokens::counted;
@@ -355,7 +355,7 @@ impl TerminalInterceptor<'_> {
     /// Does what is saved; the edits with their scope and age. `false`: a request that misses some of them, or may do so, must not be sent unseen.
     fn apply_saved(&self, request: &mut PausedRequest<'_>) -> (bool, Vec<(SavedEdit, String)>) {
         let ui = &self.app.ui;
-        let applied = match auto::apply(self.app, request) {
+        let applied = match saved_edits::apply(self.app, request) {
             Ok(applied) => applied,
             Err(error) => {
                 request.notice = Some(format!("Saved edits are not applied: {error}"));
@@ -386,7 +386,7 @@ impl TerminalInterceptor<'_> {
         if request.to_save() == applied {
             return;
         }
-        match auto::keep(self.app, request, applied) {
+        match saved_edits::keep(self.app, request, applied) {
             Ok(said) => self.app.ui.status(&format!("  {said}")),
             Err(error) => self.app.ui.warn(&error.to_string()),
         }
@@ -396,7 +396,8 @@ impl TerminalInterceptor<'_> {
 #[async_trait(?Send)]
 impl Interceptor for TerminalInterceptor<'_> {
     fn pauses(&self, round: u32) -> bool {
-        self.app.pausing.pauses(self.asked(round)) || round == 1 && auto::is_capturing(self.app)
+        self.app.pausing.pauses(self.asked(round))
+            || round == 1 && saved_edits::is_capturing(self.app)
     }
 
     fn revises(&self) -> bool {
@@ -408,12 +409,12 @@ impl Interceptor for TerminalInterceptor<'_> {
             return Vec::new();
         }
         // Where they cannot be read, the request is paused.
-        auto::left_out_tools(self.app).unwrap_or_default()
+        saved_edits::left_out_tools(self.app).unwrap_or_default()
     }
 
     async fn review(&self, mut request: PausedRequest<'_>) -> Verdict {
         let pauses = request.must_pause;
-        let captures = request.round == 1 && auto::is_capturing(self.app);
+        let captures = request.round == 1 && saved_edits::is_capturing(self.app);
         let (is_whole, saved) = match self.revises() {
             true => self.apply_saved(&mut request),
             false => (true, Vec::new()),

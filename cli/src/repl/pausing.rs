@@ -7,11 +7,11 @@ use dunlin_host::display::escape;
 use dunlin_host::nearest::nearest;
 use rustyline::{Cmd, ConditionalEventHandler, Event, EventContext, RepeatCount};
 
-use super::auto;
 use super::pause_filter::{Asked, Filter};
 use crate::app::App;
 use crate::config::request_editor::PauseMode;
 use crate::error::CliError;
+use crate::saved_edits;
 use dunlin_terminal::request::pins::Pins;
 
 /// Which requests are paused; shared with the key that changes it.
@@ -204,7 +204,7 @@ const CAPTURES: &str = "the first request of the next message is paused, and wha
 /// What a mode does now.
 fn about(app: &App, mode: PauseMode) -> &'static str {
     match mode {
-        PauseMode::Auto if auto::is_capturing(app) => CAPTURES,
+        PauseMode::Auto if saved_edits::is_capturing(app) => CAPTURES,
         mode => mode.about(),
     }
 }
