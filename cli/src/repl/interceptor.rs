@@ -358,6 +358,7 @@ impl TerminalInterceptor<'_> {
         let applied = match saved_edits::apply(self.app, request) {
             Ok(applied) => applied,
             Err(error) => {
+                let error = CliError::failed(error).in_one_line();
                 request.notice = Some(format!("Saved edits are not applied: {error}"));
                 return (false, Vec::new());
             }
@@ -388,7 +389,10 @@ impl TerminalInterceptor<'_> {
         }
         match saved_edits::keep(self.app, request, applied) {
             Ok(said) => self.app.ui.status(&format!("  {said}")),
-            Err(error) => self.app.ui.warn(&error.to_string()),
+            Err(error) => {
+                let error = CliError::failed(error).in_one_line();
+                self.app.ui.warn(&error);
+            }
         }
     }
 }
