@@ -37,6 +37,7 @@ mod stored;
 #[cfg(test)]
 mod tests;
 mod typed;
+mod words;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

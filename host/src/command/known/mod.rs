@@ -20,7 +20,7 @@ use self::table::{
     FILE_NAMES, GLOBAL_OPTIONS, INERT, Inert, MULTI_CALL, Operands, SUBCOMMANDS, Subcommand, Value,
     WRAPPERS, Wrapper,
 };
-use super::Names;
+use super::{Names, Way};
 use crate::target::ProgramFile;
 
 pub(super) use self::table::SHELLS;
@@ -59,6 +59,24 @@ fn is_file_of(name: &str, file: &str) -> bool {
             .all(|c| c.is_ascii_digit() || ".-".contains(c))
     });
     is_version || MULTI_CALL.contains(&file) || FILE_NAMES.contains(&(name, file))
+}
+
+/// Looks up what is known of a program that is found by this way.
+pub(super) fn of_program(
+    program: &ProgramFile,
+    way: Way,
+    arguments: &[String],
+    names: &dyn Names,
+) -> Known {
+    // Elsewhere anything may lie under any name.
+    if way != Way::Fixed {
+        return Known::Nothing;
+    }
+    match known(&name_of(program), arguments, names) {
+        // A script runs programs, and its interpreter may read more settings and files.
+        Known::Inert if names.is_script(program) => Known::Nothing,
+        known => known,
+    }
 }
 
 /// Looks up what is known of a program under its [`name_of`].

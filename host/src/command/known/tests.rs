@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::*;
-use crate::command::{Changeable, CommandError};
+use crate::command::{CommandError, Guard, Named};
 
 /// A project with some files and folders.
 struct Project;
@@ -17,24 +17,32 @@ impl Names for Project {
         Path::new("/bin/sh")
     }
 
-    fn is_writable(&self, _: &ProgramFile) -> bool {
-        false
+    fn way(&self, _: &str) -> Way {
+        Way::Fixed
+    }
+
+    fn is_script(&self, program: &ProgramFile) -> bool {
+        program.real.ends_with("script/ls")
+    }
+
+    fn at_home(&self, _: &str) -> Option<String> {
+        None
     }
 
     fn project(&self) -> &Path {
         Path::new("/project")
     }
 
-    fn changeable(&self, _: &str) -> Option<Changeable> {
-        None
+    fn named(&self, _: &str) -> Named {
+        Named::Absent
     }
 
     fn is_inside(&self, written: &str) -> bool {
         [".", "src", "build", "tests", "tests/a.py", "a.py", "a.b"].contains(&written)
     }
 
-    fn guarded(&self, _: &str) -> Option<PathBuf> {
-        None
+    fn guarded(&self, _: &str) -> Guard {
+        Guard::default()
     }
 }
 
@@ -385,6 +393,24 @@ fn a_name_promises_nothing_where_it_leads_to_another_program() {
         ("/bin/git", "/bin/git-shell"),
     ] {
         assert_eq!(of(called, real), "", "{called}");
+    }
+}
+
+#[test]
+fn nothing_is_known_of_scripts_that_print_and_of_programs_that_commands_can_change() {
+    let of = |path: &str, way: Way, arguments: &[&str]| {
+        let program = ProgramFile {
+            called: PathBuf::from(path),
+            real: PathBuf::from(path),
+        };
+        let arguments: Vec<String> = arguments.iter().map(|it| (*it).to_owned()).collect();
+        of_program(&program, way, &arguments, &Project)
+    };
+    assert_eq!(of("/bin/ls", Way::Fixed, &["-l"]), Known::Inert);
+    assert_eq!(of("/script/ls", Way::Fixed, &["-l"]), Known::Nothing);
+    for way in [Way::Changeable, Way::Unclear] {
+        assert_eq!(of("/bin/ls", way, &["-l"]), Known::Nothing);
+        assert_eq!(of("/bin/cargo", way, &["test"]), Known::Nothing);
     }
 }
 

@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use crate::ask::{Answer, Scope};
 use crate::command::{CommandError, CommandLine};
+use crate::permission::{Caller, PluginId, Rule, Verdict};
+use crate::target::Need;
 use crate::{CommandOptions, HostOptions, Limits, Permissions};
 
 const PROGRAMS: &[&str] = &[
@@ -14,6 +17,7 @@ const PROGRAMS: &[&str] = &[
     "busybox",
     "cargo",
     "docker",
+    "egrep",
     "env",
     "find",
     "git",
@@ -83,6 +87,9 @@ impl Machine {
         }
         program(&root.join("project/tool.sh"));
         program(&root.join("project/ls"));
+        fs::write(bin.join("egrep"), "#!/bin/sh\n").unwrap();
+        fs::create_dir(root.join("project/~")).unwrap();
+        program(&root.join("project/~/ls"));
         program(&root.join("project/ld-linux-x86-64.so.2"));
         fs::write(root.join("project/gen.py"), "").unwrap();
         symlink("../bin", root.join("project/out")).unwrap();
@@ -162,4 +169,54 @@ impl Machine {
 fn program(path: &Path) {
     fs::write(path, "").unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// The calls of one plugin.
+pub(super) struct Caller1 {
+    plugin: PluginId,
+}
+
+impl Caller1 {
+    pub(super) fn new(digest: &str) -> Caller1 {
+        Caller1 {
+            plugin: PluginId {
+                name: "shell".to_owned(),
+                digest: digest.to_owned(),
+                built_in: false,
+            },
+        }
+    }
+
+    pub(super) fn caller(&self) -> Caller<'_> {
+        Caller {
+            call: "c",
+            tool: "shell",
+            plugin: &self.plugin,
+            declared: true,
+            ceiling: None,
+        }
+    }
+
+    pub(super) fn decide(&self, machine: &Machine, line: &str) -> (Verdict, Rule) {
+        let need = need(&machine.read(line).unwrap());
+        let decision = machine.permissions.decide(&self.caller(), &need).unwrap();
+        (decision.verdict, decision.rule)
+    }
+
+    pub(super) fn verdict(&self, machine: &Machine, line: &str) -> Verdict {
+        self.decide(machine, line).0
+    }
+
+    pub(super) fn answer(&self, machine: &Machine, line: &str, allow: bool, scope: Scope) {
+        let need = need(&machine.read(line).unwrap());
+        let answer = Answer { allow, scope };
+        machine
+            .permissions
+            .remember("other", &self.plugin, &[need], answer)
+            .unwrap();
+    }
+}
+
+fn need(command: &CommandLine) -> Need {
+    command.needs().remove(0)
 }
