@@ -567,6 +567,7 @@ fn pieces_of(word: &str) -> impl Iterator<Item = (&str, bool)> {
     let parts = parts(word).map(|part| (part, true));
     let between = |delimits: fn(char) -> bool| word.split(delimits).map(|piece| (piece, false));
     parts
+        .chain(in_cluster(word).map(|value| (value, false)))
         .chain(wholes(word).map(|whole| (whole, false)))
         .chain(between(|c| matches!(c, '"' | '\'' | '`')))
         .chain(between(|c| {
@@ -610,6 +611,16 @@ fn parts(word: &str) -> impl Iterator<Item = &str> {
         .filter(|rest| !rest.starts_with('-'))
         .and_then(|rest| rest.get(1..));
     word.split(SEPARATORS).chain(short)
+}
+
+/// All that may stand behind the letters of several options in one word: `-umgen` is `-u -m gen`.
+fn in_cluster(word: &str) -> impl Iterator<Item = &str> {
+    let letters = word.strip_prefix('-');
+    let letters = letters.filter(|letters| !letters.starts_with('-'));
+    letters.into_iter().flat_map(|letters| {
+        let starts = letters.char_indices().skip(1);
+        starts.map(|(at, _)| &letters[at..])
+    })
 }
 
 /// A word, and all that stands behind each of its separators.

@@ -122,6 +122,10 @@ fn a_yes_to_a_line_is_bound_to_the_files_that_it_names() {
         ("python3 -m sub.in.part", "sub/in.py"),
         ("perl -Msub::in", "sub/in.py"),
         ("node sub/in", "sub/in.py"),
+        // Behind several options in one word.
+        ("python3 -umgen", "gen.py"),
+        ("python3 -Bmsub.in", "sub/in.py"),
+        ("make -sfgen.py", "gen.py"),
         // A program that is found by a link which commands can change.
         ("./out/ls -l", "ls"),
         ("env -C sub node in", "sub/in.py"),

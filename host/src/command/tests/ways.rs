@@ -137,6 +137,7 @@ fn a_yes_ends_when_a_name_becomes_something_else() {
     for scope in [Scope::Session, Scope::Always] {
         for (line, folder, file) in [
             ("python3 -m gen", "gen", ""),
+            ("python3 -umgen", "gen", ""),
             ("python3 -m tools.gen", "tools", ""),
             ("node gen", "gen", ""),
             ("make -C build", "build", ""),
