@@ -88,6 +88,10 @@ impl Names for Permissions {
         Permissions::way(self, word)
     }
 
+    fn loads_changeable(&self) -> bool {
+        Permissions::loads_changeable(self)
+    }
+
     fn is_script(&self, program: &ProgramFile) -> bool {
         !matches!(script::head(&program.real), Ok(head) if !script::is_script(&head))
     }

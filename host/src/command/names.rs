@@ -93,6 +93,11 @@ pub(crate) trait Names {
     /// What can happen on the way to a program.
     fn way(&self, word: &str) -> Way;
 
+    /// Whether every program may load a library that commands can change.
+    fn loads_changeable(&self) -> bool {
+        false
+    }
+
     /// Whether the file of a program is a script, or may be one.
     fn is_script(&self, program: &ProgramFile) -> bool;
 

@@ -90,6 +90,14 @@ impl Permissions {
         (is_changeable, real)
     }
 
+    /// Whether every program that a command starts may load a library that commands can change.
+    pub(crate) fn loads_changeable(&self) -> bool {
+        self.libraries.iter().any(|path| {
+            let (is_changeable, real) = self.walk_for_commands(path);
+            is_changeable || real.is_some_and(|real| self.can_write_in(&real))
+        })
+    }
+
     /// Whether commands may write to something in a folder, though not to the folder.
     fn can_write_in(&self, folder: &Path) -> bool {
         let mut state = self.lock();

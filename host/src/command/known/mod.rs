@@ -74,7 +74,7 @@ pub(super) fn of_program(
     }
     match known(&name_of(program), arguments, names) {
         // A script runs programs, and its interpreter may read more settings and files.
-        Known::Inert if names.is_script(program) => Known::Nothing,
+        Known::Inert if names.is_script(program) || names.loads_changeable() => Known::Nothing,
         known => known,
     }
 }

@@ -434,7 +434,7 @@ fn a_yes_to_a_line_holds_in_its_project() {
     }
     let key = machine.permissions.set("docker ps", "--x").unwrap();
     assert!(key.starts_with("$ "), "{key}");
-    machine.permissions = Machine::permissions_in(&root, "other");
+    machine.permissions = Machine::permissions_in(&root, "other", Vec::new());
     for line in lines {
         let (verdict, rule) = plugin.decide(&machine, line);
         assert_eq!(verdict, Verdict::Ask, "{line}");
@@ -450,13 +450,13 @@ fn a_yes_to_a_line_holds_in_its_project() {
     assert_eq!(bound_to.matches(" in ").count(), 2, "{bound_to}");
     // Each project has its own answer, and a no is for all.
     for project in ["project", "other"] {
-        machine.permissions = Machine::permissions_in(&root, project);
+        machine.permissions = Machine::permissions_in(&root, project, Vec::new());
         for line in lines {
             assert_eq!(plugin.verdict(&machine, line), Verdict::Allow, "{line}");
         }
     }
     plugin.answer(&machine, "git push", false, Scope::Always);
-    machine.permissions = Machine::permissions_in(&root, "project");
+    machine.permissions = Machine::permissions_in(&root, "project", Vec::new());
     assert_eq!(plugin.verdict(&machine, "git push"), Verdict::Deny);
 }
 

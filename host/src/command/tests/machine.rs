@@ -1,5 +1,6 @@
 //! A machine with some programs.
 
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -98,7 +99,7 @@ impl Machine {
         symlink("../bin/perl", root.join("project/link.py")).unwrap();
         fs::write(root.join("project/a,b.py"), "").unwrap();
         fs::write(root.join("project/sub/in.py"), "").unwrap();
-        let permissions = Machine::permissions_in(&root, "project");
+        let permissions = Machine::permissions_in(&root, "project", Vec::new());
         Machine {
             _folder: folder,
             root,
@@ -107,7 +108,11 @@ impl Machine {
     }
 
     /// The permissions of the same user in another project.
-    pub(super) fn permissions_in(root: &Path, project: &str) -> Permissions {
+    pub(super) fn permissions_in(
+        root: &Path,
+        project: &str,
+        environment: Vec<(OsString, OsString)>,
+    ) -> Permissions {
         let bin = root.join("bin");
         Permissions::open(&HostOptions {
             project: root.join(project),
@@ -125,6 +130,7 @@ impl Machine {
             limits: Limits::standard(),
             commands: CommandOptions {
                 shell: root.join("bin/sh"),
+                environment,
                 ..CommandOptions::none()
             },
             web: crate::WebOptions::system("test"),

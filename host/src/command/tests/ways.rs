@@ -6,7 +6,9 @@ use std::path::Path;
 
 use super::machine::{Caller1, Machine};
 use crate::ask::Scope;
+use crate::command::CommandLine;
 use crate::permission::Verdict;
+use crate::target::CommandKey;
 
 fn program(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
@@ -263,5 +265,29 @@ fn what_is_known_only_when_a_line_runs_is_allowed_only_once() {
     ] {
         let read = machine.read(line).unwrap();
         assert_eq!(read.longest(true), Scope::Session, "{line}: {read:?}");
+    }
+}
+
+/// Whatever a program does by itself, it runs what is in its libraries.
+#[test]
+fn nothing_is_known_of_programs_that_load_what_commands_can_change() {
+    let machine = Machine::new();
+    for (name, value, is_known) in [
+        ("LD_LIBRARY_PATH", "/missing:ROOT/bin", true),
+        ("LD_LIBRARY_PATH", "/missing:ROOT/project/lib", false),
+        ("LD_LIBRARY_PATH", "ROOT/bin:ROOT/project/out", false),
+        ("LD_PRELOAD", "x.so ROOT/project/x.so", false),
+        ("JAVA_HOME", "ROOT/project/java", true),
+    ] {
+        let value = value.replace("ROOT", &machine.root().display().to_string());
+        let variables = vec![(name.into(), value.clone().into())];
+        let permissions = Machine::permissions_in(machine.root(), "project", variables);
+        let is_line = |line: &str| {
+            let read = CommandLine::read(line.to_owned(), false, &permissions).unwrap();
+            matches!(&read.target.key, CommandKey::Line(_))
+        };
+        assert_eq!(is_line("ls -l"), !is_known, "{name}={value}");
+        // It runs the project's code in any case.
+        assert!(!is_line("cargo test"), "{name}={value}");
     }
 }
