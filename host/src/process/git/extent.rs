@@ -3,11 +3,13 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use super::Repositories;
 use super::read::MAX_FOLDERS;
 use super::search::MAX_REPOSITORIES;
 
-/// What one step of a search looks at, at most. There are four, and a supervisor is killed a minute after its command.
+/// What one step of a search looks at, at most.
 const STEP: Extent = Extent {
     folders: MAX_FOLDERS,
     entries: 5_000_000,
@@ -22,11 +24,27 @@ const NEW_OUTSIDE: Extent = Extent {
     time: Duration::from_secs(20),
 };
 
+/// How long the looks into all repositories that were known take together, and those into all others, and the look into one
+/// repository or one folder within it. A supervisor is killed a minute after the time limit of its command: within that it
+/// searches before the command (5 s for the folders of the project and twice this), and again after it (20 s, twice this,
+/// and what submodules take), before it reviews what it has found.
+const LOOKING: Duration = Duration::from_secs(4);
+const LOOKING_INTO_ONE: Duration = Duration::from_secs(2);
+
+/// How long indexes are read for the submodules that they name.
+const SUBMODULES: Extent = Extent {
+    time: Duration::from_secs(2),
+    ..STEP
+};
+
+/// Symbolic links in what git writes to in one repository, at most. Git makes none.
+const MAX_LINKS: usize = 1_000;
+
 /// Folders in one folder that git writes to in a repository, such as `logs`, at most. Git keeps some thousand there at most.
-const MAX_PART_FOLDERS: usize = 20_000;
+pub(super) const MAX_PART_FOLDERS: usize = 20_000;
 
 /// What has ended a search before everything was seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Limit {
     Folders,
     Repositories,
@@ -59,12 +77,19 @@ pub(super) struct Extent {
 /// How much a search looks at.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// For each step but the next one, and for each folder of a repository that holds anything, such as `lfs`.
+    /// For each repository and for each folder of one that holds anything, such as `lfs`.
     pub(super) step: Extent,
     /// Outside of repositories.
     pub(super) outside: Extent,
     /// Folders in one folder of a repository that git itself writes to.
     pub(super) part_folders: usize,
+    /// Symbolic links in these folders of one repository.
+    pub(super) links: usize,
+    /// For all known repositories, and for all others.
+    pub(super) looking: Duration,
+    /// For one repository, and for one folder of one.
+    pub(super) looking_into_one: Duration,
+    pub(super) submodules: Extent,
 }
 
 impl Limits {
@@ -86,6 +111,10 @@ impl Default for Limits {
             step: STEP,
             outside: STEP,
             part_folders: MAX_PART_FOLDERS,
+            links: MAX_LINKS,
+            looking: LOOKING,
+            looking_into_one: LOOKING_INTO_ONE,
+            submodules: SUBMODULES,
         }
     }
 }
@@ -115,15 +144,19 @@ impl Budget {
             Some(left) => self.entries = left,
             None => {
                 self.entries = 0;
-                self.reached.get_or_insert(Limit::Entries);
+                self.exceeds(Limit::Entries);
             }
         }
+    }
+
+    pub(super) fn exceeds(&mut self, limit: Limit) {
+        self.reached.get_or_insert(limit);
     }
 
     pub(super) fn is_late(&mut self) -> bool {
         let is_late = Instant::now() >= self.deadline;
         if is_late {
-            self.reached.get_or_insert(Limit::Time);
+            self.exceeds(Limit::Time);
         }
         is_late
     }

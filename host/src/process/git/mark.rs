@@ -39,8 +39,17 @@ impl Mark {
         self.0.iter().any(|status| status.names > 1)
     }
 
-    /// Looks at a file or folder as it is now.
+    /// Looks at a file or folder as it is now. What a link leads to counts as well.
     pub(super) fn of(path: &Path) -> Mark {
+        Mark::look(path, true)
+    }
+
+    /// The same, where what a link leads to does not count: it may lead through many others.
+    pub(super) fn without_target(path: &Path) -> Mark {
+        Mark::look(path, false)
+    }
+
+    fn look(path: &Path, follows: bool) -> Mark {
         let Ok(meta) = path.symlink_metadata() else {
             return Mark::default();
         };
@@ -60,8 +69,8 @@ impl Mark {
             }
         };
         let mut parts = vec![one(OsStr::new(""), &meta)];
-        // What a link leads to counts as well.
-        let target = meta.is_symlink().then(|| real_path(path).ok()).flatten();
+        let is_followed = follows && meta.is_symlink();
+        let target = is_followed.then(|| real_path(path).ok()).flatten();
         let target = target.and_then(|path| Some((path.symlink_metadata().ok()?, path)));
         parts.extend(target.iter().map(|(meta, _)| one(OsStr::new(""), meta)));
         let (meta, path) = match &target {

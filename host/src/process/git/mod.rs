@@ -36,6 +36,7 @@ use super::mounts::FileId;
 use super::placeholder;
 pub(super) use baseline::{Baseline, Kind};
 use mark::Mark;
+use read::real_path;
 pub(super) use read::with_access;
 pub(super) use review::{MAX_SAID_BYTES, Means, review};
 pub(crate) use worktree::{LinkedWorktree, linked_worktree};
@@ -64,8 +65,11 @@ pub(super) struct Repositories {
     /// Folders that could not be looked at.
     #[serde(with = "pairs")]
     unread: BTreeMap<PathBuf, Unread>,
+    /// Repositories and `.git` that were not looked at, as there were too many to protect.
+    #[serde(default)]
+    left_out: BTreeSet<FileId>,
     /// Which limit has ended the search.
-    #[serde(skip)]
+    #[serde(default)]
     limit: Option<extent::Limit>,
     /// Folders that the search has made readable.
     #[serde(skip)]
@@ -73,7 +77,7 @@ pub(super) struct Repositories {
     /// A folder whose path is too long to be looked at or protected, and why.
     #[serde(skip)]
     unreachable: Option<String>,
-    /// Whether the search ended before everything was seen.
+    /// Whether the search ended before it had come everywhere.
     is_incomplete: bool,
 }
 
@@ -156,6 +160,11 @@ mod pairs {
 }
 
 impl GitFolder {
+    /// Whether it was set aside and nobody works in it.
+    fn is_kept_aside(&self, path: &Path, access: &Access) -> bool {
+        self.is_aside && !access.roots().contains(&path)
+    }
+
     fn common(&self) -> Option<&Path> {
         self.common.as_deref().map(Path::new)
     }
@@ -189,6 +198,11 @@ impl Repositories {
         paths.map(|path| path.as_os_str().to_owned())
     }
 
+    /// Whether everything was found and looked at.
+    fn is_whole(&self) -> bool {
+        !self.is_incomplete && self.left_out.is_empty()
+    }
+
     /// All folders of repositories.
     fn ids(&self) -> impl Iterator<Item = FileId> {
         self.folders.values().map(|folder| folder.id)
@@ -214,7 +228,7 @@ impl Repositories {
     pub(super) fn read_only(&self, access: &Access) -> Vec<PathBuf> {
         let roots = access.roots();
         let is_kept = |path: &Path, folder: &GitFolder| {
-            let is_aside = folder.is_aside && !roots.contains(&path);
+            let is_aside = folder.is_kept_aside(path, access);
             let is_git = path
                 .file_name()
                 .is_some_and(|name| name.eq_ignore_ascii_case(".git"));
@@ -284,14 +298,21 @@ impl Repositories {
         self.folders.extend(folders);
         self.links.extend(links);
         self.unread.extend(unread);
+        self.left_out.extend(&others.left_out);
         self.roots.extend(others.roots.iter().cloned());
         self
     }
 
-    /// The folders whose settings a repository shares.
-    fn shared(&self) -> BTreeSet<&Path> {
-        let all = self.folders.values().filter(|folder| folder.has_head);
-        all.filter_map(GitFolder::common).collect()
+    /// The folders whose settings repositories share, and these repositories.
+    fn sharing(&self) -> BTreeMap<&Path, Vec<&Path>> {
+        let mut sharing: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        let all = self.folders.iter().filter(|(_, folder)| folder.has_head);
+        for (path, folder) in all {
+            if let Some(common) = folder.common() {
+                sharing.entry(common).or_default().push(path.as_path());
+            }
+        }
+        sharing
     }
 
     /// Whether a repository shares the settings of this folder.
@@ -301,7 +322,7 @@ impl Repositories {
     }
 
     /// The settings in them, and the files that those lead to which are links. Without the settings in folders that are
-    /// read-only as a whole.
+    /// read-only as a whole, and without all that was set aside.
     pub(super) fn settings<'a>(&'a self, access: &'a Access) -> impl Iterator<Item = PathBuf> + 'a {
         let crowded: BTreeSet<&Path> = self.crowded(access).collect();
         let settings = self.folders.iter().flat_map(move |(path, folder)| {
@@ -311,7 +332,7 @@ impl Repositories {
         });
         settings.flat_map(|(path, is_crowded)| {
             let target = match path.is_symlink() {
-                true => path.canonicalize().ok(),
+                true => real_path(&path).ok(),
                 false => None,
             };
             let own = (!is_crowded).then_some(path);

@@ -1,18 +1,19 @@
 //! What the review does with what it finds: set aside, moved out of the project, or removed.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 
 use super::super::aside::{self, Entry, NotTakenOut};
 use super::super::judge::is_of_worktree;
 use super::super::{GitFolder, MAX_SETTINGS, SUFFIX};
-use super::{HEAD, MAX_RENAMED_LATE, Review};
+use super::{HEAD, MAX_NAMED, MAX_RENAMED_LATE, Review};
 use crate::process::mounts::FileId;
 
 impl Review<'_> {
     /// Sets aside a repository as a whole, whatever is in it: what of it git trusts is a list that grows.
     pub(super) fn whole(&mut self, why: &str, path: &Path, id: FileId) {
+        self.gone.insert(path.to_owned());
         let head = Entry::of_folder(path, id, OsStr::new(HEAD));
         let name = path.file_name().unwrap_or_default();
         let (Some(parent), true) = (path.parent(), name.eq_ignore_ascii_case(".git")) else {
@@ -35,8 +36,11 @@ impl Review<'_> {
         self.rename(why, &folder, &and.unwrap_or_default());
     }
 
-    /// Moves something out of the project. `false`: that is not possible.
+    /// Moves something out of the project. `false`: that is not possible, or takes too long.
     pub(super) fn take_out(&mut self, entry: &Entry<'_>) -> bool {
+        if self.is_hurried() {
+            return false;
+        }
         let below = entry.folder.strip_prefix(&self.access.project);
         let below = below.unwrap_or(entry.folder);
         let below = below.strip_prefix("/").unwrap_or(below);
@@ -57,23 +61,53 @@ impl Review<'_> {
         true
     }
 
-    /// Removes a link that a command has put where git would follow it and write.
-    pub(super) fn planted_link(&mut self, path: &Path, folder: &GitFolder, link: &OsStr) {
+    /// Removes the links that a command has put where git would follow them and write.
+    pub(super) fn planted_links(&mut self, path: &Path, folder: &GitFolder) {
         let known = self.known(folder);
-        if known.is_some_and(|known| known.links.contains(link)) {
+        let is_planted = |link: &&OsString| known.is_none_or(|known| !known.links.contains(*link));
+        let mut planted = folder.links.iter().filter(is_planted).peekable();
+        let is_gone = || path.ancestors().any(|path| self.gone.contains(path));
+        if planted.peek().is_none() || self.is_frozen(path, folder) || is_gone() {
             return;
         }
-        let shown = self.short(Some(&path.join(link)));
-        match aside::remove_link(path, folder.id, Path::new(link)) {
-            Ok(()) => self.changes.push(format!(
-                "The command put a link where git would write to what it leads to: {shown}. This was removed."
-            )),
-            Err(error) => {
-                self.is_complete = false;
-                self.urge(format!(
-                    "The command put a link where git would write to what it leads to, which could not be removed ({error}): remove {shown} before you run git there."
-                ));
+        let mut removed = Vec::new();
+        let mut failed = None;
+        for link in planted {
+            if self.is_hurried() {
+                self.make_unusable(path, folder.id);
+                break;
             }
+            match aside::remove_link(path, folder.id, Path::new(link)) {
+                Ok(()) => removed.push(link),
+                // The folder that it lies in was set aside.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => failed = Some((link, error)),
+            }
+        }
+        let shown = removed.iter().take(MAX_NAMED);
+        let shown: Vec<String> = shown
+            .map(|link| self.short(Some(&path.join(link))))
+            .collect();
+        match (shown.as_slice(), removed.len() - shown.len()) {
+            ([], _) => {}
+            ([link], _) => self.changes.push(format!(
+                "The command put a link where git would write to what it leads to: {link}. This was removed."
+            )),
+            (links, more) => self.changes.push(format!(
+                "The command put links where git would write to what they lead to: {}{}. These were removed.",
+                links.join(", "),
+                match more {
+                    0 => String::new(),
+                    _ => format!(" and {more} more"),
+                }
+            )),
+        }
+        if let Some((link, error)) = failed {
+            self.is_complete = false;
+            let shown = self.short(Some(&path.join(link)));
+            self.urge(format!(
+                "The command put a link where git would write to what it leads to, which could not be removed ({error}): remove {shown} before you run git there."
+            ));
         }
     }
 

@@ -1,7 +1,10 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
 
 use super::*;
+
+mod limits;
 
 #[test]
 fn what_changed_since_an_earlier_command_is_not_frozen() {
@@ -85,6 +88,7 @@ fn a_flood_outside_of_repositories_hides_no_submodule() {
         place: &place,
         protected: Some(&before),
         is_plain: true,
+        until: Instant::now() + Duration::from_secs(60),
     };
     let reviewed = review(&access, &before, &after, means());
     assert!(!sub.join("HEAD").exists(), "{:?}", reviewed.sentences);
@@ -149,6 +153,7 @@ fn a_flood_in_one_part_of_a_repository_hides_nothing_else() {
         place: &root.join("place"),
         protected: Some(&before),
         is_plain: false,
+        until: Instant::now() + Duration::from_secs(60),
     };
     let reviewed = review(&access, &before, &after, means);
     let is_there = |name: &str| git.join(name).symlink_metadata().is_ok();
@@ -194,6 +199,7 @@ fn of_what_there_was_no_time_for_only_the_head_is_renamed() {
             place: &root.join("place"),
             protected: None,
             is_plain: false,
+            until: Instant::now() + Duration::from_secs(60),
         };
         review(access, &before, &after, means)
     };
@@ -255,6 +261,7 @@ fn what_the_search_did_not_reach_is_set_aside() {
         place: &root.join("place"),
         protected: Some(&before),
         is_plain: false,
+        until: Instant::now() + Duration::from_secs(60),
     };
     let is_there = |name: &str| root.join(name).exists();
     // It could change nothing there.
@@ -375,6 +382,7 @@ fn what_cannot_be_looked_at_is_noted_and_set_aside() {
         place: &place,
         protected: Some(&found),
         is_plain: false,
+        until: Instant::now() + Duration::from_secs(60),
     };
     assert!(review(&access, &found, &found, judged).sentences.is_empty());
     let said = review(&access, &Repositories::default(), &found, judged);
