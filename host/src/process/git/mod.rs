@@ -192,6 +192,16 @@ impl Repositories {
         folders.map(|(path, folder)| (path.as_path(), folder.id))
     }
 
+    /// The same without those that were set aside: these are read-only as a whole, wherever they are moved.
+    pub(super) fn folders_in_place<'a>(
+        &'a self,
+        access: &'a Access,
+    ) -> impl Iterator<Item = (&'a Path, FileId)> {
+        let folders = self.folders.iter();
+        let in_place = folders.filter(|(path, folder)| !folder.is_kept_aside(path, access));
+        in_place.map(|(path, folder)| (path.as_path(), folder.id))
+    }
+
     /// Where repositories are kept, and what leads to them.
     fn paths(&self) -> impl Iterator<Item = OsString> {
         let paths = self.folders.keys().chain(self.links.keys());
@@ -325,7 +335,9 @@ impl Repositories {
     /// read-only as a whole, and without all that was set aside.
     pub(super) fn settings<'a>(&'a self, access: &'a Access) -> impl Iterator<Item = PathBuf> + 'a {
         let crowded: BTreeSet<&Path> = self.crowded(access).collect();
-        let settings = self.folders.iter().flat_map(move |(path, folder)| {
+        let folders = self.folders.iter();
+        let read = folders.filter(|(path, folder)| !folder.is_kept_aside(path, access));
+        let settings = read.flat_map(move |(path, folder)| {
             let is_crowded = crowded.contains(path.as_path());
             let names = folder.settings.keys();
             names.map(move |name| (path.join(name), is_crowded))

@@ -269,3 +269,27 @@ fn what_is_left_is_said_and_not_forgotten() {
     review_until(Instant::now() + Duration::from_secs(60));
     assert!(!root.join("a/.git").exists());
 }
+
+/// However many were set aside, each takes one mount.
+#[test]
+fn what_was_set_aside_is_protected_as_a_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let (aside, own) = (root.join("x/aside"), root.join("own/.git"));
+    for git in [&aside, &own] {
+        make_repository(git);
+        fs::write(git.join("config"), "").unwrap();
+    }
+    fs::rename(aside.join("HEAD"), aside.join("HEAD.set-aside")).unwrap();
+    let found = Repositories::find(&[root.as_path()]);
+    let access = Access {
+        project: root.clone(),
+        may_change_repository: true,
+        ..Access::default()
+    };
+    let settings: Vec<_> = found.settings(&access).collect();
+    assert_eq!(settings, [own.join("config")]);
+    let in_place = found.folders_in_place(&access).map(|(path, _)| path);
+    assert!(in_place.eq([own.as_path()]));
+    assert_eq!(found.read_only(&access), [aside]);
+}
