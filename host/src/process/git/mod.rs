@@ -269,7 +269,8 @@ impl Repositories {
     }
 
     /// The folders that this command cannot change anything in. Without those that were otherwise `before`, when a command
-    /// started that ran beside it or was killed.
+    /// started that ran beside it or was killed, and those with files of several names: it cannot give them any, but may
+    /// change them through one that is elsewhere.
     fn frozen(&self, access: &Access, before: &Repositories) -> impl Iterator<Item = FileId> {
         let kept = self.read_only(access);
         let nearest = |all: &[PathBuf], path: &Path| {
@@ -282,7 +283,9 @@ impl Repositories {
         };
         let folders = self.folders.iter();
         let frozen = folders.filter(move |(path, folder)| {
-            is_kept(path) && before.folders.get(*path) == Some(folder)
+            let mut marks = folder.settings.values().chain(folder.verified.values());
+            let has_other_names = marks.any(Mark::has_other_names);
+            is_kept(path) && !has_other_names && before.folders.get(*path) == Some(folder)
         });
         frozen.map(|(_, folder)| folder.id)
     }

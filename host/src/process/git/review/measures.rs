@@ -67,7 +67,7 @@ impl Review<'_> {
         let is_planted = |link: &&OsString| known.is_none_or(|known| !known.links.contains(*link));
         let mut planted = folder.links.iter().filter(is_planted).peekable();
         let is_gone = || path.ancestors().any(|path| self.gone.contains(path));
-        if planted.peek().is_none() || self.is_frozen(path, folder) || is_gone() {
+        if planted.peek().is_none() || self.is_frozen(path) || is_gone() {
             return;
         }
         let mut removed = Vec::new();

@@ -276,14 +276,12 @@ impl<'a> Review<'a> {
     }
 
     /// Whether the command could change nothing in a folder, nor in what lies in it, by any name.
-    fn is_frozen(&self, path: &Path, folder: &GitFolder) -> bool {
+    fn is_frozen(&self, path: &Path) -> bool {
         let mut around = path.ancestors();
-        let is_within = around.any(|path| {
+        around.any(|path| {
             let folder = self.after.folders.get(path);
             folder.is_some_and(|folder| self.frozen.contains(&folder.id))
-        });
-        let mut marks = folder.settings.values().chain(folder.verified.values());
-        is_within && !marks.any(Mark::has_other_names)
+        })
     }
 
     /// Whether there is no time left to judge anything.
@@ -394,7 +392,9 @@ impl<'a> Review<'a> {
         let is_read = |name: &OsStr| name != COMMON && !name.to_string_lossy().contains(SUFFIX);
         let settings = settings.filter(|(name, mark)| is_read(name) && !is_allowed(name, mark));
         let was_there = |name: &OsString, mark: &Mark| {
-            known.is_some_and(|known| known.verified.get(name) == Some(mark))
+            known
+                .and_then(|known| known.verified.get(name))
+                .is_some_and(|it| it.is_like(mark))
         };
         let verified = folder.verified.iter().filter(|(name, mark)| {
             let is_trusted = || !self.is_late() && is_trustworthy(path, name);
@@ -407,7 +407,7 @@ impl<'a> Review<'a> {
     /// Whether a setting is as it was, or could be changed by nobody but the user.
     fn is_users_own(&self, folder: &GitFolder, known: Option<&Mark>, mark: &Mark) -> bool {
         let is_protected = self.protected.contains(&folder.id);
-        known.is_some_and(|known| known == mark || is_protected && !known.has_other_names())
+        known.is_some_and(|known| known.is_like(mark) || is_protected && !known.has_other_names())
     }
 
     /// Whether the worktree that a folder's settings name is another one than before, and none of the project's.
@@ -454,7 +454,7 @@ impl<'a> Review<'a> {
     }
 
     fn folder(&mut self, path: &Path, folder: &GitFolder) {
-        if self.is_frozen(path, folder) {
+        if self.is_frozen(path) {
             // Whatever is new there is the user's own, such as a rebase in another terminal.
             if self.leads_elsewhere(folder) && folder.has_head {
                 self.set_aside(LED_AWAY, path, folder.id, OsStr::new(HEAD));
@@ -508,7 +508,7 @@ impl<'a> Review<'a> {
         }
         for (name, mark) in &folder.settings {
             let before = known.and_then(|known| known.settings.get(name));
-            let is_changed = before.is_some_and(|before| before != mark);
+            let is_changed = before.is_some_and(|before| !before.is_like(mark));
             let is_named = harmful.contains(&name.as_os_str());
             let is_harmless = || !self.is_late() && is_harmless(path, name, &self.access.project);
             if is_changed && !is_named && !is_harmless() {

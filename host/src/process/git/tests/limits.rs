@@ -238,6 +238,41 @@ fn folders_that_an_index_leaves_out_are_known_only_if_they_are_not_there() {
     assert!(find().unread[&root.join(".git")].is_git);
 }
 
+/// Backups give files more names, which changes their times.
+#[test]
+fn another_name_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+    let git = at("project/.git");
+    make_repository(&git);
+    for name in ["config", "index"] {
+        fs::write(git.join(name), "").unwrap();
+        fs::hard_link(git.join(name), at(name)).unwrap();
+    }
+    let root = at("project");
+    let before = Repositories::find(&[root.as_path()]);
+    let said = || {
+        let access = Access {
+            project: root.clone(),
+            ..Access::default()
+        };
+        let means = Means {
+            place: &at("place"),
+            protected: Some(&before),
+            is_plain: true,
+            until: Instant::now() + Duration::from_secs(60),
+        };
+        let after = Repositories::find_after(&[root.as_path()], &before);
+        review(&access, &before, &after, means).sentences
+    };
+    for name in ["config", "index"] {
+        fs::hard_link(git.join(name), at(&format!("{name}-2"))).unwrap();
+    }
+    assert_eq!(said(), [""; 0]);
+    fs::write(at("config"), "[core]\n\tfsmonitor = x\n").unwrap();
+    assert!(said()[0].contains(".git/config"));
+}
+
 /// What there was no time for is looked at after the next command.
 #[test]
 fn what_is_left_is_said_and_not_forgotten() {
