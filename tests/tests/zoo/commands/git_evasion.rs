@@ -248,6 +248,40 @@ async fn a_repository_with_too_much_to_protect_is_read_only() {
 }
 
 #[tokio::test]
+async fn a_part_of_a_repository_with_too_much_in_it_is_named() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    git(&project, "init -q .");
+    for number in 0..20_010 {
+        fs::create_dir_all(project.join(format!(".git/refs/x/{number}"))).unwrap();
+    }
+    yard.refused("git --version; echo x > .git/refs/y").await;
+    let note = yard.run("git --version; true").await.note;
+    let note = note.unwrap_or_default();
+    assert!(note.starts_with(".git/refs was read-only"), "{note}");
+    assert_eq!(yard.run("true").await.note, None);
+}
+
+#[tokio::test]
+async fn a_git_that_is_a_link_stays_whatever_the_user_does_there() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    git(&project, "init -q .");
+    fs::rename(project.join(".git"), project.join("store")).unwrap();
+    std::os::unix::fs::symlink("store", project.join(".git")).unwrap();
+    yard.make_pipes(&["began", "go"]);
+    let running = tokio::spawn(yard.start("echo > began; cat go > /dev/null"));
+    yard.hear("began").await;
+    git(&project, "commit -q --allow-empty -m one");
+    yard.say("go").await;
+    assert_eq!(running.await.unwrap().note, None);
+    assert!(project.join(".git").is_symlink());
+    let line = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m two";
+    assert_eq!(yard.run(line).await.note, None);
+    assert_eq!(git(&project, "log --format=%s"), "two\none\n");
+}
+
+#[tokio::test]
 async fn a_repository_that_cannot_be_judged_cannot_be_used() {
     for has_namespaces in BOTH {
         let yard = Yard::with(has_namespaces, |_, _| {});
