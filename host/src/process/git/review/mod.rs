@@ -114,7 +114,10 @@ pub(in crate::process) fn review(
     }
     review.too_much_to_protect();
     for (path, unread) in &after.unread {
-        review.unread(path, unread);
+        match review.is_over() {
+            true => review.left.push(path),
+            false => review.unread(path, unread),
+        }
     }
     review.not_reached();
     for (path, link) in &after.links {
