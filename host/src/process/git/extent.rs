@@ -40,8 +40,9 @@ const SUBMODULES: Extent = Extent {
 /// Symbolic links in what git writes to in one repository, at most. Git makes none.
 const MAX_LINKS: usize = 1_000;
 
-/// Folders in one folder that git writes to in a repository, such as `logs`, at most. Git keeps some thousand there at most.
-pub(super) const MAX_PART_FOLDERS: usize = 20_000;
+/// Folders in one folder that git writes to in a repository, such as `logs`, at most. A fetch of all pull
+/// requests of a large project makes one for each.
+pub(super) const MAX_PART_FOLDERS: usize = 100_000;
 
 /// What has ended a search before everything was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -98,7 +98,7 @@ impl Repositories {
             search.is_incomplete(limit);
         }
         search.look_into_all();
-        if before.is_some() && search.found.is_incomplete {
+        if before.is_some_and(|before| search.has_gaps(before)) {
             search.look_at_submodules();
         }
         search.finish()
@@ -139,6 +139,12 @@ struct Noted {
 }
 
 impl Search<'_> {
+    /// Whether anything was not looked at that could be looked at before the command.
+    fn has_gaps(&self, before: &Repositories) -> bool {
+        let mut unread = self.found.unread.keys();
+        self.found.is_incomplete || unread.any(|path| !before.unread.contains_key(path))
+    }
+
     fn walk(&mut self) {
         let mut todo: VecDeque<PathBuf> = self.roots.iter().map(|root| (*root).into()).collect();
         while let Some(folder) = todo.pop_front() {
@@ -276,17 +282,25 @@ impl Search<'_> {
         self.tasks.push(task);
     }
 
-    /// Notes what may be a repository at a path, or may lead to one.
-    fn note_at(&mut self, path: &Path) {
+    /// Notes what may be a repository at a path, or may lead to one. `false`: it is not known what is there, for example as
+    /// the path is too long for Dunlin. Git may reach it from a folder on the way.
+    fn note_at(&mut self, path: &Path) -> bool {
         let is_git = is_git_name(path);
         match mounts::look(path) {
             Ok(Entry::Folder(_)) if self.is_within(path) && (is_git || has_head(path)) => {
                 self.note(path, false);
+                true
             }
             Ok(Entry::File(_) | Entry::Link(Some(_))) if self.is_within(path) && is_git => {
                 self.note_link(path);
+                true
             }
-            _ => {}
+            Ok(Entry::Nothing) => path
+                .symlink_metadata()
+                .is_err_and(|error| is_no_folder(&error)),
+            // Git goes through no link to a submodule.
+            Ok(Entry::Folder(_) | Entry::File(_) | Entry::Link(_)) => true,
+            Err(_) => false,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Looks where indexes name submodules, after a walk that has not come everywhere: git looks into each of them by itself
+//! Looks where indexes name submodules, after a search that has not come everywhere: git looks into each of them by itself
 //! when it is run in the repository, so that one cannot be used unless they were seen.
 
 use std::collections::HashSet;
@@ -69,10 +69,9 @@ impl Search<'_> {
             return false;
         };
         for path in named.submodules {
-            if self.budget.is_late() {
+            if self.budget.is_late() || !self.note_at(&worktree.join(path).join(".git")) {
                 return false;
             }
-            self.note_at(&worktree.join(path).join(".git"));
         }
         // Any may be in a folder whose files the index does not name. Usually it is not there.
         let mut folders = named.folders.iter();

@@ -211,6 +211,47 @@ fn submodules_are_found_in_whatever_index_names_them() {
     assert!(after.folders.contains_key(&sub), "{after:?}");
 }
 
+/// The walk ends by itself there, as the folders count as those of a repository.
+#[test]
+fn a_flood_in_a_new_repository_hides_no_submodule() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    git(&root, "init -q .");
+    let link = "160000,e83c5163316f89bfbde7d9ab23ca2e25604af290,x/deep/z/sub";
+    git(&root, &format!("update-index --add --cacheinfo {link}"));
+    let before = Repositories::find(&[root.as_path()]);
+    make_repository(&root.join("x"));
+    for number in 0..100 {
+        fs::create_dir_all(root.join(format!("x/deep/{number}"))).unwrap();
+    }
+    let sub = root.join("x/deep/z/sub/.git");
+    make_repository(&sub);
+    let mut limits = extent::Limits::default();
+    limits.step.folders = 20;
+    let mut after = Repositories::find_after_within(&[root.as_path()], &before, limits);
+    assert!(!after.is_incomplete && after.unread.contains_key(&root.join("x/deep")));
+    assert!(after.folders.remove(&sub).is_some());
+}
+
+/// Git changes into the folder, so that the path is short enough for it.
+#[test]
+fn a_submodule_whose_path_is_too_long_is_not_taken_for_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    git(&root, "init -q .");
+    let before = Repositories::find(&[root.as_path()]);
+    let path = format!("{}/{}", vec!["x".repeat(200); 20].join("/"), "x".repeat(70));
+    let link = format!("160000,e83c5163316f89bfbde7d9ab23ca2e25604af290,{path}");
+    git(&root, &format!("update-index --add --cacheinfo {link}"));
+    for number in 0..30 {
+        fs::create_dir(root.join(number.to_string())).unwrap();
+    }
+    let mut limits = extent::Limits::default();
+    limits.outside.folders = 20;
+    let after = Repositories::find_after_within(&[root.as_path()], &before, limits);
+    assert!(after.unread[&root.join(".git")].is_git, "{after:?}");
+}
+
 #[test]
 fn folders_that_an_index_leaves_out_are_known_only_if_they_are_not_there() {
     let folder = tempfile::tempdir().unwrap();
