@@ -24,6 +24,8 @@ use dunlin_host::{
 use tokio::runtime::Runtime;
 
 use crate::config::request_editor::{MetadataField, PauseMode};
+use crate::config::variables;
+use crate::dialogue::aside::Aside;
 use crate::error::CliError;
 use crate::host_options::{commands, meaning, search};
 use crate::inspect::shared_state::{Chat, SharedState};
@@ -39,6 +41,7 @@ use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::pager::Pager;
 use dunlin_terminal::ui::prompt::TerminalAsk;
 use dunlin_terminal::ui::terminal;
+use dunlin_terminal::variables::Replaced;
 
 /// Threads that run tools and wait for the network. Two: a tool that computes must not hold up a reply
 /// that streams, and more would only cost memory.
@@ -95,6 +98,8 @@ pub struct App {
     pub pausing: Arc<Pausing>,
     /// What inspectors in other terminals are shown.
     pub shared: Arc<SharedState>,
+    /// What is waited for beside a turn.
+    pub aside: Aside,
     /// What `/metadata` shows.
     metadata: RefCell<Vec<MetadataField>>,
     /// How many sections are listed of a request whose edits are saved.
@@ -169,6 +174,7 @@ impl App {
             calls: Arc::default(),
             accepts_edits: Arc::default(),
             pausing,
+            aside: Aside::default(),
             asks,
             commands,
             plugins,
@@ -335,14 +341,17 @@ impl App {
 }
 
 impl App {
-    /// The `PATH` for programs that run with the user's rights: see [`Settings::search_path`]. Without the permission store
-    /// nothing is searched.
-    pub fn search_path(&self) -> OsString {
+    /// The variables that the user's own programs get otherwise: see [`Settings::replaced`]. Without the permission store
+    /// they get no paths at all.
+    pub fn replaced(&self) -> Replaced {
         if let Some(host) = self.made_host() {
-            return self.settings.search_path(host.permissions());
+            return self.settings.replaced(host.permissions());
         }
         let permissions = self.permissions();
-        permissions.map_or_else(|_| OsString::new(), |it| self.settings.search_path(&it))
+        permissions.map_or_else(
+            |_| variables::replaced(&self.settings.environment, |_| true, |_| true),
+            |it| self.settings.replaced(&it),
+        )
     }
 
     /// The user's editor as a shell command, with a program that commands cannot change.
@@ -354,7 +363,7 @@ impl App {
     pub fn pager(&self) -> Result<Pager, StartError> {
         let environment = &self.settings.environment;
         let program = self.started_line(Pager::choose(environment))?;
-        Ok(Pager::of(environment, program, self.search_path()))
+        Ok(Pager::of(environment, program, self.replaced()))
     }
 
     fn started_line(&self, line: OsString) -> Result<OsString, StartError> {

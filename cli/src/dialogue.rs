@@ -1,5 +1,6 @@
 //! A conversation with an agent: what a turn needs, kept between turns, and how a turn is shown.
 
+pub mod aside;
 pub mod attach;
 mod budget;
 pub mod presenter;
@@ -467,38 +468,43 @@ impl Drop for HandsOff<'_> {
 /// poll: what is made in between may take a while.
 pub fn interrupted(app: &App) -> Result<impl Future<Output = ()>, CliError> {
     let _inside = app.runtime()?.enter();
-    let signal = signal(SignalKind::interrupt());
-    let ui = &app.ui;
+    let mut signal = signal(SignalKind::interrupt());
+    let (ui, aside) = (&app.ui, &app.aside);
     // Elsewhere than in the chat the keys are left to whoever reads next.
     let listens = ui.is_chat() && app.asks();
     Ok(async move {
-        let escape = async {
-            match listens {
-                true => ui.escape().await,
-                false => std::future::pending().await,
-            }
-        };
-        let signal = async {
-            let received = match signal {
-                Ok(mut signal) => loop {
-                    let received = signal.recv().await;
-                    // To a program that was lent the terminal Ctrl-C is a key of its own.
-                    if !ui.was_woken() && !ui.is_lent() {
-                        break received;
-                    }
-                },
-                Err(_) => None,
+        loop {
+            let escape = async {
+                match listens {
+                    true => ui.escape().await,
+                    false => std::future::pending().await,
+                }
             };
-            // Where the signal cannot be received it keeps its usual effect, and ends the program.
-            if received.is_none() {
-                std::future::pending::<()>().await;
+            let signal = async {
+                let received = match &mut signal {
+                    Ok(signal) => loop {
+                        let received = signal.recv().await;
+                        // To a program that was lent the terminal Ctrl-C is a key of its own.
+                        if !ui.was_woken() && !ui.is_lent() {
+                            break received;
+                        }
+                    },
+                    Err(_) => None,
+                };
+                // Where the signal cannot be received it keeps its usual effect, and ends the program.
+                if received.is_none() {
+                    std::future::pending::<()>().await;
+                }
+            };
+            tokio::select! {
+                () = signal => {}
+                () = escape => {}
+                () = ui.interrupted() => {}
+                () = ui.closed() => return,
             }
-        };
-        tokio::select! {
-            () = signal => {}
-            () = escape => {}
-            () = ui.interrupted() => {}
-            () = ui.closed() => {}
+            if !aside.stop() {
+                return;
+            }
         }
     })
 }

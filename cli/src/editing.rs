@@ -7,6 +7,7 @@ use crate::app::App;
 use dunlin_host::command::StartError;
 use dunlin_terminal::editor;
 use dunlin_terminal::request::paused::{Draft, Edited};
+use dunlin_terminal::variables::Replaced;
 
 /// The file in which a value is edited.
 const VALUE: editor::Draft = editor::Draft {
@@ -26,7 +27,7 @@ const TREE: editor::Draft = editor::Draft {
 #[derive(Debug, Clone)]
 pub struct EditValue {
     program: Result<OsString, StartError>,
-    search_path: OsString,
+    variables: Replaced,
     folder: PathBuf,
 }
 
@@ -36,7 +37,7 @@ impl EditValue {
         let settings = &app.settings;
         EditValue {
             program: app.editor(),
-            search_path: app.search_path(),
+            variables: app.replaced(),
             folder: settings.folders.data.clone(),
         }
     }
@@ -50,8 +51,9 @@ impl EditValue {
             Edited::Leaf(_) => VALUE,
             Edited::Tree(_) => TREE,
         };
-        let (path, folder) = (&self.search_path, &self.folder);
-        let edited = editor::edit(&self.program.clone()?, path, folder, file, &draft.text)?.text;
+        let (variables, folder) = (&self.variables, &self.folder);
+        let edited =
+            editor::edit(&self.program.clone()?, variables, folder, file, &draft.text)?.text;
         // Editors end a file with a line end, which the value need not have.
         let ends = draft.text.ends_with('\n');
         let whole = edited.strip_suffix('\n').filter(|_| !ends);

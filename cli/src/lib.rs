@@ -20,8 +20,10 @@ pub mod models;
 pub mod plugin;
 pub mod provider;
 pub mod repl;
+pub mod saved_edits;
 pub mod serve;
 pub mod settings;
+mod summary;
 pub mod templates;
 pub mod used_models;
 

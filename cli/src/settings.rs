@@ -33,10 +33,12 @@ use crate::config::search::WebSearch;
 use crate::config::setting::{Commands, General, Limits, RequestEditor};
 use crate::config::sites;
 use crate::config::value::{Count, UpTo};
+use crate::config::variables;
 use crate::models;
 use dunlin_chat::agent::{Agent, Api};
 use dunlin_chat::request::HistoryLimits;
 use dunlin_chat::secret::Secret;
+use dunlin_terminal::variables::Replaced;
 use project::ProjectFile;
 
 /// Everything that was decided at the start of the program.
@@ -310,6 +312,16 @@ impl Settings {
         let kept = folders.filter(|folder| !permissions.can_commands_change(folder));
         // None holds a separator: they were separated.
         std::env::join_paths(kept).unwrap_or_default()
+    }
+
+    /// The variables that the editor, the pager and pip get otherwise: without what commands can change, as the permission
+    /// store says at this moment.
+    pub fn replaced(&self, permissions: &Permissions) -> Replaced {
+        variables::replaced(
+            &self.environment,
+            |folder| permissions.can_commands_change(folder),
+            |path| permissions.can_commands_replace(path),
+        )
     }
 
     /// A command line of the user's with a program that commands cannot change, in the folders of [`Settings::search_path`].

@@ -36,13 +36,14 @@ fn main() -> Result<(), String> {
             failure_persistence: None,
             ..Config::default()
         };
-        let mut runner = TestRunner::new(config);
-        runner
+        // One that has had its cases runs none any more.
+        let runner = || TestRunner::new(config.clone());
+        runner()
             .run(&model::fitting(), |(base, edits)| {
                 model::check_fitting(&base, &edits)
             })
             .map_err(explain)?;
-        runner
+        runner()
             .run(&model::any_edits(), |(base, edits)| {
                 model::check_any(&base, &edits)
             })

@@ -101,6 +101,7 @@ impl Permissions {
             own,
             secrets: options.commands.secrets.as_ref(),
             writable: &options.commands.write,
+            environment: &options.commands.environment,
             shell: &options.commands.shell,
             search: search.address().filter(|_| search.is_chosen),
         })

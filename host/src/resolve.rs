@@ -43,17 +43,28 @@ impl Places {
         real_path(&self.absolute(written)?)
     }
 
-    /// The same; `on_part` gets each part that exists on the way, and whether it is a link.
-    pub(crate) fn walk(
-        &self,
-        written: &str,
-        on_part: impl FnMut(&Path, bool),
-    ) -> Result<PathBuf, ResolveError> {
-        walk(&self.absolute(written)?, on_part)
-    }
-
     /// The absolute path that is written, links and all.
     fn absolute(&self, written: &str) -> Result<PathBuf, ResolveError> {
+        let full = self.word(written)?;
+        match self.at_home(written) {
+            Some(path) => Ok(path),
+            // A file may well be called `~backup`; only `~/` needs a home.
+            None if written == "~" || written.starts_with("~/") => Err(ResolveError::Home {
+                path: written.to_owned(),
+            }),
+            None => Ok(full),
+        }
+    }
+
+    /// What a shell puts in the place of a word that begins with an unquoted `~`, if that stands for the home folder.
+    pub(crate) fn at_home(&self, written: &str) -> Option<PathBuf> {
+        let rest = written.strip_prefix('~')?;
+        let home = self.home.as_ref()?;
+        (rest.is_empty() || rest.starts_with('/')).then(|| home.join(rest.trim_start_matches('/')))
+    }
+
+    /// The absolute path that a program means which gets this word: `~` is a name like any other to it.
+    pub(crate) fn word(&self, written: &str) -> Result<PathBuf, ResolveError> {
         if written.is_empty() {
             return Err(ResolveError::Empty);
         }
@@ -68,19 +79,7 @@ impl Places {
                 path: written.to_owned(),
             });
         }
-        let full = match (written.strip_prefix('~'), &self.home) {
-            (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
-                home.join(rest.trim_start_matches('/'))
-            }
-            // A file may well be called `~backup`; only `~/` needs a home.
-            (Some(rest), None) if rest.is_empty() || rest.starts_with('/') => {
-                return Err(ResolveError::Home {
-                    path: written.to_owned(),
-                });
-            }
-            _ => self.project.join(written),
-        };
-        Ok(full)
+        Ok(self.project.join(written))
     }
 
     /// Resolves a program: a path, or a bare name looked up in `search`.
@@ -88,29 +87,36 @@ impl Places {
     /// [`ProgramFile::called`] keeps the name under which it is called: many programs behave by it, and a link that
     /// leads to another program tomorrow keeps it.
     pub fn program(&self, written: &str, search: &[PathBuf]) -> Result<ProgramFile, ResolveError> {
-        if written.contains('/') || written.is_empty() || written.len() > MAX_PATH_BYTES {
-            let path = self.absolute(written)?;
-            let real = real_path(&path)?;
-            let called = called_path(&path)?;
-            return Ok(ProgramFile {
-                called: called.unwrap_or_else(|| real.clone()),
-                real,
-            });
+        match written.contains('/') {
+            true => program_at(&self.absolute(written)?),
+            false => program_at(&self.program_path(written, search)?),
         }
-        for folder in search {
-            let candidate = folder.join(written);
-            if is_executable_file(&candidate) {
-                let real = real_path(&candidate)?;
-                return Ok(ProgramFile {
-                    called: called_path(&candidate)?.unwrap_or_else(|| real.clone()),
-                    real,
-                });
-            }
+    }
+
+    /// The path under which a word of a command line is found as a program, links and all; see [`Places::word`].
+    pub(crate) fn program_path(
+        &self,
+        word: &str,
+        search: &[PathBuf],
+    ) -> Result<PathBuf, ResolveError> {
+        if word.contains('/') || word.is_empty() || word.len() > MAX_PATH_BYTES {
+            return self.word(word);
         }
-        Err(ResolveError::Program {
-            name: written.to_owned(),
+        let mut candidates = search.iter().map(|folder| folder.join(word));
+        let found = candidates.find(|candidate| is_executable_file(candidate));
+        found.ok_or_else(|| ResolveError::Program {
+            name: word.to_owned(),
         })
     }
+}
+
+/// The program at an absolute path.
+pub(crate) fn program_at(path: &Path) -> Result<ProgramFile, ResolveError> {
+    let real = real_path(path)?;
+    Ok(ProgramFile {
+        called: called_path(path)?.unwrap_or_else(|| real.clone()),
+        real,
+    })
 }
 
 /// Resolves an absolute path, as [`Places::path`] says.
@@ -120,17 +126,28 @@ pub(crate) fn real_path(path: &Path) -> Result<PathBuf, ResolveError> {
 
 /// The same; `on_link` gets each link that is followed, which has no link above it.
 pub(crate) fn follow(path: &Path, mut on_link: impl FnMut(&Path)) -> Result<PathBuf, ResolveError> {
-    walk(path, |part, is_link| {
-        if is_link {
-            on_link(part);
+    walk(path, |part| {
+        if part.is_link {
+            on_link(part.path);
         }
     })
 }
 
-/// The same; `on_part` gets each part that exists on the way, which has no link above it, and whether it is a link.
+/// Something that exists on the way of a path.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part<'a> {
+    /// Its path, which has no link above it.
+    pub(crate) path: &'a Path,
+    /// Whether it is a link.
+    pub(crate) is_link: bool,
+    /// The number of its file system.
+    pub(crate) device: u64,
+}
+
+/// The same; `on_part` gets each part that exists on the way.
 pub(crate) fn walk(
     path: &Path,
-    mut on_part: impl FnMut(&Path, bool),
+    mut on_part: impl FnMut(Part<'_>),
 ) -> Result<PathBuf, ResolveError> {
     let mut resolved = PathBuf::from("/");
     let mut todo: VecDeque<OsString> = parts(path);
@@ -166,7 +183,11 @@ pub(crate) fn walk(
                 });
             }
         };
-        on_part(&resolved, meta.file_type().is_symlink());
+        on_part(Part {
+            path: &resolved,
+            is_link: meta.file_type().is_symlink(),
+            device: meta.dev(),
+        });
         if meta.file_type().is_symlink() {
             links += 1;
             if links > MAX_LINKS {

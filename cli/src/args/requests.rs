@@ -27,6 +27,9 @@ pub enum RequestsCommand {
         /// The session: the beginning of its id, or its title [default: the latest of the project]
         #[arg(long, value_name = "SESSION")]
         session: Option<String>,
+        /// Write an HTTP Archive (HAR 1.2), as browsers and proxies read it
+        #[arg(long)]
+        har: bool,
         /// Write to this file [default: standard output]
         #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         output: Option<PathBuf>,

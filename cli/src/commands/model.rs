@@ -298,7 +298,7 @@ async fn from_package(
     let ends = Ends(Arc::default());
     let (end, received) = (Arc::clone(&ends.0), Arc::new(AtomicU64::new(0)));
     let count = Arc::clone(&received);
-    let environment = app.settings.environment.clone();
+    let environment = app.settings.environment.with(&app.replaced());
     let (done, mut answer) = oneshot::channel();
     tokio::task::spawn_blocking(move || {
         let fetched = package::fetch(&entry, &environment, target, &mut |bytes| {

@@ -12,8 +12,8 @@ use rustix::io::Errno;
 use crate::app::App;
 use crate::args::{ExportFormat, SessionsCommand};
 use crate::error::{CliError, Exit};
-use crate::repl::auto;
-use crate::repl::hub::describe;
+use crate::saved_edits;
+use crate::summary::describe;
 use dunlin_chat::session::search::{MAX_PLACES, places};
 use dunlin_chat::session::{Entry, Loaded, Session, Store, StoreError, Summary, export};
 use dunlin_terminal::ui::calls::fit;
@@ -232,7 +232,7 @@ fn search(app: &App, text: &str, all: bool) -> Result<(), CliError> {
 pub fn fork(app: &App, entry: &Entry) -> Result<(Session, Loaded), CliError> {
     let loaded = entry.load()?;
     let copy = Session::fork(&app.store(), &Store::new_id(), entry, &loaded)?;
-    auto::copy(app, (&entry.id, &copy.id()), |_| true).map_err(CliError::failed)?;
+    saved_edits::copy(app, (&entry.id, &copy.id()), |_| true).map_err(CliError::failed)?;
     Ok((copy, loaded))
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use dunlin_terminal::variables::Variables;
+use dunlin_terminal::variables::{Replaced, Variables};
 
 /// Where the user's files are, and what `~` means.
 pub const HOME: &str = "HOME";
@@ -91,6 +91,20 @@ impl Environment {
     pub fn all(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         let all = self.variables.iter();
         all.map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
+    /// This environment as a program gets it.
+    pub fn with(&self, replaced: &Replaced) -> Environment {
+        let mut environment = self.clone();
+        for (name, value) in replaced.iter() {
+            match value {
+                Some(value) => environment
+                    .variables
+                    .insert(name.to_owned(), value.to_owned()),
+                None => environment.variables.remove(name),
+            };
+        }
+        environment
     }
 
     /// The value as text; `None` also where it is not UTF-8.

@@ -9,6 +9,8 @@ use std::path::Path;
 
 use url::Url;
 
+use dunlin_terminal::variables::Replaced;
+
 use super::env::Environment;
 
 /// Variables that a program gets for one reason, which a comment in `ALLOWED` gives: why programs need them, and why
@@ -326,6 +328,29 @@ pub fn filtered(environment: &Environment, named: &[&str], keys: &[&str]) -> Fil
 /// Whether a variable that passes lists folders.
 pub fn lists_folders(name: &OsStr) -> bool {
     kind_of(&name.to_string_lossy()) == Some(Kind::Paths)
+}
+
+/// What a program that runs with the user's rights gets otherwise than Dunlin itself: no path to what commands can change.
+/// A library or a module there would run with these rights as a program in `PATH` does, and which variables name such
+/// things is a list without end: so this holds for every variable. Those that are known to list folders also lose paths
+/// that depend on where one stands, and folders in which commands can change something.
+pub fn replaced(
+    environment: &Environment,
+    is_changeable: impl Fn(&Path) -> bool,
+    is_replaceable: impl Fn(&Path) -> bool,
+) -> Replaced {
+    let all = environment.all().filter_map(|(name, value)| {
+        let lists_folders = lists_folders(name);
+        let is_kept = |path: &Path| match path.is_absolute() {
+            true if lists_folders => !is_changeable(path),
+            true => !is_replaceable(path),
+            false => !lists_folders,
+        };
+        let kept = paths(value, is_kept);
+        let is_same = kept.as_deref() == Some(value);
+        (!is_same).then(|| (name.to_owned(), kept))
+    });
+    all.collect()
 }
 
 /// What is wrong with a name in `[commands] environment`, which is its entry with this number, from 1.

@@ -132,7 +132,7 @@ impl Model for SamplingModel {
             }
         }
         if let Some(in_flight) = &mut in_flight {
-            in_flight.end(Ending::Answered, None, counting.usage);
+            in_flight.end(Ending::Answered, counting.usage);
         }
         // Not while it streams: what was said so far may turn out to have been thoughts.
         let stops = prompt

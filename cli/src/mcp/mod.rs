@@ -3,6 +3,7 @@
 pub mod address;
 pub mod http;
 pub mod oauth;
+mod same_origin;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -28,6 +28,7 @@ use self::client::OwnTokens;
 pub use self::tokens::TokenFile;
 use self::wire::{Anywhere, OverEgress};
 use super::address::Address;
+use super::same_origin::SameOrigin;
 use crate::settings::SettingsError;
 
 /// How long a browser may take to say what it wants, once it has connected.
@@ -153,9 +154,9 @@ async fn challenge(address: &Address) -> Option<String> {
             .insert(name, HeaderValue::from_static(value));
     }
     request.body = Bytes::from_static(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
-    let mut gate = Anywhere {
-        server: &address.url,
-    };
+    // Nobody has chosen yet to go where the server leads.
+    let origin = address.url.origin();
+    let mut gate = SameOrigin(&origin);
     // Without one there are places where such things stand as a rule.
     let answer = address.egress.send(request, &mut gate).await.ok()?;
     let challenge = answer.headers.get(header::WWW_AUTHENTICATE)?;

@@ -212,8 +212,9 @@ impl<'a> TerminalApprover<'a> {
         let settings = &self.app.settings;
         let program = self.app.editor();
         let folder = settings.folders.data.clone();
-        let path = self.app.search_path();
-        let work = move || ui.lend(|| editor::edit(&program?, &path, &folder, ARGUMENTS, &text));
+        let variables = self.app.replaced();
+        let work =
+            move || ui.lend(|| editor::edit(&program?, &variables, &folder, ARGUMENTS, &text));
         let text = match tokio::task::spawn_blocking(work).await {
             Ok(Ok(edited)) => edited.text,
             Ok(Err(error)) => return say(error.to_string()),

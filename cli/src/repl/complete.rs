@@ -7,10 +7,12 @@ use dunlin_host::display::escape;
 use super::auto;
 use super::files::FileIndex;
 use super::metadata::{COPY, SETS};
+use super::pause_filter::TOOLS;
 use super::table::{REQUEST_PARTS, VERBS, commands, is_command};
 use super::templates;
 use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::mentions;
+use crate::saved_edits::Scope;
 use crate::templates::Places;
 
 /// How many entries of a folder are looked at: completing must not take noticeable time.
@@ -56,14 +58,23 @@ pub fn candidates(
         );
     }
     if let Some(typed) = before.strip_prefix("/pause ") {
-        let modes = PauseMode::ALL.iter().map(|mode| mode.as_str());
-        return (before.len() - typed.len(), fitting(modes, typed));
+        let (word, found) = match typed.split_once(' ') {
+            None => {
+                let modes = PauseMode::ALL.iter().map(|mode| mode.as_str());
+                (typed, fitting(modes, typed))
+            }
+            Some((_, word)) => {
+                let agents = names.agents.iter().map(String::as_str);
+                (word, fitting(agents.chain([TOOLS]), word))
+            }
+        };
+        return (before.len() - word.len(), found);
     }
     if let Some(typed) = before.strip_prefix("/auto ") {
         let (word, found) = match typed.split_once(' ') {
             None => (typed, fitting(auto::VERBS, typed)),
             Some(("scope", word)) => {
-                let scopes = auto::Scope::ALL.map(auto::Scope::as_str);
+                let scopes = Scope::ALL.map(Scope::as_str);
                 (word, fitting(scopes, word))
             }
             Some((_, word)) => (word, Vec::new()),

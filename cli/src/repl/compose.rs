@@ -36,8 +36,16 @@ pub fn write(app: &App, start: &str, is_foreign: bool) -> Result<Option<String>,
     };
     let settings = &app.settings;
     let program = app.editor();
-    let path = app.search_path();
-    match ui.lend(|| editor::edit(&program?, &path, &settings.folders.data, MESSAGE, start)) {
+    let variables = app.replaced();
+    match ui.lend(|| {
+        editor::edit(
+            &program?,
+            &variables,
+            &settings.folders.data,
+            MESSAGE,
+            start,
+        )
+    }) {
         Ok(edited) if edited.is_saved => {
             let text = edited.text.trim();
             if text.is_empty() {

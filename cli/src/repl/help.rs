@@ -16,7 +16,7 @@ const LEAST_BESIDE: usize = 30;
 const BELOW: usize = 6;
 
 /// What keys do that are not commands.
-const KEYS: [(&str, &str); 6] = [
+const KEYS: [(&str, &str); 10] = [
     (
         "@FILE",
         "attach a file to the message; Tab completes its name",
@@ -30,11 +30,18 @@ const KEYS: [(&str, &str); 6] = [
         "Shift-Tab",
         "accept edits of ordinary files in the project without a question, or ask again",
     ),
+    (
+        "Alt-P",
+        "pause the next request before it is sent, or none; /help pause has more",
+    ),
+    ("Ctrl-X Ctrl-E", "open the line in $VISUAL or $EDITOR"),
+    ("Ctrl-V", "show or hide intermediate steps"),
     ("Ctrl-C", "interrupt a reply, or clear the line"),
     (
         "Esc",
         "interrupt a reply; Dunlin keeps what you typed meanwhile",
     ),
+    ("Ctrl-D", "leave the chat, on an empty line"),
 ];
 
 /// `/help [COMMAND|all]`: the names of all commands, below what they are about, and the keys; or what one of them does, or

@@ -57,7 +57,7 @@ pub fn sides(app: &App, metadata: Metadata) -> Sides {
     let fields = app.metadata_fields();
     let conversation = format!(
         "pause: {} · {} · {}",
-        app.pausing.mode().as_str(),
+        app.pausing.typed(),
         metadata.agent,
         metadata.session
     );

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use dunlin_host::Tool;
 
-use super::auto;
 use super::inspecting;
 use super::line::{Completion, Recall};
 use super::metadata::{self, Answering, Metadata};
+use super::pause_filter::Asked;
+use super::slash::FORGET;
 use super::table::{self, Input, Slash, commands};
 use super::templates;
 use crate::app::App;
@@ -18,6 +19,7 @@ use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::editing::EditValue;
 use crate::error::CliError;
 use crate::inspect::remote_pause::RemotePause;
+use crate::saved_edits;
 use dunlin_chat::message::Message;
 use dunlin_chat::request::editor::{EditableRequest, SavedEdit};
 use dunlin_chat::tokens::counted;
@@ -35,6 +37,9 @@ const FIRST: &str = "send or cancel the request first.";
 
 /// Said where a command that would discard the request was not done.
 const STILL_PAUSED: &str = "The request is still paused.";
+
+/// Said where the user did not wait for a command.
+const STOPPED: &str = "(interrupted) The request is still paused.";
 
 /// Pauses requests of one turn at the terminal.
 pub struct TerminalInterceptor<'a> {
@@ -60,6 +65,15 @@ impl<'a> TerminalInterceptor<'a> {
             tools,
             recall,
             answering,
+        }
+    }
+
+    /// A request of this turn.
+    fn asked(&self, round: u32) -> Asked<'a> {
+        let agent = self.answering.agent;
+        Asked {
+            round,
+            who: Some((&agent.name, &agent.model)),
         }
     }
 
@@ -275,12 +289,18 @@ impl<'a> TerminalInterceptor<'a> {
         Ok((paused, follow))
     }
 
-    /// Whether the user wants a command that begins another context, also where edits are lost with the request.
-    async fn agrees_to_lose(&self, paused: &Paused) -> bool {
-        let question = match paused.edits() {
-            0 => return true,
-            1 => "The request has 1 edit, which would be lost. Continue?".to_owned(),
-            edits => format!("The request has {edits} edits, which would be lost. Continue?"),
+    /// Whether the user wants a command that begins another context, also where edits are lost with the request. The command
+    /// itself asks nothing any more then.
+    async fn agrees_to_lose(&self, command: Slash, paused: &Paused) -> bool {
+        let edits = match paused.edits() {
+            0 => String::new(),
+            1 => "The request has 1 edit, which would be lost. ".to_owned(),
+            edits => format!("The request has {edits} edits, which would be lost. "),
+        };
+        let question = match command {
+            Slash::Clear => format!("{edits}{FORGET}"),
+            _ if edits.is_empty() => return true,
+            _ => format!("{edits}Continue?"),
         };
         let ui = Arc::clone(&self.app.ui);
         let asked = tokio::task::spawn_blocking(move || ui.confirms(&question)).await;
@@ -298,19 +318,17 @@ impl<'a> TerminalInterceptor<'a> {
         let app = self.app;
         let window = app.ui.window();
         let agent = self.answering.agent;
-        match app
-            .commands
-            .refusal(app, agent, messages, (command, rest))
-            .await
-        {
-            Ok(None) => {}
-            Ok(Some(sentence)) => return Follow::Continue(paused.say(&sentence, window)),
-            Err(error) => {
+        let refusal = app.commands.refusal(app, agent, messages, (command, rest));
+        match app.aside.wait(refusal).await {
+            Some(Ok(None)) => {}
+            Some(Ok(Some(sentence))) => return Follow::Continue(paused.say(&sentence, window)),
+            None => return Follow::Continue(paused.say(STOPPED, window)),
+            Some(Err(error)) => {
                 app.ui.error(&error);
                 return Follow::Continue(paused.say(STILL_PAUSED, window));
             }
         }
-        if !self.agrees_to_lose(paused).await {
+        if !self.agrees_to_lose(command, paused).await {
             return Follow::Continue(paused.say(STILL_PAUSED, window));
         }
         app.pausing.defer(line);
@@ -327,8 +345,11 @@ impl<'a> TerminalInterceptor<'a> {
                 self.leave(line, (command, &rest), paused, messages).await
             }
             Input::Slash(command, rest) if command.lists(&rest) => {
-                if let Err(error) = app.commands.list(app, self.answering.agent, command).await {
-                    app.ui.error(&error);
+                let listed = app.commands.list(app, self.answering.agent, command);
+                match app.aside.wait(listed).await {
+                    Some(Ok(())) => {}
+                    Some(Err(error)) => app.ui.error(&error),
+                    None => return Follow::Continue(paused.say(STOPPED, window)),
                 }
                 again()
             }
@@ -386,18 +407,23 @@ fn is_request(line: &str) -> bool {
 
 /// Whether the first request of the next message may be held: its message is kept, in case that it is never sent.
 pub fn may_hold(app: &App) -> bool {
-    app.pausing.pauses(1) || app.pausing.mode() == PauseMode::Auto
+    let first = Asked {
+        round: 1,
+        who: None,
+    };
+    app.pausing.pauses(first) || app.pausing.mode() == PauseMode::Auto
 }
 
 impl TerminalInterceptor<'_> {
-    /// Does what is saved. `false`: that cannot be known, and a request that may miss its edits must not be sent unseen.
-    fn apply_saved(&self, request: &mut PausedRequest<'_>) -> bool {
+    /// Does what is saved; the edits with their scope and age. `false`: a request that misses some of them, or may do so, must not be sent unseen.
+    fn apply_saved(&self, request: &mut PausedRequest<'_>) -> (bool, Vec<(SavedEdit, String)>) {
         let ui = &self.app.ui;
-        let applied = match auto::apply(self.app, request) {
+        let applied = match saved_edits::apply(self.app, request) {
             Ok(applied) => applied,
             Err(error) => {
+                let error = CliError::failed(error).in_one_line();
                 request.notice = Some(format!("Saved edits are not applied: {error}"));
-                return false;
+                return (false, Vec::new());
             }
         };
         if applied.done > 0 {
@@ -416,7 +442,7 @@ impl TerminalInterceptor<'_> {
             let notices: Vec<String> = notices.chain([lost.to_owned()]).collect();
             request.notice = Some(notices.join(" "));
         }
-        !applied.has_lost
+        (!applied.has_lost, applied.kept)
     }
 
     fn keep_edits(&self, request: &EditableRequest, applied: &[SavedEdit]) {
@@ -424,9 +450,12 @@ impl TerminalInterceptor<'_> {
         if request.to_save() == applied {
             return;
         }
-        match auto::keep(self.app, request, applied) {
+        match saved_edits::keep(self.app, request, applied) {
             Ok(said) => self.app.ui.status(&format!("  {said}")),
-            Err(error) => self.app.ui.warn(&error.to_string()),
+            Err(error) => {
+                let error = CliError::failed(error).in_one_line();
+                self.app.ui.warn(&error);
+            }
         }
     }
 }
@@ -434,7 +463,8 @@ impl TerminalInterceptor<'_> {
 #[async_trait(?Send)]
 impl Interceptor for TerminalInterceptor<'_> {
     fn pauses(&self, round: u32) -> bool {
-        self.app.pausing.pauses(round) || round == 1 && auto::is_capturing(self.app)
+        self.app.pausing.pauses(self.asked(round))
+            || round == 1 && saved_edits::is_capturing(self.app)
     }
 
     fn revises(&self) -> bool {
@@ -446,19 +476,23 @@ impl Interceptor for TerminalInterceptor<'_> {
             return Vec::new();
         }
         // Where they cannot be read, the request is paused.
-        auto::left_out_tools(self.app).unwrap_or_default()
+        saved_edits::left_out_tools(self.app).unwrap_or_default()
     }
 
     async fn review(&self, mut request: PausedRequest<'_>) -> Verdict {
         let pauses = request.must_pause;
-        let captures = request.round == 1 && auto::is_capturing(self.app);
-        let is_whole = !self.revises() || self.apply_saved(&mut request);
+        let captures = request.round == 1 && saved_edits::is_capturing(self.app);
+        let (is_whole, saved) = match self.revises() {
+            true => self.apply_saved(&mut request),
+            false => (true, Vec::new()),
+        };
         let applied = match captures {
             true => request.request.to_save(),
             false => Vec::new(),
         };
-        let messages = request.messages;
-        let mut paused = Paused::new(request).with_pins(self.app.pausing.pins());
+        let (messages, round) = (request.messages, request.round);
+        let paused = Paused::new(request).with_saved(saved);
+        let mut paused = paused.with_pins(self.app.pausing.pins());
         if !pauses && is_whole && paused.problem().is_none() {
             return Verdict::Send(Box::new(paused.into_request()));
         }
@@ -466,7 +500,7 @@ impl Interceptor for TerminalInterceptor<'_> {
             let limit = usize::from(self.app.preview_limit.get());
             paused.capture(limit.max(1));
         }
-        let begun = self.app.pausing.begin();
+        let begun = self.app.pausing.begin(self.asked(round));
         let remote = Arc::new(RemotePause::new(&self.app.shared, &paused));
         let mut rows = paused.open(self.app.ui.window());
         loop {

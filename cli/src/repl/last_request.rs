@@ -1,14 +1,13 @@
 //! `/metadata` at the prompt: the metadata of the last request of a turn.
 
 use dunlin_host::display::grouped;
-use serde_json::Value;
 
 use super::metadata::{self, Metadata, edited, id};
 use crate::app::App;
 use crate::commands::requests::Log;
 use crate::dialogue::Dialogue;
 use crate::error::CliError;
-use dunlin_chat::session::requests::{Kind, LoggedRequest, RequestFile, Side};
+use dunlin_chat::session::requests::{Kind, LoggedRequest, RequestFile};
 
 /// `/metadata [FIELD ...|copy FIELD]` at the prompt: the last request of a turn.
 ///
@@ -74,20 +73,10 @@ fn of_logged(
         session: session.to_owned(),
         request: id(session, entry.number),
         agent: entry.agent.clone(),
-        model: match entry.is_edited() {
-            true => sent_model(file, request).unwrap_or_else(|| "not known".to_owned()),
-            false => entry.model.clone(),
-        },
+        model: file.model(request).into_owned(),
         endpoint: entry.endpoint.clone(),
-        mode: app.pausing.mode().as_str().to_owned(),
+        mode: app.pausing.typed(),
         edited: edited(entry.is_edited(), file.edits(request).len()),
         budget,
     }
-}
-
-/// The model that an edited request names.
-fn sent_model(file: &RequestFile, request: &LoggedRequest) -> Option<String> {
-    let body = file.body(request.entry.number, Side::Sent).ok()?;
-    let body: Value = serde_json::from_slice(&body).ok()?;
-    body.get("model")?.as_str().map(str::to_owned)
 }

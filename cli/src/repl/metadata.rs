@@ -60,7 +60,7 @@ impl Metadata {
                 .model()
                 .unwrap_or_else(|| answering.agent.model.clone()),
             endpoint: endpoint.to_string(),
-            mode: app.pausing.mode().as_str().to_owned(),
+            mode: app.pausing.typed(),
             edited: edited(paused.is_edited(), paused.edits()),
             budget: paused.total(),
         }

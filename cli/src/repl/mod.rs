@@ -23,6 +23,7 @@ pub mod line;
 mod messages;
 pub mod metadata;
 mod paste;
+mod pause_filter;
 pub mod pausing;
 pub mod plain;
 mod put_back;
@@ -121,7 +122,7 @@ fn prompt(app: &App) -> String {
         .collect();
     match app.pausing.mode() {
         PauseMode::Off => {}
-        mode => marks.insert(0, format!("pause: {}", mode.as_str())),
+        _ => marks.insert(0, format!("pause: {}", escape(&app.pausing.typed()))),
     }
     marks.extend(always.map(|(tool, _)| format!("{}: always", escape(&tool))));
     match marks.as_slice() {

@@ -8,10 +8,11 @@ use dunlin_host::display::escape;
 use dunlin_host::nearest::nearest;
 use rustyline::{Cmd, ConditionalEventHandler, Event, EventContext, RepeatCount};
 
-use super::auto;
+use super::pause_filter::{Asked, Filter};
 use crate::app::App;
 use crate::config::request_editor::PauseMode;
 use crate::error::CliError;
+use crate::saved_edits;
 use dunlin_terminal::request::pins::Pins;
 
 /// Which requests are paused; shared with the key that changes it.
@@ -31,14 +32,18 @@ impl fmt::Debug for Pausing {
 struct State {
     /// [`PauseMode::Next`] is never in here.
     mode: PauseMode,
-    /// Whether the next request is paused whatever the mode is.
-    next: bool,
+    /// Which requests the mode is about.
+    filter: Filter,
+    /// Which request is paused next whatever the mode is.
+    next: Option<Filter>,
     /// Whether the request that is paused now was the next one. Only sending it uses that up.
-    held: bool,
+    held: Option<Filter>,
     /// Whether the edits of the next message's first request are saved.
     captures: bool,
     /// A command that ended a pause, to be run after its turn.
     deferred: Option<String>,
+    /// Whether the line that runs now is that command.
+    runs_deferred: bool,
     /// The sections that stay at the top.
     pins: Pins,
 }
@@ -63,17 +68,25 @@ impl Pausing {
         }
     }
 
-    /// Sets the mode. `next` comes on top of the mode that is set, and `off` takes both back.
+    /// Sets the mode for all requests.
     pub fn set(&self, mode: PauseMode) {
+        self.set_for(mode, Filter::All);
+    }
+
+    /// Sets the mode for some requests. `next` comes on top of the mode that is set, and `off` takes both back.
+    pub fn set_for(&self, mode: PauseMode, filter: Filter) {
         {
             let mut state = self.state();
             match mode {
-                PauseMode::Next => state.next = true,
+                PauseMode::Next => state.next = Some(filter),
                 mode => {
                     state.mode = mode;
+                    state.filter = filter;
                     state.captures = false;
-                    state.next &= mode != PauseMode::Off;
-                    state.held &= mode != PauseMode::Off;
+                    if mode == PauseMode::Off {
+                        state.next = None;
+                        state.held = None;
+                    }
                 }
             }
         }
@@ -82,22 +95,33 @@ impl Pausing {
 
     /// What is set; [`PauseMode::Next`] where nothing but the next request is paused.
     pub fn mode(&self) -> PauseMode {
-        let state = self.state();
-        match (state.mode, state.next) {
-            (PauseMode::Off, true) => PauseMode::Next,
-            (mode, _) => mode,
-        }
+        self.state().shown().0
     }
 
-    /// Whether the `round`th request of a turn is paused, from 1.
-    pub fn pauses(&self, round: u32) -> bool {
+    /// The same with what it is restricted to, as both are typed. Not escaped.
+    pub fn typed(&self) -> String {
         let state = self.state();
-        state.next
-            || match state.mode {
-                PauseMode::Off | PauseMode::Next | PauseMode::Auto => false,
-                PauseMode::Turn => round == 1,
-                PauseMode::Every => true,
-            }
+        let (mode, filter) = state.shown();
+        format!("{} {}", mode.as_str(), filter.as_str())
+            .trim_end()
+            .to_owned()
+    }
+
+    /// What the mode is restricted to.
+    pub fn filter(&self) -> Filter {
+        self.state().shown().1.clone()
+    }
+
+    /// Whether a request is paused.
+    pub fn pauses(&self, asked: Asked<'_>) -> bool {
+        let state = self.state();
+        let is_next = state.next.as_ref().is_some_and(|next| next.fits(asked));
+        let is_due = match state.mode {
+            PauseMode::Off | PauseMode::Next | PauseMode::Auto => false,
+            PauseMode::Turn => asked.round == 1,
+            PauseMode::Every => true,
+        };
+        is_next || is_due && state.filter.fits(asked)
     }
 
     /// Has the edits of the next message's first request saved, or not.
@@ -110,11 +134,11 @@ impl Pausing {
         self.state().captures
     }
 
-    /// A request is paused: it was the next one, unless it is not sent.
-    pub fn begin(&self) -> Held<'_> {
+    /// A request is paused: it was the next one, if it is one of those that are meant, and unless it is not sent.
+    pub fn begin(&self, asked: Asked<'_>) -> Held<'_> {
         {
             let mut state = self.state();
-            state.held = std::mem::take(&mut state.next);
+            state.held = state.next.take_if(|next| next.fits(asked));
         }
         self.changed();
         Held(self)
@@ -137,11 +161,28 @@ impl Pausing {
 
     /// The command that ended a pause; once.
     pub fn take_deferred(&self) -> Option<String> {
-        self.state().deferred.take()
+        let mut state = self.state();
+        let deferred = state.deferred.take();
+        state.runs_deferred = deferred.is_some();
+        deferred
+    }
+
+    /// Whether the command that runs now ended a pause. What it takes was agreed to then.
+    pub fn is_agreed(&self) -> bool {
+        self.state().runs_deferred
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn shown(&self) -> (PauseMode, &Filter) {
+        match (self.mode, &self.next) {
+            (PauseMode::Off, Some(filter)) => (PauseMode::Next, filter),
+            (mode, _) => (mode, &self.filter),
+        }
     }
 }
 
@@ -152,7 +193,7 @@ pub struct Held<'a>(&'a Pausing);
 impl Held<'_> {
     /// The request is sent.
     pub fn sent(self) {
-        self.0.state().held = false;
+        self.0.state().held = None;
     }
 }
 
@@ -160,7 +201,9 @@ impl Drop for Held<'_> {
     fn drop(&mut self) {
         {
             let mut state = self.0.state();
-            state.next |= std::mem::take(&mut state.held);
+            if let Some(held) = state.held.take() {
+                state.next.get_or_insert(held);
+            }
         }
         self.0.changed();
     }
@@ -190,37 +233,45 @@ const CAPTURES: &str = "the first request of the next message is paused, and wha
 /// What a mode does now.
 fn about(app: &App, mode: PauseMode) -> &'static str {
     match mode {
-        PauseMode::Auto if auto::is_capturing(app) => CAPTURES,
+        PauseMode::Auto if saved_edits::is_capturing(app) => CAPTURES,
         mode => mode.about(),
     }
 }
 
-/// `/pause [MODE]`
+/// `/pause [MODE [FILTER]]`
 pub fn run(app: &App, rest: &str) {
     let (ui, pausing) = (&app.ui, &app.pausing);
     let names = || PauseMode::ALL.iter().map(|mode| mode.as_str());
-    match PauseMode::named(rest) {
-        Some(mode) => {
-            pausing.set(mode);
-            let about = about(app, mode);
-            ui.status(&format!("Pausing is {}: {about}.", mode.as_str()));
-        }
+    let says = |mode: PauseMode, filter: &Filter| {
+        let only = filter.about(mode);
+        let about = only.unwrap_or_else(|| about(app, mode).to_owned());
+        format!("Pausing is {}: {}.", mode.as_str(), escape(&about))
+    };
+    let (typed, filter) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    match PauseMode::named(typed) {
+        Some(mode) => match Filter::parse(app, mode, filter.trim()) {
+            Ok(filter) => {
+                pausing.set_for(mode, filter.clone());
+                ui.status(&says(mode, &filter));
+            }
+            Err(problem) => ui.status(&escape(&problem)),
+        },
         None if rest.is_empty() => {
-            let now = pausing.mode();
-            let about = about(app, now);
-            ui.data_rows(&format!("Pausing is {}: {about}.", now.as_str()), 0);
+            ui.data_rows(&says(pausing.mode(), &pausing.filter()), 0);
             for mode in PauseMode::ALL {
                 let name = format!("  /pause {:5}  ", mode.as_str());
                 ui.data_rows(&format!("{name}{}", mode.about()), name.len());
             }
+            let filter = "  next, turn and every take a filter: an agent, a model, or tools (requests after tool results).";
+            ui.data_rows(filter, 2);
         }
         None => {
-            let near = nearest(rest, names());
+            let near = nearest(typed, names());
             let near = near.map_or_else(String::new, |near| format!(" Did you mean {near}?"));
             let modes: Vec<&str> = names().collect();
             ui.status(&format!(
                 "There is no mode {}: use {}.{near}",
-                escape(rest),
+                escape(typed),
                 modes.join(", ")
             ));
         }
@@ -252,6 +303,13 @@ mod tests {
     use super::*;
     use PauseMode::{Every, Next, Off, Turn};
 
+    fn asked(round: u32) -> Asked<'static> {
+        Asked {
+            round,
+            who: Some(("assistant", "small")),
+        }
+    }
+
     #[test]
     fn modes_pause_what_they_say() {
         let check = |modes: &[PauseMode], shown: PauseMode, pauses: [bool; 2]| {
@@ -259,7 +317,7 @@ mod tests {
             modes.iter().for_each(|mode| pausing.set(*mode));
             assert_eq!(pausing.mode(), shown, "{modes:?}");
             assert_eq!(
-                [1, 2].map(|round| pausing.pauses(round)),
+                [1, 2].map(|round| pausing.pauses(asked(round))),
                 pauses,
                 "{modes:?}"
             );
@@ -276,37 +334,64 @@ mod tests {
     #[test]
     fn next_is_one_request() {
         let pausing = Pausing::new(Next);
-        pausing.begin().sent();
-        assert_eq!((pausing.mode(), pausing.pauses(1)), (Off, false));
+        pausing.begin(asked(1)).sent();
+        assert_eq!((pausing.mode(), pausing.pauses(asked(1))), (Off, false));
         let pausing = Pausing::new(Turn);
         pausing.set(Next);
-        pausing.begin().sent();
-        assert_eq!((pausing.mode(), pausing.pauses(1)), (Turn, true));
+        pausing.begin(asked(1)).sent();
+        assert_eq!((pausing.mode(), pausing.pauses(asked(1))), (Turn, true));
     }
 
     #[test]
     fn a_request_that_is_not_sent_was_not_the_next_one() {
         let pausing = Pausing::new(Next);
-        let held = pausing.begin();
+        let held = pausing.begin(asked(1));
         assert_eq!(pausing.mode(), Off);
         drop(held);
-        assert_eq!((pausing.mode(), pausing.pauses(1)), (Next, true));
-        let held = pausing.begin();
+        assert_eq!((pausing.mode(), pausing.pauses(asked(1))), (Next, true));
+        let held = pausing.begin(asked(1));
         pausing.set(Off);
         drop(held);
         assert_eq!(pausing.mode(), Off);
         // What is asked for while a request is paused is about the one after it.
-        let held = pausing.begin();
+        let held = pausing.begin(asked(1));
         pausing.set(Next);
         held.sent();
         assert_eq!(pausing.mode(), Next);
     }
 
     #[test]
+    fn a_filter_holds_for_what_it_was_set_with() {
+        let pausing = Pausing::new(Turn);
+        pausing.set_for(Next, Filter::Tools);
+        assert_eq!(pausing.typed(), "turn");
+        // The first request is paused by the mode, and is not the next one that is meant.
+        pausing.begin(asked(1)).sent();
+        assert!(pausing.pauses(asked(2)));
+        pausing.begin(asked(2)).sent();
+        assert!(!pausing.pauses(asked(2)));
+        pausing.set_for(Every, Filter::Name("small".to_owned()));
+        assert_eq!(pausing.typed(), "every small");
+        let other = Asked {
+            round: 1,
+            who: Some(("assistant", "large")),
+        };
+        assert!(pausing.pauses(asked(2)) && !pausing.pauses(other));
+        pausing.set(Off);
+        pausing.set_for(Next, Filter::Tools);
+        assert_eq!(pausing.typed(), "next tools");
+        pausing.set(Every);
+        assert_eq!(pausing.typed(), "every");
+    }
+
+    #[test]
     fn a_command_is_run_once() {
         let pausing = Pausing::default();
         pausing.defer("/new");
+        assert!(!pausing.is_agreed());
         assert_eq!(pausing.take_deferred().as_deref(), Some("/new"));
+        assert!(pausing.is_agreed());
         assert_eq!(pausing.take_deferred(), None);
+        assert!(!pausing.is_agreed());
     }
 }

@@ -20,6 +20,9 @@ const NOT_PAUSED: &str =
 const USAGE: &str =
     "/requests [N [PART]], where PART is sent, original, diff, curl, replay, replay edited or fork";
 
+/// Said where there is no request.
+const NOTHING_SENT: &str = "Nothing was sent in this session yet.";
+
 /// How many requests are listed.
 const MAX_LISTED: usize = 20;
 
@@ -41,13 +44,20 @@ pub fn run(app: &App, dialogue: Option<&Dialogue>, rest: &str) -> Result<(), Cli
     let ui = &app.ui;
     let session = dialogue.and_then(Dialogue::session);
     let Some(session) = session.filter(|session| session.exists()) else {
-        ui.status("Nothing was sent in this session yet.");
+        ui.status(NOTHING_SENT);
         return Ok(());
     };
     session.requests().flush();
     let log = Log::of(session.entry())?;
     if rest.is_empty() {
         let all = log.file.requests();
+        if let Some(before) = log.before(app) {
+            ui.status(&ui.status_styles().paint(Label::Quiet, &before));
+        }
+        if all.is_empty() {
+            ui.status(NOTHING_SENT);
+            return Ok(());
+        }
         let left_out = all.len().saturating_sub(MAX_LISTED);
         rows(app, &log.file, all.get(left_out..).unwrap_or_default());
         let note = match left_out {

@@ -74,7 +74,8 @@ pub fn run(
         Slash::Model => choice::model(app, dialogue, rest)?,
         Slash::Agent => choice::agent(app, dialogue, rest)?,
         Slash::Clear => {
-            if app.asks() && !ui.confirms("Forget the conversation?") {
+            let asks = app.asks() && !app.pausing.is_agreed();
+            if asks && !ui.confirms(FORGET) {
                 return Ok(Next::Prompt);
             }
             if let Some(dialogue) = dialogue {
@@ -107,6 +108,9 @@ pub fn run(
     }
     Ok(Next::Prompt)
 }
+
+/// What `/clear` asks.
+pub const FORGET: &str = "Forget the conversation?";
 
 /// The slash commands.
 pub struct SlashCommands;

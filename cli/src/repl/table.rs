@@ -287,8 +287,8 @@ pub const GROUPS: &[(&str, &[Command])] = &[
         &[
             command(
                 "/pause",
-                "[MODE]",
-                "pause requests before they are sent, to read and edit them: off, next, turn, every or auto; Alt+P pauses the next one",
+                "[MODE [FILTER]]",
+                "pause requests before they are sent, to read and edit them: off, next, turn, every or auto; FILTER restricts next, turn and every to an agent, a model, or tools (requests after tool results); Alt+P pauses the next one",
                 Slash::Pause,
             ),
             command(

@@ -454,6 +454,32 @@ fn changeable_folders_are_left_out_of_the_search_path() {
     };
     let grants = ["granted/bin", "single/bin", "own/bin"];
     assert_eq!(settings.search_path(&permissions), joined(&grants));
+    // The same of libraries, modules and whatever else a program is led to.
+    let project = root.join("repo").display().to_string();
+    let mixed = format!("{project}/lib:{project}:/usr/lib");
+    let variables = [
+        ("PATH", path),
+        ("LD_LIBRARY_PATH", mixed.as_str()),
+        ("PYTHONPATH", "src::/usr/share"),
+        ("LD_PRELOAD", project.as_str()),
+        ("COLOURS", "*.a=1::b"),
+    ];
+    let settings = home.load(&Global::default(), &variables).unwrap();
+    let replaced = settings.replaced(&permissions);
+    let replaced: Vec<_> = replaced.iter().collect();
+    let expected = [
+        ("LD_LIBRARY_PATH", Some("/usr/lib".to_owned())),
+        ("LD_PRELOAD", None),
+        ("PATH", joined(&grants).into_string().ok()),
+        ("PYTHONPATH", Some("/usr/share".to_owned())),
+    ];
+    let expected = expected.map(|(name, value)| (OsString::from(name), value.map(OsString::from)));
+    assert_eq!(
+        replaced,
+        expected
+            .each_ref()
+            .map(|(name, value)| (name.as_os_str(), value.as_deref()))
+    );
     // What is granted meanwhile counts: a folder above, or one file in it.
     permissions
         .set(root.join("granted/").to_str().unwrap(), "?w?")

@@ -1,6 +1,6 @@
 //! A text in the user's editor.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -10,7 +10,7 @@ use std::process::Command;
 use rustix::fs::OFlags;
 use tempfile::NamedTempFile;
 
-use crate::variables::{self, Variables};
+use crate::variables::{self, Replaced, Variables};
 use dunlin_host::command::StartError;
 use dunlin_host::files::make_private;
 
@@ -87,14 +87,14 @@ pub fn choose(environment: &dyn Variables) -> OsString {
 }
 
 /// Has a text edited in a file of its own in `folder`, which nobody else may look into. Blocks until the
-/// editor has ended; the terminal must be the editor's until then. The editor is looked up in `search_path`, a `PATH` without
-/// folders in which a command can put a program.
+/// editor has ended; the terminal must be the editor's until then. It gets the environment with these variables
+/// replaced.
 ///
 /// # Errors
 /// There is no file, or the editor failed; the text given is what there is then.
 pub fn edit(
     editor: &OsString,
-    search_path: &OsStr,
+    variables: &Replaced,
     folder: &Path,
     draft: Draft,
     text: &str,
@@ -110,13 +110,10 @@ pub fn edit(
     let mut script = OsString::from("trap : INT\n");
     script.push(editor);
     script.push(" \"$@\"");
-    let status = Command::new(SHELL)
-        .arg("-c")
-        .arg(script)
-        .arg(&name)
-        .arg(file.path())
-        .env(variables::PATH, search_path)
-        .status();
+    let mut command = Command::new(SHELL);
+    command.arg("-c").arg(script).arg(&name).arg(file.path());
+    variables.apply(&mut command);
+    let status = command.status();
     let status = status.map_err(|source| EditorError::Start {
         editor: name.clone(),
         source,
@@ -181,24 +178,36 @@ mod tests {
         what: "the text",
     };
 
-    const SYSTEM: &str = "/usr/local/bin:/usr/bin:/bin";
-
     #[test]
     fn an_editor_may_have_arguments_and_replace_the_file() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let private = folder.path().join("data");
         let script = "f() { stat -c %a \"$1\" > \"$1.new\"; cat \"$1\" >> \"$1.new\"; mv \"$1.new\" \"$1\"; }; f";
-        let edited = edit(&script.into(), SYSTEM.as_ref(), &private, DRAFT, "text\n").unwrap();
+        let edited = edit(
+            &script.into(),
+            &Replaced::default(),
+            &private,
+            DRAFT,
+            "text\n",
+        )
+        .unwrap();
         assert_eq!(edited.text, "600\ntext\n");
         assert!(edited.is_saved);
-        let unsaved = edit(&"true".into(), SYSTEM.as_ref(), &private, DRAFT, "text\n").unwrap();
+        let unsaved = edit(
+            &"true".into(),
+            &Replaced::default(),
+            &private,
+            DRAFT,
+            "text\n",
+        )
+        .unwrap();
         assert_eq!((unsaved.text.as_str(), unsaved.is_saved), ("text\n", false));
         assert_eq!(fs::read_dir(&private).unwrap().count(), 0);
         let mode = private.metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
         assert!(matches!(
-            edit(&"false".into(), SYSTEM.as_ref(), &private, DRAFT, ""),
+            edit(&"false".into(), &Replaced::default(), &private, DRAFT, ""),
             Err(EditorError::Failed { .. })
         ));
     }
@@ -212,7 +221,13 @@ mod tests {
             "f() { rm \"$1\"; mkfifo \"$1\"; }; f",
         ] {
             let private = folder.path().join("data");
-            let edited = edit(&script.into(), SYSTEM.as_ref(), &private, DRAFT, "text\n");
+            let edited = edit(
+                &script.into(),
+                &Replaced::default(),
+                &private,
+                DRAFT,
+                "text\n",
+            );
             assert!(
                 matches!(edited, Err(EditorError::File { .. })),
                 "{script}: {edited:?}"

@@ -1,6 +1,7 @@
 //! The environment variables that say how a terminal is to be used.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::process::Command;
 
 /// Not empty: no colours (<https://no-color.org>).
 pub const NO_COLOR: &str = "NO_COLOR";
@@ -16,8 +17,6 @@ pub const VISUAL: &str = "VISUAL";
 pub const EDITOR: &str = "EDITOR";
 /// What shows long texts; `less -R` without it.
 pub const PAGER: &str = "PAGER";
-/// Where programs are looked up.
-pub const PATH: &str = "PATH";
 /// The options of `less`; colours are let through where nothing is set.
 pub const LESS: &str = "LESS";
 
@@ -28,6 +27,34 @@ pub trait Variables {
 
     /// Whether the terminal is one of those that are known to open links.
     fn shows_links(&self) -> bool;
+}
+
+/// Variables that a program of the user's gets otherwise than Dunlin itself: they led to what commands can change.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Replaced(Vec<(OsString, Option<OsString>)>);
+
+impl Replaced {
+    /// Names and values; without a value the program does not get the variable.
+    pub fn iter(&self) -> impl Iterator<Item = (&OsStr, Option<&OsStr>)> {
+        let all = self.0.iter();
+        all.map(|(name, value)| (name.as_os_str(), value.as_deref()))
+    }
+
+    /// Gives them to a program.
+    pub fn apply(&self, command: &mut Command) {
+        for (name, value) in self.iter() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+    }
+}
+
+impl FromIterator<(OsString, Option<OsString>)> for Replaced {
+    fn from_iter<I: IntoIterator<Item = (OsString, Option<OsString>)>>(variables: I) -> Replaced {
+        Replaced(variables.into_iter().collect())
+    }
 }
 
 #[cfg(test)]

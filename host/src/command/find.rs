@@ -26,6 +26,9 @@ pub(super) struct Found {
     pub(super) commands: Vec<Vec<Word>>,
     /// Where redirections lead.
     pub(super) files: Vec<String>,
+    /// Whether the line says more than its commands and redirections: it sets variables, or has the head of a loop or a
+    /// function.
+    pub(super) says_more: bool,
     /// Whether there was more than is looked at.
     pub(super) is_incomplete: bool,
 }
@@ -340,7 +343,9 @@ impl<'a> Finder<'a> {
         if self.command.is_empty() && !is_quoted {
             if is_known && builtins::is_header(&word) {
                 self.is_header = true;
+                self.found.says_more = true;
             }
+            self.found.says_more |= is_assignment(&word);
             if (is_known && builtins::is_before_command(&word)) || is_assignment(&word) {
                 return;
             }

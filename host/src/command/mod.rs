@@ -26,6 +26,7 @@ mod known;
 mod named;
 mod names;
 mod programs;
+mod script;
 mod server;
 mod started;
 #[cfg(test)]
@@ -38,7 +39,7 @@ use std::sync::Arc;
 use self::known::Known;
 use self::named::Bound;
 pub use self::names::CommandError;
-pub(crate) use self::names::{Changeable, Names};
+pub(crate) use self::names::{Guard, Named, Names, Way};
 use self::programs::Programs;
 pub use self::started::StartError;
 pub use self::words::{NotSimple, simple_words};
@@ -73,61 +74,72 @@ pub struct CommandLine {
 }
 
 impl Names for Permissions {
-    fn program(&self, written: &str) -> Result<ProgramFile, CommandError> {
-        let program = self.program_file(written)?;
+    fn program(&self, word: &str) -> Result<ProgramFile, CommandError> {
+        let program = self.word_program(word)?;
         match is_executable(&program.real) {
             true => Ok(program),
             false => Err(CommandError::NoProgram {
-                path: written.to_owned(),
+                path: word.to_owned(),
             }),
         }
+    }
+
+    fn way(&self, word: &str) -> Way {
+        Permissions::way(self, word)
+    }
+
+    fn loads_changeable(&self) -> bool {
+        Permissions::loads_changeable(self)
+    }
+
+    fn is_script(&self, program: &ProgramFile) -> bool {
+        !matches!(script::head(&program.real), Ok(head) if !script::is_script(&head))
     }
 
     fn shell(&self) -> &Path {
         Permissions::shell(self)
     }
 
-    fn is_writable(&self, program: &ProgramFile) -> bool {
-        self.is_writable_for_commands(&program.called)
-            || self.is_writable_for_commands(&program.real)
-    }
-
     fn project(&self) -> &Path {
         Permissions::project(self)
     }
 
-    fn changeable(&self, written: &str) -> Option<Changeable> {
-        Permissions::changeable(self, written)
+    fn at_home(&self, word: &str) -> Option<String> {
+        Permissions::at_home(self, word)
+    }
+
+    fn named(&self, word: &str) -> Named {
+        Permissions::named(self, word)
     }
 
     fn names_in(&self, folder: &str, most: usize) -> Option<Vec<String>> {
         let folder = if folder.is_empty() { "." } else { folder };
-        let path = match Permissions::changeable(self, folder) {
-            Some(Changeable::Folder) => self.resolve_path(folder).ok(),
-            Some(Changeable::Other { path, is_folder }) if is_folder => Some(Target::Path(path)),
+        let path = match Permissions::named(self, folder) {
+            Named::Folder => self.passed(folder).real.ok().flatten(),
+            Named::Other { path, is_folder } if is_folder => Some(path),
             _ => None,
         };
-        let path = path.as_ref().and_then(Target::path);
-        let Some(entries) = path.and_then(|path| std::fs::read_dir(path).ok()) else {
+        let Some(path) = path else {
             return Some(Vec::new());
         };
+        let entries = std::fs::read_dir(path).ok()?;
         let names = entries.map_while(Result::ok);
         let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
         let names: Vec<String> = names.take(most + 1).collect();
         (names.len() <= most).then_some(names)
     }
 
-    fn is_inside(&self, written: &str) -> bool {
-        let is_relative = Path::new(written)
+    fn is_inside(&self, word: &str) -> bool {
+        let is_relative = Path::new(word)
             .components()
             .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        let passed = self.passed(word);
+        let is_there = |path: PathBuf| path.starts_with(self.project()) && path.exists();
         self.is_project()
             && is_relative
-            && !written.starts_with('~')
-            && self.resolve_path(written).is_ok_and(|target| {
-                let mut path = target.path().into_iter();
-                path.any(|path| path.starts_with(self.project()) && path.exists())
-            })
+            && !word.starts_with('~')
+            && !passed.is_in_procfs
+            && passed.real.ok().flatten().is_some_and(is_there)
     }
 
     fn repository_elsewhere(&self) -> Option<PathBuf> {
@@ -138,13 +150,17 @@ impl Names for Permissions {
         (!is_denied).then_some(repository)
     }
 
-    fn guarded(&self, written: &str) -> Option<PathBuf> {
-        let target = self.resolve_path(written).ok()?;
-        let is_guarded = self.is_protected(&target)
-            || target
-                .path()
-                .is_some_and(|path| self.is_secret_place(path) || named::is_secret(written, path));
-        target.path().filter(|_| is_guarded).map(Path::to_owned)
+    fn guarded(&self, word: &str) -> Guard {
+        let passed = self.passed(word);
+        let is_guarded = |path: &PathBuf| {
+            self.is_protected(&Target::Path(path.clone()))
+                || self.is_secret_place(path)
+                || named::is_secret(word, path)
+        };
+        Guard {
+            is_unclear: passed.is_in_procfs || passed.real.is_err(),
+            path: passed.real.ok().flatten().filter(is_guarded),
+        }
     }
 }
 
@@ -198,13 +214,19 @@ impl CommandLine {
                 (Some(why), target, guarded, runs_git)
             }
         };
+        let is_unclear = target.is_unclear || guarded.is_unclear;
+        let target = CommandTarget {
+            is_unclear,
+            is_storable: target.is_storable && !is_unclear,
+            ..target
+        };
         Ok(CommandLine {
             line,
             network,
             compound,
             target: Arc::new(target),
-            is_overlong: guarded.is_none(),
-            guarded: guarded.unwrap_or_default(),
+            is_overlong: guarded.is_overlong,
+            guarded: guarded.files,
             may_change_repository,
             repository_elsewhere: may_change_repository
                 .then(|| names.repository_elsewhere())
@@ -231,7 +253,7 @@ impl CommandLine {
 
     /// The longest that a yes may hold. `has_network`: commands may reach the network anyway.
     pub fn longest(&self, has_network: bool) -> Scope {
-        if self.is_sensitive(has_network) {
+        if self.is_sensitive(has_network) || self.target.only_once {
             Scope::Once
         } else if self.target.is_storable {
             Scope::Always
@@ -240,10 +262,13 @@ impl CommandLine {
         }
     }
 
-    /// Whether the user wants to see it however far the tool is trusted: it names secrets, or wants to reach the
-    /// network. `has_network` as above.
+    /// Whether the user wants to see it however far the tool is trusted: it names secrets or what cannot be told, or wants
+    /// to reach the network. `has_network` as above.
     pub fn is_sensitive(&self, has_network: bool) -> bool {
-        !self.guarded.is_empty() || self.is_overlong || (self.network && !has_network)
+        !self.guarded.is_empty()
+            || self.is_overlong
+            || self.target.is_unclear
+            || (self.network && !has_network)
     }
 
     /// What the user should know before answering, a short sentence each.
@@ -254,6 +279,7 @@ impl CommandLine {
             let label = why.label();
             notices.push(match why {
                 _ if is_sensitive => format!("{label}."),
+                _ if self.target.only_once => format!("{label}. {ONLY_ONCE}"),
                 NotSimple::Builtin(word) => format!(
                     "The shell carries out {word} itself, so a permanent yes would name no program: s allows exactly \
                      this line until the session ends."
@@ -270,6 +296,8 @@ impl CommandLine {
                      permanently; single commands can, so have the model run them one by one."
                 ),
             });
+        } else if self.target.only_once && !is_sensitive {
+            notices.push(ONLY_ONCE.to_owned());
         } else if !self.target.is_storable && !is_sensitive {
             let arguments = self.target.subject.get(1..).unwrap_or_default();
             notices.push(match named::may_be_code(arguments) {
@@ -296,6 +324,13 @@ impl CommandLine {
                 ),
             });
         }
+        if self.target.is_unclear {
+            notices.push(
+                "It names something in /proc, or something that cannot be looked at: the command may find another file \
+                 there than Dunlin."
+                    .to_owned(),
+            );
+        }
         if self.is_overlong {
             notices.push("It names too many files to look for secrets among them.".to_owned());
         }
@@ -307,6 +342,10 @@ impl CommandLine {
         notices
     }
 }
+
+/// Said of a line of which not everything is known.
+const ONLY_ONCE: &str =
+    "Not all that it runs and reads is known before it runs, so a yes holds only once.";
 
 /// To change what is at a path.
 fn writing(path: PathBuf) -> Need {
@@ -329,29 +368,25 @@ fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, C
     let Some(program) = simple.programs.last() else {
         return Err(CommandError::Empty);
     };
-    others.arguments_of(program, arguments);
+    others.arguments_of(program, simple.way, arguments);
     let subject: Vec<String> = std::iter::once(program.called.to_string_lossy().into_owned())
         .chain(arguments.iter().cloned())
         .collect();
     let name = known::name_of(program);
-    let known = match names.is_writable(program) {
-        // Anything may lie there under any name.
-        true => Known::Nothing,
-        false => known::known(&name, arguments, names),
-    };
-    let key = match known {
+    let takes_data = simple.way == Way::Fixed
+        && !names.is_script(program)
+        && known::takes_data(&name, arguments);
+    let key = match known::of_program(program, simple.way, arguments, names) {
         Known::Inert => CommandKey::Program(program.called.clone()),
         Known::Words(count) => CommandKey::Words(subject[..=count].to_vec()),
         Known::Nothing => CommandKey::Line(subject.clone()),
     };
     let bound = match key {
-        CommandKey::Line(_)
-            if !names.is_writable(program) && known::takes_data(&name, arguments) =>
-        {
-            Bound::nothing()
-        }
+        CommandKey::Line(_) if takes_data => Bound::nothing(),
         CommandKey::Line(_) => {
-            let mut bound = named::bound(program, arguments, None, names);
+            let own = std::iter::once((program.clone(), simple.way));
+            let programs: Vec<(ProgramFile, Way)> = own.chain(others.all()).collect();
+            let mut bound = named::bound(&programs, arguments, None, names);
             bound.can_be_stored &= !named::may_be_code(arguments);
             bound
         }
@@ -360,6 +395,12 @@ fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, C
     Ok(CommandTarget {
         folder: matches!(key, CommandKey::Line(_)).then(|| names.project().to_owned()),
         is_storable: program.called.to_str().is_some() && key.is_storable() && bound.can_be_stored,
+        only_once: bound.is_incomplete
+            || others.is_incomplete
+            || others.hides_program
+            || others.hides_words,
+        is_unclear: simple.way == Way::Unclear,
+        looked_up: bound.looked_up,
         key,
         subject,
         programs: simple.programs,
@@ -379,6 +420,18 @@ fn compound_target(line: &str, names: &dyn Names) -> CommandTarget {
         called: names.shell().to_owned(),
         real: names.shell().to_owned(),
     };
+    let mut bound = Bound::nothing();
+    match line.len() <= words::MAX_BYTES && !found.is_incomplete {
+        true => {
+            // Where something is known of each command, none of them runs what stands among its words.
+            let words = match found.has_unknown {
+                true => words_of(line),
+                false => Vec::new(),
+            };
+            bound = named::bound(&found.all(), &words, None, names);
+        }
+        false => bound.miss(),
+    }
     let mut programs = found.run;
     if !programs.iter().any(|program| program.real == shell.real) {
         programs.push(shell);
@@ -386,6 +439,9 @@ fn compound_target(line: &str, names: &dyn Names) -> CommandTarget {
     CommandTarget {
         key: CommandKey::Text(line.to_owned()),
         is_storable: false,
+        only_once: bound.is_incomplete || found.hides_program || found.hides_words,
+        is_unclear: false,
+        looked_up: bound.looked_up,
         subject: Vec::new(),
         programs,
         mentioned: found.mentioned,
@@ -393,7 +449,18 @@ fn compound_target(line: &str, names: &dyn Names) -> CommandTarget {
         hides_program: found.hides_program,
         unread: found.unread,
         commands: found.commands,
-        covers: Vec::new(),
+        covers: bound.files,
         folder: None,
     }
+}
+
+/// All that may be words of a line that is more than a simple command: what it is read as, and what stands between its
+/// spaces.
+fn words_of(line: &str) -> Vec<String> {
+    let found = find::commands(line);
+    let words = found.commands.into_iter().flatten().flatten();
+    let words = words.chain(found.files);
+    words
+        .chain(line.split_whitespace().map(str::to_owned))
+        .collect()
 }

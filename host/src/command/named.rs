@@ -4,13 +4,14 @@
 //! This sees what stands in the line. What a command can read at all is for the sandbox.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
-use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use sha2::{Digest, Sha256};
 
-use super::{Changeable, Names};
+use super::{Named, Names, Way, script};
 use crate::secrets::looks_secret;
 use crate::target::ProgramFile;
 
@@ -38,18 +39,43 @@ const MAX_LISTED: usize = 64;
 /// Scripts of one line whose interpreters are followed. The kernel follows five.
 const MAX_SCRIPTS: usize = 16;
 
-/// Bytes at the beginning of a script in which the kernel looks for its interpreter.
-const HEAD_BYTES: usize = 256;
-
 /// What stands between the paths of a word: `--file=.env`, `HEAD:.env`, `file=@.env`, `src=.env,dst=x`.
 const SEPARATORS: [char; 4] = ['=', ':', '@', ','];
 
-/// What of the words is guarded, each once; `None`: there is too much to look at.
-pub(super) fn guarded<'a>(
-    words: impl Iterator<Item = &'a str>,
-    names: &dyn Names,
-) -> Option<Vec<PathBuf>> {
-    named(words, |part| names.guarded(part))
+/// What of the words is guarded.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Guarded {
+    /// The files, each once.
+    pub(super) files: Vec<PathBuf>,
+    /// Whether there is too much to look at.
+    pub(super) is_overlong: bool,
+    /// Whether the command may find another file under one of the names.
+    pub(super) is_unclear: bool,
+}
+
+/// Finds what of the words is guarded.
+///
+/// The words are final, but a program may be a shell: a word that begins with `~` counts in both ways.
+pub(super) fn guarded<'a>(words: impl Iterator<Item = &'a str>, names: &dyn Names) -> Guarded {
+    let is_unclear = Cell::new(false);
+    let look_up = |part: &str| {
+        let guard = |word: &str| {
+            let guard = names.guarded(word);
+            is_unclear.set(is_unclear.get() || guard.is_unclear);
+            guard.path
+        };
+        let home = names.at_home(part);
+        let found = guard(part).filter(|path| home.is_none() || path.exists());
+        let mut all: Vec<PathBuf> = home.and_then(|home| guard(&home)).into_iter().collect();
+        all.extend(found);
+        all
+    };
+    let found = named(words, look_up);
+    Guarded {
+        is_overlong: found.is_none(),
+        files: found.unwrap_or_default(),
+        is_unclear: is_unclear.get(),
+    }
 }
 
 /// What a lasting yes to a line is bound to.
@@ -59,6 +85,11 @@ pub(super) struct Bound {
     pub(super) files: Vec<PathBuf>,
     /// Whether all that the line names can be watched, so that a yes to it can be stored.
     pub(super) can_be_stored: bool,
+    /// Whether something was not looked at, or cannot be: then a yes holds only once.
+    pub(super) is_incomplete: bool,
+    /// The digest of all names that were looked up and of what each is, so that a yes ends when one of them becomes
+    /// something else. `None`: no names count.
+    pub(super) looked_up: Option<String>,
 }
 
 impl Bound {
@@ -66,100 +97,102 @@ impl Bound {
         Bound {
             files: Vec::new(),
             can_be_stored: true,
+            is_incomplete: false,
+            looked_up: None,
         }
+    }
+
+    /// Notes that something was not looked at.
+    pub(super) fn miss(&mut self) {
+        self.can_be_stored = false;
+        self.is_incomplete = true;
     }
 
     fn add(&mut self, path: PathBuf) {
         if self.files.contains(&path) {
             return;
         }
-        self.can_be_stored &= self.files.len() < MAX_COVERED;
-        if self.files.len() < MAX_COVERED {
-            self.files.push(path);
+        match self.files.len() < MAX_COVERED {
+            true => self.files.push(path),
+            false => self.miss(),
+        }
+    }
+
+    fn add_program(&mut self, program: &ProgramFile, way: Way) {
+        match way {
+            Way::Fixed => {}
+            Way::Changeable => self.add(program.real.clone()),
+            Way::Unclear => self.miss(),
         }
     }
 }
 
-/// What a yes to a simple command is bound to: whatever commands can change of what it names, its own program included, and
-/// the interpreters of the scripts among that.
+/// What a yes to a command is bound to: whatever commands can change of what it names, its own programs included, and the
+/// interpreters of the scripts among that.
 ///
 /// Names mean something in the project, in the folder where it runs if that is another one, and in each folder that it
 /// names (`env -C sub sh r.sh`).
 pub(super) fn bound(
-    program: &ProgramFile,
-    arguments: &[String],
+    programs: &[(ProgramFile, Way)],
+    words: &[String],
     folder: Option<&str>,
     names: &dyn Names,
 ) -> Bound {
     let mut bound = Bound::nothing();
-    if names.is_writable(program) {
-        bound.add(program.real.clone());
-    }
     let mut search = Search {
         names,
         folder,
         left: MAX_LOOK_UPS,
         listed: HashMap::new(),
+        digest: Sha256::new(),
     };
-    search.words(arguments, &mut bound);
+    for (program, way) in programs {
+        search.note_program(program);
+        bound.add_program(program, *way);
+    }
+    search.words(words, &mut bound);
     // Each file that is found may be run.
-    let mut scripts = vec![program.real.clone()];
+    let mut scripts: Vec<PathBuf> = Vec::new();
+    for (program, _) in programs {
+        if !scripts.contains(&program.real) {
+            scripts.push(program.real.clone());
+        }
+    }
     let mut at = 0;
+    let mut followed = 0;
     loop {
         let found = bound.files.iter().find(|file| !scripts.contains(file));
         scripts.extend(found.cloned());
         let Some(script) = scripts.get(at) else {
+            bound.looked_up = Some(search.digest());
             return bound;
         };
         at += 1;
-        let words = match interpreter(script) {
+        // What cannot be read is not started by an interpreter either.
+        let head = script::head(script).unwrap_or_default();
+        let words = match script::interpreter(&head) {
             Ok(None) => continue,
-            Ok(Some(words)) if at <= MAX_SCRIPTS => words,
+            Ok(Some(words)) if followed < MAX_SCRIPTS => words,
             // It cannot be told what would run.
             Ok(Some(_)) | Err(_) => {
-                bound.can_be_stored = false;
-                return bound;
+                bound.miss();
+                continue;
             }
         };
+        followed += 1;
         search.words(&words, &mut bound);
         // `env` looks its program up; so does the kernel for none, and a path is found in any case.
-        for program in words.iter().filter_map(|word| names.program(word).ok()) {
-            if names.is_writable(&program) {
-                bound.add(program.real.clone());
-            }
+        for word in &words {
+            let Ok(program) = names.program(word) else {
+                continue;
+            };
+            search.note_program(&program);
+            bound.add_program(&program, names.way(word));
             if !scripts.contains(&program.real) {
                 scripts.push(program.real);
             }
         }
     }
-}
-
-/// The words with which the kernel starts a script in front of its own: its interpreter, what stands behind it, and the
-/// words of that. `None`: it is none that names an interpreter.
-fn interpreter(script: &Path) -> io::Result<Option<Vec<String>>> {
-    // Not blocking, for what may have become a pipe.
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = match rustix::fs::open(script, flags, Mode::empty()) {
-        Ok(file) => std::fs::File::from(file),
-        // What cannot be read is not started by an interpreter either.
-        Err(_) => return Ok(None),
-    };
-    if !file.metadata()?.is_file() {
-        return Ok(None);
-    }
-    let mut head = Vec::new();
-    file.take(HEAD_BYTES as u64).read_to_end(&mut head)?;
-    let Some(rest) = head.strip_prefix(b"#!") else {
-        return Ok(None);
-    };
-    let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let line = std::str::from_utf8(line).map_err(io::Error::other)?;
-    let line = line.trim();
-    let (program, argument) = line.split_once([' ', '\t']).unwrap_or((line, ""));
-    let words = std::iter::once(program).chain(std::iter::once(argument));
-    let words = words.chain(argument.split_whitespace());
-    let words = words.filter(|word| !word.is_empty());
-    Ok(Some(words.map(str::to_owned).collect()))
 }
 
 /// Something in a word that may be a name.
@@ -181,14 +214,49 @@ struct Search<'a> {
     left: usize,
     /// The names in the folders that were read.
     listed: HashMap<String, Vec<String>>,
+    /// All that was looked up so far, and what it is.
+    digest: Sha256,
 }
 
 impl Search<'_> {
+    /// Notes what a name is.
+    fn note(&mut self, name: &str, kind: &[u8]) {
+        self.digest.update(name.as_bytes());
+        self.digest.update([0]);
+        self.digest.update(kind);
+        self.digest.update([0]);
+    }
+
+    fn note_program(&mut self, program: &ProgramFile) {
+        let called = program.called.to_string_lossy().into_owned();
+        self.note(&called, program.real.as_os_str().as_bytes());
+    }
+
+    fn digest(self) -> String {
+        let digest = self.digest.finalize();
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Looks a name up.
+    fn look_up(&mut self, written: &str) -> Named {
+        let found = self.names.named(written);
+        let kind: &[u8] = match &found {
+            Named::Absent => b"absent",
+            Named::File(_) | Named::Fixed { is_folder: false } => b"file",
+            Named::Folder | Named::Fixed { is_folder: true } => b"folder",
+            Named::Other { is_folder, .. } if *is_folder => b"folder",
+            Named::Other { .. } => b"other",
+            Named::Unclear => b"unclear",
+        };
+        self.note(written, kind);
+        found
+    }
+
     fn words(&mut self, words: &[String], bound: &mut Bound) {
         let pieces = match pieces(words) {
             Some(pieces) => pieces,
             None => {
-                bound.can_be_stored = false;
+                bound.miss();
                 return;
             }
         };
@@ -200,7 +268,7 @@ impl Search<'_> {
             at += 1;
             for piece in &pieces {
                 if self.left == 0 {
-                    bound.can_be_stored = false;
+                    bound.miss();
                     return;
                 }
                 self.left -= 1;
@@ -209,8 +277,8 @@ impl Search<'_> {
                 if !is_relative && at > 1 {
                     continue;
                 }
-                // `~` is a home only to a shell: the word may also be a name that begins like this.
-                let home = (text.starts_with('~') && at == 1).then(|| format!("./{text}"));
+                // A shell among the programs takes it for a home.
+                let home = self.names.at_home(text).filter(|_| at == 1);
                 let folder = if is_relative { folder.as_str() } else { "" };
                 for written in std::iter::once(format!("{folder}{text}")).chain(home) {
                     let is_folder = self.piece(piece, &written, bound);
@@ -218,7 +286,7 @@ impl Search<'_> {
                     if is_folder && is_other && folders.len() <= MAX_FOUND {
                         folders.push(format!("{written}/"));
                     } else if is_folder && is_other {
-                        bound.can_be_stored = false;
+                        bound.miss();
                     }
                 }
             }
@@ -227,22 +295,33 @@ impl Search<'_> {
 
     /// Whether it is a folder in which other names mean something.
     fn piece(&mut self, piece: &Piece<'_>, written: &str, bound: &mut Bound) -> bool {
-        let found = self.names.changeable(written);
-        let is_file = matches!(&found, Some(Changeable::File(_)))
-            || matches!(&found, Some(Changeable::Other { is_folder, .. }) if !is_folder);
+        let found = self.look_up(written);
+        let is_file = matches!(
+            &found,
+            Named::File(_)
+                | Named::Fixed { is_folder: false }
+                | Named::Other {
+                    is_folder: false,
+                    ..
+                }
+        );
         if piece.may_be_completed && !is_file {
             self.completed(written, bound);
         }
         match found {
-            Some(Changeable::File(path)) => {
+            Named::File(path) => {
                 bound.add(path);
                 false
             }
-            Some(Changeable::Folder) => piece.may_be_folder,
-            Some(Changeable::Other { path, is_folder }) if piece.may_be_folder || !is_folder => {
+            Named::Folder => piece.may_be_folder,
+            Named::Other { path, is_folder } if piece.may_be_folder || !is_folder => {
                 bound.add(path);
                 bound.can_be_stored = false;
                 is_folder
+            }
+            Named::Unclear => {
+                bound.miss();
+                false
             }
             _ => false,
         }
@@ -258,22 +337,24 @@ impl Search<'_> {
             return;
         }
         let Some(names) = self.names_in(&folder) else {
-            bound.can_be_stored = false;
+            bound.miss();
             return;
         };
         let is_stem = |other: &&String| {
             let rest = other.strip_prefix(name);
             rest.is_some_and(|rest| rest.starts_with('.'))
         };
-        let found: Vec<String> = names.iter().filter(is_stem).cloned().collect();
+        let mut found: Vec<String> = names.iter().filter(is_stem).cloned().collect();
+        found.sort();
         for name in found {
-            match self.names.changeable(&format!("{folder}{name}")) {
-                Some(Changeable::File(path)) => bound.add(path),
-                Some(Changeable::Other { path, .. }) => {
+            match self.look_up(&format!("{folder}{name}")) {
+                Named::File(path) => bound.add(path),
+                Named::Other { path, .. } => {
                     bound.add(path);
                     bound.can_be_stored = false;
                 }
-                Some(Changeable::Folder) | None => {}
+                Named::Unclear => bound.miss(),
+                Named::Absent | Named::Fixed { .. } | Named::Folder => {}
             }
         }
     }
@@ -281,10 +362,11 @@ impl Search<'_> {
     /// What is in a folder that commands can change; `None`: too much.
     fn names_in(&mut self, folder: &str) -> Option<&[String]> {
         if !self.listed.contains_key(folder) {
-            if self.listed.len() >= MAX_LISTED {
+            let names = self.names.names_in(folder, MAX_NAMES)?;
+            let is_listed = |names: &&Vec<String>| !names.is_empty();
+            if !names.is_empty() && self.listed.values().filter(is_listed).count() >= MAX_LISTED {
                 return None;
             }
-            let names = self.names.names_in(folder, MAX_NAMES)?;
             self.listed.insert(folder.to_owned(), names);
         }
         self.listed.get(folder).map(Vec::as_slice)
@@ -427,7 +509,7 @@ fn is_digits(text: &str) -> bool {
 /// What `look_up` finds for the words and for their pieces, each once; `None`: there is too much to look at.
 fn named<'a>(
     words: impl Iterator<Item = &'a str>,
-    look_up: impl Fn(&str) -> Option<PathBuf>,
+    look_up: impl Fn(&str) -> Vec<PathBuf>,
 ) -> Option<Vec<PathBuf>> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut seen = HashSet::new();
@@ -444,10 +526,10 @@ fn named<'a>(
             if seen.len() > MAX_LOOK_UPS || found.len() > MAX_FOUND {
                 return None;
             }
-            if let Some(path) = look_up(piece)
-                && (!must_exist || path.exists())
-            {
-                add(&mut found, path);
+            let mut paths = look_up(piece);
+            paths.retain(|path| !must_exist || path.exists());
+            if !paths.is_empty() {
+                paths.into_iter().for_each(|path| add(&mut found, path));
                 continue;
             }
             // What stands before may be replaced: `$PWD/.env`, `${x:-.env}`.
@@ -459,9 +541,8 @@ fn named<'a>(
                 if seen.len() > MAX_LOOK_UPS || found.len() > MAX_FOUND {
                     return None;
                 }
-                if let Some(path) = look_up(end).filter(|path| path.exists()) {
-                    add(&mut found, path);
-                }
+                let paths = look_up(end).into_iter().filter(|path| path.exists());
+                paths.for_each(|path| add(&mut found, path));
             }
         }
     }
@@ -486,6 +567,7 @@ fn pieces_of(word: &str) -> impl Iterator<Item = (&str, bool)> {
     let parts = parts(word).map(|part| (part, true));
     let between = |delimits: fn(char) -> bool| word.split(delimits).map(|piece| (piece, false));
     parts
+        .chain(in_cluster(word).map(|value| (value, false)))
         .chain(wholes(word).map(|whole| (whole, false)))
         .chain(between(|c| matches!(c, '"' | '\'' | '`')))
         .chain(between(|c| {
@@ -529,6 +611,16 @@ fn parts(word: &str) -> impl Iterator<Item = &str> {
         .filter(|rest| !rest.starts_with('-'))
         .and_then(|rest| rest.get(1..));
     word.split(SEPARATORS).chain(short)
+}
+
+/// All that may stand behind the letters of several options in one word: `-umgen` is `-u -m gen`.
+fn in_cluster(word: &str) -> impl Iterator<Item = &str> {
+    let letters = word.strip_prefix('-');
+    let letters = letters.filter(|letters| !letters.starts_with('-'));
+    letters.into_iter().flat_map(|letters| {
+        let starts = letters.char_indices().skip(1);
+        starts.map(|(at, _)| &letters[at..])
+    })
 }
 
 /// A word, and all that stands behind each of its separators.

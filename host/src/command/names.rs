@@ -40,9 +40,16 @@ pub enum CommandError {
     Permission(#[from] PermissionError),
 }
 
-/// What a path leads to that exists.
+/// What a name leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Changeable {
+pub(crate) enum Named {
+    /// Nothing.
+    Absent,
+    /// Something that commands cannot change.
+    Fixed {
+        /// Whether it is a folder.
+        is_folder: bool,
+    },
     /// A file, resolved: a yes can be bound to its content.
     File(PathBuf),
     /// A folder in which commands can write.
@@ -54,24 +61,57 @@ pub(crate) enum Changeable {
         /// Whether it is a folder.
         is_folder: bool,
     },
+    /// What the command finds there cannot be told: it is found through procfs, or a look-up failed.
+    Unclear,
 }
 
-/// Looks up names: the machine, as far as a command line depends on it.
+/// What can happen on the way to a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Commands can change nothing on it.
+    Fixed,
+    /// Commands can change the program, or make the path lead to another: only its content says what it is.
+    Changeable,
+    /// What the command finds there cannot be told, see [`Named::Unclear`].
+    Unclear,
+}
+
+/// Whether a file is guarded.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Guard {
+    /// The real path of a guarded file, which need not exist.
+    pub(crate) path: Option<PathBuf>,
+    /// Whether the command may find another file there, see [`Named::Unclear`].
+    pub(crate) is_unclear: bool,
+}
+
+/// Looks up names: the machine, as far as a command line depends on it. The words of a line are final: `~` is a name.
 pub(crate) trait Names {
     /// A program that exists and may be run.
-    fn program(&self, written: &str) -> Result<ProgramFile, CommandError>;
+    fn program(&self, word: &str) -> Result<ProgramFile, CommandError>;
+
+    /// What can happen on the way to a program.
+    fn way(&self, word: &str) -> Way;
+
+    /// Whether every program may load a library that commands can change.
+    fn loads_changeable(&self) -> bool {
+        false
+    }
+
+    /// Whether the file of a program is a script, or may be one.
+    fn is_script(&self, program: &ProgramFile) -> bool;
 
     /// The program that runs command lines, resolved.
     fn shell(&self) -> &Path;
 
-    /// Whether commands could replace the program.
-    fn is_writable(&self, program: &ProgramFile) -> bool;
-
     /// The folder in which commands run.
     fn project(&self) -> &Path;
 
-    /// What a path leads to, if commands can change what is there or where it leads.
-    fn changeable(&self, written: &str) -> Option<Changeable>;
+    /// What a shell puts in the place of a word that begins with an unquoted `~`.
+    fn at_home(&self, word: &str) -> Option<String>;
+
+    /// What a path leads to.
+    fn named(&self, word: &str) -> Named;
 
     /// The names in a folder whose content commands can change, none elsewhere; empty is the project. `None`: there are more
     /// than `most`.
@@ -80,13 +120,13 @@ pub(crate) trait Names {
     }
 
     /// Whether a relative path leads to a file or folder that exists in the project.
-    fn is_inside(&self, written: &str) -> bool;
+    fn is_inside(&self, word: &str) -> bool;
 
     /// The repository that the project is a worktree of, if that lies elsewhere.
     fn repository_elsewhere(&self) -> Option<PathBuf> {
         None
     }
 
-    /// The real path of a file that need not exist, if it is guarded.
-    fn guarded(&self, written: &str) -> Option<PathBuf>;
+    /// Whether a path leads to a file that is guarded.
+    fn guarded(&self, word: &str) -> Guard;
 }

@@ -4,12 +4,12 @@
 //! generously: a denied program refuses every line in which it is found, so a name too many costs a refusal that
 //! the user asked for, and a name that is missed leaves a line that is asked about anyway.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::find::{self, Word};
 use super::known::{self, Known};
-use super::{CommandError, Names};
+use super::{CommandError, Names, Way};
 use crate::target::ProgramFile;
 
 /// Command lines within words of others that are followed: `sh -c "sh -c '…'"` is two.
@@ -29,6 +29,8 @@ const MAX_LOOK_UPS: usize = 400;
 pub(super) struct Simple {
     /// The wrappers, and last the program of the command.
     pub(super) programs: Vec<ProgramFile>,
+    /// What can happen on the way to that program.
+    pub(super) way: Way,
     /// Where the words of the command begin, its program first.
     pub(super) start: usize,
 }
@@ -39,14 +41,21 @@ pub(super) fn of_simple(words: &[String], names: &dyn Names) -> Result<Simple, C
     let mut start = 0;
     loop {
         let program = names.program(&words[start])?;
-        let behind = match names.is_writable(&program) {
-            true => None,
-            false => known::behind_wrapper(&known::name_of(&program), &words[start + 1..]),
+        let way = names.way(&words[start]);
+        let behind = match way {
+            Way::Fixed => known::behind_wrapper(&known::name_of(&program), &words[start + 1..]),
+            Way::Changeable | Way::Unclear => None,
         };
         programs.push(program);
         match behind {
             Some(at) if programs.len() < MAX_DEPTH => start += at + 1,
-            _ => return Ok(Simple { programs, start }),
+            _ => {
+                return Ok(Simple {
+                    programs,
+                    way,
+                    start,
+                });
+            }
         }
     }
 }
@@ -65,9 +74,13 @@ pub(super) struct Programs<'a> {
     pub(super) unread: Vec<PathBuf>,
     /// Whether the name of a program is known only when the line runs: `$x`.
     pub(super) hides_program: bool,
+    /// Whether any word that a shell reads is known only when the line runs.
+    pub(super) hides_words: bool,
+    /// Whether there is more than commands of which something is known.
+    pub(super) has_unknown: bool,
     /// Whether there was more than could be looked at.
     pub(super) is_incomplete: bool,
-    seen: HashMap<String, Option<ProgramFile>>,
+    seen: BTreeMap<String, Vec<(ProgramFile, Way)>>,
 }
 
 impl<'a> Programs<'a> {
@@ -79,9 +92,16 @@ impl<'a> Programs<'a> {
             commands: Vec::new(),
             unread: Vec::new(),
             hides_program: false,
+            hides_words: false,
+            has_unknown: false,
             is_incomplete: false,
-            seen: HashMap::new(),
+            seen: BTreeMap::new(),
         }
+    }
+
+    /// All that were found under any name, in the order of the names.
+    pub(super) fn all(&self) -> Vec<(ProgramFile, Way)> {
+        self.seen.values().flatten().cloned().collect()
     }
 
     /// Collects from a text that is a command line itself.
@@ -97,20 +117,21 @@ impl<'a> Programs<'a> {
         }
         let found = find::commands(text);
         self.is_incomplete |= found.is_incomplete;
+        self.has_unknown |= found.says_more;
         for command in found.commands {
             self.command(&command, is_shell, depth);
         }
     }
 
     /// Collects from the words behind the program of a simple command.
-    pub(super) fn arguments_of(&mut self, program: &ProgramFile, arguments: &[String]) {
+    pub(super) fn arguments_of(&mut self, program: &ProgramFile, way: Way, arguments: &[String]) {
         let name = program.called.file_name().unwrap_or_default();
         let name = name.to_string_lossy();
-        if known::known(&known::name_of(program), arguments, self.names) == Known::Nothing {
+        if known::of_program(program, way, arguments, self.names) == Known::Nothing {
             let words: Vec<Word> = arguments.iter().cloned().map(Some).collect();
             let subcommand = known::subcommand(&name, &words);
             if subcommand.at > 0 || subcommand.is_unread {
-                self.add_command(program, &words);
+                self.add_command(program, way, &words);
             }
             self.arguments(&name, &words, 0);
         }
@@ -123,18 +144,22 @@ impl<'a> Programs<'a> {
         let Some((name, arguments)) = words[skipped..].split_first() else {
             return;
         };
+        self.hides_words |= is_shell && words.contains(&None);
         let Some(name) = name else {
             self.hides_program |= is_shell;
+            self.has_unknown = true;
             return;
         };
         let short = name.rsplit('/').next().unwrap_or(name);
-        let mut known_as = short.to_owned();
-        if let Some(program) = self.look_up(name) {
-            known_as = known::name_of(&program).into_owned();
-            self.add_command(&program, arguments);
+        let found = self.look_up(name);
+        let mut is_unknown = found.is_empty();
+        for (program, way) in found {
+            is_unknown |= self.is_nothing_known(&program, way, arguments);
+            self.add_command(&program, way, arguments);
             self.is_incomplete |= !add(&mut self.run, program);
         }
-        if self.is_nothing_known(&known_as, arguments) {
+        if is_unknown {
+            self.has_unknown = true;
             let runs_its_words = short == "eval" || known::is_wrapper(short);
             self.hides_program |= runs_its_words && is_shell && arguments.contains(&None);
             self.arguments(short, arguments, depth);
@@ -157,8 +182,8 @@ impl<'a> Programs<'a> {
             // `--to-command=x`
             let value = word.split_once('=').map(|(_, value)| value);
             for name in [Some(word.as_str()), value].into_iter().flatten() {
-                if let Some(program) = self.look_up(name) {
-                    self.add_command(&program, &words[at + 1..]);
+                for (program, way) in self.look_up(name) {
+                    self.add_command(&program, way, &words[at + 1..]);
                     self.is_incomplete |= !add(&mut self.mentioned, program);
                 }
             }
@@ -166,7 +191,7 @@ impl<'a> Programs<'a> {
     }
 
     /// Notes the known words of a command, up to the first that is not known before the line runs.
-    fn add_command(&mut self, program: &ProgramFile, arguments: &[Word]) {
+    fn add_command(&mut self, program: &ProgramFile, way: Way, arguments: &[Word]) {
         if self.commands.len() >= MAX_PROGRAMS {
             self.is_incomplete = true;
             return;
@@ -177,8 +202,7 @@ impl<'a> Programs<'a> {
         let subcommand = known::subcommand(&name, arguments);
         // No promise is made of a command of so many words.
         let is_unread = subcommand.is_unread
-            && (arguments.len() > MAX_WORDS
-                || self.is_nothing_known(&known::name_of(program), arguments));
+            && (arguments.len() > MAX_WORDS || self.is_nothing_known(program, way, arguments));
         let mut starts = vec![0];
         if subcommand.at > 0 {
             starts.push(subcommand.at);
@@ -198,27 +222,33 @@ impl<'a> Programs<'a> {
     }
 
     /// Whether no promise is known about a program with these arguments.
-    fn is_nothing_known(&self, name: &str, arguments: &[Word]) -> bool {
+    fn is_nothing_known(&self, program: &ProgramFile, way: Way, arguments: &[Word]) -> bool {
         let words: Option<Vec<String>> = arguments.iter().cloned().collect();
-        words.is_none_or(|words| known::known(name, &words, self.names) == Known::Nothing)
+        words.is_none_or(|words| {
+            known::of_program(program, way, &words, self.names) == Known::Nothing
+        })
     }
 
     fn is_shell(&self, name: &str) -> bool {
         name == "eval" || known::SHELLS.contains(&name) || self.names.shell().ends_with(name)
     }
 
-    fn look_up(&mut self, name: &str) -> Option<ProgramFile> {
+    /// The programs that a word may mean: a shell may put the home folder in the place of its `~`.
+    fn look_up(&mut self, name: &str) -> Vec<(ProgramFile, Way)> {
         if name.is_empty() || name.starts_with('-') {
-            return None;
+            return Vec::new();
         }
         if let Some(found) = self.seen.get(name) {
             return found.clone();
         }
         if self.seen.len() >= MAX_LOOK_UPS {
             self.is_incomplete = true;
-            return None;
+            return Vec::new();
         }
-        let found = self.names.program(name).ok();
+        let readings = std::iter::once(name.to_owned()).chain(self.names.at_home(name));
+        let found: Vec<(ProgramFile, Way)> = readings
+            .filter_map(|word| Some((self.names.program(&word).ok()?, self.names.way(&word))))
+            .collect();
         self.seen.insert(name.to_owned(), found.clone());
         found
     }

@@ -27,6 +27,9 @@ impl CommandTarget {
         names: &dyn Names,
     ) -> Result<CommandTarget, CommandError> {
         let (name, arguments) = words.split_first().ok_or(CommandError::Empty)?;
+        // The configuration is no shell's, and its `~` is the home folder.
+        let home = names.at_home(name);
+        let name = home.as_deref().unwrap_or(name);
         let program = names.program(name)?;
         let called = program.called.to_string_lossy().into_owned();
         let subject: Vec<String> = std::iter::once(called)
@@ -38,7 +41,8 @@ impl CommandTarget {
         let (key, bound) = match is_sandboxed {
             true => {
                 // Relative names mean files of its folder, which need not be the project.
-                let bound = named::bound(&program, arguments, folder.to_str(), names);
+                let programs = [(program.clone(), names.way(name))];
+                let bound = named::bound(&programs, arguments, folder.to_str(), names);
                 let key = match variables {
                     [] => CommandKey::Line(words),
                     _ => CommandKey::SandboxedServer(words),
@@ -58,7 +62,10 @@ impl CommandTarget {
             programs: vec![program],
             mentioned: Vec::new(),
             commands: Vec::new(),
+            looked_up: bound.as_ref().and_then(|bound| bound.looked_up.clone()),
             covers: bound.map(|bound| bound.files).unwrap_or_default(),
+            only_once: false,
+            is_unclear: false,
             folder: is_sandboxed.then(|| folder.to_owned()),
         })
     }

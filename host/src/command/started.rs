@@ -53,6 +53,9 @@ impl Permissions {
             let commands = find::commands(line).commands;
             for name in commands.into_iter().flatten().flatten() {
                 find(&name)?;
+                if let Some(name) = self.at_home(&name) {
+                    find(&name)?;
+                }
             }
             return Ok(line.to_owned());
         };

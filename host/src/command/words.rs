@@ -19,7 +19,7 @@ use super::builtins;
 use crate::display;
 
 /// Longest line that is read as a simple command, in bytes. What is longer is not judged at a glance.
-const MAX_BYTES: usize = 2_000;
+pub(super) const MAX_BYTES: usize = 2_000;
 
 /// Spaces in a row that may push the rest of a line out of sight.
 const GAP: &str = "                ";

@@ -18,12 +18,12 @@ use super::grantee::Caller;
 use super::key::{Decided, Key};
 use super::rule::Change;
 use super::{Permissions, Rule, State};
-use crate::command::{Changeable, is_executable};
+use crate::command::is_executable;
 use crate::resolve::{self, ResolveError};
 use crate::target::{CommandKey, CommandTarget, Operation, ProgramFile, Target};
 
 /// Largest file that a yes is bound to, in bytes. It is read at every use; a larger one cannot be granted.
-const MAX_BOUND_BYTES: u64 = 64 * 1024 * 1024;
+pub(super) const MAX_BOUND_BYTES: u64 = 64 * 1024 * 1024;
 
 /// What one layer says of a command.
 pub(super) enum Found {
@@ -37,12 +37,6 @@ impl Permissions {
     /// Looks a program up as it is called.
     pub(crate) fn program_file(&self, written: &str) -> Result<ProgramFile, ResolveError> {
         self.places.program(written, &self.search_path)
-    }
-
-    /// The path by which a program is found in these folders.
-    pub(crate) fn program_in(&self, written: &str, search_path: &[PathBuf]) -> Option<PathBuf> {
-        let found = self.places.program(written, search_path).ok()?;
-        Some(found.called)
     }
 
     /// Whether a command or a tool could change this file without a question.
@@ -72,17 +66,36 @@ impl Permissions {
     ///
     /// This depends on what is granted at this moment. Blocks for the file system.
     pub fn can_commands_change(&self, path: &Path) -> bool {
+        let (is_changeable, real) = self.walk_for_commands(path);
+        is_changeable || real.is_none_or(|real| self.can_write_in(&real))
+    }
+
+    /// Whether commands could put something else at this path: anything on the way to it lies where they can write. What
+    /// they may write below it does not count.
+    ///
+    /// This depends on what is granted at this moment. Blocks for the file system.
+    pub fn can_commands_replace(&self, path: &Path) -> bool {
+        self.walk_for_commands(path).0
+    }
+
+    /// Whether anything on the way lies where commands can write, and what the path leads to if that exists.
+    fn walk_for_commands(&self, path: &Path) -> (bool, Option<PathBuf>) {
         let mut passed = Vec::new();
         let path = self.places.project.join(path);
-        let real = resolve::walk(&path, |part, _| passed.push(part.to_owned()));
-        let Some(real) = real.ok().filter(|real| real.exists()) else {
-            return true;
-        };
-        passed.push(real.clone());
-        passed
-            .iter()
-            .any(|part| self.is_writable_for_commands(part))
-            || self.can_write_in(&real)
+        let real = resolve::walk(&path, |part| passed.push(part.path.to_owned()));
+        let real = real.ok().filter(|real| real.exists());
+        passed.extend(real.clone());
+        let mut passed = passed.iter();
+        let is_changeable = passed.any(|part| self.is_writable_for_commands(part));
+        (is_changeable, real)
+    }
+
+    /// Whether every program that a command starts may load a library that commands can change.
+    pub(crate) fn loads_changeable(&self) -> bool {
+        self.libraries.iter().any(|path| {
+            let (is_changeable, real) = self.walk_for_commands(path);
+            is_changeable || real.is_some_and(|real| self.can_write_in(&real))
+        })
     }
 
     /// Whether commands may write to something in a folder, though not to the folder.
@@ -108,40 +121,6 @@ impl Permissions {
         let mut configured = self.writable.iter();
         let is_in_it = |path: &PathBuf| path.parent() == Some(folder);
         granted.any(is_in_it) || configured.any(is_in_it)
-    }
-
-    /// What a path leads to, if commands can change what is there, or where the path leads: that is so if anything on the way
-    /// to it lies where they can write.
-    pub(crate) fn changeable(&self, written: &str) -> Option<Changeable> {
-        let mut passed = Vec::new();
-        let on_part = |part: &Path, is_link| passed.push((part.to_owned(), is_link));
-        let found = self.places.walk(written, on_part).ok();
-        let found = found.and_then(|path| Some((std::fs::metadata(&path).ok()?, path)));
-        // The project itself is mounted, and cannot be replaced.
-        let can_replace =
-            |part: &Path| part != self.places.project && self.is_writable_for_commands(part);
-        let mut links = passed.iter().filter(|(_, is_link)| *is_link);
-        let link = links.find(|(link, _)| can_replace(link));
-        // What is there says something else to each process, and for the command leads where it may not for Dunlin.
-        let differs = passed.iter().any(|(part, _)| part.starts_with("/proc"));
-        if let Some((link, _)) = link.filter(|_| differs) {
-            return Some(Changeable::Other {
-                path: link.clone(),
-                is_folder: false,
-            });
-        }
-        let (meta, path) = found?;
-        let is_inside = self.is_writable_for_commands(&path);
-        let can_lead_elsewhere =
-            link.is_some() || !is_inside && passed.iter().any(|(part, _)| can_replace(part));
-        if !is_inside && !can_lead_elsewhere {
-            return None;
-        }
-        Some(match (meta.is_file(), meta.is_dir()) {
-            (true, _) => Changeable::File(path),
-            (false, true) if !can_lead_elsewhere => Changeable::Folder,
-            (false, is_folder) => Changeable::Other { path, is_folder },
-        })
     }
 
     /// A no that the command may get round, since not all that it runs was made out.
@@ -503,6 +482,7 @@ impl Runs {
         Ok(Runs {
             program: program_of(command),
             files,
+            looked_up: command.looked_up.clone(),
             folder: command.folder.clone(),
         })
     }
@@ -562,7 +542,10 @@ fn changed(granted: Option<&Runs>, now: Option<&Runs>) -> Option<Change> {
     }
     let mut files = granted.files.iter().zip(&now.files);
     let different = files.find(|((_, before), (_, after))| before != after);
-    different.map(|((path, _), _)| Change::Content(path.clone()))
+    match different {
+        Some(((path, _), _)) => Some(Change::Content(path.clone())),
+        None => (granted.looked_up != now.looked_up).then_some(Change::Names),
+    }
 }
 
 /// What a yes is bound to at a path: the content of a file, and of a folder that it is there.

@@ -263,6 +263,20 @@ fn lasting(
     now: Option<&Runs>,
     hidden: Option<&Rule>,
 ) -> Found {
+    match lasting_of_names(state, caller, command, now, hidden) {
+        Found::Allow(_) if command.is_unclear => Found::Open(None),
+        found => found,
+    }
+}
+
+/// The same, if all names lead for the command where they lead for Dunlin.
+fn lasting_of_names(
+    state: &State,
+    caller: Option<&Caller<'_>>,
+    command: &CommandTarget,
+    now: Option<&Runs>,
+    hidden: Option<&Rule>,
+) -> Found {
     let stale = match command_lines::in_session(state, caller, command, now, hidden) {
         Found::Open(stale) => stale,
         Found::Allow(rule) => {

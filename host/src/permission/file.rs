@@ -107,6 +107,9 @@ pub(super) struct Runs {
     /// The files that commands can change and that the line names, with their SHA-256.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) files: BTreeMap<PathBuf, String>,
+    /// The digest of all names that the line was looked up by, and of what each of them is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) looked_up: Option<String>,
     /// The folder in which the line ran, if the yes is to exactly this line: it holds there alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) folder: Option<PathBuf>,

@@ -37,8 +37,11 @@ mod stored;
 #[cfg(test)]
 mod tests;
 mod typed;
+mod words;
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use parking_lot::{Mutex, MutexGuard};
@@ -73,6 +76,8 @@ pub struct Permissions {
     files: Files,
     /// What commands may write besides the project, by the configuration.
     writable: Vec<PathBuf>,
+    /// What the dynamic linker reads for every program that a command starts.
+    libraries: Vec<PathBuf>,
     /// What runs command lines, resolved.
     shell: PathBuf,
     state: Mutex<State>,
@@ -128,10 +133,21 @@ pub(crate) struct PermissionOptions<'a> {
     pub(crate) secrets: Option<&'a Surroundings>,
     /// What commands may write besides the project.
     pub(crate) writable: &'a [PathBuf],
+    /// All variables of commands.
+    pub(crate) environment: &'a [(OsString, OsString)],
     /// What runs commands.
     pub(crate) shell: &'a Path,
     /// The search engine that the user has chosen.
     pub(crate) search: Option<Url>,
+}
+
+/// The paths in the variables whose names begin with `LD_`: ld.so(8) has no others, and reads them for every program.
+fn libraries(environment: &[(OsString, OsString)]) -> impl Iterator<Item = PathBuf> {
+    let own = environment.iter();
+    let own = own.filter(|(name, _)| name.as_bytes().starts_with(b"LD_"));
+    let parts = own.flat_map(|(_, value)| value.as_bytes().split(|byte| b": ".contains(byte)));
+    let paths = parts.map(|part| PathBuf::from(OsStr::from_bytes(part)));
+    paths.filter(|path| path.is_absolute())
 }
 
 impl Permissions {
@@ -164,6 +180,7 @@ impl Permissions {
             secrets: secrets.collect(),
             files: Files::new(options.file),
             writable,
+            libraries: libraries(options.environment).collect(),
             shell: resolve::real_path(options.shell)?,
             state: Mutex::default(),
         })

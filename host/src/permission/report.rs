@@ -222,6 +222,9 @@ impl Permissions {
             hides_program: false,
             unread: Vec::new(),
             covers: Vec::new(),
+            looked_up: None,
+            only_once: false,
+            is_unclear: false,
             folder: None,
         }))
     }

@@ -168,6 +168,8 @@ pub enum Change {
     Everywhere,
     /// The line names other files.
     Files,
+    /// A name in the line is something else, or another program.
+    Names,
     /// This file has another content.
     Content(PathBuf),
 }
@@ -193,6 +195,9 @@ impl fmt::Display for Change {
                 "You allowed this line before. Dunlin now stores it for one project, so it asks once more.",
             ),
             Change::Files => f.write_str("You allowed this before, but it names other files now."),
+            Change::Names => f.write_str(
+                "You allowed this before, but a name in it is another file, folder or program now, or was not remembered.",
+            ),
             Change::Content(path) => write!(
                 f,
                 "You allowed this before, but {} has changed since.",

@@ -36,6 +36,9 @@ const EMPTY_FOLDER: &str = "/dev/.nothing";
 /// Where nothing is, and nothing can be made.
 const NOWHERE: &str = "/dev/.nothing/nowhere";
 
+/// Mounts of git repositories, at most: half of those that the kernel allows in a namespace.
+const MAX_MOUNTS: usize = 50_000;
+
 /// The namespaces of a command. A cgroup namespace would hide nothing of worth.
 pub(super) fn flags(network: bool) -> libc::c_int {
     let own = libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
@@ -154,7 +157,18 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
     pins.extend(between.filter(|folder| access.is_within(folder)));
     // These are pinned as what they were when they were found.
     let found: BTreeMap<&Path, _> = repositories.folders().collect();
-    pins.extend(found.keys());
+    pins.extend(repositories.folders_in_place(access).map(|(path, _)| path));
+    let read_only = repositories.read_only(access);
+    let of_git = repositories.held(access);
+    let unread = repositories.unread().map(|(path, _)| path);
+    let links = repositories.links().map(|(path, _, _)| path);
+    let mounted = pins.iter().copied().chain(unread).chain(links);
+    let mounted = mounted.chain(settings.iter().chain(&read_only).map(PathBuf::as_path));
+    let mounted = mounted.chain(of_git.iter().map(|held| held.path.as_path()));
+    step(
+        "protect git repositories",
+        expect_few(mounted, &access.project, MAX_MOUNTS),
+    )?;
     // A folder sorts before what lies in it, and so it is mounted before.
     for folder in pins {
         let name = || format!("hold {} in place", folder.display());
@@ -171,7 +185,6 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
             step(format!("protect {}", path.display()), freeze(path))?;
         }
     }
-    let read_only = repositories.read_only(access);
     let granted = access.writable.iter();
     let granted = granted.filter(|path| read_only.iter().any(|folder| path.starts_with(folder)));
     let mut copies = Vec::new();
@@ -182,7 +195,11 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
         }
     }
     for path in &read_only {
-        step(format!("protect {}", path.display()), freeze(path))?;
+        let name = || format!("protect {}", path.display());
+        if let Some(id) = found.get(path.as_path()) {
+            step(name(), expect(&step(name(), mounts::look(path))?, *id))?;
+        }
+        step(name(), freeze(path))?;
     }
     for (path, copy) in copies {
         let name = || format!("give {} to write", path.display());
@@ -202,7 +219,6 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
     for path in &access.read_only {
         step(format!("protect {}", path.display()), freeze(path))?;
     }
-    let of_git = repositories.held(access);
     for held in access.held().chain(&of_git) {
         step(format!("hold {}", held.path.display()), hold(&held.path))?;
     }
@@ -301,6 +317,31 @@ fn expect(entry: &Entry, id: mounts::FileId) -> io::Result<()> {
     match entry {
         Entry::Folder(opened) if mounts::id(opened)? == id => Ok(()),
         _ => Err(moved()),
+    }
+}
+
+/// The kernel bounds the mounts of a namespace.
+fn expect_few<'a>(
+    mounted: impl Iterator<Item = &'a Path>,
+    project: &Path,
+    most: usize,
+) -> io::Result<()> {
+    let mut count = 0;
+    let mut parts: BTreeMap<&Path, usize> = BTreeMap::new();
+    for path in mounted {
+        count += 1;
+        let below = path.strip_prefix(project).unwrap_or(path);
+        let part = below.components().next();
+        let part = part.map_or(path, |part| Path::new(part.as_os_str()));
+        *parts.entry(part).or_default() += 1;
+    }
+    let largest = parts.into_iter().max_by_key(|(_, mounts)| *mounts);
+    match largest {
+        Some((part, mounts)) if count > most => Err(io::Error::other(format!(
+            "they take {count} mounts, and there are at most {most}; {mounts} of them are for what is in {}: remove or move the repositories there that you do not need, and what was set aside",
+            part.display()
+        ))),
+        _ => Ok(()),
     }
 }
 
@@ -445,4 +486,21 @@ fn processes() -> Result<(), NoNamespaces> {
         "/proc read-only",
         mount_remount("/proc", flags | MountFlags::RDONLY, c""),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_part_is_named_where_mounts_are_too_many() {
+        let paths = ["/p/a/.git", "/p/b", "/p/b/x", "/other"].map(Path::new);
+        let few = |most| expect_few(paths.into_iter(), Path::new("/p"), most);
+        assert!(few(4).is_ok());
+        let error = few(3).unwrap_err().to_string();
+        assert!(
+            error.contains("take 4 mounts") && error.contains("2 of them are for what is in b:"),
+            "{error}"
+        );
+    }
 }

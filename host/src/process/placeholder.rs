@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, flock, fstat, mkdirat,
-    openat, renameat_with, statat, unlinkat,
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, flock, fstat, linkat,
+    mkdirat, openat, renameat_with, statat, unlinkat,
 };
 use rustix::io::{Errno, pread};
 
@@ -226,8 +226,18 @@ fn make_whole(parent: &OwnedFd, name: &OsStr, text: &str) -> rustix::io::Result<
     unfinished.push(format!(".{}", std::process::id()));
     let written = make_file(parent, &unfinished)?;
     rustix::fs::fchmod(&written, FILE_MODE)?;
-    let made = rustix::io::write(&written, text.as_bytes())
-        .and_then(|_| renameat_with(parent, &unfinished, parent, name, RenameFlags::NOREPLACE));
+    let moved = || {
+        let moved = renameat_with(parent, &unfinished, parent, name, RenameFlags::NOREPLACE);
+        match moved {
+            // Some file systems cannot refuse to replace by that; a second name replaces nothing anywhere.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                linkat(parent, &unfinished, parent, name, AtFlags::empty())?;
+                unlinkat(parent, &unfinished, AtFlags::empty())
+            }
+            moved => moved,
+        }
+    };
+    let made = rustix::io::write(&written, text.as_bytes()).and_then(|_| moved());
     if made.is_err() {
         let _ = unlinkat(parent, &unfinished, AtFlags::empty());
     }

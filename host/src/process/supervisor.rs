@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{
     DumpableBehavior, Pid, Signal, WaitOptions, getgid, getuid, set_child_subreaper,
@@ -39,6 +39,10 @@ pub const WITHOUT_NAMESPACES: &str = "--without-namespaces";
 /// How much sooner than others a command is ended where memory runs out (-1000 to 1000): before Dunlin and before
 /// whatever else the user has open.
 const OUT_OF_MEMORY_SCORE: &str = "800";
+
+/// How long a supervisor may look at the repositories after its command. It is killed a minute after the time limit, of
+/// which the search before the command may have taken some.
+const REVIEW_TIME: Duration = Duration::from_secs(40);
 
 /// What comes after the command's programs have said all they had to say about themselves.
 const READY: &[u8] = b"+";
@@ -148,6 +152,7 @@ impl Supervisor {
         let roots = self.order.access.roots();
         let before = baseline.before(&self.repositories);
         let left_behind = baseline.left_behind(&roots);
+        let until = Instant::now() + REVIEW_TIME;
         let after = Repositories::find_after(&roots, before);
         let means = Means {
             place: &self.order.set_aside,
@@ -156,6 +161,7 @@ impl Supervisor {
                 .is_none()
                 .then_some(&self.repositories),
             is_plain: baseline.is_plain(),
+            until,
         };
         let reviewed = git::review(&self.order.access, before, &after, means);
         let own = reviewed.sentences.len();

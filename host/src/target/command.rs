@@ -240,6 +240,14 @@ pub struct CommandTarget {
     /// Files that commands can change and that it names, its own program included, resolved: a lasting yes holds for
     /// their content.
     pub covers: Vec<PathBuf>,
+    /// The digest of the names that it was looked up by, and of what each of them is: a lasting yes ends when one becomes
+    /// something else. `None`: no names count.
+    pub looked_up: Option<String>,
+    /// Whether not all that it runs or reads was made out, so that a yes holds only once.
+    pub only_once: bool,
+    /// Whether the command may find something else than Dunlin under one of its names: then no yes that was given before
+    /// covers it.
+    pub is_unclear: bool,
     /// The folder in which it runs, if a lasting yes is to exactly this line: what the line does depends on the folder, so
     /// the yes holds there alone.
     pub folder: Option<PathBuf>,

@@ -8,12 +8,17 @@ use serde_json::json;
 
 use crate::stage::{Chat, environment};
 
-/// A chat whose editor is a script.
-fn chat_with_editor(environment: &Environment, script: &str) -> Chat {
+/// A script that serves as the editor.
+fn editor_of(environment: &Environment, script: &str) -> String {
     let editor = environment.root().join("editor");
     fs::write(&editor, format!("#!/bin/sh\n{script}\n")).expect("the editor");
     fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).expect("the editor");
-    let editor = editor.display().to_string();
+    editor.display().to_string()
+}
+
+/// A chat whose editor is a script.
+fn chat_with_editor(environment: &Environment, script: &str) -> Chat {
+    let editor = editor_of(environment, script);
     let command = environment.command::<&str>([]);
     Chat::of(command.variable("EDITOR", &editor).terminal())
 }
@@ -25,6 +30,30 @@ fn said(provider: &Provider) -> Vec<String> {
     let users = last.messages().iter().filter(|it| it["role"] == "user");
     let texts = users.filter_map(|message| message["content"].as_str());
     texts.map(str::to_owned).collect()
+}
+
+/// It runs with the user's rights, and would load a library from there.
+#[test]
+fn an_editor_is_led_to_nothing_that_commands_can_change() {
+    let provider = Provider::play([Response::reply("Yes.")]);
+    let environment = environment(&provider);
+    let folder = environment.root().display().to_string();
+    let script = format!(
+        "echo \"$LD_LIBRARY_PATH,$PRELOADED,$SHAPE\" > '{folder}/seen'; echo hello > \"$1\""
+    );
+    let editor = editor_of(&environment, &script);
+    let project = environment.project().display().to_string();
+    let command = environment.command::<&str>([]);
+    let command = command
+        .variable("EDITOR", &editor)
+        .variable("LD_LIBRARY_PATH", &format!("{project}/build/lib:/usr/lib:"))
+        .variable("PRELOADED", &format!("{project}/x.so"))
+        .variable("SHAPE", "a:b");
+    let mut chat = Chat::of(command.terminal());
+    chat.turn("/edit one");
+    chat.leave();
+    let seen = fs::read_to_string(environment.root().join("seen")).expect("what it saw");
+    assert_eq!(seen, "/usr/lib,,a:b\n");
 }
 
 #[test]

@@ -143,6 +143,23 @@ fn nobody_else_answers_for_the_browser() {
     assert_eq!(mode & 0o777, 0o600);
 }
 
+/// The user chose the address of the server, and no other one.
+#[test]
+fn the_first_request_is_not_led_to_another_server() {
+    let elsewhere = Site::of(Page::of("application/json", "{}"));
+    let other = elsewhere.url("/internal/admin?do=x");
+    let site = Site::start(move |_| {
+        let moved = Page::html("").with_status(307);
+        moved.with_header("location", &other)
+    });
+    let environment = configured(&site);
+    let output = environment.run(["mcp", "login", "far"]);
+    assert_ne!(output.status, Some(0), "{output}");
+    assert!(!site.requests().is_empty(), "{output}");
+    let posts = elsewhere.requests();
+    assert!(!posts.iter().any(|it| it.starts_with("POST")), "{posts:?}");
+}
+
 /// Changes what an honest server says, or answers in its place.
 type Lie = Box<dyn Fn(&mut Value) -> Option<Page> + Send>;
 

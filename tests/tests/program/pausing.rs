@@ -1,5 +1,8 @@
 //! Requests that are paused before they are sent: what is shown is what is sent, and nothing is sent unasked.
 
+use std::io::Read;
+use std::net::TcpListener;
+
 use dunlin_tests::{Environment, Key, Provider, Received, Response};
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
@@ -122,6 +125,10 @@ fn what_is_shown_is_what_is_sent() {
     let number = number
         .and_then(|line| line.split_whitespace().next())
         .expect("a number");
+    // The result says what it is the result of.
+    let screen = chat.does(&format!("show {number}"));
+    let heading = format!("  {number} result of read_file {{\"file_path\":\"notes.txt\"}} · ");
+    assert!(screen.contains(&heading), "{screen}");
     // Several sections are one step.
     let screen = chat.does(&format!("d 1 {number}"));
     assert!(screen.contains("3 sections deleted"), "{screen}");
@@ -154,6 +161,49 @@ fn what_is_shown_is_what_is_sent() {
 }
 
 #[test]
+fn pausing_is_restricted_to_some_requests() {
+    let provider = Provider::play([
+        read("notes.txt"),
+        Response::reply("Terns."),
+        Response::reply("Owls."),
+    ]);
+    let environment = environment(&provider);
+    environment.project_file("notes.txt", "gulls");
+    let mut chat = Pausing::open(&environment, "every");
+    for (line, said, prompt) in [
+        ("/pause off", "Pausing is off", "›"),
+        ("/pause every mistake", "has no agent or model mistake", "›"),
+        ("/pause turn tools", "use /pause every tools", "›"),
+        ("/pause auto tools", "auto takes no filter", "›"),
+        (
+            "/pause every tools",
+            "Pausing is every: every request after tool results is paused",
+            "› (pause: every tools)",
+        ),
+    ] {
+        chat.chat.say(line);
+        chat.chat.terminal.wait_for(said);
+        chat.prompt(&format!("{prompt} Type a message, @ to attach a file"));
+    }
+    let screen = chat.say("read the notes");
+    assert!(screen.contains("⏸ request 2 is paused"), "{screen}");
+    assert!(!screen.contains("⏸ request 1 is paused"), "{screen}");
+    chat.chat.say("send");
+    chat.chat.terminal.wait_for("Terns.");
+    let prompt = "› (pause: every tools) Type a message, @ to attach a file";
+    chat.prompt(prompt);
+    chat.chat.say("/pause next scripted");
+    chat.chat
+        .terminal
+        .wait_for("the next request to scripted is paused");
+    chat.prompt(prompt);
+    chat.say("count the owls");
+    chat.chat.say("send");
+    chat.chat.terminal.wait_for("Owls.");
+    chat.prompt(prompt);
+}
+
+#[test]
 fn lines_are_completed_and_taken_as_they_are() {
     let provider = Provider::play([Response::reply("Terns.")]);
     let environment = environment(&provider);
@@ -178,6 +228,16 @@ fn lines_are_completed_and_taken_as_they_are() {
             "no value at temprature; nearest: temperature",
         ),
         ("pin 0", "no section 0: this request has sections 1 to "),
+        ("copy 99", "no section 99: this request has sections 1 to "),
+        ("d 2-99", "Nothing is deleted: no section 10: this request"),
+        (
+            "save 9 opts",
+            "section 9 has no single text that could be a template",
+        ),
+        (
+            "save 1 a b",
+            "a name of letters, digits, - and _ for the template",
+        ),
         ("unpin 2", "section 2 is not pinned"),
         ("pin 2-3", "2 sections pinned at the top"),
         ("pin 2", "section 2 is already pinned"),
@@ -271,7 +331,11 @@ fn the_log_has_what_was_composed_and_what_was_sent() {
     let environment = environment(&provider);
     let mut chat = Pausing::open(&environment, "every");
     chat.say("count the birds");
+    let composed = chat.payload();
     chat.does("e 1 count the gulls");
+    chat.does("e model other");
+    chat.does("d 4");
+    let shown_diff = chat.does("diff");
     let shown = chat.payload();
     chat.chat.say("send");
     chat.chat.terminal.wait_for("Terns.");
@@ -286,6 +350,7 @@ fn the_log_has_what_was_composed_and_what_was_sent() {
     // What was cancelled is not kept.
     assert_eq!(logged.as_array().map(Vec::len), Some(1), "{logged:#}");
     assert_eq!(logged[0]["end"], "answered");
+    assert_eq!(logged[0]["model"], "other");
     assert_eq!(logged[0]["edits"][0]["target"]["section"], "message:0");
     let show = |part: &str| {
         let bytes = environment
@@ -295,7 +360,7 @@ fn the_log_has_what_was_composed_and_what_was_sent() {
     };
     assert_eq!(show("--sent"), shown);
     assert_eq!(show("--sent"), body(&provider.requests()[0]));
-    assert_eq!(show("--original"), shown.replacen("gulls", "birds", 1));
+    assert_eq!(show("--original"), composed);
     let prompt = "› (pause: every) Type a message, @ to attach a file";
     chat.chat.terminal.press(Key::CtrlC);
     chat.prompt(prompt);
@@ -318,8 +383,11 @@ fn the_log_has_what_was_composed_and_what_was_sent() {
             .contains("there is no agent \"foo\" (--agent)"),
         "{output}"
     );
+    // What the word `diff` showed.
     let diff = show("--diff");
-    assert!(diff.contains("count the [-birds\"-]{+gulls\"+}"), "{diff}");
+    assert!(shown_diff.contains(diff.trim()), "{shown_diff}{diff}");
+    assert!(diff.contains("  - 4 tool "), "{diff}");
+    assert!(diff.contains("count the [-birds-]{+gulls+}"), "{diff}");
 }
 
 #[test]
@@ -413,6 +481,26 @@ fn another_context_discards_the_request() {
         }
     }
     chat.prompt(put_back);
+    // What a command asks is asked in the same question, and before anything is lost.
+    chat.chat.terminal.press(Key::Enter);
+    chat.request();
+    chat.does("e temperature 0.5");
+    let question = "The request has 1 edit, which would be lost. Forget the conversation? [y/n]";
+    for answer in ["n", "y"] {
+        chat.chat.say("/clear");
+        chat.prompt(question);
+        match answer {
+            "n" => {
+                let screen = chat.does("n");
+                assert!(screen.contains("The request is still paused."), "{screen}");
+                let screen = chat.does("diff");
+                assert!(screen.contains("options  temperature"), "{screen}");
+            }
+            answer => chat.chat.say(answer),
+        }
+    }
+    chat.chat.terminal.wait_for("The conversation is empty.");
+    chat.prompt(put_back);
     assert!(provider.requests().is_empty());
 }
 
@@ -446,6 +534,39 @@ fn a_command_that_fails_discards_nothing() {
     chat.chat.say("send");
     chat.chat.terminal.wait_for("Fine.");
     assert_eq!(said(&provider.requests()[0])[0].1, "count the terns");
+}
+
+#[test]
+fn an_interruption_ends_what_is_waited_for_and_not_the_pause() {
+    // A server that takes the question for its models and never answers.
+    let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = server.local_addr().expect("an address");
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    environment.configure(&format!(
+        "[agents.assistant]\nbase_url = \"http://{address}/v1\"\nmodel = \"m\"\n"
+    ));
+    let mut chat = Pausing::open(&environment, "every");
+    chat.chat.say("count the birds");
+    // Whether it has the model is not known then.
+    drop(server.accept().expect("a question"));
+    chat.request();
+    for (line, key) in [
+        ("/model", Key::CtrlC),
+        ("/model", Key::Escape),
+        ("/model other", Key::CtrlC),
+    ] {
+        chat.chat.say(line);
+        let (mut question, _) = server.accept().expect("a question");
+        let mut first = [0];
+        question.read_exact(&mut first).expect("a question");
+        chat.chat.terminal.press(key);
+        let screen = chat.request();
+        let said = screen.matches("(interrupted) The request is still paused.");
+        assert!(said.count() > 0, "{line}: {screen}");
+        let screen = chat.does("diff");
+        assert!(screen.contains("Nothing is edited."), "{line}: {screen}");
+    }
 }
 
 #[test]
@@ -623,6 +744,9 @@ fn saved_edits_are_applied_to_later_requests() {
     );
     chat.does("e temperature 0.5");
     chat.does("d 2");
+    let screen = chat.does("list");
+    let heading = "· 2 edits (the conversation is";
+    assert!(screen.contains(heading), "{screen}");
     chat.chat.say("send");
     chat.chat.terminal.wait_for("2 edits are saved (session)");
     let prompt = "› (pause: auto) Type a message, @ to attach a file";
@@ -653,6 +777,17 @@ fn saved_edits_are_applied_to_later_requests() {
     chat.prompt("› (pause: every) Type a message, @ to attach a file");
     chat.chat.say("/auto capture");
     chat.chat.terminal.wait_for("Pausing is auto from now on.");
+    chat.prompt(prompt);
+    // What was saved before is said with its scope and age.
+    chat.say("count the ducks");
+    chat.does("d 3");
+    let screen = chat.does("diff");
+    let saved = screen
+        .lines()
+        .filter(|line| line.contains("  saved (session, "));
+    assert_eq!(saved.count(), 1, "{screen}");
+    chat.does("undo");
+    chat.chat.say("send");
     chat.prompt(prompt);
     chat.chat.say("/pause auto");
     chat.chat

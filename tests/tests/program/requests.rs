@@ -46,6 +46,86 @@ fn endings(environment: &Environment) -> Vec<Value> {
     listed.map(|request| request["end"].clone()).collect()
 }
 
+/// A field, and whether its value is one that the format allows.
+type Field = (&'static str, fn(&Value) -> bool);
+
+/// The entries of an HTTP Archive, with what HAR 1.2 demands of each.
+fn har_entries(archive: &Value) -> &[Value] {
+    let log = &archive["log"];
+    assert_eq!(log["version"], "1.2");
+    assert_eq!(log["creator"]["name"], "Dunlin");
+    assert!(log["creator"]["version"].is_string(), "{log}");
+    let has = |value: &Value, fields: &[Field]| {
+        for (field, is_right) in fields {
+            assert!(
+                is_right(&value[*field]),
+                "{field} is {}: {value:#}",
+                value[*field]
+            );
+        }
+    };
+    let entries = log["entries"].as_array().expect("a list");
+    for entry in entries {
+        has(
+            entry,
+            &[
+                ("startedDateTime", |it| {
+                    it.as_str().is_some_and(|it| it.ends_with('Z'))
+                }),
+                ("time", |it| it.as_f64().is_some_and(|it| it >= 0.0)),
+                ("cache", Value::is_object),
+            ],
+        );
+        has(
+            &entry["request"],
+            &[
+                ("method", |it| it == "POST"),
+                ("url", |it| {
+                    it.as_str().is_some_and(|it| it.starts_with("http://"))
+                }),
+                ("queryString", Value::is_array),
+            ],
+        );
+        has(
+            &entry["request"]["postData"],
+            &[("mimeType", Value::is_string), ("text", Value::is_string)],
+        );
+        has(
+            &entry["response"],
+            &[
+                ("status", Value::is_u64),
+                ("statusText", Value::is_string),
+                ("redirectURL", Value::is_string),
+            ],
+        );
+        has(
+            &entry["response"]["content"],
+            &[("size", Value::is_u64), ("mimeType", Value::is_string)],
+        );
+        for side in ["request", "response"] {
+            has(
+                &entry[side],
+                &[
+                    ("httpVersion", Value::is_string),
+                    ("cookies", Value::is_array),
+                    ("headers", Value::is_array),
+                    ("headersSize", Value::is_i64),
+                    ("bodySize", Value::is_i64),
+                ],
+            );
+        }
+        let timing = |phase: &str| {
+            let time = entry["timings"][phase].as_f64().expect("a time");
+            assert!(time >= 0.0, "{phase}: {entry:#}");
+            time
+        };
+        let sum = timing("send") + timing("wait") + timing("receive");
+        let time = entry["time"].as_f64().expect("a time");
+        assert!((sum - time).abs() < 1e-6, "{entry:#}");
+    }
+    entries
+}
+
 fn kill(chat: Chat) {
     kill_process(chat.terminal.id(), Signal::KILL).expect("a process to kill");
     drop(chat);
@@ -156,6 +236,22 @@ fn every_request_of_a_session_comes_back_as_it_was_sent() {
         .collect();
     assert_eq!(bodies, expected);
     assert_eq!(exported[3]["reply"]["content"], "Again.");
+    let archive = environment.command(["requests", "export", "--har"]);
+    let archive: Value = serde_json::from_slice(&archive.stdout_bytes()).expect("JSON");
+    let entries = har_entries(&archive);
+    let bodies: Vec<&str> = entries
+        .iter()
+        .filter_map(|it| it["request"]["postData"]["text"].as_str())
+        .collect();
+    assert_eq!(bodies, expected);
+    let statuses: Vec<&Value> = entries.iter().map(|it| &it["response"]["status"]).collect();
+    assert_eq!(statuses, [200, 200, 429, 200, 200, 200, 0, 200]);
+    let text = &entries[3]["response"]["content"]["text"];
+    let reply: Value = serde_json::from_str(text.as_str().expect("a reply")).expect("JSON");
+    assert_eq!(reply["content"], "Again.");
+    assert_eq!(entries[1]["_dunlin"]["number"], 2);
+    let archive = archive.to_string();
+    assert!(!archive.contains(API_KEY) && !archive.contains("authorization"));
     let again = environment.run(["requests", "export", "--output", "requests.jsonl"]);
     assert_eq!(again.status, Some(1), "{again}");
     assert!(again.stderr.contains("already exists"), "{again}");
@@ -314,6 +410,16 @@ fn the_curl_command_has_the_key_only_for_the_address_that_is_used_now() {
         let note = "is left out: your configuration does not send it to this address.";
         assert!(output.stderr.contains(note), "{output}");
     }
+    // What went over no HTTP is not in an archive.
+    let endpoint = format!("{}/chat/completions", provider.base_url());
+    std::fs::write(&file, records.replace(&endpoint, "model.gguf")).expect("a file");
+    let output = environment.run(["requests", "export", "--har"]);
+    assert!(
+        output.stderr.contains("requests left out because"),
+        "{output}"
+    );
+    let archive: Value = serde_json::from_str(&output.stdout).expect("JSON");
+    assert!(har_entries(&archive).is_empty(), "{archive}");
 }
 
 #[test]
@@ -447,6 +553,14 @@ fn a_fork_continues_from_what_a_request_sent() {
     let output = environment.run(["requests", "fork", "2"]);
     assert_eq!(output.status, Some(0), "{output}");
     let id = output.stdout.trim().to_owned();
+    // The copy is the last session of the project by now, and has sent nothing.
+    let before = "lists the requests before.";
+    let output = environment.run(["requests", "list"]);
+    assert!(output.stderr.contains("No request of session"), "{output}");
+    assert!(output.stderr.contains(before), "{output}");
+    let output = environment.run(["requests", "show", "2"]);
+    assert_eq!(output.status, Some(2), "{output}");
+    assert!(output.stderr.contains(before), "{output}");
     let mut chat = Chat::of(environment.terminal(["--resume", &id]));
     let screen = chat.terminal.screen();
     assert!(screen.contains("1 read_file a.txt"), "{:?}", chat.terminal);

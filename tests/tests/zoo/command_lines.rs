@@ -323,7 +323,7 @@ async fn a_trusted_tool_is_asked_about_secrets_and_refused_what_is_denied() {
     }
     // It could be what is denied.
     let question = shop.question("$x").await;
-    assert_eq!(question.longest, Scope::Session);
+    assert_eq!(question.longest, Scope::Once);
     for line in ["cargo run .env", "cargo run < .env", "cat .env | cargo run"] {
         let question = shop.question(line).await;
         assert_eq!(question.longest, Scope::Once, "{line}");

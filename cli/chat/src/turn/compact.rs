@@ -47,7 +47,7 @@ pub async fn summarise(
     let summary = read_summary(provider, request, &mut in_flight, &mut usage).await;
     match &summary {
         Err(NoSummary::Failed(error)) => in_flight.failed(error, usage),
-        _ => in_flight.end(Ending::Answered, None, usage),
+        _ => in_flight.end(Ending::Answered, usage),
     }
     summary
 }

@@ -70,12 +70,27 @@ impl<'a, J: Journal + ?Sized> InFlight<'a, J> {
         }
     }
 
-    /// The request has ended.
-    pub fn end(&mut self, end: Ending, error: Option<String>, usage: Usage) {
+    /// The request has ended without an error.
+    pub fn end(&mut self, end: Ending, usage: Usage) {
+        self.log(end, (None, None), usage);
+    }
+
+    /// The provider has failed.
+    pub fn failed(&mut self, error: &ProviderError, usage: Usage) {
+        let (end, status) = match error {
+            ProviderError::Status(refusal) => (Ending::Refused, Some(refusal.status)),
+            _ => (Ending::Failed, None),
+        };
+        let error = dunlin_host::display::chain(error);
+        self.log(end, (Some(error), status), usage);
+    }
+
+    fn log(&mut self, end: Ending, (error, status): (Option<String>, Option<u16>), usage: Usage) {
         if let Some(current) = self.current.take() {
             let answered = Answered {
                 end,
                 error,
+                status,
                 usage: (usage != Usage::default()).then_some(usage),
                 first_event: current.first_event,
                 total: current.sent.elapsed(),
@@ -84,27 +99,18 @@ impl<'a, J: Journal + ?Sized> InFlight<'a, J> {
         }
     }
 
-    /// The provider has failed.
-    pub fn failed(&mut self, error: &ProviderError, usage: Usage) {
-        let end = match error {
-            ProviderError::Status(_) => Ending::Refused,
-            _ => Ending::Failed,
-        };
-        self.end(end, Some(dunlin_host::display::chain(error)), usage);
-    }
-
     /// The request has ended as the turn says.
     pub(super) fn ended(&mut self, event: &Event, usage: Usage) {
         match event {
             Event::StreamFailed(error) => self.failed(error, usage),
-            Event::Interrupted => self.end(Ending::Interrupted, None, usage),
-            _ => self.end(Ending::Answered, None, usage),
+            Event::Interrupted => self.end(Ending::Interrupted, usage),
+            _ => self.end(Ending::Answered, usage),
         }
     }
 }
 
 impl<J: Journal + ?Sized> Drop for InFlight<'_, J> {
     fn drop(&mut self) {
-        self.end(Ending::Interrupted, None, Usage::default());
+        self.end(Ending::Interrupted, Usage::default());
     }
 }

@@ -1,5 +1,6 @@
 //! What is known of a request, for people and for programs.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use dunlin_host::display::{escape, grouped, one_line};
@@ -25,8 +26,8 @@ pub struct About<'a> {
     pub kind: Kind,
     /// The agent.
     pub agent: &'a str,
-    /// The model.
-    pub model: &'a str,
+    /// The model, as it was sent.
+    pub model: Cow<'a, str>,
     /// Where it went.
     pub endpoint: &'a str,
     /// The length of the body as sent.
@@ -64,7 +65,7 @@ impl<'a> About<'a> {
             time: request.time,
             kind: entry.kind,
             agent: &entry.agent,
-            model: &entry.model,
+            model: file.model(request),
             endpoint: &entry.endpoint,
             bytes: body.bytes,
             tokens: entry.tokens,

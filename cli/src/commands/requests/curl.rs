@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::error::CliError;
 use crate::provider::address;
 use dunlin_chat::provider::error::Endpoint;
-use dunlin_chat::session::requests::LoggedRequest;
+use dunlin_chat::session::requests::{LoggedRequest, RequestEntry};
 use url::Url;
 
 /// What holds the key where the configuration names no variable.
@@ -29,9 +29,7 @@ struct InProcess(u64);
 /// It went to no server.
 pub fn of(app: &App, request: &LoggedRequest, body: &[u8]) -> Result<Command, CliError> {
     let entry = &request.entry;
-    let url: Option<Url> = entry.endpoint.parse().ok();
-    let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
-    let url = url.ok_or_else(|| CliError::usage(InProcess(entry.number)))?;
+    let url = url(entry).ok_or_else(|| CliError::usage(InProcess(entry.number)))?;
     let mut notes = Vec::new();
     let settings = &app.settings;
     let agent = settings.agents.get(&entry.agent);
@@ -72,10 +70,7 @@ pub fn of(app: &App, request: &LoggedRequest, body: &[u8]) -> Result<Command, Cl
             KEY_VARIABLE
         })
     });
-    let accept = match url.path().ends_with("/api/chat") {
-        true => "application/x-ndjson",
-        false => "text/event-stream",
-    };
+    let accept = accept(&url);
     let header = key.map_or_else(String::new, |variable| {
         format!(" \\\n  -H \"authorization: Bearer ${variable}\"")
     });
@@ -85,6 +80,20 @@ pub fn of(app: &App, request: &LoggedRequest, body: &[u8]) -> Result<Command, Cl
         quoted(url.as_str()),
     );
     Ok(Command { text, notes })
+}
+
+/// Where a request went. `None`: to a model in Dunlin itself.
+pub fn url(entry: &RequestEntry) -> Option<Url> {
+    let url: Url = entry.endpoint.parse().ok()?;
+    Some(url).filter(|url| matches!(url.scheme(), "http" | "https"))
+}
+
+/// The form in which a request asks for its reply.
+pub fn accept(url: &Url) -> &'static str {
+    match url.path().ends_with("/api/chat") {
+        true => "application/x-ndjson",
+        false => "text/event-stream",
+    }
 }
 
 /// A word for a POSIX shell. `printf` is part of the shell, so the word may be longer than an argument of a program.

@@ -1,12 +1,15 @@
-//! `dunlin requests export`: everything that is known of the requests of a session, as JSON lines.
+//! `dunlin requests export`: everything that is known of the requests of a session, as JSON lines or as an HTTP Archive.
 
+use std::cell::Cell;
 use std::io::{self, Write};
+use std::iter;
 use std::path::PathBuf;
 
 use dunlin_host::json;
 use serde::Serialize;
 
 use super::about::About;
+use super::har;
 use super::log::Log;
 use crate::app::App;
 use crate::commands::sessions::{must_be_new, with_real_folder, write_with};
@@ -32,15 +35,46 @@ struct Exported<'a> {
     damage: Option<String>,
 }
 
-/// Writes the requests of a session.
-pub fn run(app: &App, log: &Log, output: Option<PathBuf>, force: bool) -> Result<(), CliError> {
+/// Writes the requests of a session: as JSON lines, or as an HTTP Archive.
+pub fn run(
+    app: &App,
+    log: &Log,
+    is_har: bool,
+    output: Option<PathBuf>,
+    force: bool,
+) -> Result<(), CliError> {
     let ui = &app.ui;
-    let mut damaged = 0_usize;
-    let mut line = |request: &LoggedRequest| {
-        let exported = exported(log, request);
-        damaged += usize::from(exported.damage.is_some());
-        json::to_string(&exported).map_err(io::Error::other)
+    let (damaged, left_out) = (Cell::new(0_usize), Cell::new(0_usize));
+    let add = |count: &Cell<usize>, more: bool| count.set(count.get() + usize::from(more));
+    let requests = log.file.requests().iter();
+    let lines: Box<dyn Iterator<Item = serde_json::Result<String>>> = match is_har {
+        false => Box::new(requests.map(|request| {
+            let exported = exported(log, request);
+            add(&damaged, exported.damage.is_some());
+            json::to_string(&exported)
+        })),
+        true => {
+            let entries = requests.filter_map(|request| {
+                let body = body(log, request, Side::Sent);
+                let is_damaged = body.is_err();
+                let entry = har::entry(log, request, body);
+                add(&left_out, entry.is_none());
+                add(&damaged, is_damaged && entry.is_some());
+                entry
+            });
+            let entries = entries.enumerate().map(|(index, entry)| {
+                let comma = if index > 0 { "," } else { "" };
+                Ok(format!("{comma}{}", json::to_string(&entry?)?))
+            });
+            let begin = iter::once(Ok(har::beginning()));
+            Box::new(
+                begin
+                    .chain(entries)
+                    .chain(iter::once(Ok(har::END.to_owned()))),
+            )
+        }
     };
+    let mut lines = lines.map(|line| line.map_err(io::Error::other));
     match output {
         Some(path) => {
             if !force {
@@ -48,37 +82,41 @@ pub fn run(app: &App, log: &Log, output: Option<PathBuf>, force: bool) -> Result
             }
             write_with(&with_real_folder(path), force, |file| {
                 let mut file = io::BufWriter::new(file);
-                for request in log.file.requests() {
-                    writeln!(file, "{}", line(request)?)?;
-                }
+                lines.try_for_each(|line| writeln!(file, "{}", line?))?;
                 file.flush()
             })?;
         }
         None => {
-            for request in log.file.requests() {
+            for line in lines {
                 // The output may be large, and nobody may be reading any more.
                 ui.check()?;
-                ui.data(&line(request)?);
+                ui.data(&line?);
             }
         }
     }
-    if damaged > 0 {
-        ui.warn(&format!(
-            "requests whose bodies cannot be restored: {damaged}"
-        ));
+    for (count, what) in [
+        (&damaged, "requests whose bodies cannot be restored"),
+        (
+            &left_out,
+            "requests left out because a model in Dunlin itself answered them, and HAR describes HTTP",
+        ),
+    ] {
+        if count.get() > 0 {
+            ui.warn(&format!("{what}: {}", count.get()));
+        }
     }
     Ok(())
 }
 
+/// A body as text, or why it cannot be restored.
+fn body(log: &Log, request: &LoggedRequest, side: Side) -> Result<String, String> {
+    let body = log.file.body(request.entry.number, side);
+    let bytes = body.map_err(|error| error.to_string())?;
+    String::from_utf8(bytes).map_err(|error| error.to_string())
+}
+
 fn exported<'a>(log: &'a Log, request: &'a LoggedRequest) -> Exported<'a> {
-    let number = request.entry.number;
-    let body = |side| {
-        let bytes = log
-            .file
-            .body(number, side)
-            .map_err(|error| error.to_string())?;
-        String::from_utf8(bytes).map_err(|error| error.to_string())
-    };
+    let body = |side| body(log, request, side);
     let is_edited = request.entry.is_edited();
     let (sent, damage) = match body(Side::Sent) {
         Ok(sent) => (Some(sent), None),

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::app::App;
 use crate::error::CliError;
-use crate::repl::auto;
+use crate::saved_edits;
 use dunlin_chat::message::ToolCall;
 use dunlin_chat::session::record::{CallEntry, Speaker};
 use dunlin_chat::session::requests::Side;
@@ -86,7 +86,7 @@ pub fn fork(app: &App, log: &Log, number: u64) -> Result<Session, CliError> {
         ..Loaded::default()
     };
     let copy = Session::fork(&app.store(), &Store::new_id(), &log.entry, &loaded)?;
-    let left_out = auto::copy(app, (&log.entry.id, &copy.id()), |edit| {
+    let left_out = saved_edits::copy(app, (&log.entry.id, &copy.id()), |edit| {
         edit.message()
             .is_none_or(|index| is_as_said.get(index) == Some(&true))
     });

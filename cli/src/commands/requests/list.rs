@@ -36,6 +36,9 @@ pub fn run(app: &App, log: &Log, lines: usize, is_json: bool) -> Result<(), CliE
         true => ui.status(&format!("No request of session {id} was logged.")),
         false => ui.status(&format!("Requests of session {id}:")),
     }
+    if let Some(before) = log.before(app) {
+        ui.status(&ui.status_styles().paint(Label::Quiet, &before));
+    }
     rows(app, &log.file, shown);
     if left_out > 0 {
         let note = format!("These are the newest {lines}; -n 0 lists all.");
@@ -77,7 +80,7 @@ fn about(file: &RequestFile, request: &LoggedRequest, now: Timestamp) -> String 
     if entry.kind != Kind::Turn {
         parts.push(entry.kind.name().to_owned());
     }
-    parts.push(one_line(&entry.model));
+    parts.push(one_line(&file.model(request)));
     parts.push(size(request));
     parts.extend(number_of_edits(request, file));
     parts.push(ending(request));

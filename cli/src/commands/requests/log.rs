@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::error::CliError;
 use dunlin_chat::session::Entry;
 use dunlin_chat::session::requests::{LogError, RequestFile};
+use dunlin_host::display::{escape, own_command};
 
 /// A session with its requests.
 pub struct Log {
@@ -26,6 +27,20 @@ impl Log {
     /// The log of the session that is meant: the latest of the project unless one is named.
     pub(super) fn find(app: &App, session: Option<&str>) -> Result<Log, CliError> {
         Log::of(app.store().find(session)?)
+    }
+
+    /// Where the requests before are, if the session is a copy of one that is still there.
+    pub fn before(&self, app: &App) -> Option<String> {
+        let original = self.file.forked_from()?;
+        // The name is what a file says.
+        let found = app.store().find(Some(original)).ok()?;
+        let id = escape(&found.id);
+        (found.id == original).then(|| {
+            format!(
+                "This session is a copy of {id}; {} lists the requests before.",
+                own_command(&["requests", "list", "--session", &id])
+            )
+        })
     }
 }
 

@@ -4,6 +4,7 @@ pub mod about;
 mod curl;
 mod export;
 mod fork;
+mod har;
 mod list;
 mod log;
 mod replay;
@@ -42,9 +43,13 @@ pub fn run(app: &App, command: RequestsCommand, global: &Global) -> Result<Exit,
         }
         RequestsCommand::Export {
             session,
+            har,
             output,
             force,
-        } => export::run(app, &Log::find(app, session.as_deref())?, output, force)?,
+        } => {
+            let log = Log::find(app, session.as_deref())?;
+            export::run(app, &log, har, output, force)?;
+        }
         RequestsCommand::Replay { request, edited } => {
             let (log, number) = find(app, &request)?;
             let agent = global.agent.as_deref();
@@ -74,6 +79,12 @@ fn find(app: &App, request: &RequestArgs) -> Result<(Log, u64), CliError> {
         (one, other) => one.as_ref().or(other.as_ref()),
     };
     let log = Log::find(app, session.map(String::as_str))?;
-    log.file.request(*number)?;
+    if let Err(error) = log.file.request(*number) {
+        let error = CliError::from(error);
+        return Err(match log.before(app) {
+            Some(before) => error.with_hint(before),
+            None => error,
+        });
+    }
     Ok((log, *number))
 }

@@ -85,8 +85,12 @@ pub fn run(
     let logged = log.file.request(number)?;
     let bytes = log.file.body(number, Side::Sent)?;
     let said = history(number, &bytes)?;
-    let agent = agent(app, logged, other)?;
+    let mut agent = agent(app, logged, other)?;
     let provider = connect(app, &agent)?;
+    if other.is_none() {
+        // The bytes name it.
+        agent.model = log.file.model(logged).into_owned();
+    }
     let provider = provider.as_ref();
     let is_composed = other.is_some();
     let mut request = match is_composed {
@@ -202,9 +206,9 @@ fn edited(app: &App, request: &Request) -> Result<Option<Request>, CliError> {
     let _interrupt = interrupted(app)?;
     let settings = &app.settings;
     let program = app.editor();
-    let path = app.search_path();
+    let variables = app.replaced();
     let folder = &settings.folders.data;
-    let edit = || editor::edit(&program?, &path, folder, REQUEST, &text);
+    let edit = || editor::edit(&program?, &variables, folder, REQUEST, &text);
     let left = app.ui.lend(edit).map_err(CliError::failed)?;
     if !left.is_saved {
         return Ok(None);
@@ -277,7 +281,7 @@ fn show_logged(app: &App, log: &Log, logged: &LoggedRequest) -> Option<String> {
         .map_or_else(String::new, |time| format!(" · {time}"));
     heading(
         ui,
-        &format!("then · {}{time}", one_line(&logged.entry.model)),
+        &format!("then · {}{time}", one_line(&log.file.model(logged))),
     );
     let Some(reply) = log.file.reply(logged) else {
         quiet(

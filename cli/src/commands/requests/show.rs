@@ -1,5 +1,6 @@
 //! `dunlin requests show`.
 
+use bytes::Bytes;
 use dunlin_host::display::{escape, one_line, own_command};
 use dunlin_host::json;
 
@@ -9,8 +10,9 @@ use super::log::Log;
 use crate::app::App;
 use crate::args::RequestsShowArgs;
 use crate::error::CliError;
+use dunlin_chat::request::editor::EditableRequest;
 use dunlin_chat::session::requests::{LoggedRequest, Side};
-use dunlin_terminal::request::difference;
+use dunlin_terminal::request::{difference, show as editor};
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
 
@@ -70,12 +72,7 @@ pub fn print(app: &App, log: &Log, number: u64, part: Part) -> Result<(), CliErr
             if original == sent {
                 ui.status("The request was sent as composed: nothing was edited.");
             }
-            let (original, sent) = (
-                String::from_utf8_lossy(&original),
-                String::from_utf8_lossy(&sent),
-            );
-            let difference = difference::of_bodies(&original, &sent);
-            ui.data_all(&difference.rows(ui.styles()));
+            ui.data_all(&edited(ui, original, &sent));
         }
         Part::Curl => {
             let command = curl::of(app, request, &log.file.body(number, Side::Sent)?)?;
@@ -90,6 +87,24 @@ pub fn print(app: &App, log: &Log, number: u64, part: Part) -> Result<(), CliErr
         }
     }
     Ok(())
+}
+
+/// What was edited, as the editor shows it. Where no edits of its kind make one body the other, the bodies are compared.
+fn edited(ui: &Ui, original: Vec<u8>, sent: &[u8]) -> Vec<String> {
+    let original = Bytes::from(original);
+    if let Some(request) = EditableRequest::between(original.clone(), sent) {
+        let mut window = ui.window();
+        if !ui.streams().output {
+            // A pipe has no edge.
+            window.columns = usize::MAX;
+        }
+        return editor::differences(&request, &[], window);
+    }
+    let (original, sent) = (
+        String::from_utf8_lossy(&original),
+        String::from_utf8_lossy(sent),
+    );
+    difference::of_bodies(&original, &sent).rows(ui.styles())
 }
 
 /// Prints a body: exactly to a pipe. On a terminal characters that control it are written as JSON allows.
@@ -117,7 +132,7 @@ fn about(app: &App, log: &Log, request: &LoggedRequest) {
     }
     row("kind", entry.kind.name());
     row("agent", &one_line(&entry.agent));
-    row("model", &one_line(&entry.model));
+    row("model", &one_line(&log.file.model(request)));
     row("endpoint", &one_line(&entry.endpoint));
     row("size", &size(request));
     row("SHA-256", &one_line(&entry.sent_body().sha256));

@@ -1,16 +1,14 @@
 //! The SDK's HTTP, over the host's way out: what is sent, and what an answer means.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use bytes::Bytes;
 use dunlin_host::display::shorten;
 use dunlin_host::egress::{
-    Body, Egress, EgressError, Gate, HeaderMap, HeaderName, HeaderValue, Hop, Method, Place,
-    Request, RequestLimits, Response, StatusCode, header,
+    Body, Egress, EgressError, HeaderMap, HeaderName, HeaderValue, Method, Request, RequestLimits,
+    Response, StatusCode, header,
 };
 use dunlin_host::limits::MAX_SERVER_MESSAGE_BYTES;
 use futures::stream::BoxStream;
@@ -25,6 +23,7 @@ use tokio::time::Instant;
 use url::{Origin, Url};
 
 use super::MAX_REFUSAL_CHARS;
+use crate::mcp::same_origin::SameOrigin;
 
 const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
@@ -43,21 +42,6 @@ pub(super) struct Client {
     origin: Origin,
     /// When events were asked for last. Clones are of one connection.
     asked: Arc<Mutex<Option<Instant>>>,
-}
-
-/// Lets through what goes to the origin that the user configured.
-struct SameOrigin<'a>(&'a Origin);
-
-#[async_trait]
-impl Gate for SameOrigin<'_> {
-    async fn may_use(&mut self, hop: &Hop<'_>) -> bool {
-        hop.url.origin() == *self.0
-    }
-
-    async fn may_reach(&mut self, _hop: &Hop<'_>, _address: IpAddr, _place: Place) -> bool {
-        // The user wrote the address down: a server at home is as good as one elsewhere.
-        true
-    }
 }
 
 impl Client {

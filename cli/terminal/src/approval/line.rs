@@ -197,6 +197,13 @@ pub fn parse(line: &str, pending: &[usize]) -> Line {
             "Nothing was run: y all approves and runs all calls; run alone runs those that are approved."
                 .to_owned(),
         ),
+        // "always 1 space too many" is not an answer: what is kept for longer takes no words.
+        Word::Answer(Answer { allow, scope }) if commented && *scope != Scope::Once => {
+            let nothing = if *allow { "approved" } else { "answered" };
+            unclear(format!(
+                "Nothing was {nothing}: {name} is kept for longer than this call, so it takes numbers alone; a text goes with y or n."
+            ))
+        }
         // What follows may take back what stands before it, as in "y all but 3"; a number that begins it would be taken
         // for a call, as in "y 1 3 files are enough".
         Word::Run | Word::Answer(Answer { allow: true, .. })
@@ -210,12 +217,6 @@ pub fn parse(line: &str, pending: &[usize]) -> Line {
         Word::Run if commented && names_one(&which) => unclear(
             "Nothing was run: run takes numbers alone; a text goes with y or n.".to_owned(),
         ),
-        // "always 1 space too many" is not an answer: what is kept for longer takes no words.
-        Word::Answer(Answer { scope, .. }) if commented && *scope != Scope::Once => {
-            unclear(format!(
-                "Nothing was answered: {name} is kept for longer than this call, so it takes numbers alone; a text goes with y or n."
-            ))
-        }
         // "never mind" denies nothing. Only a no is safe to take with whatever follows it.
         Word::Answer(_) if commented && which == Which::Only && *word != denied_once => {
             unclear(format!(

@@ -91,6 +91,11 @@ fn one_call_is_answered_with_a_word() {
             "y but be careful",
             "Nothing was approved: to say something with it, name one call",
         ),
+        // What it names is an answer that is taken.
+        (
+            "s thanks",
+            "Nothing was approved: s is kept for longer than this call, so it takes numbers",
+        ),
         ("run", "Nothing is approved yet"),
         ("?", "yes, also from now on until the session ends"),
         ("v", "arguments {\"file_path\":\"/outside/1\"}"),

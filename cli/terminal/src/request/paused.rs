@@ -1,7 +1,8 @@
 //! One paused request: what a typed line comes to.
 
 use dunlin_chat::request::editor::{
-    Change, Counts, EditError, EditableRequest, LastRequest, SectionStep, Target, Unsendable,
+    Change, Counts, EditError, EditableRequest, LastRequest, SavedEdit, SectionStep, Target,
+    Unsendable,
 };
 use dunlin_chat::request::measure::Measure;
 use dunlin_chat::tokens::counted;
@@ -113,6 +114,8 @@ pub struct Paused {
     /// A text that was refused, and the path of what it was to be.
     refused: Option<(String, String)>,
     pins: Pins,
+    /// Edits that are kept for later requests, with what is said of them.
+    saved: Vec<(SavedEdit, String)>,
 }
 
 impl Paused {
@@ -131,6 +134,7 @@ impl Paused {
             captured: None,
             refused: None,
             pins: Pins::default(),
+            saved: Vec::new(),
         }
     }
 
@@ -138,6 +142,12 @@ impl Paused {
     #[must_use]
     pub fn with_pins(self, pins: Pins) -> Paused {
         Paused { pins, ..self }
+    }
+
+    /// The same with these edits known as saved ones. What is said of each is escaped.
+    #[must_use]
+    pub fn with_saved(self, saved: Vec<(SavedEdit, String)>) -> Paused {
+        Paused { saved, ..self }
     }
 
     /// The sections at the top.
@@ -227,7 +237,7 @@ impl Paused {
             Command::Undo => self.change("undone: ", EditableRequest::undo, window),
             Command::Redo => self.change("done again: ", EditableRequest::redo, window),
             Command::Reset => self.change("", EditableRequest::reset, window),
-            Command::Diff => match show::differences(&self.request, window) {
+            Command::Diff => match show::differences(&self.request, &self.saved, window) {
                 rows if rows.is_empty() => Reply::Say(self.say("Nothing is edited.", window)),
                 rows => Reply::Page(rows),
             },
@@ -336,7 +346,8 @@ impl Paused {
         let sections = counted(self.request.sections().len(), "section", "sections");
         let mut parts = vec![request, sections, self.total()];
         if self.edits() > 0 {
-            parts.push(counted(self.edits(), "edit", "edits"));
+            let edits = counted(self.edits(), "edit", "edits");
+            parts.push(format!("{edits} (the conversation is unchanged)"));
         }
         parts.extend(self.pinned());
         parts.extend(self.kept());
@@ -427,11 +438,13 @@ impl Paused {
             let rows = list::rows_of(numbers, &self.request, &self.counts, tokens, pinned);
             return Reply::Page(rows);
         };
-        let label = self
-            .request
-            .section(number)
-            .map(|section| section.label.as_str());
-        let label = fit(&one_line(label.unwrap_or_default()), window.columns / 2);
+        let section = self.request.section(number);
+        let label = section.map_or("", |section| section.label.as_str());
+        let label = match show::arguments(&self.request, number) {
+            Some(arguments) => one_line(&format!("{label} {arguments}")),
+            None => one_line(label),
+        };
+        let label = fit(&label, window.columns / 2);
         let count = self.counts.section(number);
         let tokens = grouped(self.measure.real(count));
         let state = match (
@@ -514,6 +527,10 @@ impl Paused {
         if let [number] = numbers {
             return self.change("", |request| request.step(step, *number), window);
         }
+        if let Some(error) = self.first_unknown(numbers) {
+            let nothing = format!("Nothing is {}: {error}", step.done());
+            return Reply::Say(foreign(&nothing, window));
+        }
         let before = self.measure.real(self.counts.total());
         let (change, refused) = self.request.step_each(step, numbers);
         self.counts.update(&self.request, &change, &self.measure);
@@ -555,7 +572,15 @@ impl Paused {
         if let Ok(number) = part.parse() {
             return match self.request.text(number) {
                 Some(text) => Reply::Copy(text.to_owned(), "the section"),
-                None => Reply::Say(self.say("No such section is in the request.", window)),
+                None => Reply::Say(match self.unknown(&[number], window) {
+                    Some(rows) => rows,
+                    None => {
+                        let deleted = format!(
+                            "section {number} is deleted: `restore {number}` brings it back"
+                        );
+                        self.say(&deleted, window)
+                    }
+                }),
             };
         }
         // A path of one word is an option, which /metadata may know by the same name.
@@ -571,10 +596,15 @@ impl Paused {
 
     /// Says that there is no such section, if one of them does not exist.
     fn unknown(&self, numbers: &[usize], window: Window) -> Option<Vec<String>> {
+        let error = self.first_unknown(numbers)?;
+        Some(self.error(&error, window))
+    }
+
+    fn first_unknown(&self, numbers: &[usize]) -> Option<EditError> {
         let is_unknown = |number: &&usize| self.request.section(**number).is_none();
         let name = numbers.iter().find(is_unknown)?.to_string();
         let count = self.request.sections().len();
-        Some(self.error(&EditError::UnknownSection { name, count }, window))
+        Some(EditError::UnknownSection { name, count })
     }
 
     fn pin_all(&mut self, numbers: &[usize], pinned: bool, window: Window) -> Vec<String> {
@@ -610,6 +640,10 @@ impl Paused {
         let leaf = target.and_then(|target| self.request.leaf(&target));
         let text = match leaf {
             Ok(leaf) => leaf.map_or_else(String::new, |leaf| leaf.text()),
+            Err(EditError::NoSingleText { .. }) => {
+                let none = format!("section {number} has no single text that could be a template");
+                return Reply::Say(self.say(&none, window));
+            }
             Err(error) => return Reply::Say(self.error(&error, window)),
         };
         let section = self.request.section(number);

@@ -1,9 +1,12 @@
 //! A section in full, what was changed in a request, and the request as it is sent.
 
-use dunlin_chat::request::editor::{Difference, EditableRequest, Leaf, LeafKind, Row, RowValue};
+use dunlin_chat::request::editor::{
+    Difference, EditableRequest, Leaf, LeafKind, Row, RowValue, SavedEdit, SectionKind,
+};
 use dunlin_chat::tokens::counted;
 use dunlin_host::display::{escape, escape_multiline, one_line, width};
 use dunlin_host::json;
+use serde_json::Value;
 
 use super::difference;
 use crate::approval::look::{MARGIN, Window};
@@ -112,14 +115,39 @@ pub(super) fn text(text: &str, window: Window) -> Vec<String> {
         .collect()
 }
 
-/// What was changed, word by word: `[-gone-]` and `{+new+}`, as git writes it.
-pub fn differences(request: &EditableRequest, window: Window) -> Vec<String> {
+/// The arguments of the call that a section is the result of.
+pub fn arguments(request: &EditableRequest, number: usize) -> Option<String> {
+    let message = |number| serde_json::from_str::<Value>(request.text(number)?).ok();
+    let result = message(number)?;
+    let id = result.get("tool_call_id")?;
+    (1..number).rev().find_map(|before| {
+        let is_call = request.section(before)?.kind == SectionKind::Assistant;
+        let message = message(before).filter(|_| is_call)?;
+        let calls = message.get("tool_calls")?.as_array()?;
+        let call = calls.iter().find(|call| call.get("id") == Some(id))?;
+        match call.pointer("/function/arguments")? {
+            Value::String(text) => Some(text.clone()),
+            arguments => Some(arguments.to_string()),
+        }
+    })
+}
+
+/// What was changed, word by word: `[-gone-]` and `{+new+}`, as git writes it. `saved`: edits that were kept for later
+/// requests, each with what its heading says of that.
+pub fn differences(
+    request: &EditableRequest,
+    saved: &[(SavedEdit, String)],
+    window: Window,
+) -> Vec<String> {
     let mut rows = Vec::new();
     for difference in request.differences() {
+        let kept = request.saved(&difference);
+        let note = saved.iter().find(|(edit, _)| kept.as_ref() == Some(edit));
+        let note = note.map_or_else(String::new, |(_, note)| format!("  {note}"));
         match difference {
             Difference::Deleted { number } => {
                 let label = label(request, number, window);
-                let row = format!("- {number} {label}  deleted");
+                let row = format!("- {number} {label}  deleted{note}");
                 rows.push(format!(
                     "{MARGIN}{}",
                     window.styles.paint(Label::Removed, &row)
@@ -134,7 +162,7 @@ pub fn differences(request: &EditableRequest, window: Window) -> Vec<String> {
                 let label = label(request, number, window);
                 let path = escape(&target.path.to_string()).into_owned();
                 let path = fit(&path, window.columns / 2);
-                let heading = format!("* {number} {label}  {path}");
+                let heading = format!("* {number} {label}  {path}{note}");
                 rows.push(format!(
                     "{MARGIN}{}",
                     window.styles.paint(Label::Name, &heading)

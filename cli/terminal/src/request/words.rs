@@ -168,7 +168,9 @@ pub enum NotUnderstood {
         word: &'static str,
     },
     /// A number or a name is missing or wrong.
-    #[error("save takes the number of a section and a name for the template, as in save 2 review")]
+    #[error(
+        "save takes the number of a section and a name of letters, digits, - and _ for the template, as in save 2 review"
+    )]
     Save,
     /// Nothing is named that could be found.
     #[error("find takes a text, as in find notes.txt")]
@@ -398,8 +400,7 @@ mod tests {
         ] {
             check(line, numbers);
         }
-        let save =
-            "save takes the number of a section and a name for the template, as in save 2 review";
+        let save = "save takes the number of a section and a name of letters, digits, - and _ for the template, as in save 2 review";
         check("save", save);
         check("save 2", save);
         check("save review 2", save);

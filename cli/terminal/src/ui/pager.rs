@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
 use super::{Typed, Ui};
-use crate::variables::{self, Variables};
+use crate::variables::{self, Replaced, Variables};
 
 /// What shows long texts where nothing is set.
 const DEFAULT_PAGER: &str = "less -R";
@@ -25,7 +25,7 @@ pub struct Pager {
     program: OsString,
     /// What `less` is told, unless the user tells it something.
     less: Option<&'static str>,
-    search_path: OsString,
+    variables: Replaced,
 }
 
 impl Pager {
@@ -35,15 +35,15 @@ impl Pager {
         program.map_or_else(|| DEFAULT_PAGER.into(), Into::into)
     }
 
-    /// This program, looked up in this `PATH`: one without folders in which a command can put a program.
-    pub fn of(environment: &dyn Variables, program: OsString, search_path: OsString) -> Pager {
+    /// This program, which gets the environment with these variables replaced.
+    pub fn of(environment: &dyn Variables, program: OsString, variables: Replaced) -> Pager {
         Pager {
             program,
             less: environment
                 .get(variables::LESS)
                 .is_none()
                 .then_some(LESS_OPTIONS),
-            search_path,
+            variables,
         }
     }
 
@@ -55,7 +55,7 @@ impl Pager {
         ui.lend(|| {
             let mut command = Command::new(SHELL);
             command.arg("-c").arg(&self.program).stdin(Stdio::piped());
-            command.env(variables::PATH, &self.search_path);
+            self.variables.apply(&mut command);
             if let Some(options) = self.less {
                 command.env(variables::LESS, options);
             }

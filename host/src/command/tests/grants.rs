@@ -5,61 +5,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use proptest::prelude::*;
 
-use super::machine::Machine;
-use crate::ask::{Answer, Scope};
-use crate::command::CommandLine;
-use crate::permission::{Caller, PluginId, Rule, Verdict};
+use super::machine::{Caller1, Machine};
+use crate::ask::Scope;
+use crate::permission::Verdict;
 use crate::target::Need;
-
-/// The calls of one plugin.
-struct Caller1 {
-    plugin: PluginId,
-}
-
-impl Caller1 {
-    fn new(digest: &str) -> Caller1 {
-        Caller1 {
-            plugin: PluginId {
-                name: "shell".to_owned(),
-                digest: digest.to_owned(),
-                built_in: false,
-            },
-        }
-    }
-
-    fn caller(&self) -> Caller<'_> {
-        Caller {
-            call: "c",
-            tool: "shell",
-            plugin: &self.plugin,
-            declared: true,
-            ceiling: None,
-        }
-    }
-
-    fn decide(&self, machine: &Machine, line: &str) -> (Verdict, Rule) {
-        let need = need(&machine.read(line).unwrap());
-        let decision = machine.permissions.decide(&self.caller(), &need).unwrap();
-        (decision.verdict, decision.rule)
-    }
-
-    fn verdict(&self, machine: &Machine, line: &str) -> Verdict {
-        self.decide(machine, line).0
-    }
-
-    fn answer(&self, machine: &Machine, line: &str, allow: bool, scope: Scope) {
-        let need = need(&machine.read(line).unwrap());
-        let answer = Answer { allow, scope };
-        machine
-            .permissions
-            .remember("other", &self.plugin, &[need], answer)
-            .unwrap();
-    }
-}
-
-fn need(command: &CommandLine) -> Need {
-    command.needs().remove(0)
-}
 
 #[test]
 fn a_yes_covers_what_was_shown_and_nothing_else() {
@@ -485,7 +434,7 @@ fn a_yes_to_a_line_holds_in_its_project() {
     }
     let key = machine.permissions.set("docker ps", "--x").unwrap();
     assert!(key.starts_with("$ "), "{key}");
-    machine.permissions = Machine::permissions_in(&root, "other");
+    machine.permissions = Machine::permissions_in(&root, "other", Vec::new());
     for line in lines {
         let (verdict, rule) = plugin.decide(&machine, line);
         assert_eq!(verdict, Verdict::Ask, "{line}");
@@ -501,13 +450,13 @@ fn a_yes_to_a_line_holds_in_its_project() {
     assert_eq!(bound_to.matches(" in ").count(), 2, "{bound_to}");
     // Each project has its own answer, and a no is for all.
     for project in ["project", "other"] {
-        machine.permissions = Machine::permissions_in(&root, project);
+        machine.permissions = Machine::permissions_in(&root, project, Vec::new());
         for line in lines {
             assert_eq!(plugin.verdict(&machine, line), Verdict::Allow, "{line}");
         }
     }
     plugin.answer(&machine, "git push", false, Scope::Always);
-    machine.permissions = Machine::permissions_in(&root, "project");
+    machine.permissions = Machine::permissions_in(&root, "project", Vec::new());
     assert_eq!(plugin.verdict(&machine, "git push"), Verdict::Deny);
 }
 

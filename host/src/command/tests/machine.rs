@@ -1,12 +1,16 @@
 //! A machine with some programs.
 
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use crate::ask::{Answer, Scope};
 use crate::command::{CommandError, CommandLine};
+use crate::permission::{Caller, PluginId, Rule, Verdict};
+use crate::target::Need;
 use crate::{CommandOptions, HostOptions, Limits, Permissions};
 
 const PROGRAMS: &[&str] = &[
@@ -14,6 +18,7 @@ const PROGRAMS: &[&str] = &[
     "busybox",
     "cargo",
     "docker",
+    "egrep",
     "env",
     "find",
     "git",
@@ -83,6 +88,9 @@ impl Machine {
         }
         program(&root.join("project/tool.sh"));
         program(&root.join("project/ls"));
+        fs::write(bin.join("egrep"), "#!/bin/sh\n").unwrap();
+        fs::create_dir(root.join("project/~")).unwrap();
+        program(&root.join("project/~/ls"));
         program(&root.join("project/ld-linux-x86-64.so.2"));
         fs::write(root.join("project/gen.py"), "").unwrap();
         symlink("../bin", root.join("project/out")).unwrap();
@@ -91,7 +99,7 @@ impl Machine {
         symlink("../bin/perl", root.join("project/link.py")).unwrap();
         fs::write(root.join("project/a,b.py"), "").unwrap();
         fs::write(root.join("project/sub/in.py"), "").unwrap();
-        let permissions = Machine::permissions_in(&root, "project");
+        let permissions = Machine::permissions_in(&root, "project", Vec::new());
         Machine {
             _folder: folder,
             root,
@@ -100,7 +108,11 @@ impl Machine {
     }
 
     /// The permissions of the same user in another project.
-    pub(super) fn permissions_in(root: &Path, project: &str) -> Permissions {
+    pub(super) fn permissions_in(
+        root: &Path,
+        project: &str,
+        environment: Vec<(OsString, OsString)>,
+    ) -> Permissions {
         let bin = root.join("bin");
         Permissions::open(&HostOptions {
             project: root.join(project),
@@ -118,6 +130,7 @@ impl Machine {
             limits: Limits::standard(),
             commands: CommandOptions {
                 shell: root.join("bin/sh"),
+                environment,
                 ..CommandOptions::none()
             },
             web: crate::WebOptions::system("test"),
@@ -162,4 +175,54 @@ impl Machine {
 fn program(path: &Path) {
     fs::write(path, "").unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// The calls of one plugin.
+pub(super) struct Caller1 {
+    plugin: PluginId,
+}
+
+impl Caller1 {
+    pub(super) fn new(digest: &str) -> Caller1 {
+        Caller1 {
+            plugin: PluginId {
+                name: "shell".to_owned(),
+                digest: digest.to_owned(),
+                built_in: false,
+            },
+        }
+    }
+
+    pub(super) fn caller(&self) -> Caller<'_> {
+        Caller {
+            call: "c",
+            tool: "shell",
+            plugin: &self.plugin,
+            declared: true,
+            ceiling: None,
+        }
+    }
+
+    pub(super) fn decide(&self, machine: &Machine, line: &str) -> (Verdict, Rule) {
+        let need = need(&machine.read(line).unwrap());
+        let decision = machine.permissions.decide(&self.caller(), &need).unwrap();
+        (decision.verdict, decision.rule)
+    }
+
+    pub(super) fn verdict(&self, machine: &Machine, line: &str) -> Verdict {
+        self.decide(machine, line).0
+    }
+
+    pub(super) fn answer(&self, machine: &Machine, line: &str, allow: bool, scope: Scope) {
+        let need = need(&machine.read(line).unwrap());
+        let answer = Answer { allow, scope };
+        machine
+            .permissions
+            .remember("other", &self.plugin, &[need], answer)
+            .unwrap();
+    }
+}
+
+fn need(command: &CommandLine) -> Need {
+    command.needs().remove(0)
 }

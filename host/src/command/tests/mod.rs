@@ -6,3 +6,4 @@ mod needs;
 mod programs;
 mod shells;
 mod simple;
+mod ways;

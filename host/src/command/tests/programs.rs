@@ -54,6 +54,14 @@ fn a_lasting_yes_covers_what_is_known_or_the_exact_line() {
         ("list -l", "= BIN/list -l"),
         ("innocent git push", "= BIN/innocent git push"),
         ("busybox ls", "= BIN/busybox ls"),
+        // `~` is a name in quotes: the program gets it as it is, and it lies in the project.
+        ("'~/ls' -l", "= 'ROOT/project/~/ls' -l"),
+        // By a link that commands can make lead elsewhere.
+        ("./out/ls -l", "= BIN/ls -l"),
+        ("out/cargo test", "= BIN/cargo test"),
+        ("sub/../out/timeout 5 ls", "= BIN/timeout 5 ls"),
+        // A script that prints runs other programs.
+        ("egrep x", "= BIN/egrep x"),
         // What lies in the project may be anything, whatever it is called.
         ("./tool.sh --fast", "= ROOT/project/tool.sh --fast"),
         ("./ls -la", "= ROOT/project/ls -la"),
@@ -114,6 +122,12 @@ fn a_yes_to_a_line_is_bound_to_the_files_that_it_names() {
         ("python3 -m sub.in.part", "sub/in.py"),
         ("perl -Msub::in", "sub/in.py"),
         ("node sub/in", "sub/in.py"),
+        // Behind several options in one word.
+        ("python3 -umgen", "gen.py"),
+        ("python3 -Bmsub.in", "sub/in.py"),
+        ("make -sfgen.py", "gen.py"),
+        // A program that is found by a link which commands can change.
+        ("./out/ls -l", "ls"),
         ("env -C sub node in", "sub/in.py"),
         // What looks like a name can be code.
         ("perl -e load:gen.to_s", "gen.py"),

@@ -28,12 +28,16 @@ fn shells_agree_on_random_lines() {
         ..Config::default()
     };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &SEED);
-    let mut runner = TestRunner::new_with_rng(config, rng);
-    let simple = Cell::new(0);
-    let count = |is_simple| simple.set(simple.get() + u32::from(is_simple));
+    // One that has had its cases runs none any more.
+    let runner = || TestRunner::new_with_rng(config.clone(), rng.clone());
+    let (simple, all) = (Cell::new(0), Cell::new(0));
+    let count = |is_simple| {
+        simple.set(simple.get() + u32::from(is_simple));
+        all.set(all.get() + 1);
+    };
     let seed = String::from_utf8_lossy(&SEED);
     let check = |line: String| range.check(&line, read).map(count);
-    let result = runner.run(&command(), check);
+    let result = runner().run(&command(), check);
     result.unwrap_or_else(|e| panic!("seed {seed:?}: {e}"));
     // Otherwise nothing was compared.
     assert!(
@@ -41,8 +45,9 @@ fn shells_agree_on_random_lines() {
         "only {} simple lines",
         simple.get()
     );
-    let result = runner.run(&any_line(), check);
+    let result = runner().run(&any_line(), check);
     result.unwrap_or_else(|e| panic!("seed {seed:?}: {e}"));
+    assert_eq!(all.get(), 2 * CASES);
 }
 
 #[test]

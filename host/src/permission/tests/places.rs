@@ -387,10 +387,10 @@ fn the_root_is_named_apart_from_what_is_below_it() {
     assert_eq!(way.as_deref(), Some("/."));
 }
 
-/// For the command it leads where it does not lead for Dunlin, so that no answer can be bound to what is there.
+/// What Dunlin finds there is not what the command finds, so that no answer can be bound to it.
 #[test]
-fn a_link_through_proc_is_no_plain_name() {
-    use crate::command::Changeable;
+fn a_way_through_procfs_or_to_where_no_look_up_comes_is_unclear() {
+    use crate::command::{Named, Way};
     let fixture = Fixture::new();
     let permissions = fixture.open();
     let at = |name: &str| fixture.root.join("project").join(name);
@@ -399,20 +399,34 @@ fn a_link_through_proc_is_no_plain_name() {
         ("other", "/proc/2/cwd/evil.sh"),
         ("own", "/proc/self/cwd/Cargo.toml"),
         ("good", "there.sh"),
+        ("circle", "circle"),
     ] {
         std::os::unix::fs::symlink(target, at(name)).unwrap();
     }
-    let is_other = |name: &str| {
-        let found = permissions.changeable(name);
-        matches!(found, Some(Changeable::Other { .. }))
-    };
-    for name in ["other", "own"] {
-        assert!(is_other(name), "{name}");
+    for name in [
+        "other",
+        "own",
+        "circle",
+        "circle/x",
+        "/proc/self/cwd/Cargo.toml",
+        "/proc/2/cwd/evil",
+        "/proc/missing/../../bin/ls",
+        "/dev/fd/0",
+    ] {
+        assert_eq!(permissions.named(name), Named::Unclear, "{name}");
     }
     let there = at("there.sh").canonicalize().unwrap();
-    assert_eq!(
-        permissions.changeable("good"),
-        Some(Changeable::File(there))
-    );
-    assert_eq!(permissions.changeable("missing"), None);
+    assert_eq!(permissions.named("good"), Named::File(there));
+    for absent in [
+        "missing",
+        "there.sh/x",
+        "~/outside/notes.txt",
+        &"x".repeat(300),
+        &"x/".repeat(4_000),
+    ] {
+        assert_eq!(permissions.named(absent), Named::Absent, "{absent}");
+    }
+    assert_eq!(permissions.way("/proc/self/exe"), Way::Unclear);
+    assert_eq!(permissions.way("circle/x"), Way::Unclear);
+    assert_eq!(permissions.way("./good"), Way::Changeable);
 }

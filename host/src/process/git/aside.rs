@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RenameFlags, ResolveFlags, openat2, renameat_with, statat,
-    unlinkat,
+    AtFlags, FileType, Mode, OFlags, RenameFlags, ResolveFlags, openat2, renameat, renameat_with,
+    statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -102,13 +102,13 @@ impl<'a> Entry<'a> {
         let aside = with_end(self.name, SUFFIX);
         let opened = mounts::look(place)?.file_or_folder();
         let opened = opened.ok_or_else(replaced)?;
-        let moved = renameat_with(&folder, self.name, &opened, &aside, RenameFlags::NOREPLACE);
-        moved.map_err(io::Error::from)?;
+        let aside = move_to((folder.as_fd(), self.name), (opened.as_fd(), &aside))?;
         // It may have been exchanged in between.
         if self.is_it(opened.as_fd(), &aside)? {
             return Ok(place.join(aside));
         }
-        match renameat_with(&opened, &aside, &folder, self.name, RenameFlags::NOREPLACE) {
+        let back = renameat_with(&opened, &aside, &folder, self.name, RenameFlags::NOREPLACE);
+        match back {
             Ok(()) => Err(replaced().into()),
             Err(error) => Err(NotTakenOut::Stranded {
                 place: place.join(aside),
@@ -137,28 +137,12 @@ impl<'a> Entry<'a> {
         if !self.is_it(folder, name)? {
             return Err(replaced());
         }
-        let plain = with_end(name, SUFFIX);
-        // A command can take any name that it can guess.
-        let random = format!("{SUFFIX}-{:016x}", rand::random::<u64>());
-        let random = with_end(name, &random);
-        let move_to = |from: &OsStr, to: &OsStr| {
-            renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE)
-        };
-        let aside = match move_to(name, &plain) {
-            Err(Errno::EXIST) => {
-                move_to(name, &random)?;
-                random
-            }
-            moved => {
-                moved?;
-                plain
-            }
-        };
+        let aside = move_to((folder, name), (folder, &with_end(name, SUFFIX)))?;
         // It may have been exchanged in between.
         if self.is_it(folder, &aside)? {
             return Ok(aside);
         }
-        move_to(&aside, name)?;
+        renameat_with(folder, &aside, folder, name, RenameFlags::NOREPLACE)?;
         Err(replaced())
     }
 }
@@ -199,6 +183,26 @@ fn open_below(folder: BorrowedFd<'_>, below: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
     Ok(openat2(folder, below, flags, Mode::empty(), resolve)?)
+}
+
+/// Moves something to a name that nothing has, with this one or one that begins so, and returns it.
+fn move_to(from: (BorrowedFd<'_>, &OsStr), to: (BorrowedFd<'_>, &OsStr)) -> io::Result<OsString> {
+    // A command can take any name that it can guess.
+    let random = with_end(to.1, &format!("-{:016x}", rand::random::<u64>()));
+    let moved = |name: &OsStr| renameat_with(from.0, from.1, to.0, name, RenameFlags::NOREPLACE);
+    match moved(to.1) {
+        Ok(()) => Ok(to.1.to_owned()),
+        Err(Errno::EXIST) => {
+            moved(&random)?;
+            Ok(random)
+        }
+        // Some file systems cannot refuse to replace: then only the random name is nobody's.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            renameat(from.0, from.1, to.0, &random)?;
+            Ok(random)
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn replaced() -> io::Error {

@@ -113,7 +113,7 @@ impl Baseline {
         let known = fs::read(folder.join(KNOWN)).unwrap_or_default();
         let known: Vec<OsString> = serde_json::from_slice(&known).unwrap_or_default();
         let found = Repositories::find_known_first(&known, roots);
-        if !found.is_incomplete {
+        if found.is_whole() {
             let paths: Vec<_> = found.paths().collect();
             fs::write(folder.join(KNOWN), serde_json::to_vec(&paths)?)?;
         }

@@ -6,8 +6,8 @@
 //!
 //! [gitformat-index]: https://git-scm.com/docs/gitformat-index
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use super::read::read_short;
@@ -75,12 +75,49 @@ pub(super) fn is_trustworthy(path: &Path, folder: &Path) -> bool {
     read(&bytes, hash_bytes(folder)).is_some()
 }
 
-/// The paths of the submodules that an index names, relative to its worktree. `None`: the index cannot be read.
-pub(super) fn submodules(path: &Path, folder: &Path) -> Option<Vec<PathBuf>> {
-    let bytes = read_short(path, MAX_INDEX_BYTES).ok()?;
-    let entries = read(&bytes, hash_bytes(folder))?;
-    let paths = entries.submodules.iter();
-    Some(paths.map(|path| OsStr::from_bytes(path).into()).collect())
+/// What an index names that is not a file, relative to its worktree.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Named {
+    pub(super) submodules: Vec<PathBuf>,
+    /// Folders whose files and submodules a sparse index does not name.
+    pub(super) folders: Vec<PathBuf>,
+}
+
+/// The submodules that an index names, or the other one that it shares entries with. `None`: one of them cannot be read.
+pub(super) fn submodules(path: &Path, folder: &Path) -> Option<Named> {
+    let hash_bytes = hash_bytes(folder);
+    let mut named = Named::default();
+    let shared = named.add(path, hash_bytes)?;
+    if let Some(hash) = shared {
+        let name: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        let is_shared_again = named.add(
+            &path.with_file_name(format!("sharedindex.{name}")),
+            hash_bytes,
+        )?;
+        if is_shared_again.is_some() {
+            return None;
+        }
+    }
+    Some(named)
+}
+
+impl Named {
+    /// Adds what an index names. Returns the hash of the one that it shares entries with.
+    fn add(&mut self, path: &Path, hash_bytes: usize) -> Option<Option<Vec<u8>>> {
+        let bytes = read_short(path, MAX_INDEX_BYTES).ok()?;
+        let entries = read(&bytes, hash_bytes)?;
+        for path in entries.submodules {
+            // It takes the place of a shared entry: which one is not read.
+            if path.is_empty() {
+                return None;
+            }
+            self.submodules.push(OsString::from_vec(path).into());
+        }
+        let folders = entries.folders.into_iter();
+        self.folders
+            .extend(folders.map(|path| PathBuf::from(OsString::from_vec(path))));
+        Some(entries.shared)
+    }
 }
 
 /// How long hashes are in the repository whose settings are in `folder`.
@@ -163,14 +200,18 @@ fn read(bytes: &[u8], hash_bytes: usize) -> Option<Entries> {
         entries.read(&mut rest, start, version, hash_bytes)?;
     }
     let end = content.len() - rest.len();
-    let mut is_split = false;
     while !rest.is_empty() {
         let name = take(&mut rest, 4)?;
         let length = usize::try_from(number(&mut rest)?).ok()?;
         let mut extension = take(&mut rest, length)?;
         match name {
             b"FSMN" | b"REUC" | b"TREE" | b"UNTR" | b"sdir" => {}
-            b"link" => is_split = true,
+            b"link" => {
+                let hash = take(&mut extension, hash_bytes)?;
+                // Without one, nothing is shared.
+                let is_split = hash.iter().any(|byte| *byte != 0);
+                entries.shared = is_split.then(|| hash.to_owned());
+            }
             // Git reads with several threads, from where these two say that entries begin and end.
             b"EOIE" if usize::try_from(number(&mut extension)?).ok()? == end => {}
             b"IEOT" if entries.are_split_by(extension)? => {}
@@ -178,7 +219,7 @@ fn read(bytes: &[u8], hash_bytes: usize) -> Option<Entries> {
         }
     }
     // Only a split index has entries without a name: those of the shared one that they replace.
-    (is_split || !entries.has_empty_name).then_some(entries)
+    (entries.shared.is_some() || !entries.has_empty_name).then_some(entries)
 }
 
 /// The entries that were read so far.
@@ -190,6 +231,10 @@ struct Entries {
     stage: u16,
     has_empty_name: bool,
     submodules: Vec<Vec<u8>>,
+    /// Folders whose entries are left out.
+    folders: Vec<Vec<u8>>,
+    /// The hash of the index that holds the other entries.
+    shared: Option<Vec<u8>>,
     /// Where each begins, and whether its name is written without regard to the one before.
     starts: Vec<(usize, bool)>,
 }
@@ -246,8 +291,10 @@ impl Entries {
             return None;
         }
         self.has_empty_name |= path.is_empty();
-        if mode == SUBMODULE_MODE {
-            self.submodules.push(path.to_owned());
+        match mode {
+            SUBMODULE_MODE => self.submodules.push(path.to_owned()),
+            FOLDER_MODE => self.folders.push(path.to_owned()),
+            _ => {}
         }
         self.stage = stage;
         self.starts.push((start, kept == 0));

@@ -12,12 +12,17 @@
 
 mod aside;
 mod baseline;
+mod extent;
 mod index;
 mod judge;
+mod listing;
+mod mark;
 mod read;
 mod review;
 mod search;
 mod settings;
+#[cfg(test)]
+mod tests;
 mod worktree;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +35,8 @@ use super::access::{Access, Held};
 use super::mounts::FileId;
 use super::placeholder;
 pub(super) use baseline::{Baseline, Kind};
+use mark::Mark;
+use read::real_path;
 pub(super) use read::with_access;
 pub(super) use review::{MAX_SAID_BYTES, Means, review};
 pub(crate) use worktree::{LinkedWorktree, linked_worktree};
@@ -58,16 +65,19 @@ pub(super) struct Repositories {
     /// Folders that could not be looked at.
     #[serde(with = "pairs")]
     unread: BTreeMap<PathBuf, Unread>,
+    /// Repositories and `.git` that were not looked at, as there were too many to protect.
+    #[serde(default)]
+    left_out: BTreeSet<FileId>,
     /// Which limit has ended the search.
-    #[serde(skip)]
-    limit: Option<search::Limit>,
+    #[serde(default)]
+    limit: Option<extent::Limit>,
     /// Folders that the search has made readable.
     #[serde(skip)]
     opened: Vec<PathBuf>,
     /// A folder whose path is too long to be looked at or protected, and why.
     #[serde(skip)]
     unreachable: Option<String>,
-    /// Whether the search ended before everything was seen.
+    /// Whether the search ended before it had come everywhere.
     is_incomplete: bool,
 }
 
@@ -121,22 +131,6 @@ struct GitLink {
     target: Option<OsString>,
 }
 
-/// What tells whether a file or folder was changed, and the same of what is in it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-struct Mark(Vec<Status>);
-
-/// What tells whether one file or folder was changed.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-struct Status {
-    name: OsString,
-    number: u64,
-    /// Nanoseconds since 1970; 0 for a folder.
-    changed: i64,
-    bytes: u64,
-    /// How many names the file has; 0 for a folder.
-    names: u64,
-}
-
 /// Maps by names that need not be text, as lists of pairs.
 mod pairs {
     use std::collections::BTreeMap;
@@ -166,6 +160,11 @@ mod pairs {
 }
 
 impl GitFolder {
+    /// Whether it was set aside and nobody works in it.
+    fn is_kept_aside(&self, path: &Path, access: &Access) -> bool {
+        self.is_aside && !access.roots().contains(&path)
+    }
+
     fn common(&self) -> Option<&Path> {
         self.common.as_deref().map(Path::new)
     }
@@ -186,18 +185,6 @@ impl GitLink {
     }
 }
 
-impl Mark {
-    /// Whether there is nothing.
-    fn is_of_nothing(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Whether this can be changed through another name, which no mount protects.
-    fn has_other_names(&self) -> bool {
-        self.0.iter().any(|status| status.names > 1)
-    }
-}
-
 impl Repositories {
     /// The folders of repositories, outer ones before inner ones.
     pub(super) fn folders(&self) -> impl Iterator<Item = (&Path, FileId)> {
@@ -205,10 +192,25 @@ impl Repositories {
         folders.map(|(path, folder)| (path.as_path(), folder.id))
     }
 
+    /// The same without those that were set aside: these are read-only as a whole, wherever they are moved.
+    pub(super) fn folders_in_place<'a>(
+        &'a self,
+        access: &'a Access,
+    ) -> impl Iterator<Item = (&'a Path, FileId)> {
+        let folders = self.folders.iter();
+        let in_place = folders.filter(|(path, folder)| !folder.is_kept_aside(path, access));
+        in_place.map(|(path, folder)| (path.as_path(), folder.id))
+    }
+
     /// Where repositories are kept, and what leads to them.
     fn paths(&self) -> impl Iterator<Item = OsString> {
         let paths = self.folders.keys().chain(self.links.keys());
         paths.map(|path| path.as_os_str().to_owned())
+    }
+
+    /// Whether everything was found and looked at.
+    fn is_whole(&self) -> bool {
+        !self.is_incomplete && self.left_out.is_empty()
     }
 
     /// All folders of repositories.
@@ -236,7 +238,7 @@ impl Repositories {
     pub(super) fn read_only(&self, access: &Access) -> Vec<PathBuf> {
         let roots = access.roots();
         let is_kept = |path: &Path, folder: &GitFolder| {
-            let is_aside = folder.is_aside && !roots.contains(&path);
+            let is_aside = folder.is_kept_aside(path, access);
             let is_git = path
                 .file_name()
                 .is_some_and(|name| name.eq_ignore_ascii_case(".git"));
@@ -267,7 +269,8 @@ impl Repositories {
     }
 
     /// The folders that this command cannot change anything in. Without those that were otherwise `before`, when a command
-    /// started that ran beside it or was killed.
+    /// started that ran beside it or was killed, and those with files of several names: it cannot give them any, but may
+    /// change them through one that is elsewhere.
     fn frozen(&self, access: &Access, before: &Repositories) -> impl Iterator<Item = FileId> {
         let kept = self.read_only(access);
         let nearest = |all: &[PathBuf], path: &Path| {
@@ -280,7 +283,9 @@ impl Repositories {
         };
         let folders = self.folders.iter();
         let frozen = folders.filter(move |(path, folder)| {
-            is_kept(path) && before.folders.get(*path) == Some(folder)
+            let mut marks = folder.settings.values().chain(folder.verified.values());
+            let has_other_names = marks.any(Mark::has_other_names);
+            is_kept(path) && !has_other_names && before.folders.get(*path) == Some(folder)
         });
         frozen.map(|(_, folder)| folder.id)
     }
@@ -306,14 +311,21 @@ impl Repositories {
         self.folders.extend(folders);
         self.links.extend(links);
         self.unread.extend(unread);
+        self.left_out.extend(&others.left_out);
         self.roots.extend(others.roots.iter().cloned());
         self
     }
 
-    /// The folders whose settings a repository shares.
-    fn shared(&self) -> BTreeSet<&Path> {
-        let all = self.folders.values().filter(|folder| folder.has_head);
-        all.filter_map(GitFolder::common).collect()
+    /// The folders whose settings repositories share, and these repositories.
+    fn sharing(&self) -> BTreeMap<&Path, Vec<&Path>> {
+        let mut sharing: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        let all = self.folders.iter().filter(|(_, folder)| folder.has_head);
+        for (path, folder) in all {
+            if let Some(common) = folder.common() {
+                sharing.entry(common).or_default().push(path.as_path());
+            }
+        }
+        sharing
     }
 
     /// Whether a repository shares the settings of this folder.
@@ -323,17 +335,19 @@ impl Repositories {
     }
 
     /// The settings in them, and the files that those lead to which are links. Without the settings in folders that are
-    /// read-only as a whole.
+    /// read-only as a whole, and without all that was set aside.
     pub(super) fn settings<'a>(&'a self, access: &'a Access) -> impl Iterator<Item = PathBuf> + 'a {
         let crowded: BTreeSet<&Path> = self.crowded(access).collect();
-        let settings = self.folders.iter().flat_map(move |(path, folder)| {
+        let folders = self.folders.iter();
+        let read = folders.filter(|(path, folder)| !folder.is_kept_aside(path, access));
+        let settings = read.flat_map(move |(path, folder)| {
             let is_crowded = crowded.contains(path.as_path());
             let names = folder.settings.keys();
             names.map(move |name| (path.join(name), is_crowded))
         });
         settings.flat_map(|(path, is_crowded)| {
             let target = match path.is_symlink() {
-                true => path.canonicalize().ok(),
+                true => real_path(&path).ok(),
                 false => None,
             };
             let own = (!is_crowded).then_some(path);
@@ -396,387 +410,5 @@ impl Repositories {
             }
         }
         held
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs::{self, Permissions};
-    use std::os::unix::fs::PermissionsExt;
-
-    use super::*;
-
-    #[test]
-    fn what_changed_since_an_earlier_command_is_not_frozen() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        fs::create_dir_all(root.join("x/.git/refs")).unwrap();
-        fs::write(root.join("x/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
-        let find = || Repositories::find(&[root.as_path()]);
-        let access = Access {
-            project: root.clone(),
-            ..Access::default()
-        };
-        let earlier = find();
-        assert_eq!(find().frozen(&access, &earlier).count(), 1);
-        // A command that was killed made it.
-        fs::write(root.join("x/.git/config"), "[core]\n").unwrap();
-        assert_eq!(find().frozen(&access, &earlier).count(), 0);
-        assert_eq!(find().frozen(&access, &Repositories::default()).count(), 0);
-    }
-
-    #[test]
-    fn no_number_of_names_hides_a_link() {
-        // Other file systems take a minute for as many files.
-        let folder = tempfile::tempdir_in("/dev/shm").unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        let git = root.join(".git");
-        fs::create_dir_all(git.join("logs")).unwrap();
-        fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
-        for number in 0..200_010 {
-            fs::write(git.join(format!("logs/{number}")), "").unwrap();
-        }
-        std::os::unix::fs::symlink("/none", git.join("logs/planted")).unwrap();
-        let found = Repositories::find(&[root.as_path()]);
-        assert_eq!(found.unread, BTreeMap::new());
-        let links = &found.folders[&git].links;
-        assert!(links.contains(OsStr::new("logs/planted")), "{links:?}");
-    }
-
-    /// What is one more `HEAD`, and where git finds it.
-    fn make_repository(git: &Path) {
-        for name in ["objects", "refs"] {
-            fs::create_dir_all(git.join(name)).unwrap();
-        }
-        fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
-    }
-
-    /// Git looks into the submodules that its index names, so a walk that ends early must not leave them out.
-    #[test]
-    fn a_flood_outside_of_repositories_hides_no_submodule() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        let git = |arguments: &str| {
-            let mut git = std::process::Command::new("git");
-            let git = git.current_dir(&root).args(arguments.split(' '));
-            assert!(git.status().unwrap().success(), "{arguments}");
-        };
-        git("init -q .");
-        let link = "160000,e83c5163316f89bfbde7d9ab23ca2e25604af290,libs/deep/sub";
-        git(&format!("update-index --add --cacheinfo {link}"));
-        let before = Repositories::find(&[root.as_path()]);
-        for number in 0..100 {
-            fs::create_dir(root.join(number.to_string())).unwrap();
-        }
-        let sub = root.join("libs/deep/sub/.git");
-        make_repository(&sub);
-        fs::write(sub.join("config"), "[core]\n\tfsmonitor = x\n").unwrap();
-        let search = |folders| {
-            let limits = search::Limits {
-                folders,
-                ..search::Limits::default()
-            };
-            Repositories::find_after_within(&[root.as_path()], &before, limits)
-        };
-        let after = search(20);
-        assert!(after.is_incomplete && after.folders.contains_key(&sub));
-        let access = Access {
-            project: root.clone(),
-            may_change_repository: true,
-            ..Access::default()
-        };
-        let place = root.join("place");
-        let means = || Means {
-            place: &place,
-            protected: Some(&before),
-            is_plain: true,
-        };
-        let reviewed = review(&access, &before, &after, means());
-        assert!(!sub.join("HEAD").exists(), "{:?}", reviewed.sentences);
-        assert!(root.join(".git/HEAD").exists());
-        // Where they cannot all be looked at, git does not use the repository.
-        fs::write(root.join(".git/index"), "no index").unwrap();
-        let reviewed = review(&access, &before, &search(20), means());
-        let said = reviewed.sentences;
-        assert!(!root.join(".git/HEAD").exists(), "{said:?}");
-    }
-
-    #[test]
-    fn a_flood_in_one_part_of_a_repository_hides_nothing_else() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        let (git, new) = (root.join(".git"), root.join("x/.git"));
-        make_repository(&git);
-        make_repository(&git.join("modules/a"));
-        let before = Repositories::find(&[root.as_path()]);
-        for number in 0..100 {
-            fs::create_dir_all(git.join(format!("logs/{number}"))).unwrap();
-        }
-        std::os::unix::fs::symlink("/none", git.join("refs/planted")).unwrap();
-        make_repository(&new);
-        fs::write(new.join("config"), "[core]\n\tfsmonitor = x\n").unwrap();
-        let limits = search::Limits {
-            folders: 20,
-            part_folders: 50,
-            ..search::Limits::default()
-        };
-        let after = Repositories::find_after_within(&[root.as_path()], &before, limits);
-        assert!(!after.is_incomplete && after.folders.contains_key(&new));
-        let unread: Vec<_> = after.unread.iter().collect();
-        assert!(
-            matches!(&unread[..], [(path, unread)] if **path == git.join("logs") && !unread.is_unreached),
-            "{unread:?}"
-        );
-        let access = Access {
-            project: root.clone(),
-            may_change_repository: true,
-            ..Access::default()
-        };
-        let means = Means {
-            place: &root.join("place"),
-            protected: Some(&before),
-            is_plain: false,
-        };
-        let reviewed = review(&access, &before, &after, means);
-        let is_there = |name: &str| git.join(name).symlink_metadata().is_ok();
-        let said = reviewed.sentences;
-        for name in [
-            "HEAD",
-            "objects",
-            "refs",
-            "modules/a/HEAD",
-            "logs.set-aside",
-        ] {
-            assert!(is_there(name), "{name}: {said:?}");
-        }
-        assert!(!is_there("logs") && !is_there("refs/planted"), "{said:?}");
-        assert!(!new.join("HEAD").exists(), "{said:?}");
-    }
-
-    #[test]
-    fn of_what_there_was_no_time_for_only_the_head_is_renamed() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        let main = root.join("main/.git");
-        let (own, other) = (main.join("worktrees/own"), main.join("worktrees/other"));
-        make_repository(&main);
-        for worktree in [&own, &other] {
-            make_repository(worktree);
-            fs::write(worktree.join(COMMON), "../..\n").unwrap();
-        }
-        let find = || Repositories::find(&[main.as_path()]);
-        let before = find();
-        let review = |access: &Access| {
-            let mut after = find();
-            for name in ["objects", "refs", "worktrees"] {
-                let path = main.join(name);
-                let unread = Unread {
-                    id: crate::process::mounts::id_at(&path).unwrap(),
-                    is_git: false,
-                    is_unreached: true,
-                };
-                after.unread.insert(path, unread);
-            }
-            let means = Means {
-                place: &root.join("place"),
-                protected: None,
-                is_plain: false,
-            };
-            review(access, &before, &after, means)
-        };
-        let left = || {
-            let all = [&main, &own, &other];
-            assert!(["objects", "refs", "worktrees"].map(|it| main.join(it).exists()) == [true; 3]);
-            all.map(|folder| folder.join("HEAD").exists())
-        };
-        // The project is one of its worktrees: the command could change neither the HEAD of the repository nor the others.
-        let mut access = Access {
-            project: root.join("project"),
-            writable: vec![
-                main.clone(),
-                main.join("objects"),
-                main.join("refs"),
-                own.clone(),
-            ],
-            may_change_repository: true,
-            narrowed: Some(main.clone()),
-            ..Access::default()
-        };
-        let said = review(&access).sentences;
-        assert_eq!(left(), [true, false, true], "{said:?}");
-        access.narrowed = None;
-        let reviewed = review(&access);
-        assert!(!reviewed.is_complete);
-        assert_eq!(left(), [false; 3], "{:?}", reviewed.sentences);
-        let renamed = reviewed.sentences.iter();
-        let renamed = renamed.filter(|it| it.contains("Dunlin renamed HEAD to HEAD.set-aside"));
-        assert_eq!(renamed.count(), 2, "{:?}", reviewed.sentences);
-    }
-
-    #[test]
-    fn what_the_search_did_not_reach_is_set_aside() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        for name in ["a", "b", "c"] {
-            fs::create_dir_all(root.join(name).join(".git/logs/x")).unwrap();
-            fs::write(root.join(name).join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
-        }
-        let before = Repositories::find(&[root.as_path()]);
-        let mut after = before.clone();
-        after.is_incomplete = true;
-        after.folders.remove(&root.join("a/.git"));
-        let part = root.join("b/.git/logs/x");
-        let id = crate::process::mounts::id_at(&part).unwrap();
-        let unread = Unread {
-            id,
-            is_git: false,
-            is_unreached: false,
-        };
-        after.unread.insert(part, unread);
-        let access = |may_change_repository| Access {
-            project: root.clone(),
-            may_change_repository,
-            ..Access::default()
-        };
-        let judged = Means {
-            place: &root.join("place"),
-            protected: Some(&before),
-            is_plain: false,
-        };
-        let is_there = |name: &str| root.join(name).exists();
-        // It could change nothing there.
-        review(&access(false), &before, &after, judged);
-        assert!(is_there("a/.git/HEAD") && is_there("b/.git/logs"));
-        let reviewed = review(&access(true), &before, &after, judged);
-        assert!(!reviewed.is_complete);
-        let said = reviewed.sentences.join(" ");
-        assert!(said.contains("renamed HEAD to HEAD.set-aside"), "{said}");
-        assert!(
-            said.contains("set aside as b/.git/logs.set-aside"),
-            "{said}"
-        );
-        assert!(!is_there("a/.git/HEAD") && !is_there("b/.git/logs"));
-        assert!(is_there("b/.git/HEAD") && is_there("c/.git/logs"));
-    }
-
-    #[test]
-    fn where_something_is_granted_nothing_is_frozen() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        let make = |path: &str| {
-            fs::create_dir_all(root.join(path).join("refs")).unwrap();
-            fs::create_dir_all(root.join(path).join("objects")).unwrap();
-            fs::write(root.join(path).join("HEAD"), "ref: refs/heads/main\n").unwrap();
-            fs::write(root.join(path).join("config"), "[core]\n").unwrap();
-        };
-        for path in [
-            ".git",
-            ".git/modules/a",
-            ".git/modules/b",
-            ".git/lfs/x/.git",
-        ] {
-            make(path);
-        }
-        let found = Repositories::find(&[root.as_path()]);
-        let frozen = |granted: &str| {
-            let access = Access {
-                project: root.clone(),
-                writable: vec![root.join(granted)],
-                ..Access::default()
-            };
-            let ids: Vec<_> = found.frozen(&access, &found).collect();
-            let folders = found.folders().filter(|(_, id)| ids.contains(id));
-            let paths = folders.map(|(path, _)| path.strip_prefix(&root).unwrap());
-            paths
-                .map(|it| it.to_string_lossy().into_owned())
-                .collect::<Vec<_>>()
-        };
-        assert!(frozen("elsewhere").contains(&".git".to_owned()));
-        let others = [".git/lfs/x/.git", ".git/modules/b"];
-        assert_eq!(frozen(".git/modules/a/refs"), others);
-        // What is there is a repository of its own.
-        let others = [".git/lfs/x/.git", ".git/modules/a", ".git/modules/b"];
-        assert_eq!(frozen(".git/lfs"), others);
-    }
-
-    #[test]
-    fn a_worktree_keeps_its_settings_as_a_root() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        for (name, text) in [
-            ("HEAD", "ref: refs/heads/main\n"),
-            ("commondir", "../..\n"),
-            ("gitdir", "/x/.git\n"),
-        ] {
-            fs::write(root.join(name), text).unwrap();
-        }
-        fs::create_dir(root.join("refs")).unwrap();
-        let found = Repositories::find(&[root.as_path()]);
-        assert!(
-            found.folders[&root]
-                .settings
-                .contains_key(OsStr::new(COMMON)),
-            "{found:?}"
-        );
-    }
-
-    #[test]
-    fn what_cannot_be_looked_at_is_noted_and_set_aside() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        let set_mode = |path: &Path, mode| {
-            fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
-        };
-        set_mode(&root, 0o755);
-        // One cannot be listed, the other one cannot be searched.
-        let (hidden, plain) = (root.join("x/.git"), root.join("plain"));
-        fs::create_dir_all(&hidden).unwrap();
-        fs::write(hidden.join("HEAD"), "ref: refs/heads/main\n").unwrap();
-        for (path, mode) in [(&hidden, 0o300), (&plain, 0o644)] {
-            fs::create_dir_all(path.join(".git")).unwrap();
-            set_mode(path, mode);
-        }
-        let roots = [root.clone()];
-        let looked = std::thread::spawn(move || {
-            // The superuser may look at everything, so that this thread becomes somebody else for the file system.
-            #[expect(unsafe_code, reason = "it takes a number")]
-            unsafe {
-                libc::setfsuid(65_534)
-            };
-            Repositories::find(&[roots[0].as_path()])
-        });
-        let found = looked.join().unwrap();
-        let unread: Vec<_> = found
-            .unread
-            .iter()
-            .map(|(path, unread)| (path, unread.is_git))
-            .collect();
-        assert_eq!(unread, [(&plain, false), (&hidden, true)]);
-        let access = Access {
-            project: root.clone(),
-            ..Access::default()
-        };
-        // What was so before, and was protected, is the user's own.
-        let place = root.join("place");
-        let judged = Means {
-            place: &place,
-            protected: Some(&found),
-            is_plain: false,
-        };
-        assert!(review(&access, &found, &found, judged).sentences.is_empty());
-        let said = review(&access, &Repositories::default(), &found, judged);
-        let said = said.sentences.join(" ");
-        assert!(
-            said.contains("could not look for git settings in plain"),
-            "{said}"
-        );
-        assert!(said.contains("x/.git. Dunlin moved it to place/"), "{said}");
-        assert!(!hidden.exists());
-        // Both folders can be removed again.
-        set_mode(&plain, 0o755);
-        let moves = fs::read_dir(&place).unwrap();
-        for moved in moves.map(|it| it.unwrap().path().join("x/.git.set-aside")) {
-            set_mode(&moved, 0o755);
-        }
     }
 }

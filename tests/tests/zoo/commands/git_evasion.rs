@@ -120,16 +120,31 @@ async fn no_number_of_folders_hides_a_repository() {
     fs::create_dir_all(&deep).unwrap();
     git(&deep, "init -q sub");
     assert_eq!(yard.run("true").await.note, None);
+    // What is set aside takes no place from others, also from one that the user makes later.
     let line = "for i in $(seq 301); do mkdir -p a/$i/.git.set-aside/refs; done";
     yard.run(line).await;
-    let line = "git --version; echo x >> libs/x/y/sub/.git/config";
-    yard.refused(line).await;
+    git(&deep, "init -q later");
+    for name in ["sub", "later"] {
+        let line = format!("git --version; echo x >> libs/x/y/{name}/.git/config");
+        yard.refused(&line).await;
+    }
+    // Whichever of them are not kept as they are count as new.
+    fs::write(project.join("evil"), EVIL).unwrap();
+    let back = "git --version; for i in $(seq 301); do git=a/$i/.git; cp evil $git.set-aside/config && mkdir $git.set-aside/objects && echo 'ref: refs/heads/x' > $git.set-aside/HEAD && mv $git.set-aside $git; done 2> /dev/null; ls -d a/*/.git | wc -l";
+    let run = yard.run(back).await;
+    assert!(run.text.contains("\n1\n</stdout>"), "{run:?}");
+    let mut left = (1..=301).map(|number| project.join(format!("a/{number}/.git/HEAD")));
+    assert!(!left.any(|head| head.exists()), "{run:?}");
+    assert_eq!(yard.run("git --version").await.note, None);
+    for number in 0..301 {
+        fs::create_dir_all(project.join(format!("b/{number}/.git/refs"))).unwrap();
+    }
     let note = yard.run("git --version").await.note.unwrap_or_default();
     assert!(note.contains("more than 300 git repositories"), "{note}");
 }
 
 /// More folders than Dunlin looks at in one folder of a repository.
-const FLOOD: &str = "mkdir .git/logs/f && cd .git/logs/f && seq 20010 | xargs mkdir";
+const FLOOD: &str = "mkdir .git/logs/f && cd .git/logs/f && seq 100010 | xargs mkdir";
 
 #[tokio::test]
 async fn no_number_of_folders_in_a_repository_hides_another_or_harms_the_rest() {
@@ -230,6 +245,40 @@ async fn a_repository_with_too_much_to_protect_is_read_only() {
         yard.run("git --version; echo x > .git/refs/x").await.note,
         None
     );
+}
+
+#[tokio::test]
+async fn a_part_of_a_repository_with_too_much_in_it_is_named() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    git(&project, "init -q .");
+    for number in 0..100_010 {
+        fs::create_dir_all(project.join(format!(".git/refs/x/{number}"))).unwrap();
+    }
+    yard.refused("git --version; echo x > .git/refs/y").await;
+    let note = yard.run("git --version; true").await.note;
+    let note = note.unwrap_or_default();
+    assert!(note.starts_with(".git/refs was read-only"), "{note}");
+    assert_eq!(yard.run("true").await.note, None);
+}
+
+#[tokio::test]
+async fn a_git_that_is_a_link_stays_whatever_the_user_does_there() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    git(&project, "init -q .");
+    fs::rename(project.join(".git"), project.join("store")).unwrap();
+    std::os::unix::fs::symlink("store", project.join(".git")).unwrap();
+    yard.make_pipes(&["began", "go"]);
+    let running = tokio::spawn(yard.start("echo > began; cat go > /dev/null"));
+    yard.hear("began").await;
+    git(&project, "commit -q --allow-empty -m one");
+    yard.say("go").await;
+    assert_eq!(running.await.unwrap().note, None);
+    assert!(project.join(".git").is_symlink());
+    let line = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m two";
+    assert_eq!(yard.run(line).await.note, None);
+    assert_eq!(git(&project, "log --format=%s"), "two\none\n");
 }
 
 #[tokio::test]

@@ -9,12 +9,15 @@
 //! Which part of a body is which section is for the [`Dialect`](crate::provider::Dialect) that wrote it to say: its
 //! [`Outline`] is the input beside the body. [`origins`] tells which message of the session each message is.
 //!
+//! What was edited in a request of the log is found by [`EditableRequest::between`].
+//!
 //! A [`SavedEdit`] is done again in later requests, as long as it finds the text that it replaces.
 //!
 //! [`Counts`] hold the tokens of the sections, [`EditableRequest::check`] decides whether the current body may be sent,
 //! and [`EditableRequest::kept_prefix`] says what an edit costs. Everything here is pure: no I/O, no clock, no
 //! terminal. Texts of sections are foreign: escape before showing.
 
+mod between;
 mod checks;
 mod counts;
 mod document;

@@ -92,11 +92,17 @@ impl SavedEdit {
 impl EditableRequest {
     /// What was changed, to be kept.
     pub fn to_save(&self) -> Vec<SavedEdit> {
-        let saved = self.differences().into_iter().filter_map(|it| match it {
+        let differences = self.differences();
+        differences.iter().filter_map(|it| self.saved(it)).collect()
+    }
+
+    /// One of the differences, as it is kept. `None`: it is none of this request.
+    pub fn saved(&self, difference: &Difference) -> Option<SavedEdit> {
+        match difference {
             Difference::Deleted { number } => {
-                let id = &self.section(number)?.id;
+                let id = &self.section(*number)?.id;
                 let is_tool = matches!(id, SectionId::Tool(_));
-                let replaces = digest(self.composed(number)?);
+                let replaces = digest(self.composed(*number)?);
                 Some(SavedEdit {
                     section: id.to_string(),
                     path: None,
@@ -110,10 +116,9 @@ impl EditableRequest {
                 section: target.section.to_string(),
                 path: Some(target.path.to_string()),
                 replaces: old.as_deref().map(digest),
-                value: Some(new),
+                value: Some(new.clone()),
             }),
-        });
-        saved.collect()
+        }
     }
 
     /// Does a saved edit, if what it replaces is still there.

@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use super::delta::Source;
 use super::{AnswerEntry, RequestEntry};
-use crate::request::editor::Edit;
+use crate::request::editor::{Edit, SectionId};
 use crate::session::reader::trim_nul;
 use crate::session::record::{LineError, Record};
 
@@ -126,6 +126,8 @@ pub struct RequestFile {
     bytes: Vec<u8>,
     /// Where each line is, by its number. Where there are several, the first.
     lines: HashMap<u64, Range<usize>>,
+    /// The session that this one is a copy of.
+    forked_from: Option<String>,
     requests: Vec<LoggedRequest>,
     by_number: HashMap<u64, usize>,
     /// Up to where there are whole lines.
@@ -201,6 +203,11 @@ impl RequestFile {
             }
             file.lines.insert(n, range);
             match kind.as_ref() {
+                "session" => {
+                    if let Ok(Record::Head(head)) = record(text) {
+                        file.forked_from = head.forked_from;
+                    }
+                }
                 "request" => {
                     let Ok(Record::Request(mut entry)) = record(text) else {
                         continue;
@@ -253,6 +260,11 @@ impl RequestFile {
         file
     }
 
+    /// The session that this one is a copy of. It has the requests before the copy.
+    pub fn forked_from(&self) -> Option<&str> {
+        self.forked_from.as_deref()
+    }
+
     /// The requests in the order of the file.
     pub fn requests(&self) -> &[LoggedRequest] {
         &self.requests
@@ -284,6 +296,22 @@ impl RequestFile {
             }
         }
         &current.entry.edits
+    }
+
+    /// The model that a request was sent to: the one of the agent, unless that was edited.
+    pub fn model<'a>(&'a self, request: &'a LoggedRequest) -> Cow<'a, str> {
+        let composed = Cow::Borrowed(request.entry.model.as_str());
+        let edits = self.edits(request).iter();
+        edits.fold(composed.clone(), |model, edit| match edit {
+            Edit::Set { target, new, .. } if target.section == SectionId::Options => {
+                match target.path.to_string() == "model" {
+                    true => serde_json::from_str(new).map_or(model, Cow::Owned),
+                    false => model,
+                }
+            }
+            Edit::Reset => composed.clone(),
+            _ => model,
+        })
     }
 
     /// How many bytes of the file are whole lines.

@@ -83,6 +83,7 @@ impl Chatting {
             &Answered {
                 end: Ending::Answered,
                 error: None,
+                status: None,
                 usage: Some(Usage {
                     input_tokens: 93_412,
                     cached_tokens: 92_012,

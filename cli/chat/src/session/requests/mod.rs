@@ -118,6 +118,8 @@ pub struct Answered {
     pub end: Ending,
     /// Why, where it was refused or failed. It is the endpoint's text in part: escape it before showing.
     pub error: Option<String>,
+    /// The HTTP status with which the endpoint refused it.
+    pub status: Option<u16>,
     /// What it has cost, where the endpoint says so.
     pub usage: Option<Usage>,
     /// The time from sending to the first piece of the reply.
@@ -200,6 +202,9 @@ pub struct AnswerEntry {
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The HTTP status with which the endpoint refused it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
     /// What it has cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
@@ -219,6 +224,7 @@ impl AnswerEntry {
             number,
             end: answered.end,
             error: answered.error.clone(),
+            status: answered.status,
             usage: answered.usage,
             first_event_ms: answered.first_event.map(milliseconds),
             total_ms: milliseconds(answered.total),

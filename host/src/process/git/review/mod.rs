@@ -1,24 +1,29 @@
 //! What a command made of the repositories: looked at after it has ended.
 
+mod measures;
+mod said;
+mod unread;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use rustix::fs::FileType;
-
-use super::aside::{self, Entry, NotTakenOut};
-use super::judge::{is_harmless, is_of_worktree, is_plain, is_trustworthy};
-use super::search::is_aside;
-use super::{
-    COMMON, GitFolder, GitLink, MAX_SETTINGS, Mark, Repositories, SUFFIX, Unread, settings,
-};
+use super::aside::{self, Entry};
+use super::extent::Limit;
+use super::judge::{is_harmless, is_of_worktree, is_trustworthy};
+use super::listing::is_aside;
+use super::{COMMON, GitFolder, GitLink, Mark, Repositories, SUFFIX, settings};
 use crate::process::access::Access;
-use crate::process::mounts::{self, FileId};
+use crate::process::mounts::FileId;
+pub(in crate::process) use said::MAX_SAID_BYTES;
+use said::Sentences;
 
 /// How long the judgement of what was found may take. After that, what is new or was changed is set aside unread.
-const MAX_TIME: Duration = Duration::from_secs(2);
+const MAX_JUDGING: Duration = Duration::from_secs(2);
+
+/// How long it may take to move things out of the project, which is slower than to rename them.
+const MAX_MOVING: Duration = Duration::from_secs(6);
 
 /// Settings of one repository that are renamed although the time is over. With more, it is made unusable instead.
 const MAX_RENAMED_LATE: usize = 200;
@@ -31,12 +36,6 @@ const MAX_URGENT: usize = 200;
 
 /// Paths that one sentence names.
 const MAX_NAMED: usize = 5;
-
-/// Bytes that are said after one command.
-pub(in crate::process) const MAX_SAID_BYTES: usize = 48 * 1024;
-
-/// Bytes of each of the three kinds of sentences.
-const MAX_BYTES: usize = MAX_SAID_BYTES / 3;
 
 /// Characters of a path in a sentence: all sentences must fit into what is heard of a supervisor.
 const MAX_PATH_CHARS: usize = 200;
@@ -51,6 +50,8 @@ pub(in crate::process) struct Means<'a> {
     pub(in crate::process) place: &'a Path,
     /// Neither it nor another command meanwhile was meant to make a repository.
     pub(in crate::process) is_plain: bool,
+    /// When the review has to be over.
+    pub(in crate::process) until: Instant,
 }
 
 /// What a review has come to.
@@ -79,21 +80,27 @@ pub(in crate::process) fn review(
         means,
         protected: protected.clone().flat_map(Repositories::ids).collect(),
         frozen: protected.flat_map(|it| it.frozen(access, before)).collect(),
-        shared: after.shared(),
+        sharing: after.sharing(),
         unseen: Vec::new(),
         moved: Vec::new(),
         place: means.place.join(format!("{:016x}", rand::random::<u64>())),
-        deadline: Instant::now() + MAX_TIME,
-        urgent: Vec::new(),
-        changes: Vec::new(),
-        sentences: Vec::new(),
+        judged_until: means.until.min(Instant::now() + MAX_JUDGING),
+        moved_until: means.until.min(Instant::now() + MAX_MOVING),
+        urgent: Sentences::at_most(MAX_URGENT),
+        changes: Sentences::at_most(MAX_URGENT),
+        sentences: Sentences::at_most(MAX_SENTENCES),
         unusable: BTreeSet::new(),
-        // An incomplete search before the command counts as complete: the next command would find no more.
-        is_complete: before.is_incomplete || !after.is_incomplete,
+        gone: HashSet::new(),
+        left: Vec::new(),
+        // Where both searches had to leave out folders for their number, the next command would find no more.
+        is_complete: !after.is_incomplete
+            || before.is_incomplete
+                && before.limit == after.limit
+                && after.limit != Some(Limit::Time),
     };
-    if before.is_incomplete || after.is_incomplete {
+    if !before.is_whole() || !after.is_whole() {
         let limit = after.limit.or(before.limit);
-        let limit = limit.map_or_else(|| "too much is in it".to_owned(), |it| it.to_string());
+        let limit = limit.unwrap_or(Limit::Repositories);
         review.urge(format!(
             "Dunlin could not look at all of the project ({limit}): not all git settings were protected. Look for changed and new .git folders before you run git here."
         ));
@@ -107,19 +114,34 @@ pub(in crate::process) fn review(
     }
     review.too_much_to_protect();
     for (path, unread) in &after.unread {
-        review.unread(path, unread);
+        match review.is_over() {
+            true => review.left.push(path),
+            false => review.unread(path, unread),
+        }
     }
     review.not_reached();
     for (path, link) in &after.links {
-        review.link(path, link);
+        match review.is_over() {
+            true => review.left.push(path),
+            false => review.link(path, link),
+        }
     }
     // Inner ones first: an outer one may be set aside as a whole. Before all others what was there before: however many
     // a command has made, the user's own are judged.
     let is_known = |(_, folder): &(&PathBuf, &GitFolder)| review.known(folder).is_some();
     let (known, new): (Vec<_>, Vec<_>) = after.folders.iter().rev().partition(is_known);
-    for (path, folder) in known.into_iter().chain(new) {
-        review.folder(path, folder);
+    let folders = || known.iter().chain(&new).copied();
+    for (path, folder) in folders() {
+        match review.is_over() {
+            true => review.left.push(path),
+            false => review.folder(path, folder),
+        }
     }
+    // There may be many, and a repository that is gone does not need it.
+    for (path, folder) in folders() {
+        review.planted_links(path, folder);
+    }
+    review.say_what_is_left();
     if let Some(first) = review.unseen.first() {
         let others = and_more(review.unseen.len() - 1);
         let first = review.short(Some(first));
@@ -143,9 +165,9 @@ pub(in crate::process) fn review(
             review.short(Some(&review.place))
         ));
     }
-    let mut sentences = shortened(review.urgent, MAX_URGENT);
-    sentences.extend(shortened(review.changes, MAX_URGENT));
-    sentences.extend(shortened(review.sentences, MAX_SENTENCES));
+    let mut sentences = review.urgent.into_all();
+    sentences.extend(review.changes.into_all());
+    sentences.extend(review.sentences.into_all());
     Reviewed {
         sentences,
         is_complete: review.is_complete,
@@ -173,22 +195,6 @@ fn and_more(others: usize) -> String {
     }
 }
 
-/// As many sentences as may be said, and how many there are beside them.
-fn shortened(mut sentences: Vec<String>, most: usize) -> Vec<String> {
-    let mut bytes = 0;
-    let fitting = sentences.iter().take(most).take_while(|sentence| {
-        bytes += sentence.len();
-        bytes <= MAX_BYTES
-    });
-    let fitting = fitting.count();
-    let more = sentences.len() - fitting;
-    if more > 0 {
-        sentences.truncate(fitting);
-        sentences.push(format!("And {more} more."));
-    }
-    sentences
-}
-
 /// Why something is set aside.
 const UNEXPECTED: &str = "A git repository appeared, though the command line runs no git";
 const HARMFUL: &str =
@@ -204,7 +210,7 @@ const HEAD: &str = "HEAD";
 struct Index<'a> {
     folders: BTreeMap<FileId, Vec<(&'a Path, &'a GitFolder)>>,
     /// The folders with which others share settings.
-    shared: BTreeSet<&'a Path>,
+    shared: BTreeMap<&'a Path, Vec<&'a Path>>,
     links: HashSet<&'a GitLink>,
     unread: BTreeSet<FileId>,
 }
@@ -218,7 +224,7 @@ impl<'a> Index<'a> {
         }
         Index {
             folders,
-            shared: before.shared(),
+            shared: before.sharing(),
             links: before.links.values().collect(),
             unread: before.unread.values().map(|unread| unread.id).collect(),
         }
@@ -239,21 +245,26 @@ struct Review<'a> {
     protected: BTreeSet<FileId>,
     /// Those in which nothing at all could be changed.
     frozen: BTreeSet<FileId>,
-    /// The folders with which others share settings.
-    shared: BTreeSet<&'a Path>,
+    /// The folders with which others share settings, and these others.
+    sharing: BTreeMap<&'a Path, Vec<&'a Path>>,
     /// What could not be looked at.
     unseen: Vec<PathBuf>,
     /// What was moved out of the project, and where to.
     moved: Vec<PathBuf>,
     place: PathBuf,
-    deadline: Instant,
+    judged_until: Instant,
+    moved_until: Instant,
     /// What the user has to act upon.
-    urgent: Vec<String>,
+    urgent: Sentences,
     /// What Dunlin has set aside or removed. However much there is to say of the rest, the user misses these otherwise.
-    changes: Vec<String>,
-    sentences: Vec<String>,
+    changes: Sentences,
+    sentences: Sentences,
     /// The repositories that were made unusable.
     unusable: BTreeSet<PathBuf>,
+    /// The repositories that were set aside as a whole.
+    gone: HashSet<PathBuf>,
+    /// What there was no time for at all.
+    left: Vec<&'a Path>,
     is_complete: bool,
 }
 
@@ -268,25 +279,46 @@ impl<'a> Review<'a> {
     }
 
     /// Whether the command could change nothing in a folder, nor in what lies in it, by any name.
-    fn is_frozen(&self, path: &Path, folder: &GitFolder) -> bool {
+    fn is_frozen(&self, path: &Path) -> bool {
         let mut around = path.ancestors();
-        let is_within = around.any(|path| {
+        around.any(|path| {
             let folder = self.after.folders.get(path);
             folder.is_some_and(|folder| self.frozen.contains(&folder.id))
-        });
-        let mut marks = folder.settings.values().chain(folder.verified.values());
-        is_within && !marks.any(Mark::has_other_names)
+        })
     }
 
+    /// Whether there is no time left to judge anything.
     fn is_late(&self) -> bool {
-        Instant::now() > self.deadline
+        Instant::now() >= self.judged_until
+    }
+
+    /// Whether there is no time left to move anything out of the project.
+    fn is_hurried(&self) -> bool {
+        Instant::now() >= self.moved_until
+    }
+
+    /// Whether there is no time left for anything.
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.means.until
+    }
+
+    fn say_what_is_left(&mut self) {
+        if let Some(first) = self.left.first() {
+            self.is_complete = false;
+            self.urge(format!(
+                "The command made so many git repositories that Dunlin had no time to look at {} of them, such as {}: do not run git in new folders before another command has run here.",
+                self.left.len(),
+                self.short(Some(first))
+            ));
+        }
     }
 
     /// The same repository before the command. It may have been moved together with a folder that it lies in.
     fn known(&self, folder: &GitFolder) -> Option<&'a GitFolder> {
         let mut known = self.index.folders(folder.id);
         // What was not a repository can hold what was set aside before, or what another command has prepared.
-        let known = known.find(|(path, known)| known.has_head || self.index.shared.contains(path));
+        let known =
+            known.find(|(path, known)| known.has_head || self.index.shared.contains_key(path));
         known.map(|(_, known)| known)
     }
 
@@ -305,23 +337,6 @@ impl<'a> Review<'a> {
         })
     }
 
-    /// Says which repositories a line that runs git could not change for the number of what is in them.
-    fn too_much_to_protect(&mut self) {
-        let Some(found) = self
-            .means
-            .protected
-            .filter(|_| self.access.may_change_repository)
-        else {
-            return;
-        };
-        for path in found.crowded(self.access) {
-            self.urge(format!(
-                "{} was read-only for the command: more than {MAX_SETTINGS} files and folders are in it that git does not need for commits. Remove what you do not need there.",
-                self.short(Some(path))
-            ));
-        }
-    }
-
     /// Whether the command could change nothing at this path, by where it lies.
     fn is_within_frozen(&self, path: &Path) -> bool {
         let mut around = path.ancestors();
@@ -330,157 +345,6 @@ impl<'a> Review<'a> {
             let id = folder.or_else(|| self.after.unread.get(path).map(|unread| unread.id));
             id.is_some_and(|id| self.frozen.contains(&id))
         })
-    }
-
-    /// The repositories of the user that the search has not reached any more.
-    fn not_reached(&mut self) {
-        if !self.after.is_incomplete {
-            return;
-        }
-        for (path, folder) in &self.before.folders {
-            let is_seen =
-                self.after.folders.contains_key(path) || self.after.unread.contains_key(path);
-            let is_there = || mounts::id_at(path).is_ok_and(|id| id == folder.id);
-            let is_own = !folder.is_reference && !self.frozen.contains(&folder.id);
-            if is_own && !is_seen && is_there() {
-                self.make_unusable(path, folder.id);
-            }
-        }
-    }
-
-    /// Keeps git from using a repository of which not everything could be looked at, together with those that share its
-    /// settings.
-    fn make_unusable(&mut self, path: &Path, id: FileId) {
-        // Later commands look again, also once it is put back.
-        self.is_complete = false;
-        if !self.unusable.insert(path.to_owned()) {
-            return;
-        }
-        let after = self.after;
-        let access = self.access;
-        // Git needs no HEAD but that of the worktree itself.
-        let sharing = after.folders.iter().filter(|(other, folder)| {
-            other.as_path() != path
-                && folder.common() == Some(path)
-                && folder.has_head
-                && could_change(access, other)
-        });
-        let sharing = sharing.map(|(path, folder)| (path.as_path(), folder.id));
-        for (path, id) in std::iter::once((path, id)).chain(sharing) {
-            let mut renamed = Vec::new();
-            let mut failed = None;
-            // Git reads what is noted of a worktree also without the first.
-            let names = [HEAD, "gitdir"];
-            let most = match could_change(access, path) {
-                true => 1 + usize::from(is_of_worktree(path)),
-                // Other worktrees are not the command's.
-                false => 0,
-            };
-            for name in names.iter().take(most) {
-                match Entry::of_folder(path, id, OsStr::new(name)).set_aside() {
-                    Ok(aside) => renamed.push(format!("{name} to {}", aside.to_string_lossy())),
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                    Err(error) => failed = Some(error),
-                }
-            }
-            let shown = self.short(Some(path));
-            let done = match (failed, renamed.is_empty()) {
-                (Some(error), _) => format!(
-                    "It could not be set aside ({error}): do not run git there before you have looked at it."
-                ),
-                (None, true) => "Look at it before you run git there.".to_owned(),
-                (None, false) => format!(
-                    "So that git does not use it, Dunlin renamed {} in it. Look at it and remove what does not belong there, then undo that.",
-                    renamed.join(" and ")
-                ),
-            };
-            self.urge(format!(
-                "Dunlin could not check everything in the git repository {shown}. {done}"
-            ));
-        }
-    }
-
-    /// Sets aside a part of a repository that could not be looked at. `false`: it belongs to none, is not what git itself
-    /// keeps there, or the command could not change it.
-    ///
-    /// What there was no time for may be as it was: of that repository nothing but its `HEAD` is renamed.
-    fn unread_part(&mut self, path: &Path, is_unreached: bool) -> bool {
-        let after = self.after;
-        let mut around = path.ancestors().skip(1);
-        let repository = around.find_map(|path| Some((path, after.folders.get(path)?)));
-        let Some((repository, folder)) = repository else {
-            return false;
-        };
-        let part = path.strip_prefix(repository).ok();
-        let Some(part) = part.and_then(|part| part.components().next()) else {
-            return false;
-        };
-        let part = part.as_os_str();
-        if !is_plain(part, FileType::Directory) {
-            return false;
-        }
-        let from = repository.join(part);
-        if !could_change(self.access, path) {
-            return false;
-        }
-        self.is_complete = false;
-        if is_unreached {
-            self.make_unusable(repository, folder.id);
-            return true;
-        }
-        let entry = Entry::of_folder(repository, folder.id, part);
-        let shown = self.short(Some(&from));
-        match entry.set_aside() {
-            Ok(aside) => self.urge(format!(
-                "Dunlin could not look at everything in {shown}, which git uses. It was set aside as {}. Look at it and remove what does not belong there, then rename it back.",
-                self.short(Some(&repository.join(aside)))
-            )),
-            // Another folder in it was the reason before.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => self.urge(format!(
-                "Dunlin could not look at everything in {shown}, which git uses, and could not set it aside ({error}): do not run git there before you have looked at it."
-            )),
-        }
-        true
-    }
-
-    fn unread(&mut self, path: &Path, unread: &Unread) {
-        let is_known = self.index.unread.contains(&unread.id);
-        let is_repository = unread.is_git && path.join(HEAD).symlink_metadata().is_ok();
-        // Nothing in it could be changed, or its HEAD was set aside before.
-        let is_protected = self.means.protected.is_some_and(|found| {
-            let mut known = found.unread.values();
-            known.any(|known| known.id == unread.id)
-        });
-        if is_known && (is_protected || unread.is_git && !is_repository)
-            || self.is_within_frozen(path)
-        {
-            return;
-        }
-        if !is_known {
-            let was_one = self
-                .index
-                .folders(unread.id)
-                .any(|(_, known)| !known.is_reference);
-            if was_one {
-                return self.make_unusable(path, unread.id);
-            }
-            if !unread.is_git && self.unread_part(path, unread.is_unreached) {
-                return;
-            }
-        }
-        let name = path.file_name().unwrap_or_default();
-        let is_read = name.eq_ignore_ascii_case(".git") || is_of_worktree(path);
-        let is_read = unread.is_git && is_read;
-        let is_users_own = self.index.folders.contains_key(&unread.id);
-        match is_repository {
-            true if is_known => self.set_aside(UNREAD, path, unread.id, OsStr::new(HEAD)),
-            // The next `git init` would make one of it.
-            _ if !is_users_own && (is_repository || is_read && !is_known) => {
-                self.whole(UNREAD, path, unread.id);
-            }
-            _ => self.unseen.push(path.to_owned()),
-        }
     }
 
     fn link(&mut self, path: &Path, link: &GitLink) {
@@ -531,7 +395,9 @@ impl<'a> Review<'a> {
         let is_read = |name: &OsStr| name != COMMON && !name.to_string_lossy().contains(SUFFIX);
         let settings = settings.filter(|(name, mark)| is_read(name) && !is_allowed(name, mark));
         let was_there = |name: &OsString, mark: &Mark| {
-            known.is_some_and(|known| known.verified.get(name) == Some(mark))
+            known
+                .and_then(|known| known.verified.get(name))
+                .is_some_and(|it| it.is_like(mark))
         };
         let verified = folder.verified.iter().filter(|(name, mark)| {
             let is_trusted = || !self.is_late() && is_trustworthy(path, name);
@@ -544,7 +410,7 @@ impl<'a> Review<'a> {
     /// Whether a setting is as it was, or could be changed by nobody but the user.
     fn is_users_own(&self, folder: &GitFolder, known: Option<&Mark>, mark: &Mark) -> bool {
         let is_protected = self.protected.contains(&folder.id);
-        known.is_some_and(|known| known == mark || is_protected && !known.has_other_names())
+        known.is_some_and(|known| known.is_like(mark) || is_protected && !known.has_other_names())
     }
 
     /// Whether the worktree that a folder's settings name is another one than before, and none of the project's.
@@ -591,22 +457,19 @@ impl<'a> Review<'a> {
     }
 
     fn folder(&mut self, path: &Path, folder: &GitFolder) {
-        if self.is_frozen(path, folder) {
+        if self.is_frozen(path) {
             // Whatever is new there is the user's own, such as a rebase in another terminal.
             if self.leads_elsewhere(folder) && folder.has_head {
                 self.set_aside(LED_AWAY, path, folder.id, OsStr::new(HEAD));
             }
             return;
         }
-        for link in &folder.links {
-            self.planted_link(path, folder, link);
-        }
         let known = self.known(folder);
         let is_new = known.is_none();
         let name = path.file_name().unwrap_or_default();
         // Git looks at what is noted of worktrees whatever is missing there.
         let is_git = name.eq_ignore_ascii_case(".git") || is_of_worktree(path);
-        let is_one = folder.has_head || self.shared.contains(path);
+        let is_one = folder.has_head || self.sharing.contains_key(path);
         // What is called `.git` becomes a repository with the user's next `git init`, which keeps its settings.
         let may_become_one = is_git && !self.was_there(folder);
         if is_new && folder.is_reference || !is_one && !may_become_one {
@@ -648,9 +511,10 @@ impl<'a> Review<'a> {
         }
         for (name, mark) in &folder.settings {
             let before = known.and_then(|known| known.settings.get(name));
-            let is_changed = before.is_some_and(|before| before != mark);
+            let is_changed = before.is_some_and(|before| !before.is_like(mark));
             let is_named = harmful.contains(&name.as_os_str());
-            if is_changed && !is_named && !is_harmless(path, name, &self.access.project) {
+            let is_harmless = || !self.is_late() && is_harmless(path, name, &self.access.project);
+            if is_changed && !is_named && !is_harmless() {
                 let shown = self.short(Some(&path.join(name)));
                 self.urge(format!(
                     "{shown} changed while the command ran. If you did not change it, look at it before you run git there."
@@ -660,124 +524,6 @@ impl<'a> Review<'a> {
         // A worktree is told of by the `.git` that leads there.
         if is_new && harmful.is_empty() && folder.has_head && !folder.has_common {
             self.say(format!("New git repository: {}.", self.short(Some(path))));
-        }
-    }
-
-    /// Sets aside a repository as a whole, whatever is in it: what of it git trusts is a list that grows.
-    fn whole(&mut self, why: &str, path: &Path, id: FileId) {
-        let head = Entry::of_folder(path, id, OsStr::new(HEAD));
-        let name = path.file_name().unwrap_or_default();
-        let (Some(parent), true) = (path.parent(), name.eq_ignore_ascii_case(".git")) else {
-            // The rest of it may be the user's own files. Without this one it is not a repository.
-            self.rename(why, &head, "");
-            if is_of_worktree(path) {
-                // Git reads it nevertheless.
-                self.set_aside(why, path, id, OsStr::new("gitdir"));
-            }
-            return;
-        };
-        // What is called `.git` would become a repository with the user's next `git init`, which keeps its settings. Under
-        // another name it would still be one for whoever goes there.
-        let head = head.set_aside();
-        let folder = Entry::of_number(parent, name, id.number);
-        if self.take_out(&folder) {
-            return;
-        }
-        let and = head.map(|name| format!(", and {} in it to HEAD", name.to_string_lossy()));
-        self.rename(why, &folder, &and.unwrap_or_default());
-    }
-
-    /// Moves something out of the project. `false`: that is not possible.
-    fn take_out(&mut self, entry: &Entry<'_>) -> bool {
-        let below = entry.folder.strip_prefix(&self.access.project);
-        let below = below.unwrap_or(entry.folder);
-        let below = below.strip_prefix("/").unwrap_or(below);
-        let path = entry.folder.join(entry.name);
-        match entry.take_out(&self.place.join(below)) {
-            Ok(_) => self.moved.push(path),
-            Err(NotTakenOut::Failed(_)) => return false,
-            Err(NotTakenOut::Stranded { place, error }) => {
-                self.is_complete = false;
-                self.urge(format!(
-                    "Another process exchanged {} while Dunlin moved it. Dunlin could not move back what it had taken ({error}): that is {} now.",
-                    self.short(Some(&path)),
-                    self.short(Some(&place))
-                ));
-                return false;
-            }
-        }
-        true
-    }
-
-    /// Removes a link that a command has put where git would follow it and write.
-    fn planted_link(&mut self, path: &Path, folder: &GitFolder, link: &OsStr) {
-        let known = self.known(folder);
-        if known.is_some_and(|known| known.links.contains(link)) {
-            return;
-        }
-        let shown = self.short(Some(&path.join(link)));
-        match aside::remove_link(path, folder.id, Path::new(link)) {
-            Ok(()) => self.changes.push(format!(
-                "The command put a link where git would write to what it leads to: {shown}. This was removed."
-            )),
-            Err(error) => {
-                self.is_complete = false;
-                self.urge(format!(
-                    "The command put a link where git would write to what it leads to, which could not be removed ({error}): remove {shown} before you run git there."
-                ));
-            }
-        }
-    }
-
-    /// Renames a setting, or the `HEAD` of a repository, to what git does not read.
-    fn set_aside(&mut self, why: &str, folder: &Path, id: FileId, name: &OsStr) {
-        self.rename(why, &Entry::of_folder(folder, id, name), "");
-    }
-
-    /// The same of so many settings that a sentence about each would hide the others.
-    fn set_aside_many(&mut self, folder: &Path, id: FileId, names: &[&OsStr]) {
-        let mut renamed: usize = 0;
-        let mut failed = None;
-        for (number, name) in names.iter().enumerate() {
-            if number >= MAX_RENAMED_LATE && self.is_late() {
-                self.make_unusable(folder, id);
-                break;
-            }
-            match Entry::of_folder(folder, id, name).set_aside() {
-                Ok(_) => renamed += 1,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => failed = Some((*name, error)),
-            }
-        }
-        let shown = self.short(Some(folder));
-        self.urge(format!(
-            "The command made files and folders in {shown} that can be git settings. Dunlin renamed {renamed} of them to *{SUFFIX}. Look at them and remove what you do not need: with more than {MAX_SETTINGS} such names the repository is read-only for commands."
-        ));
-        if let Some((name, error)) = failed {
-            self.is_complete = false;
-            let name = self.short(Some(&folder.join(name)));
-            self.urge(format!(
-                "Not all of them could be renamed ({name}: {error}): look at {shown} before you run git there."
-            ));
-        }
-    }
-
-    /// Renames something to what git does not read. Says why, and how to undo it: `and` is the rest of that.
-    fn rename(&mut self, why: &str, entry: &Entry<'_>, and: &str) {
-        let from = self.short(Some(&entry.folder.join(entry.name)));
-        match entry.set_aside() {
-            Ok(aside) => self.changes.push(format!(
-                "{why}: {from}. This was set aside as {}, where no command can change or remove it. Look at it, then rename it back{and} to use it.",
-                self.short(Some(&entry.folder.join(aside)))
-            )),
-            // What is not there need not be set aside.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => {
-                self.is_complete = false;
-                self.urge(format!(
-                    "{why}, which could not be set aside ({error}): remove {from} before you run git there."
-                ));
-            }
         }
     }
 

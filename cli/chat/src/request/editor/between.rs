@@ -1,0 +1,217 @@
+//! What was edited between two bodies, one of which was sent in place of the other.
+//!
+//! A log has both bodies, but not which message of the session each message was, so the edits that it names cannot be
+//! done again. They are found anew: what is missing was left out, and what differs was set. That it is so is checked:
+//! done to the first body, they have to make the second one, byte for byte.
+
+use bytes::Bytes;
+use serde_json::{Map, Value};
+
+use super::edits::SectionStep;
+use super::model::EditableRequest;
+use super::sections::{KnownOption, OptionKind, Origin, Outline, SectionId};
+
+/// The most pairs of elements that are compared, so that a hostile file cannot keep a program busy. 2,000 messages of
+/// which 1,000 were left out are two million.
+const MAX_PAIRS: usize = 1 << 22;
+
+impl EditableRequest {
+    /// The first body with the edits that make it the second. `None`: the editor's edits cannot do that.
+    pub fn between(original: Bytes, sent: &[u8]) -> Option<EditableRequest> {
+        let before: Value = serde_json::from_slice(&original).ok()?;
+        let after: Value = serde_json::from_slice(sent).ok()?;
+        let (messages, tools) = (list(&before, "messages"), list(&before, "tools"));
+        let first = messages.first().and_then(|message| message.get("role"));
+        let has_system = first.is_some_and(|role| role == "system" || role == "developer");
+        let others = 0..messages.len() - usize::from(has_system);
+        let origins: Vec<Origin> = others.map(|it| SectionId::Message(it).into()).collect();
+        let outline = Outline::of_chat(&before, &origins, added(&before, &after));
+        let mut request = EditableRequest::new(original, outline);
+        let gone_messages = left_out(messages, list(&after, "messages"))?;
+        let gone_tools = left_out(tools, list(&after, "tools"))?;
+        let gone_tools = gone_tools.iter().map(|index| messages.len() + index);
+        let gone = gone_messages.iter().copied().chain(gone_tools);
+        let numbers: Vec<usize> = gone.map(|index| index + 1).collect();
+        if let (_, Some(_)) = request.step_each(SectionStep::Delete, &numbers) {
+            return None;
+        }
+        request
+            .set_tree("$", std::str::from_utf8(sent).ok()?)
+            .ok()?;
+        (request.bytes() == sent).then_some(request)
+    }
+}
+
+fn list<'a>(body: &'a Value, key: &str) -> &'a [Value] {
+    let list = body.get(key).and_then(Value::as_array);
+    list.map_or(&[], Vec::as_slice)
+}
+
+/// The options that only the second body has: at the top, or in an object there.
+fn added(before: &Value, after: &Value) -> Vec<KnownOption> {
+    let nothing = Map::new();
+    let members = |value: &Value| value.as_object().unwrap_or(&nothing).clone();
+    let before = members(before);
+    let option = |keys: &[&str], value: &Value| {
+        let kind = match value {
+            Value::String(_) => OptionKind::Text,
+            Value::Number(_) => OptionKind::Number,
+            Value::Bool(_) => OptionKind::Boolean,
+            _ => return None,
+        };
+        Some(KnownOption::new(keys, kind))
+    };
+    let mut options = Vec::new();
+    for (key, value) in &members(after) {
+        match before.get(key) {
+            None => options.extend(option(&[key], value)),
+            Some(Value::Object(old)) => {
+                let inside = members(value);
+                let new = inside.iter().filter(|(key, _)| !old.contains_key(*key));
+                options.extend(new.filter_map(|(inner, value)| option(&[key, inner], value)));
+            }
+            Some(_) => {}
+        }
+    }
+    options
+}
+
+/// Which elements of a list were left out, so that as few as possible of the others were edited.
+fn left_out(before: &[Value], after: &[Value]) -> Option<Vec<usize>> {
+    let most = before.len().checked_sub(after.len())?;
+    if before.len().saturating_mul(most + 1) > MAX_PAIRS {
+        return None;
+    }
+    // For each number of elements that are left out so far: how much was edited in the others.
+    let mut costs: Vec<Option<usize>> = vec![None; most + 1];
+    if let Some(none) = costs.first_mut() {
+        *none = Some(0);
+    }
+    let mut kept: Vec<Vec<bool>> = Vec::with_capacity(before.len());
+    for (index, old) in before.iter().enumerate() {
+        let cost = |out: usize| costs.get(out).copied().flatten();
+        let step = |out: usize| {
+            let new = index.checked_sub(out).and_then(|at| after.get(at));
+            let keep = cost(out)
+                .zip(new)
+                .map(|(cost, new)| cost + edited(old, new));
+            let leave = out.checked_sub(1).and_then(cost);
+            match (keep, leave) {
+                (Some(keep), Some(leave)) if leave < keep => (Some(leave), false),
+                (Some(keep), _) => (Some(keep), true),
+                (None, leave) => (leave, false),
+            }
+        };
+        let (next, is_kept) = (0..=most).map(step).unzip();
+        costs = next;
+        kept.push(is_kept);
+    }
+    costs.last().copied().flatten()?;
+    let (mut out, mut gone) = (most, Vec::new());
+    for (index, is_kept) in kept.iter().enumerate().rev() {
+        if is_kept.get(out) == Some(&false) {
+            gone.push(index);
+            out = out.checked_sub(1)?;
+        }
+    }
+    gone.reverse();
+    Some(gone)
+}
+
+/// How much one element differs from another: text is edited more often than what a message is.
+fn edited(old: &Value, new: &Value) -> usize {
+    let what = |value: &Value| {
+        let name = value.pointer("/function/name").cloned();
+        (value.get("role").cloned(), name)
+    };
+    match old == new {
+        true => 0,
+        false if what(old) == what(new) => 1,
+        false => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn body() -> Value {
+        let tool =
+            |name: &str| json!({"type": "function", "function": {"name": name, "parameters": {}}});
+        json!({
+            "model": "m",
+            "messages": [
+                {"role": "system", "content": "Be brief"},
+                {"role": "user", "content": "Again"},
+                {"role": "assistant", "content": "", "tool_calls": [
+                    {"id": "c1", "type": "function", "function": {"name": "read_file", "arguments": "{\"a\":1}"}},
+                ]},
+                {"role": "tool", "tool_call_id": "c1", "content": "text"},
+                {"role": "user", "content": "Again"},
+            ],
+            "tools": [tool("read_file"), tool("edit_file")],
+            "options": {"temperature": 0.5},
+        })
+    }
+
+    fn original() -> EditableRequest {
+        let body = body();
+        let origins: Vec<Origin> = (0..4).map(|it| SectionId::Message(it).into()).collect();
+        let options = vec![
+            KnownOption::new(&["seed"], OptionKind::WholeNumber),
+            KnownOption::new(&["options", "top_p"], OptionKind::Number),
+        ];
+        let outline = Outline::of_chat(&body, &origins, options);
+        EditableRequest::new(body.to_string().into(), outline)
+    }
+
+    #[test]
+    fn edits_are_found_in_what_was_sent() {
+        let check = |edit: &dyn Fn(&mut EditableRequest)| {
+            let mut request = original();
+            edit(&mut request);
+            let found = EditableRequest::between(request.original().clone(), request.bytes());
+            let found = found.expect("edits");
+            assert_eq!(found.differences(), request.differences());
+        };
+        check(&|_| {});
+        check(&|request| drop(request.delete(3).unwrap()));
+        check(&|request| drop(request.delete(7).unwrap()));
+        check(&|request| {
+            for number in [1, 6, 7] {
+                request.delete(number).unwrap();
+            }
+        });
+        check(&|request| {
+            request.delete(3).unwrap();
+            request.set_text(2, "Count the terns").unwrap();
+            request.set("options.top_p", "0.25").unwrap();
+            request.set("seed", "7").unwrap();
+            request.set("options.temperature", "1").unwrap();
+        });
+    }
+
+    #[test]
+    fn what_the_editor_cannot_do_has_no_edits() {
+        let original = original();
+        let mut more = body();
+        more["messages"][1]["name"] = json!({"a": 1});
+        let mut longer = body();
+        let list = longer["messages"].as_array_mut().unwrap();
+        list.push(json!({"role": "user", "content": "More"}));
+        for sent in [
+            more.to_string(),
+            longer.to_string(),
+            format!(" {}", body()),
+            "text".to_owned(),
+            String::new(),
+        ] {
+            let found = EditableRequest::between(original.original().clone(), sent.as_bytes());
+            assert!(found.is_none(), "{sent}");
+        }
+        let found = EditableRequest::between("not JSON".into(), b"{}");
+        assert!(found.is_none());
+    }
+}

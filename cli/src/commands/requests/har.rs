@@ -1,0 +1,108 @@
+//! A request as an entry of an HTTP Archive (HAR 1.2), which browsers and proxies read.
+//!
+//! The log has what Dunlin sent and understood, not the connection. What the format wants beyond that is written as its
+//! specification says for what is not known: -1 for sizes and times. Headers are those that every request has; the one
+//! with the key is not among them, because the log holds no key.
+
+use dunlin_host::json;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::about::About;
+use super::curl;
+use super::log::Log;
+use dunlin_chat::session::requests::{Ending, LoggedRequest};
+
+/// What stands before the entries.
+pub fn beginning() -> String {
+    let creator = json!({ "name": "Dunlin", "version": env!("CARGO_PKG_VERSION") });
+    format!(r#"{{"log":{{"version":"1.2","creator":{creator},"entries":["#)
+}
+
+/// What stands behind them.
+pub const END: &str = "]}}";
+
+/// The entry of a request with this body. `None`: it went to no server, and the format describes HTTP only.
+pub fn entry(
+    log: &Log,
+    request: &LoggedRequest,
+    body: Result<String, String>,
+) -> Option<serde_json::Result<Value>> {
+    let url = curl::url(&request.entry)?;
+    let answer = request.answer.as_ref();
+    // A session file may hold any number.
+    let total = answer.map_or(0.0, |answer| answer.total_ms.max(0.0));
+    let first = answer.and_then(|answer| answer.first_event_ms);
+    let wait = first.map_or(total, |first| first.clamp(0.0, total));
+    let headers = [
+        ("content-type", "application/json"),
+        ("accept", curl::accept(&url)),
+    ];
+    let headers = headers.map(|(name, value)| json!({ "name": name, "value": value }));
+    let mut sent = json!({
+        "method": "POST",
+        "url": url.as_str(),
+        "httpVersion": "HTTP/1.1",
+        "cookies": [],
+        "headers": headers,
+        "queryString": [],
+        "headersSize": -1,
+        "bodySize": request.entry.sent_body().bytes,
+    });
+    match body {
+        Ok(text) => sent["postData"] = json!({ "mimeType": "application/json", "text": text }),
+        Err(damage) => sent["comment"] = damage.into(),
+    }
+    let about = match serde_json::to_value(About::of(&log.entry.id, &log.file, request)) {
+        Ok(about) => about,
+        Err(error) => return Some(Err(error)),
+    };
+    let response = response(log, request);
+    Some(response.map(|response| {
+        json!({
+            "startedDateTime": request.time.unwrap_or(Timestamp::UNIX_EPOCH).to_string(),
+            "time": total,
+            "request": sent,
+            "response": response,
+            "cache": {},
+            "timings": {
+                "blocked": -1, "dns": -1, "connect": -1, "ssl": -1,
+                "send": 0, "wait": wait, "receive": total - wait,
+            },
+            "_dunlin": about,
+        })
+    }))
+}
+
+/// What came back. The text is the reply as the log has it: the pieces in which it came are not kept.
+fn response(log: &Log, request: &LoggedRequest) -> serde_json::Result<Value> {
+    let answer = request.answer.as_ref();
+    let has_begun = answer
+        .is_some_and(|answer| answer.end == Ending::Answered || answer.first_event_ms.is_some());
+    let status = answer.and_then(|answer| answer.status);
+    // Browsers write 0 where no status has come.
+    let status = status.unwrap_or(if has_begun { 200 } else { 0 });
+    let reply = log.file.reply(request);
+    let reply = reply.map(|reply| json::to_string(&reply)).transpose()?;
+    let content = match reply {
+        Some(text) => json!({
+            "size": text.len(),
+            "mimeType": "application/json",
+            "text": text,
+            "comment": "the reply as Dunlin keeps it, not as it was streamed",
+        }),
+        None => json!({ "size": 0, "mimeType": "x-unknown" }),
+    };
+    Ok(json!({
+        "status": status,
+        "statusText": "",
+        "httpVersion": "HTTP/1.1",
+        "cookies": [],
+        "headers": [],
+        "content": content,
+        "redirectURL": "",
+        "headersSize": -1,
+        "bodySize": -1,
+        "comment": super::about::ending(request),
+    }))
+}
