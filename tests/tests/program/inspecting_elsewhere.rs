@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use dunlin_tests::{DEADLINE, Environment, Key, Provider, Response};
 use rustix::process::{Signal, kill_process};
@@ -65,7 +65,7 @@ impl Peer {
             .expect("a chat that reads");
     }
 
-    fn edit(&mut self, (pause, revision): (u64, u64), old: &str, new: &str) {
+    fn edit(&mut self, (pause, revision): (u64, &Value), old: &str, new: &str) {
         self.say(&json!({"id": 1, "op": "edit", "pause": pause, "revision": revision, "edit": {"type": "set",
             "target": {"section": "message:0", "path": "content"},
             "old": format!("{old:?}"), "new": format!("{new:?}")}}));
@@ -106,7 +106,12 @@ fn what_is_edited_elsewhere_is_sent() {
     // What was typed so far stays in the line.
     paused.chat.terminal.type_text("e 1 so");
     paused.prompt(&format!("{REQUEST} e 1 so"));
-    peer.edit((1, 0), "count the birds", "sing to the birds");
+    peer.edit(
+        (1, &seen["revision"]),
+        "count the birds",
+        "sing to the birds",
+    );
+    let before = peer.wait("edited")["revision"].clone();
     peer.wait("done");
     paused
         .chat
@@ -121,13 +126,13 @@ fn what_is_edited_elsewhere_is_sent() {
     paused.chat.terminal.type_line("ftly");
     let edited = peer.wait("edited");
     assert_eq!(edited["edits"].as_array().map(Vec::len), Some(2));
-    peer.say(&json!({"id": 2, "op": "send", "pause": 1, "revision": 1}));
+    peer.say(&json!({"id": 2, "op": "send", "pause": 1, "revision": before}));
     assert!(
         peer.wait("refused")["error"]
             .as_str()
             .is_some_and(|it| it.contains("has changed since"))
     );
-    peer.say(&json!({"id": 3, "op": "send", "pause": 1, "revision": 2}));
+    peer.say(&json!({"id": 3, "op": "send", "pause": 1, "revision": edited["revision"]}));
     peer.wait("sent");
     peer.wait("done");
     paused.chat.terminal.wait_for("sent from another terminal");
@@ -142,13 +147,14 @@ fn what_is_edited_elsewhere_is_sent() {
     paused.chat.terminal.wait_until("the inspector", |screen| {
         screen.text.starts_with(" ⏸ PAUSED")
     });
-    peer.edit((2, 0), "count the birds", "never");
+    peer.edit((2, &seen["revision"]), "count the birds", "never");
+    let edited = peer.wait("edited");
     peer.wait("done");
     paused
         .chat
         .terminal
         .wait_for("edited from another terminal");
-    peer.say(&json!({"id": 4, "op": "cancel", "pause": 2, "revision": 1}));
+    peer.say(&json!({"id": 4, "op": "cancel", "pause": 2, "revision": edited["revision"]}));
     peer.wait("cancelled");
     peer.wait("done");
     paused
@@ -157,6 +163,46 @@ fn what_is_edited_elsewhere_is_sent() {
         .wait_for("cancelled from another terminal");
     paused.prompt("› (pause: turn) again  (put back: Enter sends it)");
     assert_eq!(provider.requests().len(), 1);
+}
+
+/// Commands that come to nothing, and those that change something, while the user types: nothing of it is lost.
+#[test]
+fn commands_from_elsewhere_take_no_key_away() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let mut paused = Pausing::open(&environment, "turn");
+    let mut peer = Peer::attach(&environment);
+    paused.say("count the birds");
+    let mut revision = peer.wait("paused")["revision"].clone();
+    let mut flood = Peer::attach(&environment);
+    let nothing = json!({"id": 1, "op": "undo", "pause": 1, "revision": revision});
+    for word in ["zzz", " 1"] {
+        for key in word.chars() {
+            flood.say(&nothing);
+            paused.chat.terminal.type_text(&key.to_string());
+            flood.wait("refused");
+        }
+    }
+    paused.prompt(&format!("{REQUEST} zzz 1"));
+    // Each of these draws the line again.
+    let (mut old, mut new) = ("count the birds", "sing to the birds");
+    for key in ["a", "b", "\x7f", "c"] {
+        peer.edit((1, &revision), old, new);
+        paused.chat.terminal.type_text(key);
+        revision = peer.wait("edited")["revision"].clone();
+        peer.wait("done");
+        std::mem::swap(&mut old, &mut new);
+    }
+    paused.prompt(&format!("{REQUEST} zzz 1ac"));
+    // The first Ctrl-C clears the line, and the second one cancels, right after a command.
+    peer.edit((1, &revision), old, new);
+    paused.chat.terminal.type_text("\u{3}");
+    peer.wait("done");
+    paused.prompt(REQUEST);
+    paused.chat.terminal.type_text("\u{3}");
+    peer.wait("cancelled");
+    paused.chat.terminal.wait_for("cancelled before sending");
+    assert!(provider.requests().is_empty());
 }
 
 #[test]
@@ -201,13 +247,12 @@ fn requests_that_are_not_paused_are_told() {
     let mut inspector = environment.terminal(["inspect"]);
     inspector.wait_for("No request yet");
     chat.turn("which birds?");
-    let sent = |number: u32| format!("\"type\":\"sent\",\"pause\":null,\"number\":{number}");
+    let sent = |number: u32| format!("\"type\":\"sent\",\"number\":{number}");
     scripted.wait_for_stdout(&sent(2));
-    // The inspector finds it in the session's file.
-    inspector.wait_for("READ ONLY  sent as request 2");
+    inspector.wait_for("Request 2 was sent without a pause");
     chat.turn("more?");
     scripted.wait_for_stdout(&sent(3));
-    inspector.wait_for("READ ONLY  sent as request 3");
+    inspector.wait_for("Request 3 was sent without a pause");
     scripted.signal(Signal::KILL);
     inspector.type_text("q");
     chat.leave();
@@ -374,8 +419,39 @@ fn no_tool_and_no_command_reaches_the_socket() {
     let provider = Provider::play([]);
     let environment = environment(&provider);
     let chat = Chat::open(&environment);
+    check_unreachable(&environment, &run_folder(&environment), None);
+    chat.leave();
+}
+
+#[test]
+fn no_tool_and_no_command_reaches_the_socket_in_the_runtime_folder() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let base = environment.root().join("runtime");
+    fs::create_dir(&base).expect("a folder");
+    let base = base.to_str().expect("a path");
+    let command = environment.command::<&str>([]);
+    let chat = Chat::of(command.variable(RUNTIME, base).terminal());
+    check_unreachable(&environment, &Path::new(base).join("dunlin"), Some(base));
+    chat.leave();
+}
+
+/// The folder of runtime files.
+const RUNTIME: &str = "XDG_RUNTIME_DIR";
+
+/// Neither a command, with and without the network, nor a tool reaches the one socket of this folder. `runtime`: what
+/// [`RUNTIME`] is.
+fn check_unreachable(environment: &Environment, folder: &Path, runtime: Option<&str>) {
+    let run = |arguments: &[&str]| {
+        let command = environment.command(arguments.iter().copied());
+        match runtime {
+            Some(runtime) => command.variable(RUNTIME, runtime).run(),
+            None => command.run(),
+        }
+    };
     let script = environment.project_file("reach.py", REACH);
-    let (folder, socket) = (run_folder(&environment), sockets(&environment)[0].clone());
+    let entry = fs::read_dir(folder).expect("a folder").next();
+    let socket = entry.expect("a socket").expect("an entry").path();
     let name = socket
         .file_name()
         .and_then(|name| name.to_str())
@@ -408,7 +484,7 @@ fn no_tool_and_no_command_reaches_the_socket() {
             Response::reply("Done."),
         ]);
         environment.configure_for(&provider, &format!("[commands]\nnetwork = {network}"));
-        let output = environment.run(["ask", tool[0], tool[1], "reach it"]);
+        let output = run(&["ask", tool[0], tool[1], "reach it"]);
         let requests = provider.requests();
         let result = requests
             .last()
@@ -420,12 +496,11 @@ fn no_tool_and_no_command_reaches_the_socket() {
             "{network}: {result} {output}"
         );
     }
-    let explained = environment.run(["permissions", "explain", socket.to_str().expect("a path")]);
+    let explained = run(&["permissions", "explain", socket.to_str().expect("a path")]);
     assert!(explained.stdout.contains("never granted"), "{explained}");
     let arguments = json!({"file_path": socket}).to_string();
-    let output = environment.run(["tools", "call", "read_file", "--args", &arguments]);
+    let output = run(&["tools", "call", "read_file", "--args", &arguments]);
     assert_eq!(output.status, Some(3), "{output}");
-    chat.leave();
 }
 
 /// Connects and prints what the chat says first.

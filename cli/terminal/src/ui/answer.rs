@@ -128,13 +128,13 @@ impl Ui {
         let _keyboard = self.hold_keyboard();
         let mut above = above.to_owned();
         let mut wait = Wait::Silence;
+        let mut keys = None;
         loop {
             let (before, after) = typed.get();
             let mut printer = None;
             let line = (prompt, (before.as_str(), after.as_str()));
             let read = self.ask_held(&above, line, (false, wait), || {
                 let mut editor = editor()?;
-                typed.bind(&mut editor);
                 // With a printer the line editor waits for signals, too. Nothing is printed with it.
                 printer = editor.create_external_printer().ok();
                 self.wake.reads(Some(typed));
@@ -145,13 +145,27 @@ impl Ui {
             if read != Typed::Interrupted || !was_woken || typed.is_interrupted() {
                 return read;
             }
+            // Ctrl-C stays a key.
+            keys = keys.or_else(TurnMode::keys);
             match woken() {
                 Some(rows) => above = rows,
                 None => return Typed::Woken,
             }
-            typed.begin_again();
+            if let Some(left) = typed.go_on(&self.typed_meanwhile()) {
+                return left;
+            }
             wait = Wait::No;
         }
+    }
+
+    /// What is typed until the user stops for a moment. Whoever does not stop gets the line after about the same time.
+    fn typed_meanwhile(&self) -> Vec<u8> {
+        let (begin, mut typed) = (Instant::now(), Vec::new());
+        while self.streams.input && begin.elapsed() < SILENCE && terminal::is_typed_within(SILENCE)
+        {
+            typed.extend(terminal::take_typed());
+        }
+        typed
     }
 
     /// Has one line of text edited, beginning as it is given. It must have no character that acts on a terminal.

@@ -135,6 +135,11 @@ impl TurnMode {
         })
     }
 
+    /// As during a turn, but Ctrl-C is a key: a line that will read it is away for a moment.
+    pub fn keys() -> Option<TurnMode> {
+        TurnMode::with(|modes| modes.remove(LocalModes::ISIG))
+    }
+
     fn with(change: impl FnOnce(&mut LocalModes)) -> Option<TurnMode> {
         let before = termios::tcgetattr(io::stdin()).ok()?;
         let mut during = before.clone();

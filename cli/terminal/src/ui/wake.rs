@@ -6,23 +6,19 @@
 //! [`Ui::was_woken`](crate::ui::Ui::was_woken) tells it that the user did not press Ctrl-C; whoever wakes tries again
 //! until the line has ended.
 //!
-//! What the user types belongs to the line, before and after: it stays in the terminal until the line is there again. Only
-//! Enter does nothing until the user has stopped typing for a moment: it was meant for what is not shown any more.
+//! What the user types until the line is there again belongs to it, with the keys that erase and leave. Only Enter is
+//! dropped: it was meant for what is not shown any more.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustyline::history::History;
-use rustyline::{
-    Cmd, ConditionalEventHandler, Editor, Event, EventContext, EventHandler, Helper, KeyCode,
-    KeyEvent, Modifiers, RepeatCount,
-};
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 use signal_hook::low_level::raise;
 
-use super::answer::SILENCE;
+use super::Typed;
+use super::terminal::typed_text;
 
 /// How long a signal that was raised here may take until the turn receives it. Longer than the runtime takes to wake on
 /// a busy machine, shorter than anybody needs to press Ctrl-C again where it was taken for ours.
@@ -43,6 +39,8 @@ pub(super) struct Wake(Mutex<State>);
 struct State {
     /// What was typed in the line that is being read.
     reading: Option<TypedSoFar>,
+    /// Since when.
+    begun: Option<Instant>,
     is_woken: bool,
     tried: Option<Instant>,
     /// When a signal went to the turn instead.
@@ -61,14 +59,11 @@ struct TypedState {
     /// Where the cursor is.
     at: usize,
     is_interrupted: bool,
-    /// When the last key came, if Enter does nothing yet.
-    waits: Option<Instant>,
 }
 
 impl TypedSoFar {
     /// The line is this now, with the cursor behind so many bytes.
     pub fn set(&self, line: &str, at: usize) {
-        self.key();
         let mut typed = self.state();
         line.clone_into(&mut typed.line);
         typed.at = at;
@@ -91,31 +86,28 @@ impl TypedSoFar {
         self.state().is_interrupted
     }
 
-    /// What is above the line is new: Enter does nothing until the user has stopped typing.
-    pub(super) fn begin_again(&self) {
-        self.state().waits = Some(Instant::now());
-    }
-
-    /// A key came. Whether Enter would do something.
-    fn key(&self) -> bool {
-        let mut typed = self.state();
-        let is_typing = |since: &mut Instant| since.elapsed() < SILENCE;
-        let is_still = typed.waits.as_mut().is_some_and(is_typing);
-        typed.waits = is_still.then(Instant::now);
-        !is_still
-    }
-
-    /// Binds Enter in the line editor of this line.
-    pub(super) fn bind<H: Helper, I: History>(&self, editor: &mut Editor<H, I>) {
-        let keys = [
-            KeyEvent(KeyCode::Enter, Modifiers::NONE),
-            KeyEvent::ctrl('J'),
-            KeyEvent::ctrl('M'),
-        ];
+    /// These keys come while the line is not there. How they leave it, if they do.
+    pub(super) fn go_on(&self, keys: &[u8]) -> Option<Typed> {
+        const CTRL_C: u8 = 3;
+        const CTRL_D: u8 = 4;
+        let (before, mut after) = self.get();
+        let mut before = before.into_bytes();
         for key in keys {
-            let enter = Enter(self.clone());
-            editor.bind_sequence(key, EventHandler::Conditional(Box::new(enter)));
+            let is_empty = || after.is_empty() && typed_text(&before).is_empty();
+            match *key {
+                CTRL_C if is_empty() => return Some(Typed::Interrupted),
+                CTRL_D if is_empty() => return Some(Typed::End),
+                CTRL_C => {
+                    before.clear();
+                    after.clear();
+                }
+                CTRL_D | b'\r' | b'\n' | b'\t' => {}
+                key => before.push(key),
+            }
         }
+        let before = typed_text(&before);
+        self.set(&format!("{before}{after}"), before.len());
+        None
     }
 
     fn is_empty(&self) -> bool {
@@ -124,18 +116,6 @@ impl TypedSoFar {
 
     fn state(&self) -> MutexGuard<'_, TypedState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Enter in a line that was there before.
-struct Enter(TypedSoFar);
-
-impl ConditionalEventHandler for Enter {
-    fn handle(&self, _: &Event, _: RepeatCount, _: bool, _: &EventContext<'_>) -> Option<Cmd> {
-        match self.0.key() {
-            true => None,
-            false => Some(Cmd::Noop),
-        }
     }
 }
 
@@ -148,7 +128,8 @@ impl Wake {
             true => INTERVAL,
             false => TYPING_INTERVAL,
         };
-        if state.tried.is_some_and(|tried| tried.elapsed() < interval) {
+        let last = state.begun.max(state.tried);
+        if last.is_some_and(|last| last.elapsed() < interval) {
             return;
         }
         let Some(turn) = state.turn.clone() else {
@@ -181,6 +162,7 @@ impl Wake {
             }
         }
         state.reading = line.cloned();
+        state.begun = Some(Instant::now());
         std::mem::take(&mut state.is_woken)
     }
 
@@ -194,19 +176,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn enter_does_nothing_while_somebody_types_on() {
-        let typed = TypedSoFar::default();
-        assert!(typed.key(), "the line was shown first");
-        typed.begin_again();
-        typed.set("sen", 3);
-        assert!(!typed.key());
-        // As if the keyboard had been silent.
-        let before = Instant::now().checked_sub(SILENCE);
-        typed.state().waits = before;
-        assert!(typed.key());
-        assert!(typed.key(), "once is enough");
-        typed.set("send", 2);
-        assert_eq!(typed.get(), ("se".to_owned(), "nd".to_owned()));
+    fn keys_go_on_with_the_line() {
+        let check =
+            |(line, at): (&str, usize), keys: &str, expected: Result<(&str, &str), Typed>| {
+                let typed = TypedSoFar::default();
+                typed.set(line, at);
+                let done = typed.go_on(keys.as_bytes());
+                let (before, after) = typed.get();
+                let found = done.map_or(Ok((before.as_str(), after.as_str())), Err);
+                assert_eq!(found, expected, "{line:?} {keys:?}");
+            };
+        check(("sen", 3), "d\r", Ok(("send", "")));
+        check(("sd", 1), "en", Ok(("sen", "d")));
+        check(("größe", 7), "\u{7f}\u{7f}x", Ok(("gröx", "")));
+        check(("send", 2), "\u{3}can", Ok(("can", "")));
+        check(("send", 4), "\u{15}can\u{4}", Ok(("can", "")));
+        check(("", 0), "\r\u{3}", Err(Typed::Interrupted));
+        check(("s", 1), "\u{3}\u{3}", Err(Typed::Interrupted));
+        check(("s", 0), "\u{4}", Ok(("", "s")));
+        check(("s", 1), "\u{7f}\u{4}", Err(Typed::End));
     }
 
     #[test]
@@ -215,7 +203,11 @@ mod tests {
         wake.wake();
         assert!(wake.state().tried.is_none(), "nothing is read");
         let typed = TypedSoFar::default();
+        let earlier = || Instant::now().checked_sub(INTERVAL * 2);
         wake.reads(Some(&typed));
+        wake.wake();
+        assert!(wake.state().tried.is_none(), "it has just begun");
+        wake.state().begun = earlier();
         wake.wake();
         // Nobody but the turn, which is this test, had a handler.
         assert!(!wake.reads(Some(&typed)));
@@ -224,8 +216,9 @@ mod tests {
         assert!(wake.was_raised());
         assert!(!wake.was_raised(), "the next one is the user's");
         typed.set("s", 1);
-        let recent = Instant::now().checked_sub(INTERVAL * 2);
+        let recent = earlier();
         wake.state().tried = recent;
+        wake.state().begun = recent;
         wake.wake();
         assert_eq!(wake.state().tried, recent, "somebody types");
         typed.set("", 0);
