@@ -11,7 +11,6 @@ use super::inspecting;
 use super::line::{Completion, Recall};
 use super::metadata::{self, Answering, Metadata};
 use super::pause_filter::Asked;
-use super::slash::FORGET;
 use super::table::{self, Input, Slash, commands};
 use super::templates;
 use crate::app::App;
@@ -298,7 +297,7 @@ impl<'a> TerminalInterceptor<'a> {
             edits => format!("The request has {edits} edits, which would be lost. "),
         };
         let question = match command {
-            Slash::Clear => format!("{edits}{FORGET}"),
+            Slash::Clear => format!("{edits}{}", table::FORGET),
             _ if edits.is_empty() => return true,
             _ => format!("{edits}Continue?"),
         };

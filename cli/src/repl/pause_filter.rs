@@ -2,8 +2,8 @@
 
 use dunlin_host::nearest::nearest;
 
-use crate::app::App;
 use crate::config::request_editor::PauseMode;
+use crate::settings::Settings;
 
 /// What stands for the requests after tool results.
 pub const TOOLS: &str = "tools";
@@ -70,7 +70,7 @@ impl Filter {
     ///
     /// # Errors
     /// It is no filter, or none of this mode: the sentence to show, not escaped.
-    pub fn parse(app: &App, mode: PauseMode, typed: &str) -> Result<Filter, String> {
+    pub fn parse(settings: &Settings, mode: PauseMode, typed: &str) -> Result<Filter, String> {
         match (mode, typed) {
             (_, "") => return Ok(Filter::All),
             (PauseMode::Off | PauseMode::Auto, _) => {
@@ -88,7 +88,7 @@ impl Filter {
             (_, TOOLS) => return Ok(Filter::Tools),
             _ => {}
         }
-        let names = names(app);
+        let names = names(settings);
         if names.iter().any(|name| name == typed) {
             return Ok(Filter::Name(typed.to_owned()));
         }
@@ -102,8 +102,8 @@ impl Filter {
 }
 
 /// The names that can be typed: the agents, and their models.
-pub fn names(app: &App) -> Vec<String> {
-    let agents = app.settings.agents.iter();
+pub fn names(settings: &Settings) -> Vec<String> {
+    let agents = settings.agents.iter();
     let names = agents.flat_map(|(name, entry)| [name.clone(), entry.value.model.clone()]);
     let mut names: Vec<String> = names.collect();
     names.sort();

@@ -249,7 +249,7 @@ pub fn run(app: &App, rest: &str) {
     };
     let (typed, filter) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     match PauseMode::named(typed) {
-        Some(mode) => match Filter::parse(app, mode, filter.trim()) {
+        Some(mode) => match Filter::parse(&app.settings, mode, filter.trim()) {
             Ok(filter) => {
                 pausing.set_for(mode, filter.clone());
                 ui.status(&says(mode, &filter));

@@ -8,7 +8,7 @@ use dunlin_host::Tool;
 use dunlin_host::display::{escape, own_command};
 use dunlin_host::undo::Fate;
 
-use super::table::{SERVERS, Slash, commands, surplus};
+use super::table::{FORGET, SERVERS, Slash, commands, surplus};
 use super::{
     auto, budget, choice, compose, expand, help, last_request, leaving, messages, pausing,
     requests, servers, sessions, steps, tags,
@@ -108,9 +108,6 @@ pub fn run(
     }
     Ok(Next::Prompt)
 }
-
-/// What `/clear` asks.
-pub const FORGET: &str = "Forget the conversation?";
 
 /// The slash commands.
 pub struct SlashCommands;

@@ -15,6 +15,9 @@ pub const VERBS: [&str; 4] = ["connect", "disconnect", "enable", "disable"];
 /// What of a request `/requests N` shows, and what it does with one.
 pub const REQUEST_PARTS: [&str; 6] = ["sent", "original", "diff", "curl", "replay", "fork"];
 
+/// What `/clear` asks.
+pub const FORGET: &str = "Forget the conversation?";
+
 /// A slash command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slash {

@@ -5,9 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::Repositories;
 use super::read::MAX_FOLDERS;
-use super::search::MAX_REPOSITORIES;
 
 /// What one step of a search looks at, at most.
 const STEP: Extent = Extent {
@@ -37,12 +35,15 @@ const SUBMODULES: Extent = Extent {
     ..STEP
 };
 
+/// Repositories that are protected, at most: each takes some mounts.
+pub(super) const MAX_REPOSITORIES: usize = 300;
+
 /// Symbolic links in what git writes to in one repository, at most. Git makes none.
 const MAX_LINKS: usize = 1_000;
 
-/// Folders in one folder that git writes to in a repository, such as `logs`, at most. A fetch of all pull
-/// requests of a large project makes one for each.
-pub(super) const MAX_PART_FOLDERS: usize = 100_000;
+/// Folders in one folder that git writes to in a repository, such as `logs`, at most. More take too long to
+/// look at where the machine is busy.
+pub(super) const MAX_PART_FOLDERS: usize = 20_000;
 
 /// What has ended a search before everything was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,8 +95,9 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    pub(super) fn after(before: &Repositories) -> Limits {
-        let outside = match before.is_incomplete {
+    /// For the search after a command, before which all could be seen, or not.
+    pub(super) fn after(was_incomplete: bool) -> Limits {
+        let outside = match was_incomplete {
             true => STEP,
             false => NEW_OUTSIDE,
         };

@@ -18,15 +18,12 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use super::super::mounts::{self, Entry, FileId};
-use super::extent::{Budget, Extent, Limit, Limits};
+use super::extent::{Budget, Extent, Limit, Limits, MAX_REPOSITORIES};
 use super::judge::is_plain;
 use super::listing::{self, Listing, is_git_name};
 use super::read::{has_head, is_no_folder, make_readable};
 use super::{GitLink, Mark, Repositories, Unread};
 use tasks::{Task, Work};
-
-/// Repositories that are protected, at most: each takes some mounts.
-pub(super) const MAX_REPOSITORIES: usize = 300;
 
 /// Repositories that were set aside and are kept as they are, at most. They do not count as repositories: otherwise a command
 /// that makes many would leave no place for those that the user makes later. Any more are read by nobody, and count as
@@ -56,7 +53,7 @@ impl Repositories {
     /// Looks again after a command. Folders of the user that have become unreadable since are made readable: a
     /// repository in them would still be one.
     pub(in crate::process) fn find_after(roots: &[&Path], before: &Repositories) -> Repositories {
-        Repositories::find_after_within(roots, before, Limits::after(before))
+        Repositories::find_after_within(roots, before, Limits::after(before.is_incomplete))
     }
 
     pub(super) fn find_after_within(

@@ -73,11 +73,11 @@ fn no_number_of_repositories_hides_a_new_one() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
     let at = |number: usize| root.join(number.to_string()).join(".git");
-    for number in 0..search::MAX_REPOSITORIES + 10 {
+    for number in 0..extent::MAX_REPOSITORIES + 10 {
         make_repository(&at(number));
     }
     let before = Repositories::find(&[root.as_path()]);
-    assert_eq!(before.folders.len(), search::MAX_REPOSITORIES);
+    assert_eq!(before.folders.len(), extent::MAX_REPOSITORIES);
     assert_eq!(before.left_out.len(), 10);
     let new = root.join("x/y/.git");
     make_repository(&new);
@@ -97,7 +97,7 @@ fn no_number_of_repositories_hides_a_new_one() {
     let said = reviewed.sentences;
     assert!(!new.exists(), "{said:?}");
     let is_there = |number| at(number).join("HEAD").exists();
-    assert!((0..search::MAX_REPOSITORIES + 10).all(is_there));
+    assert!((0..extent::MAX_REPOSITORIES + 10).all(is_there));
     assert!(said[0].contains("more than 300 git repositories"));
 }
 
