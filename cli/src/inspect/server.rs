@@ -86,17 +86,13 @@ pub fn listen(folder: &Path, shared: &Arc<SharedState>) -> Result<Listening, Lis
         path: path.clone(),
         source,
     };
-    let shared = Arc::clone(shared);
-    let accepting = Builder::new()
-        .name("inspectors".to_owned())
-        .spawn(move || accept(&listener, &shared));
+    let (shared, own) = (Arc::clone(shared), path.clone());
+    let accepting = Builder::new().name("inspectors".to_owned()).spawn(move || {
+        // Whoever connects waits no longer for that than for this thread to begin: no socket is waited for.
+        folder::remove_all_stale(&own);
+        accept(&listener, &shared);
+    });
     accepting.map_err(cannot)?;
-    let own = path.clone();
-    let removing = Builder::new()
-        .name("stale-sockets".to_owned())
-        .spawn(move || folder::remove_all_stale(&own));
-    // Another chat removes them.
-    drop(removing);
     Ok(listening)
 }
 
