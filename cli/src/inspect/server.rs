@@ -208,6 +208,8 @@ impl Connection {
 fn serve(stream: UnixStream, shared: &Arc<SharedState>, slot: ClientSlot) -> io::Result<()> {
     let reads = stream.try_clone()?;
     let slot = Arc::new(slot);
+    // Taken before the first command is read: whatever is answered from now on is new to the thread that writes.
+    let serial = shared.now().serial;
     let connection = Arc::new(Connection::default());
     let (for_reader, reader_slot) = (Arc::clone(&connection), Arc::clone(&slot));
     let reader_shared = Arc::clone(shared);
@@ -231,7 +233,7 @@ fn serve(stream: UnixStream, shared: &Arc<SharedState>, slot: ClientSlot) -> io:
         .spawn(move || {
             let _slot = slot;
             // It went, or does not read.
-            let _ = write_events(&stream, &shared, &connection);
+            let _ = write_events(&stream, &shared, &connection, serial);
             connection.is_closed.store(true, Ordering::Relaxed);
             let _ = stream.shutdown(std::net::Shutdown::Both);
         })?;
@@ -395,14 +397,14 @@ impl ClientState {
     }
 }
 
-/// Writes everything that happens, until the inspector goes.
+/// Writes everything that happens after `serial`, until the inspector goes.
 fn write_events(
     stream: &UnixStream,
     shared: &SharedState,
     connection: &Connection,
+    mut serial: u64,
 ) -> io::Result<()> {
     let published = shared.now();
-    let mut serial = published.serial;
     let (mut client, first) = ClientState::greet(&published, shared.mode());
     write(stream, &first)?;
     while !connection.is_closed.load(Ordering::Relaxed) {

@@ -5,6 +5,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_chat::request::editor::{EditableRequest, Outline, SectionId};
@@ -19,6 +20,9 @@ use super::remote_pause::RemotePause;
 use super::server::{ClientState, Listening, listen};
 use super::shared_state::{Chat, SharedState};
 use crate::config::request_editor::PauseMode;
+
+/// How long a peer waits for a message: without it, one that does not come would hang the test.
+const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A chat whose line is read by nobody.
 #[derive(Clone, Default)]
@@ -101,6 +105,7 @@ struct Peer {
 impl Peer {
     fn new(path: &Path) -> Peer {
         let to = UnixStream::connect(path).unwrap();
+        to.set_read_timeout(Some(DEADLINE)).unwrap();
         Peer {
             from: BufReader::new(to.try_clone().unwrap()),
             to,
@@ -566,6 +571,20 @@ fn floods_and_lies_end_the_connection() {
     long["x".repeat(1024 * 1024)] = json!(true);
     peer.refused(&long);
     peer.refused(&json!({"id": 1, "op": "y".repeat(1024 * 1024)}));
+}
+
+/// The answer may be there before the thread that writes is.
+#[test]
+fn the_first_command_is_answered_however_early_it_comes() {
+    let stage = Stage::new();
+    let mut answered = 0;
+    while answered < 500 {
+        let mut peer = stage.connect();
+        peer.say(&command("undo", &json!("")));
+        // Those who went may take the place of this one for a moment.
+        let refused = peer.wait("refused");
+        answered += u32::from(refused["id"] == 7);
+    }
 }
 
 #[test]
