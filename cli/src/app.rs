@@ -28,7 +28,7 @@ use crate::config::variables;
 use crate::dialogue::aside::Aside;
 use crate::error::CliError;
 use crate::host_options::{commands, meaning, search};
-use crate::inspect::shared_state::{Chat, SharedState};
+use crate::inspect::shared_state::{Chat, SharedState, WAKE_AGAIN};
 use crate::plugin::installed::InstalledPlugins;
 use crate::repl::pausing::Pausing;
 use crate::repl::table::Slash;
@@ -131,10 +131,15 @@ impl Chat for ThisChat {
 
     fn set_mode(&self, mode: PauseMode) {
         self.pausing.set(mode);
+        // Whoever types a message must see whether it is paused.
+        while self.pausing.is_prompt_outdated() && self.ui.wake() {
+            std::thread::sleep(WAKE_AGAIN);
+        }
     }
 
     fn wake(&self) {
-        self.ui.wake();
+        // A command that waits tries again.
+        let _ = self.ui.wake();
     }
 }
 

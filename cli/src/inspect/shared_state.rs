@@ -15,8 +15,8 @@ use dunlin_chat::request::measure::Scale;
 use super::protocol::{At, Conversation, Edits, Message, Operation, PausedMessage};
 use crate::config::request_editor::PauseMode;
 
-/// How long a command waits before the line that the chat reads is woken again. See `dunlin_terminal::ui::wake`.
-const WAKE_AGAIN: Duration = Duration::from_millis(50);
+/// How long is waited before the line that the chat reads is woken again. See `dunlin_terminal::ui::wake`.
+pub const WAKE_AGAIN: Duration = Duration::from_millis(50);
 
 /// How many pauses that are over are remembered, for inspectors that were slow.
 const MAX_ENDED: usize = 64;

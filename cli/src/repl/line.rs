@@ -76,6 +76,8 @@ pub struct LineEditor {
     early: Arc<PutBack>,
     /// What was pasted into the line.
     pastes: Arc<Pastes>,
+    /// What was typed in the line so far.
+    typed: TypedSoFar,
 }
 
 impl LineEditor {
@@ -100,6 +102,7 @@ impl LineEditor {
         let mut editor = Editor::with_history(config, history)?;
         let early = Arc::<PutBack>::default();
         let pastes = Arc::<Pastes>::default();
+        let typed = TypedSoFar::default();
         editor.set_helper(Some(LineHelper {
             styles,
             project: project.to_path_buf(),
@@ -113,7 +116,7 @@ impl LineEditor {
             prompt: String::new(),
             drawn: Arc::default(),
             completion: None,
-            typed: TypedSoFar::default(),
+            typed: typed.clone(),
         }));
         let to_editor = Arc::new(AtomicBool::new(false));
         let any = AnyKey {
@@ -145,6 +148,7 @@ impl LineEditor {
             toggled: Arc::default(),
             early,
             pastes,
+            typed,
             ui: None,
         })
     }
@@ -180,14 +184,23 @@ impl LineEditor {
         self.toggled.swap(false, Ordering::Relaxed)
     }
 
-    /// Reads a message, beginning with `start`.
-    pub fn read(&mut self, ui: &Ui, prompt: &str, start: &str) -> Typed {
-        if let Some(helper) = self.editor.helper_mut() {
-            prompt.clone_into(&mut helper.prompt);
-            helper.drawn = Arc::default();
-        }
+    /// Reads a message, beginning with `start`. `prompt` is asked again when the line was ended only to be drawn again.
+    pub fn read(&mut self, ui: &Ui, prompt: &dyn Fn() -> String, start: &str) -> Typed {
         self.pastes.begin(start);
-        ui.read_message(&mut self.editor, prompt, start)
+        let typed = self.typed.clone();
+        ui.read_message(&mut self.editor, start, &typed, |editor| {
+            let prompt = prompt();
+            if let Some(helper) = editor.helper_mut() {
+                prompt.clone_into(&mut helper.prompt);
+                helper.drawn = Arc::default();
+            }
+            prompt
+        })
+    }
+
+    /// What stood before the line that was read last.
+    pub fn prompt(&self) -> &str {
+        self.editor.helper().map_or("", |helper| &helper.prompt)
     }
 
     /// Reads a message, beginning with text that was put back into the line. As long as nobody has touched it, the line is
@@ -196,7 +209,7 @@ impl LineEditor {
     pub fn read_put_back(
         &mut self,
         ui: &Ui,
-        prompt: &str,
+        prompt: &dyn Fn() -> String,
         (text, is_foreign): (&str, bool),
     ) -> (Typed, bool) {
         self.pastes.begin(text);
@@ -209,7 +222,7 @@ impl LineEditor {
     pub fn read_again(
         &mut self,
         ui: &Ui,
-        prompt: &str,
+        prompt: &dyn Fn() -> String,
         (line, is_foreign): (&str, bool),
     ) -> (Typed, bool) {
         let whole = self.pastes.unfold(line).0;
@@ -218,7 +231,7 @@ impl LineEditor {
         self.read_begun(ui, prompt, line)
     }
 
-    fn read_begun(&mut self, ui: &Ui, prompt: &str, start: &str) -> (Typed, bool) {
+    fn read_begun(&mut self, ui: &Ui, prompt: &dyn Fn() -> String, start: &str) -> (Typed, bool) {
         let typed = self.read(ui, prompt, start);
         let is_foreign = match &typed {
             // What the user recalled of the history is the user's.
@@ -627,7 +640,9 @@ impl Highlighter for LineHelper {
         }
     }
 
-    fn highlight_char(&self, _: &str, _: usize, _: CmdKind) -> bool {
+    /// Is asked for each time that the cursor moves.
+    fn highlight_char(&self, line: &str, pos: usize, _: CmdKind) -> bool {
+        self.typed.set(line, pos);
         // The first key takes the dimming away from all of the line.
         self.early.is_some()
     }

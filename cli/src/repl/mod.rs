@@ -46,7 +46,6 @@ use dunlin_host::permission::ToolMode;
 
 use crate::app::App;
 use crate::args::ChatArgs;
-use crate::config::request_editor::PauseMode;
 use crate::dialogue::{Dialogue, conclude};
 use crate::discover::place;
 use crate::error::{CliError, Exit};
@@ -110,7 +109,7 @@ fn warn_of_permissions(app: &App) {
     }
 }
 
-/// The prompt, which says what is not asked about.
+/// The prompt, which says what is paused and what is not asked about.
 fn prompt(app: &App) -> String {
     let modes = app.made_host().map(|host| host.permissions().tool_modes());
     let modes = modes.unwrap_or_default().into_iter();
@@ -120,9 +119,8 @@ fn prompt(app: &App) -> String {
         .then(|| "edits accepted".to_owned())
         .into_iter()
         .collect();
-    match app.pausing.mode() {
-        PauseMode::Off => {}
-        _ => marks.insert(0, format!("pause: {}", escape(&app.pausing.typed()))),
+    if let Some(pauses) = app.pausing.for_prompt() {
+        marks.insert(0, format!("pause: {}", escape(&pauses)));
     }
     marks.extend(always.map(|(tool, _)| format!("{}: always", escape(&tool))));
     match marks.as_slice() {
@@ -179,7 +177,14 @@ fn converse(
             .set_conversation(conversation(app, dialogue.as_ref()));
         editor.know_names(names(app, dialogue.as_ref()));
         editor.show_placeholder(&placeholder(app, dialogue.as_ref()));
-        let prompt = &prompt(app);
+        let prompt = &|| {
+            if app.pausing.is_prompt_outdated() {
+                let mode = escape(&app.pausing.typed()).into_owned();
+                let said = format!("pausing set to {mode} from another terminal");
+                ui.status(&ui.status_styles().paint(Label::Quiet, &said));
+            }
+            prompt(app)
+        };
         // Text that the user did not type is a message and nothing else: no command, no answer, no mention of a file.
         let (typed, is_foreign) = if let Some(line) = app.pausing.take_deferred() {
             (Typed::Line(line), false)
@@ -196,6 +201,7 @@ fn converse(
                 }
             }
         };
+        app.pausing.prompt_is_over();
         let line = match typed {
             Typed::Line(line) => line,
             Typed::End => return Ok(Exit::Done),
@@ -211,7 +217,7 @@ fn converse(
         };
         interrupted_before = false;
         if editor.takes_toggle() {
-            ui.take_row_away(&format!("{prompt}{line}"));
+            ui.take_row_away(&format!("{}{line}", editor.prompt()));
             unsent = Some((line, is_foreign));
             continue;
         }

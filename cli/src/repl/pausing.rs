@@ -46,6 +46,8 @@ struct State {
     runs_deferred: bool,
     /// The sections that stay at the top.
     pins: Pins,
+    /// What the prompt says now. `None`: there is none.
+    prompt: Option<String>,
 }
 
 impl Pausing {
@@ -100,11 +102,27 @@ impl Pausing {
 
     /// The same with what it is restricted to, as both are typed. Not escaped.
     pub fn typed(&self) -> String {
+        self.state().typed()
+    }
+
+    /// What a prompt that is about to be shown has to say of it, if anything. Not escaped.
+    pub fn for_prompt(&self) -> Option<String> {
+        let mut state = self.state();
+        let typed = state.typed();
+        state.prompt = Some(typed.clone());
+        (state.shown().0 != PauseMode::Off).then_some(typed)
+    }
+
+    /// The prompt is not shown any more.
+    pub fn prompt_is_over(&self) {
+        self.state().prompt = None;
+    }
+
+    /// Whether the prompt says something else than what is set.
+    pub fn is_prompt_outdated(&self) -> bool {
         let state = self.state();
-        let (mode, filter) = state.shown();
-        format!("{} {}", mode.as_str(), filter.as_str())
-            .trim_end()
-            .to_owned()
+        let typed = state.typed();
+        state.prompt.as_ref().is_some_and(|it| *it != typed)
     }
 
     /// What the mode is restricted to.
@@ -178,6 +196,13 @@ impl Pausing {
 }
 
 impl State {
+    fn typed(&self) -> String {
+        let (mode, filter) = self.shown();
+        format!("{} {}", mode.as_str(), filter.as_str())
+            .trim_end()
+            .to_owned()
+    }
+
     fn shown(&self) -> (PauseMode, &Filter) {
         match (self.mode, &self.next) {
             (PauseMode::Off, Some(filter)) => (PauseMode::Next, filter),

@@ -205,6 +205,34 @@ fn commands_from_elsewhere_take_no_key_away() {
     assert!(provider.requests().is_empty());
 }
 
+/// The prompt always says what is paused, also where a message is half typed.
+#[test]
+fn the_prompt_says_what_is_paused_elsewhere() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let mut paused = Pausing::open(&environment, "off");
+    let mut peer = Peer::attach(&environment);
+    let mut set = |mode: &str| {
+        peer.say(&json!({"id": 1, "op": "mode", "mode": mode}));
+        peer.wait("done");
+    };
+    set("every");
+    paused.prompt("› (pause: every) Type a message, @ to attach a file");
+    paused.chat.terminal.type_text("count birds");
+    paused.prompt("› (pause: every) count birds");
+    paused.chat.terminal.type_text(&"\u{1b}[D".repeat(5));
+    set("turn");
+    paused.prompt("› (pause: turn) count birds");
+    paused.chat.terminal.type_text("the ");
+    paused.prompt("› (pause: turn) count the birds");
+    paused.chat.terminal.type_text("\r");
+    assert_eq!(
+        peer.wait("paused")["number"],
+        1,
+        "what the prompt says is done"
+    );
+}
+
 #[test]
 fn an_inspector_that_does_not_read_or_is_killed_disturbs_nobody() {
     let provider = Provider::play([Response::reply("Terns.")]);

@@ -284,24 +284,45 @@ impl Ui {
     }
 
     /// Reads a message of the chat, beginning with `early`: a message answers no question, so text typed earlier may become
-    /// part of it.
+    /// part of it. `prompt` makes what stands before the line, and does so again each time that [`Ui::wake`] has ended it:
+    /// the line then goes on as it was. `typed` is kept up to date by the editor's helper.
     pub fn read_message<H: Helper, I: History>(
         &self,
         editor: &mut Editor<H, I>,
-        prompt: &str,
         early: &str,
+        typed: &TypedSoFar,
+        mut prompt: impl FnMut(&mut Editor<H, I>) -> String,
     ) -> Typed {
         let _keyboard = self.hold_keyboard();
         stop::bind(editor, "", self.redraws);
         if !self.redraws {
-            return self.read(editor, prompt, (early, ""));
+            let prompt = prompt(editor);
+            return self.read(editor, &prompt, (early, ""));
         }
         let listening = newline::Listening::begin();
         self.write(&mut self.screen(), Sink::Out, newline::ASK);
-        let typed = self.read(editor, prompt, (early, ""));
+        // With a printer the line editor waits for signals, too. Nothing is printed with it.
+        let printer = editor.create_external_printer().ok();
+        typed.set(early, early.len());
+        let mut keys = None;
+        let read = loop {
+            // First: whoever changes what the prompt says after it was made must find that there is a line.
+            self.wake.reads(Some(typed));
+            let prompt = prompt(editor);
+            let (before, after) = typed.get();
+            let read = self.read(editor, &prompt, (before.as_str(), after.as_str()));
+            if !self.wake.reads(None) || read != Typed::Interrupted {
+                break read;
+            }
+            // What is typed meanwhile stays in the terminal, and Ctrl-C stays a key.
+            keys = keys.or_else(TurnMode::keys);
+            let (before, after) = typed.get();
+            self.take_row_away(&format!("{prompt}{before}{after}"));
+        };
+        drop((keys, printer));
         self.write(&mut self.screen(), Sink::Out, newline::GIVE_UP);
         drop(listening);
-        typed
+        read
     }
 
     #[expect(

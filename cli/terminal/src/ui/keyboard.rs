@@ -161,9 +161,9 @@ impl Ui {
     }
 
     /// Ends the line that is being read, if it is one that can be ended. Call it again until what it is for was done: one
-    /// call may come too early or too late.
-    pub fn wake(&self) {
-        self.wake.wake();
+    /// call may come too early or too late. `false`: no such line is read.
+    pub fn wake(&self) -> bool {
+        self.wake.wake()
     }
 
     /// Whether a SIGINT that was just received is one that [`Ui::wake`] raised.

@@ -120,20 +120,22 @@ impl TypedSoFar {
 }
 
 impl Wake {
-    /// Ends the line that is being read, if it is one that can be ended, and was not ended just now.
-    pub(super) fn wake(&self) {
+    /// Ends the line that is being read, if it was not ended just now. `false`: no line is read that can be ended.
+    pub(super) fn wake(&self) -> bool {
         let mut state = self.state();
-        let Some(typed) = &state.reading else { return };
+        let Some(typed) = &state.reading else {
+            return false;
+        };
         let interval = match typed.is_empty() {
             true => INTERVAL,
             false => TYPING_INTERVAL,
         };
         let last = state.begun.max(state.tried);
         if last.is_some_and(|last| last.elapsed() < interval) {
-            return;
+            return true;
         }
         let Some(turn) = state.turn.clone() else {
-            return;
+            return false;
         };
         state.tried = Some(Instant::now());
         turn.store(false, Ordering::Relaxed);
@@ -143,6 +145,7 @@ impl Wake {
             true => state.missed = Some(Instant::now()),
             false => state.is_woken = is_raised,
         }
+        true
     }
 
     /// Whether a SIGINT that the turn just received is one that was raised here. Each of them is one only once.
@@ -200,7 +203,7 @@ mod tests {
     #[test]
     fn a_line_is_ended_once_in_a_while() {
         let wake = Wake::default();
-        wake.wake();
+        assert!(!wake.wake());
         assert!(wake.state().tried.is_none(), "nothing is read");
         let typed = TypedSoFar::default();
         let earlier = || Instant::now().checked_sub(INTERVAL * 2);
