@@ -37,8 +37,18 @@ impl Help {
 
     fn rows(self) -> Vec<Row> {
         let bindings = keymap::of(self.are_chats);
+        // There Ctrl-C leaves, as it ends other programs, and Esc only closes what was opened.
+        let is_other = |action| matches!(action, Action::Cancel | Action::Close);
         bindings
-            .map(|binding| (binding.keys, binding.about, binding.word))
+            .map(|binding| {
+                let first = binding.keys.split(' ').next();
+                let keys = match self.are_chats && is_other(binding.action) {
+                    true => first.unwrap_or_default(),
+                    false => binding.keys,
+                };
+                (keys, binding.about, binding.word)
+            })
+            .chain(self.are_chats.then_some(("Ctrl-C", "leave", "")))
             .collect()
     }
 

@@ -18,6 +18,9 @@ use crate::ui::style::Styles;
 /// How long a key waits until the chat has answered the command before it. Most chats take less.
 const PATIENCE: Duration = Duration::from_millis(300);
 
+/// What Esc says where it has nothing to close.
+const NOTHING_OPEN: &str = "Nothing is open here that Esc closes; q leaves.";
+
 /// What is said of a key that would have to wait longer.
 const NOT_ANSWERED: &str =
     "The chat has not answered the last command yet; this key did nothing. Ctrl-C leaves.";
@@ -364,6 +367,15 @@ impl ChatList {
             && !types
             && has_room
         {
+            // Ctrl-C ends this program, as it does others: it is no key of a request in another terminal. Esc closes what
+            // was opened here, and must not close more than was meant.
+            if is_interrupt {
+                return (Effect::Close, None);
+            }
+            if input.key == Key::Esc {
+                self.say(NOTHING_OPEN);
+                return NOTHING;
+            }
             match keymap::action(input) {
                 Some(Action::NextChat) => self.step(true),
                 Some(Action::PreviousChat) => self.step(false),

@@ -403,6 +403,22 @@ fn a_mode_is_chosen_and_never_by_the_way() {
 }
 
 #[test]
+fn keys_that_leave_cancel_nothing() {
+    let mut list = list(None);
+    list.apply("a", paused("count", new(30)));
+    assert!(matches!(key(&mut list, Key::Esc), (Effect::None, None)));
+    assert_shows(
+        &mut list,
+        &["Nothing is open here that Esc closes; q leaves."],
+    );
+    assert!(matches!(ctrl(&mut list, 'c'), (Effect::Close, None)));
+    press(&mut list, "e");
+    ctrl(&mut list, 'c');
+    key(&mut list, Key::Esc);
+    assert_eq!(press(&mut list, "s"), [Act::Send]);
+}
+
+#[test]
 fn without_a_chat_it_waits_or_says_why() {
     let mut list = ChatList::new(Styles::plain(), Some("k7".to_owned()));
     assert!(list.is_missing());
