@@ -187,7 +187,7 @@ fn files_are_private_and_hold_no_key() {
     let environment = environment(&provider);
     environment.project_file("a.txt", "text");
     let mut chat = Chat::open(&environment);
-    assert!(!environment.data().exists());
+    assert!(!environment.data().join("sessions").exists());
     chat.turn("read it");
     let path = &files(&environment)[0];
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;

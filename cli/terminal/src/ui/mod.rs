@@ -39,6 +39,7 @@ pub mod style;
 pub mod suspicion;
 pub mod tail;
 pub mod terminal;
+mod typed;
 mod waiting;
 pub mod wake;
 pub mod wrap;
@@ -62,6 +63,7 @@ use reply::ReplyState;
 use style::{ColorChoice, Label, Styles};
 use tail::Tail;
 use terminal::Streams;
+pub use typed::Typed;
 use waiting::Waiting;
 use wrap::Rows;
 
@@ -120,19 +122,6 @@ pub struct Ui {
     dumb: bool,
     quiet: bool,
     verbose: bool,
-}
-
-/// What a line that was read turned out to be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Typed {
-    /// A line.
-    Line(String),
-    /// Ctrl-C.
-    Interrupted,
-    /// Ctrl-D, or nobody there.
-    End,
-    /// [`Ui::wake`] ended the line. Only [`Ui::ask_line_until_woken`] returns it.
-    Woken,
 }
 
 struct Screen {

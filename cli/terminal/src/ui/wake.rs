@@ -17,8 +17,8 @@ use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 use signal_hook::low_level::raise;
 
-use super::Typed;
 use super::terminal::typed_text;
+use super::typed::Typed;
 
 /// How long a signal that was raised here may take until the turn receives it. Longer than the runtime takes to wake on
 /// a busy machine, shorter than anybody needs to press Ctrl-C again where it was taken for ours.
