@@ -1,56 +1,37 @@
 //! The line editor of the prompt: what Enter, Tab and Ctrl-C mean there, and the history.
 
-use std::borrow::Cow;
+mod helper;
+mod keys;
+
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use dunlin_host::display::{escape, escape_multiline};
-use rustyline::completion::Completer;
-use rustyline::highlight::{CmdKind, Highlighter};
-use rustyline::hint::{Hint, Hinter};
+use dunlin_host::files::make_private;
+use dunlin_terminal::ui::answer::{clear_with_escape, no_key_waits};
+use dunlin_terminal::ui::keys::SEQUENCE_MILLIS;
+use dunlin_terminal::ui::legible::COLOR_MODE;
+use dunlin_terminal::ui::newline;
+use dunlin_terminal::ui::style::Styles;
+use dunlin_terminal::ui::wake::TypedSoFar;
+use dunlin_terminal::ui::{Typed, Ui, terminal};
 use rustyline::history::{FileHistory, MemHistory};
-use rustyline::validate::{ValidationContext, ValidationResult, Validator};
-use rustyline::{
-    Cmd, ConditionalEventHandler, Config, Context, Editor, Event, EventContext, EventHandler,
-    Helper, KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
-};
+use rustyline::{Config, Editor, Event, EventHandler, Helper, KeyCode, KeyEvent, Modifiers};
 
+pub use self::helper::Completion;
+use self::helper::LineHelper;
+use self::keys::{AnyKey, BeginSearch, ClearLine, ClearOrEndSearch, bind};
 use super::accepting;
-use super::complete::{self, Names};
+use super::complete::Names;
 use super::files::FileIndex;
-use super::paste::{self, Pastes};
+use super::paste::Pastes;
 use super::pausing::{self, Pausing};
 use super::put_back::PutBack;
 use super::steps::Toggle;
 use crate::config::paths::Folders;
-use crate::mentions;
 use crate::templates::Places;
-use dunlin_host::files::make_private;
-use dunlin_terminal::ui::answer::{clear_with_escape, no_key_waits};
-use dunlin_terminal::ui::calls::fit;
-use dunlin_terminal::ui::keys::SEQUENCE_MILLIS;
-use dunlin_terminal::ui::legible::{COLOR_MODE, legible};
-use dunlin_terminal::ui::newline;
-use dunlin_terminal::ui::resize::Drawn;
-use dunlin_terminal::ui::style::{Label, Styles};
-use dunlin_terminal::ui::wake::TypedSoFar;
-use dunlin_terminal::ui::wrap::visible;
-use dunlin_terminal::ui::{Typed, Ui, terminal};
-
-/// Columns beside the placeholder: the prompt, and the last one, which stays free.
-const PROMPT_COLUMNS: usize = 3;
-
-/// Stands behind text that was put back into the line.
-const PUT_BACK: &str = "  (put back: Enter sends it)";
-
-/// Stands behind pasted text that is folded.
-const FOLDED: &str = "  (Tab unfolds it)";
-
-/// What is said instead of sending a part of the word for pasted text.
-const DAMAGED: &str =
-    "  (a part of [pasted …] is missing: Ctrl-_ undoes, Backspace behind it takes all away)";
 
 /// How many messages are remembered between sessions.
 const MAX_HISTORY_ENTRIES: usize = 1000;
@@ -374,369 +355,9 @@ impl Recall {
     }
 }
 
-/// Binds a key that is one only where it is typed.
-fn bind<I: rustyline::history::History>(
-    editor: &mut Editor<LineHelper, I>,
-    pastes: &Arc<Pastes>,
-    key: impl Into<Event>,
-    handler: impl ConditionalEventHandler + 'static,
-) {
-    let handler = paste::Typed(Arc::clone(pastes), handler);
-    editor.bind_sequence(key, EventHandler::Conditional(Box::new(handler)));
-}
-
-/// Ctrl-C on a line with text clears it; on an empty one it is the prompt's to decide.
-struct ClearLine;
-
-impl ConditionalEventHandler for ClearLine {
-    fn handle(
-        &self,
-        _: &Event,
-        _: RepeatCount,
-        _: bool,
-        context: &EventContext<'_>,
-    ) -> Option<Cmd> {
-        (!context.line().is_empty()).then_some(Cmd::Kill(Movement::WholeBuffer))
-    }
-}
-
-/// A key that begins to search the history, or goes on with it. What it does is the line editor's.
-struct BeginSearch(Arc<AtomicBool>);
-
-impl ConditionalEventHandler for BeginSearch {
-    fn handle(&self, _: &Event, _: RepeatCount, _: bool, _: &EventContext<'_>) -> Option<Cmd> {
-        self.0.store(true, Ordering::Relaxed);
-        None
-    }
-}
-
-/// Ctrl-C on a line with text clears it, and ends a search that has found nothing yet.
-struct ClearOrEndSearch(Arc<AtomicBool>, TypedSoFar);
-
-impl ConditionalEventHandler for ClearOrEndSearch {
-    fn handle(
-        &self,
-        event: &Event,
-        count: RepeatCount,
-        is_positive: bool,
-        context: &EventContext<'_>,
-    ) -> Option<Cmd> {
-        let is_search = self.0.swap(false, Ordering::Relaxed);
-        let clear = ClearLine.handle(event, count, is_positive, context);
-        let instead = clear.or(is_search.then_some(Cmd::Abort));
-        if instead.is_none() {
-            self.1.interrupt();
-        }
-        instead
-    }
-}
-
-/// A key to which nothing else is bound.
-#[derive(Clone)]
-struct AnyKey {
-    early: Arc<PutBack>,
-    pastes: Arc<Pastes>,
-    /// Whether Ctrl-X was the last key.
-    is_after_x: Arc<AtomicBool>,
-    /// Set by Ctrl-X Ctrl-E, which leaves the line as it is, as in shells, to be gone on with in an editor of texts.
-    to_editor: Arc<AtomicBool>,
-}
-
-impl AnyKey {
-    fn key(&self, key: KeyEvent, (line, at): (&str, usize)) -> Option<Cmd> {
-        let columns = terminal::size().0;
-        if self.pastes.is_open() {
-            return self.pastes.key(key, (line, at), columns);
-        }
-        let is_x = key == KeyEvent::ctrl('X');
-        if self.is_after_x.swap(is_x, Ordering::Relaxed) && key == KeyEvent::ctrl('E') {
-            self.to_editor.store(true, Ordering::Relaxed);
-            return Some(Cmd::AcceptLine);
-        }
-        let instead = self.early.key(key, line);
-        let instead = instead.or(self.pastes.key(key, (line, at), columns));
-        let is_newline = key == KeyEvent(KeyCode::Enter, Modifiers::ALT);
-        instead
-            .or(is_x.then_some(Cmd::Noop))
-            .or(is_newline.then_some(Cmd::Newline))
-    }
-}
-
-impl ConditionalEventHandler for AnyKey {
-    fn handle(
-        &self,
-        event: &Event,
-        count: RepeatCount,
-        _: bool,
-        context: &EventContext<'_>,
-    ) -> Option<Cmd> {
-        let key = *event.get(0)?;
-        match self.key(key, (context.line(), context.pos())) {
-            Some(Cmd::Insert(_, text)) if count != 1 => Some(self.pastes.insert_once(text)),
-            instead => instead,
-        }
-    }
-}
-
-#[derive(Clone)]
-struct LineHelper {
-    styles: Styles,
-    project: PathBuf,
-    home: Option<PathBuf>,
-    names: Names,
-    files: FileIndex,
-    templates: Places,
-    /// What stands there as long as nothing was typed.
-    placeholder: String,
-    /// Text that was put back into the line.
-    early: Arc<PutBack>,
-    pastes: Arc<Pastes>,
-    /// What stands before the line; empty where a window that changes its width is left to the line editor.
-    prompt: String,
-    drawn: Arc<Mutex<Drawn>>,
-    /// What lines that are no messages can become.
-    completion: Option<Completion>,
-    /// What was typed so far, for whoever ends the line.
-    typed: TypedSoFar,
-}
-
-/// What the text before the cursor can become, and where its last word begins.
-pub type Completion = Arc<dyn Fn(&str) -> (usize, Vec<String>) + Send + Sync>;
-
-impl LineHelper {
-    /// Makes room for the line where the window has another width than when the line was drawn.
-    fn follow_window(&self, (before, after): (&str, &str), hint: Option<&Rest>) {
-        if self.prompt.is_empty() {
-            return;
-        }
-        let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = format!("{}{before}", self.prompt);
-        drawn.follow(&before, after, hint.map_or("", |hint| &hint.shown));
-    }
-}
-
-/// What the line can become, behind the cursor.
-struct Rest {
-    shown: String,
-    /// Whether it can be taken over as it is.
-    fits: bool,
-}
-
-impl Hint for Rest {
-    fn display(&self) -> &str {
-        &self.shown
-    }
-
-    fn completion(&self) -> Option<&str> {
-        self.fits.then_some(&self.shown)
-    }
-}
-
-impl Helper for LineHelper {}
-
-impl Completer for LineHelper {
-    type Candidate = String;
-
-    fn complete(
-        &self,
-        line: &str,
-        pos: usize,
-        _: &Context<'_>,
-    ) -> rustyline::Result<(usize, Vec<String>)> {
-        if let Some(typed) = self.early.take_replacement() {
-            return Ok((0, vec![typed]));
-        }
-        if let Some((start, text)) = self.pastes.completion(line, pos) {
-            return Ok((start, vec![text]));
-        }
-        if let Some(completion) = &self.completion
-            && !line.starts_with('/')
-        {
-            return Ok(completion(&line[..pos]));
-        }
-        Ok(complete::candidates(
-            &line[..pos],
-            &self.project,
-            self.home.as_deref(),
-            &self.names,
-            &self.files,
-            &self.templates,
-        ))
-    }
-}
-
-impl Hinter for LineHelper {
-    type Hint = Rest;
-
-    /// Is asked for before each time that the line is drawn.
-    fn hint(&self, line: &str, pos: usize, _: &Context<'_>) -> Option<Rest> {
-        self.typed.set(line, pos);
-        let hint = self.rest(line, pos);
-        self.follow_window(
-            line.split_at_checked(pos).unwrap_or((line, "")),
-            hint.as_ref(),
-        );
-        hint
-    }
-}
-
-impl LineHelper {
-    /// What stands behind the line.
-    fn rest(&self, line: &str, pos: usize) -> Option<Rest> {
-        if self.early.is(line) {
-            let last = line.rsplit('\n').next().unwrap_or_default();
-            let room = terminal::size().0.saturating_sub(PROMPT_COLUMNS);
-            let is_room = visible(&legible(last)) + PUT_BACK.len() <= room;
-            return is_room.then(|| Rest {
-                shown: PUT_BACK.to_owned(),
-                fits: false,
-            });
-        }
-        if pos != line.len() {
-            return None;
-        }
-        if self.pastes.is_before(line, pos) {
-            return Some(Rest {
-                shown: FOLDED.to_owned(),
-                fits: false,
-            });
-        }
-        if line.is_empty() && !self.placeholder.is_empty() {
-            let prompt = visible(&self.prompt).max(PROMPT_COLUMNS - 1) + 1;
-            let room = terminal::size().0.saturating_sub(prompt);
-            return Some(Rest {
-                shown: fit(&self.placeholder, room),
-                fits: false,
-            });
-        }
-        if let Some(shown) = hint(line, &self.templates) {
-            return Some(Rest { shown, fits: true });
-        }
-        let (_, word) = mentions::unfinished(line).filter(|(_, word)| !word.is_empty())?;
-        let best = self.files.best(word)?;
-        let typed = mentions::typed(&best)?;
-        let rest = best
-            .strip_prefix(word)
-            .filter(|_| typed == format!("@{best}"));
-        match rest {
-            Some("") => None,
-            Some(rest) => Some(Rest {
-                shown: rest.to_owned(),
-                fits: true,
-            }),
-            None => Some(Rest {
-                shown: format!("  → {best}"),
-                fits: false,
-            }),
-        }
-    }
-}
-
-impl Highlighter for LineHelper {
-    fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
-        match self.early.is(line) {
-            true => self.styles.paint(Label::Quiet, &legible(line)).into(),
-            false => legible(line),
-        }
-    }
-
-    /// Is asked for each time that the cursor moves.
-    fn highlight_char(&self, line: &str, pos: usize, _: CmdKind) -> bool {
-        self.typed.set(line, pos);
-        // The first key takes the dimming away from all of the line.
-        self.early.is_some()
-    }
-
-    fn highlight_hint<'h>(&self, hint: &'h str) -> Cow<'h, str> {
-        self.styles.paint(Label::Quiet, &legible(hint)).into()
-    }
-
-    fn highlight_candidate<'c>(
-        &self,
-        candidate: &'c str,
-        _: rustyline::CompletionType,
-    ) -> Cow<'c, str> {
-        legible(candidate)
-    }
-}
-
-impl Validator for LineHelper {
-    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        if self.pastes.is_damaged(context.input()) {
-            return Ok(ValidationResult::Invalid(Some(DAMAGED.to_owned())));
-        }
-        // Other lines than messages are taken exactly as they are.
-        Ok(
-            if self.completion.is_some() || is_complete(context.input()) {
-                ValidationResult::Valid(None)
-            } else {
-                ValidationResult::Incomplete
-            },
-        )
-    }
-}
-
-/// The rest of the one command or template that the line can become.
-fn hint(line: &str, places: &Places) -> Option<String> {
-    if line.len() < 2 || !line.starts_with('/') || line.contains([' ', '\n']) {
-        return None;
-    }
-    let fitting = complete::slash_names(line, places);
-    let [name] = fitting.as_slice() else {
-        return None;
-    };
-    let rest = name.get(line.len()..)?;
-    (!rest.is_empty()).then(|| rest.to_owned())
-}
-
-/// Whether Enter sends: not after a backslash, and not within an open code fence.
-fn is_complete(text: &str) -> bool {
-    let backslashes = text.len() - text.trim_end_matches('\\').len();
-    let fences = text
-        .lines()
-        .filter(|line| line.trim_start().starts_with("```"))
-        .count();
-    backslashes.is_multiple_of(2) && fences.is_multiple_of(2)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn enter_sends_what_is_complete() {
-        let check = |text: &str, expected| assert_eq!(is_complete(text), expected, "{text:?}");
-        check("", true);
-        check("hello", true);
-        check("hello\\", false);
-        check("hello\\\\", true);
-        check("hello\\\nworld", true);
-        check("```rust\nfn main() {}", false);
-        check("```rust\nfn main() {}\n```", true);
-        check("in the `middle` of ```", true);
-    }
-
-    #[test]
-    fn hints_finish_commands() {
-        let home = tempfile::tempdir().unwrap();
-        let environment = [("HOME", home.path())].into_iter().collect();
-        let places = Places::new(&Folders::find(&environment).unwrap(), (home.path(), false));
-        let check = |line, expected: Option<&str>| {
-            assert_eq!(hint(line, &places).as_deref(), expected, "{line:?}");
-        };
-        check("/hel", Some("p"));
-        check("/help", None);
-        check("/", None);
-        check("/x", None);
-        check("he", None);
-        check("/pe", Some("rmissions"));
-        check("/hi", Some("story"));
-        std::fs::create_dir_all(places.user()).unwrap();
-        std::fs::write(places.user().join("terns.md"), "x").unwrap();
-        check("/te", Some("rns"));
-        check("/terns", None);
-        check("/te x", None);
-    }
 
     #[test]
     fn the_history_is_private_and_comes_back() {
