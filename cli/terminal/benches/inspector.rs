@@ -1,5 +1,5 @@
 //! What the request inspector costs: the first frame of a request of 200,000 tokens, and a key until its frame, beside
-//! reading and writing the same body with `serde_json`. Prints figures and decides nothing.
+//! reading and writing the same body with `serde_json`, and its memory beside the body. Prints figures and decides nothing.
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,15 @@ use dunlin_chat::turn::PausedRequest;
 use dunlin_terminal::inspector::{Event, Inspector, Mode, Sides, draw};
 use dunlin_terminal::request::paused::Paused;
 use dunlin_terminal::ui::style::Styles;
+use peak_alloc::PeakAlloc;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui_textarea::{Input, Key};
 use serde_json::{Value, json};
+
+/// Counts what is allocated.
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
 
 /// Messages of the request, and the words of each: some 200,000 tokens.
 const MESSAGES: usize = 2_000;
@@ -48,6 +53,16 @@ fn main() {
         let request = EditableRequest::new(Bytes::from(text.clone()), outline);
         Paused::new(PausedRequest::new(request))
     };
+    let Ok(mut terminal) = Terminal::new(TestBackend::new(120, 40));
+    let before = MEMORY.current_usage();
+    let held_bytes = || MEMORY.current_usage().saturating_sub(before);
+    let hold = |what: &str| {
+        let ratio = held_bytes() as f64 / text.len() as f64;
+        println!(
+            "{what:<42} {:>8} kB  {ratio:>5.2} of the body",
+            held_bytes() / 1_000
+        );
+    };
     let mut held = paused();
     println!(
         "{MESSAGES} messages, {} bytes, {} tokens",
@@ -62,7 +77,7 @@ fn main() {
         );
     };
     show("serde_json: read and write", plain);
-    let Ok(mut terminal) = Terminal::new(TestBackend::new(120, 40));
+    hold("memory of the request");
     show(
         "open and draw the first frame",
         median(|| {
@@ -83,6 +98,7 @@ fn main() {
         times.push(start.elapsed());
     }
     times.sort();
+    hold("memory, with the inspector");
     show("a key until its frame, median", times[times.len() / 2]);
     show(
         "a key until its frame, 99th percentile",
@@ -99,6 +115,7 @@ fn main() {
     let start = Instant::now();
     tab(&mut inspector);
     show("the payload, indented", start.elapsed());
+    hold("memory, with the payload");
 }
 
 fn open(paused: &Paused) -> Inspector {
