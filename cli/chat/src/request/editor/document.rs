@@ -51,14 +51,14 @@ pub(super) struct Node {
 #[derive(Debug, Clone)]
 pub(super) enum Shape {
     Leaf(LeafKind),
-    Array(Vec<Node>),
-    Object(Vec<Member>),
+    Array(Box<[Node]>),
+    Object(Box<[Member]>),
 }
 
 /// A member of an object.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
-    pub(super) key: String,
+    pub(super) key: Box<str>,
     /// Where the key begins.
     pub(super) start: usize,
     pub(super) value: Node,
@@ -180,7 +180,7 @@ impl Parser<'_> {
                 return None;
             }
             let start = self.at;
-            let key = self.string().and_then(decode)?;
+            let key: Box<str> = self.string().and_then(decode)?.into();
             self.space();
             let is_twice = match members.len() {
                 ..SMALL => members.iter().any(|member| member.key == key),
@@ -198,7 +198,7 @@ impl Parser<'_> {
             members.push(Member { key, start, value });
         }
         self.at += 1;
-        Some(Shape::Object(members))
+        Some(Shape::Object(members.into()))
     }
 
     fn array(&mut self, depth: usize) -> Option<Shape> {
@@ -212,7 +212,7 @@ impl Parser<'_> {
             self.space();
         }
         self.at += 1;
-        Some(Shape::Array(items))
+        Some(Shape::Array(items.into()))
     }
 
     /// Takes a string. Its escapes are those that `serde_json` reads.

@@ -392,7 +392,7 @@ impl Walk<'_> {
                 for member in members {
                     let is_list = || self.request.base.is_list(&member.key);
                     if !(self.is_whole && depth == 0 && is_list()) {
-                        let path = path.then(member.key.as_str());
+                        let path = path.then(&*member.key);
                         self.value(text, &member.value, &path, depth + 1);
                     }
                 }
@@ -427,7 +427,7 @@ impl Walk<'_> {
         match &root.shape {
             Shape::Object(members) => {
                 for member in members {
-                    let path = path.then(member.key.as_str());
+                    let path = path.then(&*member.key);
                     self.value(&text, &member.value, &path, depth + 1);
                 }
             }

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use bytestring::ByteString;
 
 use super::document::{self, Node, Shape};
 use super::edits::Edit;
@@ -39,10 +40,10 @@ impl EditableRequest {
     /// Where the outline does not fit the body, the request is one raw section. A body that is not JSON has no leaves
     /// and can only be sent as it is.
     pub fn new(body: Bytes, outline: Outline) -> EditableRequest {
-        let text = std::str::from_utf8(&body).unwrap_or_default().to_owned();
+        let text = ByteString::try_from(body.clone()).unwrap_or_default();
         let unreadable = Node {
             span: 0..text.len(),
-            shape: Shape::Array(Vec::new()),
+            shape: Shape::Array(Box::default()),
         };
         let base = match document::parse(&text) {
             Some(root) => match lists(&root, &outline.sections) {
@@ -211,7 +212,7 @@ impl EditableRequest {
 }
 
 impl Base {
-    fn new(text: String, root: Node, outline: Outline, lists: Vec<List>) -> Base {
+    fn new(text: ByteString, root: Node, outline: Outline, lists: Vec<List>) -> Base {
         let sections = outline.sections;
         let ids = sections.iter().enumerate();
         let by_id = ids.map(|(index, section)| (section.id.clone(), index));

@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytestring::ByteString;
+
 use super::document::{self, LeafKind, Node, Shape};
 use super::edits::Edit;
 use super::json_string::{self, Found};
@@ -17,7 +19,8 @@ use super::sections::{KnownOption, Section, SectionId, SectionKind};
 /// The body as composed.
 #[derive(Debug, Clone)]
 pub(super) struct Base {
-    pub(super) text: String,
+    /// Shares its memory with the body as composed.
+    pub(super) text: ByteString,
     pub(super) root: Node,
     pub(super) sections: Vec<Section>,
     pub(super) options: Vec<KnownOption>,
@@ -241,7 +244,7 @@ pub(super) fn render(base: &Base, overlay: &Overlay) -> (String, Vec<Option<Rang
     }
     if let Shape::Object(members) = &base.root.shape {
         let spans = members.iter().map(|member| {
-            let is_left_out = left_out.contains(member.key.as_str());
+            let is_left_out = left_out.contains(&*member.key);
             (member.start..member.value.span.end, is_left_out)
         });
         remove(spans, &mut splices);

@@ -84,7 +84,7 @@ fn differences(
         }
         (Shape::Object(before), Shape::Object(after)) => {
             for member in before {
-                let path = path.then(member.key.as_str());
+                let path = path.then(&*member.key);
                 let same = after.iter().find(|it| it.key == member.key);
                 match same {
                     Some(same) => {
@@ -94,9 +94,9 @@ fn differences(
                     None => return refused(&path),
                 }
             }
-            let is_added = |key: &str| before.iter().all(|it| it.key != key);
+            let is_added = |key: &str| before.iter().all(|it| *it.key != *key);
             for member in after.iter().filter(|it| is_added(&it.key)) {
-                let path = path.then(member.key.as_str());
+                let path = path.then(&*member.key);
                 match member.value.shape {
                     Shape::Leaf(kind) => {
                         leaves.push((path, leaf(kind, raw(new_text, &member.value))))
