@@ -1,9 +1,9 @@
 //! Finds the commands in a line that is not simple.
 //!
-//! What is found here only makes things stricter: a program that is denied refuses the line, a file that looks
-//! like a secret is pointed out. So this reads roughly and generously, the line is asked about in any case, and
-//! a shell trick that hides a command from it gains nothing over being asked about. It is linear in the line
-//! but for substitutions, which are read again one level deeper, and those end at [`MAX_DEPTH`].
+//! The line is asked about in any case. What is found here says what else is refused (a program that is denied) or
+//! pointed out (a file that looks like a secret), and which files a yes is bound to. So whatever is not read exactly as
+//! shells read it makes the result incomplete, and then a yes holds only once. It is linear in the line but for
+//! substitutions, which are read again one level deeper, and those end at [`MAX_DEPTH`].
 //!
 //! No parser of others reads the line: the ones there are for shells overflow their stack, take exponential
 //! time or crash on lines that a model can write, and each of those would end the chat.
@@ -29,7 +29,9 @@ pub(super) struct Found {
     /// Whether the line says more than its commands and redirections: it sets variables, or has the head of a loop or a
     /// function.
     pub(super) says_more: bool,
-    /// Whether there was more than is looked at.
+    /// Whether a variable or a redirection has a value that is not known before the line runs.
+    pub(super) hides_values: bool,
+    /// Whether there was more than is looked at, or something that shells may read in another way.
     pub(super) is_incomplete: bool,
 }
 
@@ -61,9 +63,19 @@ struct Finder<'a> {
     is_file: bool,
     /// The words up to the next separator are not a command.
     is_header: bool,
-    /// Delimiters of here-documents that begin at the next line, and whether they are read literally.
-    here_documents: Vec<(String, bool)>,
+    /// Here-documents that begin at the next line.
+    here_documents: Vec<HereDocument>,
+    /// `&>` has been read. Some shells end a command at its `&`, and the words behind the file are another one.
+    is_both: bool,
     found: &'a mut Found,
+}
+
+struct HereDocument {
+    delimiter: String,
+    /// Nothing in its text means anything.
+    is_literal: bool,
+    /// Tabs before the delimiter do not count.
+    has_tabs: bool,
 }
 
 impl<'a> Finder<'a> {
@@ -80,6 +92,7 @@ impl<'a> Finder<'a> {
             is_file: false,
             is_header: false,
             here_documents: Vec::new(),
+            is_both: false,
             found,
         }
     }
@@ -92,12 +105,15 @@ impl<'a> Finder<'a> {
         while let Some(c) = self.peek(0) {
             self.at += 1;
             match c {
-                ' ' | '\t' | '\r' => self.end_word(),
+                ' ' | '\t' => self.end_word(),
                 '\n' => {
                     self.end_command();
                     self.skip_here_documents();
                 }
-                '&' if self.peek(0) == Some('>') => self.end_word(),
+                '&' if self.peek(0) == Some('>') => {
+                    self.end_word();
+                    self.is_both = true;
+                }
                 ';' | '&' | '|' | '(' | ')' => self.end_command(),
                 '<' | '>' => self.redirection(c),
                 '#' if !self.has_word => {
@@ -111,23 +127,19 @@ impl<'a> Finder<'a> {
                         self.at += 1;
                         self.push(next, true);
                     }
-                    None => {}
+                    None => self.found.is_incomplete = true,
                 },
                 '\'' => {
                     self.has_word = true;
                     self.is_quoted = true;
-                    while let Some(c) = self.peek(0) {
-                        self.at += 1;
-                        if c == '\'' {
-                            break;
-                        }
-                        self.word.push(c);
-                    }
+                    self.single_quoted();
                 }
                 '"' => {
                     self.has_word = true;
                     self.is_quoted = true;
-                    self.double_quoted();
+                    if !self.double_quoted() {
+                        self.found.is_incomplete = true;
+                    }
                 }
                 '$' => self.dollar(),
                 '`' => self.backquoted(),
@@ -142,6 +154,19 @@ impl<'a> Finder<'a> {
             }
         }
         self.end_command();
+        // Their texts have not begun.
+        self.found.is_incomplete |= !self.here_documents.is_empty();
+    }
+
+    fn single_quoted(&mut self) {
+        while let Some(c) = self.peek(0) {
+            self.at += 1;
+            if c == '\'' {
+                return;
+            }
+            self.word.push(c);
+        }
+        self.found.is_incomplete = true;
     }
 
     fn push(&mut self, c: char, quoted: bool) {
@@ -150,13 +175,16 @@ impl<'a> Finder<'a> {
         self.word.push(c);
     }
 
-    fn double_quoted(&mut self) {
+    /// Reads up to the closing quote; `false`: there is none.
+    fn double_quoted(&mut self) -> bool {
         while let Some(c) = self.peek(0) {
             self.at += 1;
             match c {
-                '"' => return,
+                '"' => return true,
                 '\\' => {
-                    let Some(next) = self.peek(0) else { return };
+                    let Some(next) = self.peek(0) else {
+                        return false;
+                    };
                     self.at += 1;
                     if !"\"\\$`\n".contains(next) {
                         self.word.push('\\');
@@ -170,6 +198,7 @@ impl<'a> Finder<'a> {
                 c => self.word.push(c),
             }
         }
+        false
     }
 
     /// Behind a `$`.
@@ -190,11 +219,12 @@ impl<'a> Finder<'a> {
                 while let Some(c) = self.peek(0) {
                     self.at += 1;
                     match c {
-                        '\'' => break,
+                        '\'' => return,
                         '\\' => self.at += 1,
                         _ => {}
                     }
                 }
+                self.found.is_incomplete = true;
             }
             _ => {}
         }
@@ -220,6 +250,7 @@ impl<'a> Finder<'a> {
             }
         }
         self.at = self.at.min(self.chars.len());
+        self.found.is_incomplete |= level > 0;
         let end = if level == 0 { self.at - 1 } else { self.at };
         let inside: String = self.chars[start..end].iter().collect();
         if open == '{' {
@@ -236,10 +267,14 @@ impl<'a> Finder<'a> {
         self.has_word = true;
         self.is_known = false;
         let mut inside = String::new();
+        let mut is_closed = false;
         while let Some(c) = self.peek(0) {
             self.at += 1;
             match c {
-                '`' => break,
+                '`' => {
+                    is_closed = true;
+                    break;
+                }
                 '\\' => {
                     if let Some(next) = self.peek(0) {
                         self.at += 1;
@@ -252,56 +287,101 @@ impl<'a> Finder<'a> {
                 c => inside.push(c),
             }
         }
+        self.found.is_incomplete |= !is_closed;
         look(&inside, self.depth + 1, self.found);
     }
 
     fn redirection(&mut self, c: char) {
         // The number in front belongs to it.
-        if self.word.chars().all(|c| c.is_ascii_digit()) && !self.is_quoted {
+        let is_number = self.has_word && self.is_known && !self.is_quoted;
+        if is_number && self.word.chars().all(|c| c.is_ascii_digit()) {
             self.word.clear();
             self.has_word = false;
         }
         self.end_word();
-        if self.peek(0) == Some('(') {
-            self.at += 1;
-            self.substitution('(', ')');
-            return;
-        }
-        if c == '<' && self.peek(0) == Some('<') {
-            self.at += 1;
-            if self.peek(0) != Some('<') {
-                self.here_document();
+        let next = self.peek(0);
+        let operator_goes_on = match (c, next) {
+            (_, Some('(')) => {
+                self.at += 1;
+                self.substitution('(', ')');
                 return;
             }
-        }
-        while self.peek(0).is_some_and(|c| "<>&|-".contains(c)) {
-            self.at += 1;
-        }
+            ('<', Some('<')) => {
+                self.at += 1;
+                if self.peek(0) != Some('<') {
+                    self.here_document();
+                    return;
+                }
+                true
+            }
+            ('<', Some('>')) | ('>', Some('>' | '|')) => true,
+            (_, Some('&')) => {
+                self.at += 1;
+                if self.closes() {
+                    return;
+                }
+                false
+            }
+            _ => false,
+        };
+        self.at += usize::from(operator_goes_on);
         self.is_file = true;
     }
 
+    /// Takes the `-` of `>&-`, which leads nowhere. Behind it the line goes on; not all shells begin a word there.
+    fn closes(&mut self) -> bool {
+        let blanks = self.chars[self.at..].iter();
+        let blanks = blanks.take_while(|c| matches!(c, ' ' | '\t')).count();
+        if self.peek(blanks) != Some('-') {
+            return false;
+        }
+        self.at += blanks + 1;
+        let is_end = |c: char| " \t\n;&|()<>".contains(c);
+        self.found.is_incomplete |= !self.peek(0).is_none_or(is_end);
+        true
+    }
+
+    /// Reads the delimiter. Only plain ones, with quotes around all of them or none, are the same in all shells.
     fn here_document(&mut self) {
-        while self.peek(0).is_some_and(|c| "- \t".contains(c)) {
+        let has_tabs = self.peek(0) == Some('-');
+        self.at += usize::from(has_tabs);
+        while self.peek(0).is_some_and(|c| matches!(c, ' ' | '\t')) {
             self.at += 1;
         }
+        let quote = self.peek(0).filter(|c| matches!(c, '\'' | '"' | '\\'));
+        self.at += usize::from(quote.is_some());
         let mut delimiter = String::new();
-        let mut is_literal = false;
-        while let Some(c) = self.peek(0).filter(|c| !" \t\n;&|<>()".contains(*c)) {
+        while let Some(c) = self
+            .peek(0)
+            .filter(|c| c.is_ascii_alphanumeric() || *c == '_')
+        {
             self.at += 1;
-            if "'\"\\".contains(c) {
-                is_literal = true;
-            } else {
-                delimiter.push(c);
-            }
+            delimiter.push(c);
         }
-        self.here_documents.push((delimiter, is_literal));
+        let is_closed = match quote.filter(|quote| *quote != '\\') {
+            Some(quote) => {
+                let is_closed = self.peek(0) == Some(quote);
+                self.at += usize::from(is_closed);
+                is_closed
+            }
+            None => true,
+        };
+        let is_end = |c: char| " \t\n;&|()<>".contains(c);
+        if delimiter.is_empty() || !is_closed || !self.peek(0).is_none_or(is_end) {
+            self.found.is_incomplete = true;
+        }
+        self.here_documents.push(HereDocument {
+            delimiter,
+            is_literal: quote.is_some(),
+            has_tabs,
+        });
     }
 
     /// The text of here-documents is not a command, but may hold some.
     fn skip_here_documents(&mut self) {
-        for (delimiter, is_literal) in std::mem::take(&mut self.here_documents) {
+        for document in std::mem::take(&mut self.here_documents) {
             let start = self.at;
-            let mut end = self.chars.len();
+            let mut end = None;
             while self.at < self.chars.len() {
                 let line = self.at;
                 while self.peek(0).is_some_and(|c| c != '\n') {
@@ -309,18 +389,24 @@ impl<'a> Finder<'a> {
                 }
                 let text: String = self.chars[line..self.at].iter().collect();
                 self.at += 1;
-                if text.trim_start_matches('\t') == delimiter {
-                    end = line;
+                let text = match document.has_tabs {
+                    true => text.trim_start_matches('\t'),
+                    false => &text,
+                };
+                if text == document.delimiter {
+                    end = Some(line);
                     break;
                 }
             }
+            self.found.is_incomplete |= end.is_none();
+            let end = end.unwrap_or(self.chars.len());
             self.at = self.at.min(self.chars.len());
-            if !is_literal && self.depth < MAX_DEPTH {
+            if !document.is_literal && self.depth < MAX_DEPTH {
                 let text = self.chars[start..end].to_vec();
                 let mut inside = Finder::new(text, self.depth + 1, self.found);
                 // A quote ends nothing there, so it is read on behind each.
                 while inside.at < inside.chars.len() {
-                    inside.double_quoted();
+                    let _ = inside.double_quoted();
                 }
             }
         }
@@ -335,17 +421,20 @@ impl<'a> Finder<'a> {
         let is_known = std::mem::replace(&mut self.is_known, true);
         self.has_word = false;
         if std::mem::take(&mut self.is_file) {
-            if is_known {
-                self.found.files.push(word);
+            match is_known {
+                true => self.found.files.push(word),
+                false => self.found.hides_values = true,
             }
             return;
         }
+        self.found.is_incomplete |= self.is_both;
         if self.command.is_empty() && !is_quoted {
             if is_known && builtins::is_header(&word) {
                 self.is_header = true;
                 self.found.says_more = true;
             }
             self.found.says_more |= is_assignment(&word);
+            self.found.hides_values |= is_assignment(&word) && !is_known;
             if (is_known && builtins::is_before_command(&word)) || is_assignment(&word) {
                 return;
             }
@@ -355,7 +444,9 @@ impl<'a> Finder<'a> {
 
     fn end_command(&mut self) {
         self.end_word();
-        self.is_file = false;
+        // A redirection that leads nowhere is an error to a shell, if it is read as one.
+        self.found.is_incomplete |= std::mem::take(&mut self.is_file);
+        self.is_both = false;
         let command = std::mem::take(&mut self.command);
         let is_header = std::mem::take(&mut self.is_header);
         if !command.is_empty() && !is_header {

@@ -118,6 +118,7 @@ impl<'a> Programs<'a> {
         let found = find::commands(text);
         self.is_incomplete |= found.is_incomplete;
         self.has_unknown |= found.says_more;
+        self.hides_words |= is_shell && found.hides_values;
         for command in found.commands {
             self.command(&command, is_shell, depth);
         }

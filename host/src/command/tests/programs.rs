@@ -286,6 +286,51 @@ fn programs_are_made_out_in_compound_lines() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What shells read in several ways, or know only when the line runs, is allowed once: a yes for longer would be bound to
+/// the wrong files.
+#[test]
+fn a_line_that_is_not_read_exactly_is_allowed_once() {
+    let machine = Machine::new();
+    let mut wrong = Vec::new();
+    for (line, is_once, programs) in [
+        ("2>&- git head", false, "git"),
+        ("2>& - git ls", false, "git"),
+        ("2>&-git ls", true, "git"),
+        ("git 2>&1 push", false, "git"),
+        ("git >| out 2>> log <> x", false, "git"),
+        ("git > ; ls", true, "git ls"),
+        ("ls &> out; git push", false, "ls git"),
+        ("ls &> out git push", true, "ls"),
+        ("$x>out ls", true, ""),
+        ("cat <<E\nE\nls", false, "cat ls"),
+        ("cat <<\"E F\"\nE F\nsh r.sh\nE", true, "cat"),
+        ("cat <<E.F\nE.F\nls", true, "cat"),
+        ("cat <<'E'\n\tE\n\"\nE\nls", false, "cat ls"),
+        ("cat <<-E\n\tE\nls", false, "cat ls"),
+        ("cat <<E\nx", true, "cat"),
+        ("cat <<E", true, "cat"),
+        ("ls 'x\ngit push", true, "ls"),
+        ("ls \"x", true, "ls"),
+        ("ls `x", true, "ls"),
+        ("ls $(x", true, "ls"),
+        ("PATH=$PWD/bin:$PATH; ls | cat", true, "ls cat"),
+        ("PATH=bin:/bin; ls | cat", false, "ls cat"),
+        ("ls < s?b/x | cat", true, "ls cat"),
+        ("ls < sub/x | cat", false, "ls cat"),
+    ] {
+        let found = machine.read(line).unwrap_or_else(|e| panic!("{line}: {e}"));
+        let target = &found.target;
+        let programs = sorted(&format!("{programs} sh"));
+        if (target.only_once, names(&target.programs)) != (is_once, programs) {
+            wrong.push(format!(
+                "{line}: {} {:?}",
+                target.only_once, target.programs
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// A denied program refuses these lines, whatever stands before it.
 #[test]
 fn programs_are_made_out_among_the_words_of_programs_that_may_run_them() {
