@@ -148,16 +148,17 @@ pub(in crate::process) fn review(
         }
     }
     review.not_reached();
-    for (path, link) in &after.links {
-        match review.is_over() {
-            true => review.left.push(path),
-            false => review.link(path, link),
-        }
-    }
     for (path, folder) in &new {
         match review.is_over() {
             true => review.left.push(path),
             false => review.folder(path, folder),
+        }
+    }
+    // They lead nowhere but to what was judged, and a command makes a million of them in a minute.
+    for (path, link) in &after.links {
+        match review.is_over() {
+            true => review.left.push(path),
+            false => review.link(path, link),
         }
     }
     // There may be many, and a repository that is gone does not need it.
