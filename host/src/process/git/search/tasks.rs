@@ -264,7 +264,10 @@ impl Search<'_> {
         };
         self.budget.spend_entries(entries.len());
         let has = |is: fn(&OsStr) -> bool| entries.iter().any(|(name, _)| is(name));
-        let has_head = has(|name| name.eq_ignore_ascii_case("HEAD"));
+        // Some file systems find it under other spellings.
+        let has_head = has(|name| name.eq_ignore_ascii_case("HEAD"))
+            || has(|name| !name.as_bytes().is_ascii())
+                && path.join("HEAD").symlink_metadata().is_ok();
         // With a new HEAD it is one again.
         let is_aside = path.file_name().is_some_and(is_aside) || has(is_head_aside);
         let is_aside = is_aside && !has_head;
