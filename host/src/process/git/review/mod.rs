@@ -85,9 +85,12 @@ pub(in crate::process) fn review(
         protected_unread: protected
             .clone()
             .flat_map(|it| {
-                let unread = it.unread.iter();
-                let guarded = unread.filter(|(path, _)| !it.unguarded.contains(*path));
-                guarded.map(|(_, unread)| unread.id)
+                // As they are mounted.
+                let is_read_only = |(path, is_git): &(&Path, bool)| {
+                    *is_git || !access.writable.iter().any(|granted| granted == path)
+                };
+                let guarded = it.unread().filter(is_read_only);
+                guarded.filter_map(|(path, _)| Some(it.unread.get(path)?.id))
             })
             .collect(),
         frozen: protected.flat_map(|it| it.frozen(access, before)).collect(),
