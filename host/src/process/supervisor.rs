@@ -40,9 +40,9 @@ pub const WITHOUT_NAMESPACES: &str = "--without-namespaces";
 /// whatever else the user has open.
 const OUT_OF_MEMORY_SCORE: &str = "800";
 
-/// How long a supervisor may look at the repositories after its command. It is killed a minute after the time limit, of
-/// which the search before the command may have taken some.
-const REVIEW_TIME: Duration = Duration::from_secs(40);
+/// How long a supervisor may look at the repositories after its command: somebody waits for it. It is killed a minute after the
+/// time limit, of which the search before the command may have taken some.
+const REVIEW_TIME: Duration = Duration::from_secs(20);
 
 /// What comes after the command's programs have said all they had to say about themselves.
 const READY: &[u8] = b"+";

@@ -19,13 +19,16 @@ const STEP: Extent = Extent {
 const NEW_OUTSIDE: Extent = Extent {
     folders: 3_000_000,
     entries: 50_000_000,
-    time: Duration::from_secs(20),
+    time: Duration::from_secs(8),
 };
 
-/// How long the looks into all repositories that were known take together, and those into all others, and the look into one
-/// repository or one folder within it. A supervisor is killed a minute after the time limit of its command: within that it
-/// searches before the command (5 s for the folders of the project and twice this), and again after it (20 s, twice this,
-/// and what submodules take), before it reviews what it has found.
+/// How long the search after a command takes, without submodules: somebody waits for it.
+const AFTER: Duration = Duration::from_secs(14);
+
+/// How long the looks take together into the repositories of the project itself, into all others that were known, and into the
+/// rest, and the look into one repository or one folder within it. A supervisor is killed a minute after the time limit of its
+/// command: within that it searches before the command (5 s for the folders of the project and three times this) and
+/// after it, and reviews what it has found.
 const LOOKING: Duration = Duration::from_secs(4);
 const LOOKING_INTO_ONE: Duration = Duration::from_secs(2);
 
@@ -35,8 +38,11 @@ const SUBMODULES: Extent = Extent {
     ..STEP
 };
 
-/// Repositories that are protected, at most: each takes some mounts.
+/// Repositories that are protected, at most: each takes some mounts. The same for those that were set aside.
 pub(super) const MAX_REPOSITORIES: usize = 300;
+
+/// Repositories that are compared before and after a command, at most.
+const MAX_COMPARED: usize = 3_000;
 
 /// Symbolic links in what git writes to in one repository, at most. Git makes none.
 const MAX_LINKS: usize = 1_000;
@@ -59,7 +65,7 @@ impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Limit::Folders => f.write_str("it has too many folders"),
-            Limit::Repositories => write!(f, "more than {MAX_REPOSITORIES} git repositories"),
+            Limit::Repositories => write!(f, "more than {MAX_COMPARED} git repositories"),
             Limit::Entries => f.write_str("it has too many files"),
             Limit::Time => f.write_str("it takes too long"),
             Limit::Path => f.write_str("a path is too long"),
@@ -87,7 +93,11 @@ pub(super) struct Limits {
     pub(super) part_folders: usize,
     /// Symbolic links in these folders of one repository.
     pub(super) links: usize,
-    /// For all known repositories, and for all others.
+    /// Repositories that are compared.
+    pub(super) compared: usize,
+    /// For everything but submodules.
+    pub(super) all: Duration,
+    /// For each group of repositories.
     pub(super) looking: Duration,
     /// For one repository, and for one folder of one.
     pub(super) looking_into_one: Duration,
@@ -103,6 +113,7 @@ impl Limits {
         };
         Limits {
             outside,
+            all: AFTER,
             ..Limits::default()
         }
     }
@@ -115,6 +126,8 @@ impl Default for Limits {
             outside: STEP,
             part_folders: MAX_PART_FOLDERS,
             links: MAX_LINKS,
+            compared: MAX_COMPARED,
+            all: STEP.time + 3 * LOOKING,
             looking: LOOKING,
             looking_into_one: LOOKING_INTO_ONE,
             submodules: SUBMODULES,

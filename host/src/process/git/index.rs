@@ -6,6 +6,7 @@
 //!
 //! [gitformat-index]: https://git-scm.com/docs/gitformat-index
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -323,10 +324,15 @@ impl Entries {
 fn is_of_worktree(path: &[u8]) -> bool {
     let mut parts = path.split(|byte| *byte == b'/');
     parts.all(|part| {
+        // Some file systems ignore letters that nobody sees.
+        let ascii = match part.is_ascii() {
+            true => Cow::Borrowed(part),
+            false => part.iter().copied().filter(u8::is_ascii).collect(),
+        };
         // Windows, and its file systems elsewhere, take `.git. ` and `git~1` for `.git`.
-        let trimmed = part.trim_ascii_end().strip_suffix(b".");
+        let trimmed = ascii.trim_ascii_end().strip_suffix(b".");
         let plain = std::iter::successors(trimmed, |it| it.trim_ascii_end().strip_suffix(b"."));
-        let plain = plain.last().unwrap_or(part).trim_ascii_end();
+        let plain = plain.last().unwrap_or(&ascii).trim_ascii_end();
         let is_git = [&b".git"[..], b"git~1"]
             .iter()
             .any(|git| plain.eq_ignore_ascii_case(git));
@@ -423,6 +429,7 @@ mod tests {
             ".git",
             ".git. .",
             "GIT~1/config",
+            ".g\u{200c}it/hooks/pre-commit",
         ] {
             assert!(!is_trusted(path), "{path}");
         }

@@ -35,6 +35,7 @@ impl Listing {
     /// Reads a folder, as far as one entry more than it may have. Nothing is allocated for its files: a project has many.
     pub(super) fn read(folder: &Path, most: usize, buffer: &mut Vec<u8>) -> io::Result<Listing> {
         let mut listing = Listing::default();
+        let mut is_ascii = true;
         let opened = open_folder(folder)?;
         let mut entries = RawDir::new(opened, buffer.spare_capacity_mut());
         while let Some(entry) = entries.next() {
@@ -44,6 +45,7 @@ impl Listing {
                 continue;
             }
             listing.names.see(name);
+            is_ascii &= name.as_bytes().is_ascii();
             listing.entries += 1;
             if listing.entries > most {
                 break;
@@ -69,7 +71,26 @@ impl Listing {
                 listing.folders.push(folder.join(name));
             }
         }
+        if !is_ascii {
+            listing.see_other_spellings(folder);
+        }
         Ok(listing)
+    }
+
+    /// Sees what is there under a name that is spelled otherwise: a folder that does not tell upper case from lower case may
+    /// also ignore letters that nobody sees, such as a joiner in `.git`. Only the system knows.
+    fn see_other_spellings(&mut self, folder: &Path) {
+        let names = [".git", "objects", "refs"].into_iter().chain(MODULE_NAMES);
+        for name in names.map(OsStr::new) {
+            let Ok(meta) = folder.join(name).symlink_metadata() else {
+                continue;
+            };
+            self.names.see(name);
+            let mut seen = self.git.iter();
+            if name == ".git" && !seen.any(|(git, _)| git.eq_ignore_ascii_case(name)) {
+                self.git.push((name.to_owned(), meta.is_dir()));
+            }
+        }
     }
 }
 
@@ -125,5 +146,29 @@ impl GitNames {
 
     pub(super) fn are_a_repository(&self) -> bool {
         (self.head || self.aside) && (self.common || self.objects && self.refs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the system finds under a name counts, however it is spelled in the listing.
+    #[test]
+    fn the_system_is_asked_where_names_are_not_ascii() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        for name in [".git", "objects", "refs", "\u{e4}"] {
+            std::fs::create_dir(folder.join(name)).unwrap();
+        }
+        std::fs::write(folder.join("HEAD"), "").unwrap();
+        let mut seen = Listing::default();
+        seen.see_other_spellings(folder);
+        assert!(seen.names.are_a_repository() && !seen.names.config);
+        let mut buffer = Vec::with_capacity(BYTES);
+        let read = Listing::read(folder, 10, &mut buffer).unwrap();
+        for listing in [seen, read] {
+            assert_eq!(listing.git, [(OsString::from(".git"), true)]);
+        }
     }
 }

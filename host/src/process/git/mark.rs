@@ -10,8 +10,9 @@ use sha2::{Digest, Sha256};
 
 use super::read::{list, read_short, real_path};
 
-/// Bytes of a file with several names that is compared by its content: an index of 100,000 files has 10 MB.
-const MAX_CONTENT_BYTES: usize = 16 * 1024 * 1024;
+/// Bytes of files with several names that are compared by their content, of one setting: an index of 100,000 files has
+/// 10 MB.
+const MAX_CONTENT_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Entries of a setting that is a folder, such as `hooks`.
 const MAX_ENTRIES: usize = 1_000;
@@ -77,7 +78,8 @@ impl Mark {
             let time = meta.ctime().wrapping_mul(1_000_000_000);
             time.wrapping_add(meta.ctime_nsec())
         };
-        let one = |name: &OsStr, meta: &Metadata, path: &Path| {
+        let mut left = MAX_CONTENT_BYTES;
+        let mut one = |name: &OsStr, meta: &Metadata, path: &Path| {
             // Whoever reads a folder or makes a placeholder in it does not change it.
             let of_file = u64::from(!meta.is_dir());
             Status {
@@ -87,7 +89,7 @@ impl Mark {
                 bytes: meta.len() * of_file,
                 names: meta.nlink() * of_file,
                 content: (meta.is_file() && meta.nlink() > 1)
-                    .then(|| digest(path))
+                    .then(|| digest(path, meta.len(), &mut left))
                     .flatten(),
             }
         };
@@ -107,7 +109,9 @@ impl Mark {
         if meta.is_dir() {
             let entries = list(path).ok().filter(|it| it.len() <= MAX_ENTRIES);
             match entries {
-                Some(entries) => {
+                Some(mut entries) => {
+                    // The content of the same files is compared each time.
+                    entries.sort_by(|(one, _), (other, _)| one.cmp(other));
                     for (name, _) in entries {
                         let path = path.join(&name);
                         if let Ok(meta) = path.symlink_metadata() {
@@ -127,8 +131,10 @@ impl Mark {
     }
 }
 
-fn digest(path: &Path) -> Option<String> {
-    let bytes = read_short(path, MAX_CONTENT_BYTES).ok()?;
+fn digest(path: &Path, bytes: u64, left: &mut u64) -> Option<String> {
+    // It may grow meanwhile.
+    *left = left.checked_sub(bytes)?;
+    let bytes = read_short(path, usize::try_from(bytes).ok()?).ok()?;
     let digest = Sha256::digest(bytes);
     Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -65,9 +65,12 @@ pub(super) struct Repositories {
     /// Folders that could not be looked at.
     #[serde(with = "pairs")]
     unread: BTreeMap<PathBuf, Unread>,
-    /// Repositories and `.git` that were not looked at, as there were too many to protect.
+    /// Those of all these that take no mounts, as there are too many: they are only compared.
     #[serde(default)]
-    left_out: BTreeSet<FileId>,
+    unguarded: BTreeSet<PathBuf>,
+    /// Repositories and `.git` that were not looked at, as there are too many even to compare them.
+    #[serde(default, with = "pairs")]
+    left_out: BTreeMap<PathBuf, FileId>,
     /// Which limit has ended the search.
     #[serde(default)]
     limit: Option<extent::Limit>,
@@ -119,6 +122,9 @@ struct Unread {
     /// Whether it is not known to hold too much: the time was over before all of it was looked at.
     #[serde(default)]
     is_unreached: bool,
+    /// Whether it is a repository whose index names a submodule that was not looked at.
+    #[serde(default)]
+    names_unseen: bool,
 }
 
 /// A `.git` that leads elsewhere.
@@ -192,13 +198,14 @@ impl Repositories {
         folders.map(|(path, folder)| (path.as_path(), folder.id))
     }
 
-    /// The same without those that were set aside: these are read-only as a whole, wherever they are moved.
+    /// The same without those that are not protected, and those that were set aside: these are read-only as a whole,
+    /// wherever they are moved.
     pub(super) fn folders_in_place<'a>(
         &'a self,
         access: &'a Access,
     ) -> impl Iterator<Item = (&'a Path, FileId)> {
-        let folders = self.folders.iter();
-        let in_place = folders.filter(|(path, folder)| !folder.is_kept_aside(path, access));
+        let in_place = self.guarded();
+        let in_place = in_place.filter(|(path, folder)| !folder.is_kept_aside(path, access));
         in_place.map(|(path, folder)| (path.as_path(), folder.id))
     }
 
@@ -218,6 +225,20 @@ impl Repositories {
         self.folders.values().map(|folder| folder.id)
     }
 
+    /// Those of them that are not protected, and are no mere remains of one.
+    fn only_compared(&self) -> impl Iterator<Item = &Path> {
+        let folders = self.folders.iter();
+        let compared =
+            folders.filter(|(path, folder)| !folder.is_aside && self.unguarded.contains(*path));
+        compared.map(|(path, _)| path.as_path())
+    }
+
+    /// The folders of repositories that are protected while a command runs.
+    fn guarded(&self) -> impl Iterator<Item = (&PathBuf, &GitFolder)> {
+        let folders = self.folders.iter();
+        folders.filter(|(path, _)| !self.unguarded.contains(*path))
+    }
+
     /// A folder whose path is too long to be looked at or protected, and what the system says about it.
     pub(super) fn unreachable(&self) -> Option<&str> {
         self.unreachable.as_deref()
@@ -226,8 +247,7 @@ impl Repositories {
     /// Folders of repositories that are read-only as a whole, as too much is in them to protect each setting by itself.
     /// Without those that were granted themselves.
     fn crowded<'a>(&'a self, access: &'a Access) -> impl Iterator<Item = &'a Path> {
-        let folders = self.folders.iter();
-        let crowded = folders.filter(|(path, folder)| {
+        let crowded = self.guarded().filter(|(path, folder)| {
             folder.settings.len() > MAX_SETTINGS && !access.writable.contains(path)
         });
         crowded.map(|(path, _)| path.as_path())
@@ -250,9 +270,8 @@ impl Repositories {
             let mut granted = access.writable.iter();
             granted.any(|it| it == folder || *it == folder.join("refs"))
         };
-        let kept = self.folders.iter();
         let crowded: BTreeSet<&Path> = self.crowded(access).collect();
-        let kept = kept.filter(|(path, folder)| {
+        let kept = self.guarded().filter(|(path, folder)| {
             let is_crowded = crowded.contains(path.as_path());
             !is_crowded && is_kept(path, folder) && !is_granted(path)
         });
@@ -311,7 +330,10 @@ impl Repositories {
         self.folders.extend(folders);
         self.links.extend(links);
         self.unread.extend(unread);
-        self.left_out.extend(&others.left_out);
+        let left_out = others.left_out.iter();
+        self.left_out
+            .extend(left_out.map(|(path, id)| (path.clone(), *id)));
+        self.unguarded.extend(others.unguarded.iter().cloned());
         self.roots.extend(others.roots.iter().cloned());
         self
     }
@@ -338,8 +360,8 @@ impl Repositories {
     /// read-only as a whole, and without all that was set aside.
     pub(super) fn settings<'a>(&'a self, access: &'a Access) -> impl Iterator<Item = PathBuf> + 'a {
         let crowded: BTreeSet<&Path> = self.crowded(access).collect();
-        let folders = self.folders.iter();
-        let read = folders.filter(|(path, folder)| !folder.is_kept_aside(path, access));
+        let read = self.guarded();
+        let read = read.filter(|(path, folder)| !folder.is_kept_aside(path, access));
         let settings = read.flat_map(move |(path, folder)| {
             let is_crowded = crowded.contains(path.as_path());
             let names = folder.settings.keys();
@@ -355,9 +377,11 @@ impl Repositories {
         })
     }
 
-    /// Folders that could not be looked at, and whether git keeps a repository in them; otherwise one may be in them.
+    /// Folders that could not be looked at and are protected, and whether git keeps a repository in them; otherwise one may
+    /// be in them.
     pub(super) fn unread(&self) -> impl Iterator<Item = (&Path, bool)> {
         let unread = self.unread.iter();
+        let unread = unread.filter(|(path, _)| !self.unguarded.contains(*path));
         unread.map(|(path, unread)| (path.as_path(), unread.is_git))
     }
 
@@ -371,7 +395,7 @@ impl Repositories {
     pub(super) fn held(&self, access: &Access) -> Vec<Held> {
         let mut held = Vec::new();
         let read_only = self.read_only(access);
-        for (path, folder) in &self.folders {
+        for (path, folder) in self.guarded() {
             if read_only.iter().any(|folder| path.starts_with(folder)) {
                 continue;
             }

@@ -114,6 +114,10 @@ pub(super) fn is_no_folder(error: &io::Error) -> bool {
         .any(|it| error.raw_os_error() == Some(it.raw_os_error()))
 }
 
+pub(super) fn is_too_long(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::NAMETOOLONG.raw_os_error())
+}
+
 /// The names in a folder, and what they are.
 pub(super) fn list(path: &Path) -> io::Result<Vec<(OsString, FileType)>> {
     let mut entries = Vec::new();
@@ -171,7 +175,8 @@ pub(super) fn target_of(path: &Path) -> Option<PathBuf> {
     real_path(&target).ok().filter(is_folder)
 }
 
-/// Whether there is a `HEAD` that git takes for one.
+/// Whether there is a `HEAD` that git takes for one. It may be one if its path is too long for Dunlin: git can reach it from
+/// within the folder.
 pub(super) fn has_head(folder: &Path) -> bool {
     let path = folder.join("HEAD");
     match read_start(&path, HEAD_BYTES) {
@@ -181,7 +186,7 @@ pub(super) fn has_head(folder: &Path) -> bool {
                 || hash.is_some_and(|hash| hash.iter().all(u8::is_ascii_hexdigit))
         }
         // Git used to make a link of it.
-        Err(_) => path.is_symlink(),
+        Err(error) => is_too_long(&error) || path.is_symlink(),
     }
 }
 

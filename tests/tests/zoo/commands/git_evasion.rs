@@ -140,7 +140,7 @@ async fn no_number_of_folders_hides_a_repository() {
         fs::create_dir_all(project.join(format!("b/{number}/.git/refs"))).unwrap();
     }
     let note = yard.run("git --version").await.note.unwrap_or_default();
-    assert!(note.contains("more than 300 git repositories"), "{note}");
+    assert!(note.contains("More than 300 git repositories"), "{note}");
 }
 
 /// More folders than Dunlin looks at in one folder of a repository.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::aside::{self, Entry};
-use super::extent::Limit;
+use super::extent::{Limit, MAX_REPOSITORIES};
 use super::judge::{is_harmless, is_of_worktree, is_trustworthy};
 use super::listing::is_aside;
 use super::{COMMON, GitFolder, GitLink, Mark, Repositories, SUFFIX, settings};
@@ -78,7 +78,21 @@ pub(in crate::process) fn review(
         index: Index::of(before),
         after,
         means,
-        protected: protected.clone().flat_map(Repositories::ids).collect(),
+        protected: protected
+            .clone()
+            .flat_map(|it| it.guarded().map(|(_, folder)| folder.id))
+            .collect(),
+        protected_unread: protected
+            .clone()
+            .flat_map(|it| {
+                // As they are mounted.
+                let is_read_only = |(path, is_git): &(&Path, bool)| {
+                    *is_git || !access.writable.iter().any(|granted| granted == path)
+                };
+                let guarded = it.unread().filter(is_read_only);
+                guarded.filter_map(|(path, _)| Some(it.unread.get(path)?.id))
+            })
+            .collect(),
         frozen: protected.flat_map(|it| it.frozen(access, before)).collect(),
         sharing: after.sharing(),
         unseen: Vec::new(),
@@ -101,8 +115,15 @@ pub(in crate::process) fn review(
     if !before.is_whole() || !after.is_whole() {
         let limit = after.limit.or(before.limit);
         let limit = limit.unwrap_or(Limit::Repositories);
+        let left_out = review.named(before.left_out.keys().map(PathBuf::as_path), ", such as ");
         review.urge(format!(
-            "Dunlin could not look at all of the project ({limit}): not all git settings were protected. Look for changed and new .git folders before you run git here."
+            "Dunlin could not look at all of the project ({limit}{left_out}): not all git settings were protected. Look for changed and new .git folders before you run git here."
+        ));
+    }
+    let compared = review.named(before.only_compared(), ": ");
+    if !compared.is_empty() {
+        review.say(format!(
+            "More than {MAX_REPOSITORIES} git repositories are here. These could be changed by the command, and Dunlin only compared their settings afterwards{compared}."
         ));
     }
     if let Some(first) = after.opened.first() {
@@ -113,6 +134,16 @@ pub(in crate::process) fn review(
         ));
     }
     review.too_much_to_protect();
+    // Inner ones first: an outer one may be set aside as a whole. Before all others what was there before: however much a
+    // command has made, the user's own are judged.
+    let is_known = |(_, folder): &(&PathBuf, &GitFolder)| review.known(folder).is_some();
+    let (known, new): (Vec<_>, Vec<_>) = after.folders.iter().rev().partition(is_known);
+    for (path, folder) in &known {
+        match review.is_over() {
+            true => review.left.push(path),
+            false => review.folder(path, folder),
+        }
+    }
     for (path, unread) in &after.unread {
         match review.is_over() {
             true => review.left.push(path),
@@ -120,25 +151,21 @@ pub(in crate::process) fn review(
         }
     }
     review.not_reached();
+    for (path, folder) in &new {
+        match review.is_over() {
+            true => review.left.push(path),
+            false => review.folder(path, folder),
+        }
+    }
+    // They lead nowhere but to what was judged, and a command makes a million of them in a minute.
     for (path, link) in &after.links {
         match review.is_over() {
             true => review.left.push(path),
             false => review.link(path, link),
         }
     }
-    // Inner ones first: an outer one may be set aside as a whole. Before all others what was there before: however many
-    // a command has made, the user's own are judged.
-    let is_known = |(_, folder): &(&PathBuf, &GitFolder)| review.known(folder).is_some();
-    let (known, new): (Vec<_>, Vec<_>) = after.folders.iter().rev().partition(is_known);
-    let folders = || known.iter().chain(&new).copied();
-    for (path, folder) in folders() {
-        match review.is_over() {
-            true => review.left.push(path),
-            false => review.folder(path, folder),
-        }
-    }
     // There may be many, and a repository that is gone does not need it.
-    for (path, folder) in folders() {
+    for (path, folder) in known.iter().chain(&new) {
         review.planted_links(path, folder);
     }
     review.say_what_is_left();
@@ -243,6 +270,8 @@ struct Review<'a> {
     means: Means<'a>,
     /// The folders that could not be changed.
     protected: BTreeSet<FileId>,
+    /// Those that could not be changed of what could not be looked at.
+    protected_unread: BTreeSet<FileId>,
     /// Those in which nothing at all could be changed.
     frozen: BTreeSet<FileId>,
     /// The folders with which others share settings, and these others.
@@ -303,14 +332,40 @@ impl<'a> Review<'a> {
     }
 
     fn say_what_is_left(&mut self) {
-        if let Some(first) = self.left.first() {
-            self.is_complete = false;
-            self.urge(format!(
-                "The command made so many git repositories that Dunlin had no time to look at {} of them, such as {}: do not run git in new folders before another command has run here.",
-                self.left.len(),
-                self.short(Some(first))
-            ));
+        let Some(first) = self.left.first() else {
+            return;
+        };
+        self.is_complete = false;
+        self.urge(format!(
+            "The command made so many git repositories that Dunlin had no time to look at {} of them, such as {}: do not run git in new folders before another command has run here.",
+            self.left.len(),
+            self.short(Some(first))
+        ));
+        // Git would look into those that an index names as submodules, also where the index could not be changed.
+        for (path, folder) in &self.after.folders {
+            let is_known = self.known(folder).is_some_and(|known| !known.is_reference);
+            if is_known && folder.has_head && could_change(self.access, path) {
+                self.make_unusable(path, folder.id);
+            }
         }
+    }
+
+    /// The first of some paths, and how many more there are. Empty: there are none.
+    fn named<'p>(&self, paths: impl Iterator<Item = &'p Path>, before: &str) -> String {
+        let mut paths = paths.peekable();
+        if paths.peek().is_none() {
+            return String::new();
+        }
+        let shown: Vec<String> = paths
+            .by_ref()
+            .take(MAX_NAMED)
+            .map(|path| self.short(Some(path)))
+            .collect();
+        let more = match paths.count() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("{before}{}{more}", shown.join(", "))
     }
 
     /// The same repository before the command. It may have been moved together with a folder that it lies in.
@@ -475,6 +530,15 @@ impl<'a> Review<'a> {
         if is_new && folder.is_reference || !is_one && !may_become_one {
             // No repository. What leads there is set aside.
             return;
+        }
+        if is_new && self.index.unread.contains(&folder.id) {
+            // It was there before, and there was no time to look at it.
+            if self.protected_unread.contains(&folder.id) {
+                return;
+            }
+            if folder.has_head {
+                return self.make_unusable(path, folder.id);
+            }
         }
         let is_root = self.access.roots().contains(&path);
         if is_new && self.means.is_plain {

@@ -161,22 +161,23 @@ impl Review<'_> {
         }
         let is_known = self.index.unread.contains(&unread.id);
         let is_repository = unread.is_git && path.join(HEAD).symlink_metadata().is_ok();
+        let was_one = || {
+            let mut known = self.index.folders(unread.id);
+            known.any(|(_, known)| !known.is_reference)
+        };
+        // Also where nothing in it could be changed, git would look into what is new.
+        if unread.names_unseen && (is_known && is_repository || was_one()) {
+            return self.make_unusable(path, unread.id);
+        }
         // Nothing in it could be changed, or its HEAD was set aside before.
-        let is_protected = self.means.protected.is_some_and(|found| {
-            let mut known = found.unread.values();
-            known.any(|known| known.id == unread.id)
-        });
+        let is_protected = self.protected_unread.contains(&unread.id);
         if is_known && (is_protected || unread.is_git && !is_repository)
             || self.is_within_frozen(path)
         {
             return;
         }
         if !is_known {
-            let was_one = self
-                .index
-                .folders(unread.id)
-                .any(|(_, known)| !known.is_reference);
-            if was_one {
+            if was_one() {
                 return self.make_unusable(path, unread.id);
             }
             if !unread.is_git && self.unread_part(path, unread.is_unreached) {

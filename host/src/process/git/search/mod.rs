@@ -12,23 +12,17 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::FileType;
-use rustix::io::Errno;
 
 use super::super::mounts::{self, Entry, FileId};
 use super::extent::{Budget, Extent, Limit, Limits, MAX_REPOSITORIES};
 use super::judge::is_plain;
 use super::listing::{self, Listing, is_git_name};
-use super::read::{has_head, is_no_folder, make_readable};
+use super::read::{has_head, is_no_folder, is_too_long, make_readable, target_of};
 use super::{GitLink, Mark, Repositories, Unread};
-use tasks::{Task, Work};
-
-/// Repositories that were set aside and are kept as they are, at most. They do not count as repositories: otherwise a command
-/// that makes many would leave no place for those that the user makes later. Any more are read by nobody, and count as
-/// new ones if something renames them back.
-const MAX_ASIDE: usize = 300;
+use tasks::{Group, Task, Work, holds_repositories};
 
 /// Characters of a path in an error.
 const MAX_SHOWN_CHARS: usize = 200;
@@ -37,7 +31,12 @@ impl Repositories {
     /// Looks only below these folders, as nothing is known yet.
     #[cfg(test)]
     pub(in crate::process) fn find(roots: &[&Path]) -> Repositories {
-        Repositories::search(&[], roots, None, Limits::default())
+        Repositories::find_within(&[], roots, Limits::default())
+    }
+
+    #[cfg(test)]
+    pub(super) fn find_within(known: &[OsString], roots: &[&Path], limits: Limits) -> Repositories {
+        Repositories::search(known, roots, None, limits)
     }
 
     /// Looks for all repositories at and below these folders, without following links. What lies at the `known` paths is
@@ -71,23 +70,39 @@ impl Repositories {
         before: Option<&Repositories>,
         limits: Limits,
     ) -> Repositories {
+        let own = roots.iter().flat_map(|root| {
+            let git = root.join(".git");
+            [Some(root.to_path_buf()), target_of(&git), Some(git)]
+        });
+        let left_out = before
+            .into_iter()
+            .flat_map(|before| before.left_out.values());
+        let until = Instant::now() + limits.all;
+        let mut budget = Budget::new(limits.outside);
+        budget.deadline = budget.deadline.min(until);
         let mut search = Search {
             roots,
+            own: own.flatten().collect(),
             before,
+            left_out: left_out.copied().collect(),
+            until,
             known: known.iter().map(Path::new).collect(),
             known_ids: before.into_iter().flat_map(Repositories::ids).collect(),
             limits,
             found: Repositories::default(),
+            guarded: 0,
             aside: 0,
-            budget: Budget::new(limits.outside),
+            budget,
             noted: HashMap::new(),
             tasks: Vec::new(),
             is_part: HashSet::new(),
             links: BTreeMap::new(),
-            time_left: [limits.looking; 2],
+            time_left: [limits.looking; 3],
             buffer: Vec::with_capacity(listing::BYTES),
         };
-        for path in known.iter().map(Path::new) {
+        let mut upper_first: Vec<_> = known.iter().map(Path::new).collect();
+        upper_first.sort_by_key(|path| path.components().count());
+        for path in upper_first {
             search.note_at(path);
         }
         search.walk();
@@ -104,13 +119,21 @@ impl Repositories {
 
 struct Search<'a> {
     roots: &'a [&'a Path],
+    /// What the user works in, if these are repositories.
+    own: HashSet<PathBuf>,
     before: Option<&'a Repositories>,
+    /// What was left out before the command.
+    left_out: BTreeSet<FileId>,
+    /// When everything but submodules has to be looked at.
+    until: Instant,
     /// Where repositories were before, and which folders these were: they may have been moved.
     known: HashSet<&'a Path>,
     known_ids: BTreeSet<FileId>,
     limits: Limits,
     found: Repositories,
-    /// How many of those that were found had been set aside.
+    /// How many of those that were found are protected, and how many more of those that had been set aside. Otherwise a
+    /// command that makes many of these would leave no place for the repositories that the user makes later.
+    guarded: usize,
     aside: usize,
     /// What is left for the walk or the task.
     budget: Budget,
@@ -122,8 +145,8 @@ struct Search<'a> {
     is_part: HashSet<PathBuf>,
     /// Links that git would write through, by the repository.
     links: BTreeMap<PathBuf, BTreeSet<OsString>>,
-    /// The time for all tasks of new repositories, and for those of known ones.
-    time_left: [Duration; 2],
+    /// The time for all tasks of each group.
+    time_left: [Duration; 3],
     buffer: Vec<u8>,
 }
 
@@ -139,7 +162,8 @@ impl Search<'_> {
     /// Whether anything was not looked at that could be looked at before the command.
     fn has_gaps(&self, before: &Repositories) -> bool {
         let mut unread = self.found.unread.keys();
-        self.found.is_incomplete || unread.any(|path| !before.unread.contains_key(path))
+        let is_new = |path: &PathBuf| !before.unread.contains_key(path);
+        self.found.is_incomplete || !before.left_out.is_empty() || unread.any(is_new)
     }
 
     fn walk(&mut self) {
@@ -192,23 +216,34 @@ impl Search<'_> {
         // One that was left out is not looked into.
         folders.retain(|path| !is_git_name(path) || self.noted.contains_key(path));
         if listing.is_repository {
-            let is_known = self.is_known(folder, None);
+            let group = self.group(folder, None);
             folders.retain(|path| {
                 let name = path.file_name().unwrap_or_default();
-                !self.add_part(folder, name, is_known)
+                !self.add_part(folder, name, group)
             });
         }
         folders
     }
 
     /// Notes a folder in that of a repository, to look at it later. `false`: it does not belong to git.
-    fn add_part(&mut self, repository: &Path, name: &OsStr, is_known: bool) -> bool {
+    fn add_part(&mut self, repository: &Path, name: &OsStr, group: Group) -> bool {
         // Whoever works in a bare repository has folders of their own beside it.
         if self.roots.contains(&repository)
             && !is_git_name(repository)
             && !is_plain(name, FileType::Directory)
         {
             return false;
+        }
+        // Nobody works in a folder of a `.git`, but it may take long to look into those of many.
+        let is_git = repository
+            .file_name()
+            .is_some_and(|name| name.eq_ignore_ascii_case(".git"));
+        let is_unguarded = |it: &Repositories| it.unguarded.contains(repository);
+        if is_git
+            && !holds_repositories(name)
+            && (is_unguarded(&self.found) || self.before.is_some_and(is_unguarded))
+        {
+            return true;
         }
         let top = repository.join(name);
         if self.is_part.insert(top.clone()) {
@@ -222,13 +257,21 @@ impl Search<'_> {
             };
             let part = Work::part(repository, name);
             self.tasks
-                .push(Task::new(part, extent, &self.limits, is_known));
+                .push(Task::new(part, extent, &self.limits, group));
         }
         true
     }
 
     fn is_known(&self, path: &Path, id: Option<FileId>) -> bool {
         self.known.contains(path) || id.is_some_and(|id| self.known_ids.contains(&id))
+    }
+
+    fn group(&self, path: &Path, id: Option<FileId>) -> Group {
+        match (self.own.contains(path), self.is_known(path, id)) {
+            (true, _) => Group::Own,
+            (false, true) => Group::Known,
+            (false, false) => Group::Other,
+        }
     }
 
     /// Notes a folder in which git keeps a repository.
@@ -249,18 +292,19 @@ impl Search<'_> {
         };
         self.noted.insert(path.to_owned(), noted);
         let is_known = self.is_known(path, id);
-        self.add_task(Work::repository(path, is_known), is_known);
+        self.add_task(Work::repository(path, is_known), self.group(path, id));
     }
 
     /// Notes a `.git` that is not a folder. Where it leads to is looked at later: each may lead through many other links.
     fn note_link(&mut self, path: &Path) {
-        let Ok(meta) = path.symlink_metadata() else {
-            return;
+        let meta = match path.symlink_metadata() {
+            Ok(meta) => meta,
+            Err(error) => return self.cannot_look(path, &error),
         };
         if self.was_left_out(mounts::id_at(path).ok()) {
             return;
         }
-        if self.has_enough() {
+        if self.has_enough(self.found.links.len()) {
             return self.leave_out(path);
         }
         let link = GitLink {
@@ -270,27 +314,27 @@ impl Search<'_> {
             target: None,
         };
         if self.found.links.insert(path.to_owned(), link).is_none() {
-            self.add_task(Work::Link(path.to_owned()), self.is_known(path, None));
+            self.add_task(Work::Link(path.to_owned()), self.group(path, None));
         }
     }
 
-    fn add_task(&mut self, work: Work, is_known: bool) {
-        let task = Task::new(work, self.limits.step, &self.limits, is_known);
+    fn add_task(&mut self, work: Work, group: Group) {
+        let task = Task::new(work, self.limits.step, &self.limits, group);
         self.tasks.push(task);
     }
 
     /// Notes what may be a repository at a path, or may lead to one. `false`: it is not known what is there, for example as
-    /// the path is too long for Dunlin. Git may reach it from a folder on the way.
+    /// the path is too long for Dunlin. Git may reach it from a folder on the way. So it is with what was left out before.
     fn note_at(&mut self, path: &Path) -> bool {
         let is_git = is_git_name(path);
         match mounts::look(path) {
             Ok(Entry::Folder(_)) if self.is_within(path) && (is_git || has_head(path)) => {
                 self.note(path, false);
-                true
+                !self.was_left_out(mounts::id_at(path).ok())
             }
             Ok(Entry::File(_) | Entry::Link(Some(_))) if self.is_within(path) && is_git => {
                 self.note_link(path);
-                true
+                !self.was_left_out(mounts::id_at(path).ok())
             }
             Ok(Entry::Nothing) => path
                 .symlink_metadata()
@@ -310,23 +354,36 @@ impl Search<'_> {
         !self.budget.is_late() && self.budget.reached.is_none()
     }
 
-    /// Whether there are as many repositories as can be protected. Only the search before a command is for mounts.
-    fn has_enough(&self) -> bool {
-        let repositories = self.found.folders.len() - self.aside;
-        let repositories = repositories.max(self.found.unread.len());
-        self.before.is_none() && repositories >= MAX_REPOSITORIES
+    /// Whether there are as many as can be compared. After a command, nothing is left out that is new.
+    fn has_enough(&self, found: usize) -> bool {
+        self.before.is_none() && found >= self.limits.compared
+    }
+
+    /// Notes whether what was found is protected: before a command, each takes mounts.
+    fn guard(&mut self, path: &Path, is_aside: bool) {
+        let count = match is_aside {
+            true => &mut self.aside,
+            false => &mut self.guarded,
+        };
+        *count += 1;
+        if self.before.is_none() && *count > MAX_REPOSITORIES {
+            self.found.unguarded.insert(path.to_owned());
+        }
     }
 
     /// Notes that something is there and was not looked at, so that it is not new after the command.
     fn leave_out(&mut self, path: &Path) {
-        if let Ok(id) = mounts::id_at(path) {
-            self.found.left_out.insert(id);
+        match mounts::id_at(path) {
+            Ok(id) => {
+                self.found.left_out.insert(path.to_owned(), id);
+            }
+            Err(error) if is_no_folder(&error) => {}
+            Err(_) => self.is_incomplete(Limit::Repositories),
         }
     }
 
     fn was_left_out(&self, id: Option<FileId>) -> bool {
-        let before = self.before;
-        before.is_some_and(|before| id.is_some_and(|id| before.left_out.contains(&id)))
+        id.is_some_and(|id| self.left_out.contains(&id))
     }
 
     fn is_incomplete(&mut self, limit: Limit) {
@@ -385,8 +442,9 @@ impl Search<'_> {
         if is_no_folder(error) {
             return;
         }
-        // Each takes a mount.
-        if self.has_enough() {
+        let mut around = path.ancestors();
+        let is_own = around.any(|path| self.own.contains(path) && !self.roots.contains(&path));
+        if !is_own && self.has_enough(self.found.unread.len()) {
             return self.leave_out(path);
         }
         let id = match mounts::id_at(path) {
@@ -409,11 +467,12 @@ impl Search<'_> {
             id,
             is_git: false,
             is_unreached: false,
+            names_unseen: false,
         };
+        // Each takes a mount.
+        if self.before.is_none() && !is_own && self.found.unread.len() >= MAX_REPOSITORIES {
+            self.found.unguarded.insert(path.to_owned());
+        }
         self.found.unread.entry(path.to_owned()).or_insert(unread);
     }
-}
-
-fn is_too_long(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(Errno::NAMETOOLONG.raw_os_error())
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::super::index::submodules;
 use super::super::listing::is_git_name;
 use super::super::read::{common_of, is_no_folder};
-use super::{Budget, Search};
+use super::{Budget, Limit, Search};
 
 impl Search<'_> {
     pub(super) fn look_at_submodules(&mut self) {
@@ -21,8 +21,10 @@ impl Search<'_> {
                 let git = folder.join(".git");
                 git.is_dir().then_some((git, folder))
             });
-            if let Some((git, worktree)) = git {
-                self.note_submodules(&git, worktree);
+            if let Some((git, worktree)) = git
+                && !self.note_submodules(&git, worktree)
+            {
+                self.is_incomplete(Limit::Time);
             }
         }
         loop {
@@ -38,6 +40,7 @@ impl Search<'_> {
                     self.cannot_look(&folder, &error);
                     if let Some(unread) = self.found.unread.get_mut(&folder) {
                         unread.is_git = true;
+                        unread.names_unseen = true;
                     }
                 }
             }
@@ -46,7 +49,8 @@ impl Search<'_> {
 
     /// The folders of repositories that were found, and where their worktrees are. First those that were known.
     fn worktrees(&self) -> Vec<(PathBuf, PathBuf)> {
-        let own = self.found.folders.keys().filter(|path| is_git_name(path));
+        let own = self.found.folders.keys().chain(self.found.unread.keys());
+        let own = own.filter(|path| is_git_name(path));
         let own = own.filter_map(|path| Some((path.clone(), path.parent()?.to_owned())));
         let links = self.found.links.iter();
         let linked = links.filter_map(|(path, link)| {
@@ -63,6 +67,10 @@ impl Search<'_> {
         let status = index.symlink_metadata();
         if status.is_err_and(|error| is_no_folder(&error)) {
             return true;
+        }
+        // One may have a hundred megabytes.
+        if self.budget.is_late() {
+            return false;
         }
         let settings = common_of(folder).unwrap_or_else(|| folder.to_owned());
         let Some(named) = submodules(&index, &settings) else {

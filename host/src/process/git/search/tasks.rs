@@ -13,9 +13,9 @@ use super::super::super::{mounts, placeholder};
 use super::super::extent::{Budget, Extent, Limit, Limits};
 use super::super::judge::{PACK_CHAIN, PACKS, TABLES, is_plain, is_verified};
 use super::super::listing::{MODULE_NAMES, is_aside, is_head_aside};
-use super::super::read::{common_of, list, target_of};
+use super::super::read::{common_of, is_too_long, list, target_of};
 use super::super::{COMMON, GitFolder, Mark, SUFFIX, settings};
-use super::{MAX_ASIDE, Search, is_too_long};
+use super::Search;
 
 /// Files and folders of one task that are looked at before it is the turn of the next one. It doubles with every turn, so
 /// that small repositories and folders are looked at whole before large ones.
@@ -27,7 +27,17 @@ pub(super) struct Task {
     budget: Budget,
     /// What is left of its time.
     time: Duration,
-    is_known: bool,
+    group: Group,
+}
+
+/// What is looked at one after the other. Each group has time of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Group {
+    /// The repositories of the project itself and of what was granted.
+    Own,
+    /// Others that were there before.
+    Known,
+    Other,
 }
 
 pub(super) enum Work {
@@ -67,10 +77,15 @@ enum PartKind {
     Other,
 }
 
+/// Whether git keeps repositories in a folder of this name in that of a repository.
+pub(super) fn holds_repositories(name: &OsStr) -> bool {
+    name == "modules" || name == "worktrees"
+}
+
 impl PartKind {
     fn of(name: &OsStr) -> PartKind {
         match name.as_bytes() {
-            b"modules" | b"worktrees" => PartKind::Repositories,
+            _ if holds_repositories(name) => PartKind::Repositories,
             b"objects" => PartKind::Objects,
             // What was set aside is not read by git.
             _ if name.to_string_lossy().contains(SUFFIX) => PartKind::Other,
@@ -80,12 +95,12 @@ impl PartKind {
 }
 
 impl Task {
-    pub(super) fn new(work: Work, extent: Extent, limits: &Limits, is_known: bool) -> Task {
+    pub(super) fn new(work: Work, extent: Extent, limits: &Limits, group: Group) -> Task {
         Task {
             work,
             budget: Budget::new(extent),
             time: limits.looking_into_one,
-            is_known,
+            group,
         }
     }
 }
@@ -125,24 +140,24 @@ impl Part {
 }
 
 impl Search<'_> {
-    /// Looks into everything that was noted: first what was known, then all the rest.
+    /// Looks into everything that was noted.
     pub(super) fn look_into_all(&mut self) {
         while !self.tasks.is_empty() {
-            for is_known in [true, false] {
-                self.look_into(is_known);
+            for group in [Group::Own, Group::Known, Group::Other] {
+                self.look_into(group);
             }
         }
     }
 
-    /// Looks into what was known, or into the rest, in turns.
-    fn look_into(&mut self, is_known: bool) {
+    /// Looks into the repositories of a group in turns.
+    fn look_into(&mut self, group: Group) {
         let start = Instant::now();
-        let deadline = start + self.time_left[usize::from(is_known)];
+        let deadline = self.until.min(start + self.time_left[group as usize]);
         let mut turn = FIRST_TURN;
         loop {
             let all = std::mem::take(&mut self.tasks);
             let (now, later): (Vec<_>, Vec<_>) =
-                all.into_iter().partition(|task| task.is_known == is_known);
+                all.into_iter().partition(|task| task.group == group);
             self.tasks = later;
             if now.is_empty() {
                 break;
@@ -162,7 +177,7 @@ impl Search<'_> {
             }
             turn = turn.saturating_mul(2);
         }
-        let left = &mut self.time_left[usize::from(is_known)];
+        let left = &mut self.time_left[group as usize];
         *left = left.saturating_sub(start.elapsed());
     }
 
@@ -236,7 +251,7 @@ impl Search<'_> {
     }
 
     fn begin(&mut self, path: &Path) -> Option<(GitFolder, IntoIter<(OsString, FileType)>)> {
-        if self.has_enough() {
+        if self.has_enough(self.found.folders.len()) {
             self.leave_out(path);
             return None;
         }
@@ -248,13 +263,21 @@ impl Search<'_> {
             }
         };
         self.budget.spend_entries(entries.len());
+        let has = |is: fn(&OsStr) -> bool| entries.iter().any(|(name, _)| is(name));
+        // Some file systems find it under other spellings.
+        let has_head = has(|name| name.eq_ignore_ascii_case("HEAD"))
+            || has(|name| !name.as_bytes().is_ascii())
+                && path.join("HEAD").symlink_metadata().is_ok();
+        // With a new HEAD it is one again.
+        let is_aside = path.file_name().is_some_and(is_aside) || has(is_head_aside);
+        let is_aside = is_aside && !has_head;
         let worktrees = settings::worktrees(path).into_iter();
         let folder = GitFolder {
             id: mounts::id_at(path).ok()?,
             settings: Default::default(),
             data: Vec::new(),
-            has_head: false,
-            is_aside: path.file_name().is_some_and(is_aside),
+            has_head,
+            is_aside,
             verified: Default::default(),
             links: Default::default(),
             worktrees: worktrees.map(PathBuf::into_os_string).collect(),
@@ -262,6 +285,7 @@ impl Search<'_> {
             common: None,
             is_reference: true,
         };
+        self.guard(path, is_aside);
         Some((folder, entries.into_iter()))
     }
 
@@ -274,6 +298,10 @@ impl Search<'_> {
     ) {
         let path = &repository.path;
         let entry = path.join(&name);
+        // Git may reach it by a shorter path, from within the folder.
+        if let Err(error) = entry.symlink_metadata() {
+            return self.cannot_look(&entry, &error);
+        }
         // Of another command that runs.
         if placeholder::is_at(&entry).unwrap_or_default() {
             return;
@@ -286,8 +314,6 @@ impl Search<'_> {
             folder.has_common = true;
             folder.common = common_of(path).map(PathBuf::into_os_string);
         }
-        folder.has_head |= name.eq_ignore_ascii_case("HEAD");
-        folder.is_aside |= is_head_aside(&name);
         let is_plain = is_plain(&name, kind);
         let is_folder = kind == FileType::Directory;
         let verified: &[&str] = match name.as_bytes() {
@@ -311,25 +337,15 @@ impl Search<'_> {
             (true, true) => self.note(&entry, false),
             (true, false) => self.note_link(&entry),
             (false, true) => {
-                let is_known = self.is_known(path, Some(folder.id));
-                self.add_part(path, &name, is_known);
+                let group = self.group(path, Some(folder.id));
+                self.add_part(path, &name, group);
             }
             (false, false) => {}
         }
     }
 
     /// Adds a repository that was looked at.
-    fn add(&mut self, path: &Path, mut folder: GitFolder) {
-        // With a new HEAD it is one again.
-        folder.is_aside &= !folder.has_head;
-        if folder.is_aside {
-            if self.aside == MAX_ASIDE {
-                return;
-            }
-            self.aside += 1;
-        } else if self.has_enough() {
-            return self.leave_out(path);
-        }
+    fn add(&mut self, path: &Path, folder: GitFolder) {
         let common = folder.common().map(Path::to_owned);
         self.found.folders.insert(path.to_owned(), folder);
         // The walk may have been unable to look at it.

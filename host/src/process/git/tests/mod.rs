@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
+mod beyond;
 mod limits;
 
 #[test]
@@ -49,6 +50,13 @@ fn make_repository(git: &Path) {
         fs::create_dir_all(git.join(name)).unwrap();
     }
     fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+}
+
+/// Runs git in a folder.
+fn git(folder: &Path, arguments: &str) {
+    let mut git = std::process::Command::new("git");
+    let git = git.current_dir(folder).args(arguments.split(' '));
+    assert!(git.status().unwrap().success(), "{arguments}");
 }
 
 /// Git looks into the submodules that its index names, so a walk that ends early must not leave them out.
@@ -192,6 +200,7 @@ fn of_what_there_was_no_time_for_only_the_head_is_renamed() {
                 id: crate::process::mounts::id_at(&path).unwrap(),
                 is_git: false,
                 is_unreached: true,
+                names_unseen: false,
             };
             after.unread.insert(path, unread);
         }
@@ -250,6 +259,7 @@ fn what_the_search_did_not_reach_is_set_aside() {
         id,
         is_git: false,
         is_unreached: false,
+        names_unseen: false,
     };
     after.unread.insert(part, unread);
     let access = |may_change_repository| Access {
