@@ -22,7 +22,7 @@ use crate::saved_edits;
 use dunlin_chat::message::Message;
 use dunlin_chat::request::editor::{EditableRequest, SavedEdit};
 use dunlin_chat::tokens::counted;
-use dunlin_chat::turn::{CancelReason, Interceptor, PausedRequest, Verdict};
+use dunlin_chat::turn::{CancelReason, Interceptor, NextRequest, PausedRequest, Verdict};
 use dunlin_terminal::inspector::Closed;
 use dunlin_terminal::request::complete::candidates;
 use dunlin_terminal::request::paused::{Draft, PROMPT, Paused, Reply};
@@ -68,10 +68,11 @@ impl<'a> TerminalInterceptor<'a> {
     }
 
     /// A request of this turn.
-    fn asked(&self, round: u32) -> Asked<'a> {
+    fn asked(&self, next: NextRequest) -> Asked<'a> {
         let agent = self.answering.agent;
         Asked {
-            round,
+            round: next.round,
+            has_new_results: Some(next.has_new_results),
             who: Some((&agent.name, &agent.model)),
         }
     }
@@ -408,6 +409,7 @@ fn is_request(line: &str) -> bool {
 pub fn may_hold(app: &App) -> bool {
     let first = Asked {
         round: 1,
+        has_new_results: None,
         who: None,
     };
     app.pausing.pauses(first) || app.pausing.mode() == PauseMode::Auto
@@ -461,9 +463,9 @@ impl TerminalInterceptor<'_> {
 
 #[async_trait(?Send)]
 impl Interceptor for TerminalInterceptor<'_> {
-    fn pauses(&self, round: u32) -> bool {
-        self.app.pausing.pauses(self.asked(round))
-            || round == 1 && saved_edits::is_capturing(self.app)
+    fn pauses(&self, next: NextRequest) -> bool {
+        self.app.pausing.pauses(self.asked(next))
+            || next.round == 1 && saved_edits::is_capturing(self.app)
     }
 
     fn revises(&self) -> bool {
@@ -499,7 +501,10 @@ impl Interceptor for TerminalInterceptor<'_> {
             let limit = usize::from(self.app.preview_limit.get());
             paused.capture(limit.max(1));
         }
-        let begun = self.app.pausing.begin(self.asked(round));
+        let begun = self
+            .app
+            .pausing
+            .begin(self.asked(NextRequest::new(round, messages)));
         let remote = Arc::new(RemotePause::new(&self.app.shared, &paused));
         let mut rows = paused.open(self.app.ui.window());
         loop {

@@ -2,10 +2,10 @@
 
 use dunlin_host::nearest::nearest;
 
+use crate::app::App;
 use crate::config::request_editor::PauseMode;
-use crate::settings::Settings;
 
-/// What stands for the requests after tool results.
+/// What stands for the requests with new results of tools.
 pub const TOOLS: &str = "tools";
 
 /// A request that may be paused.
@@ -13,6 +13,8 @@ pub const TOOLS: &str = "tools";
 pub struct Asked<'a> {
     /// Which request of its turn it is, from 1.
     pub round: u32,
+    /// Whether it gives new results of tools to the model; `None`: not known yet.
+    pub has_new_results: Option<bool>,
     /// The agent and its model; `None`: not known yet, and it may be any.
     pub who: Option<(&'a str, &'a str)>,
 }
@@ -23,7 +25,7 @@ pub enum Filter {
     /// All of them.
     #[default]
     All,
-    /// Those after tool results.
+    /// Those that give the model results of tools which it has not answered yet.
     Tools,
     /// Those to this agent or model.
     Name(String),
@@ -34,7 +36,7 @@ impl Filter {
     pub fn fits(&self, asked: Asked<'_>) -> bool {
         match self {
             Filter::All => true,
-            Filter::Tools => asked.round > 1,
+            Filter::Tools => asked.has_new_results != Some(false),
             Filter::Name(name) => asked
                 .who
                 .is_none_or(|(agent, model)| name == agent || name == model),
@@ -54,23 +56,24 @@ impl Filter {
     pub fn about(&self, mode: PauseMode) -> Option<String> {
         let which = match self {
             Filter::All => return None,
-            Filter::Tools => "after tool results".to_owned(),
+            Filter::Tools => "with new tool results".to_owned(),
             Filter::Name(name) => format!("to {name}"),
         };
         Some(match mode {
             PauseMode::Turn => {
-                format!("the first request of every message is paused if it goes {which}")
+                format!("the first request of every message is paused if it is one {which}")
             }
             PauseMode::Next => format!("the next request {which} is paused before it is sent"),
             _ => format!("every request {which} is paused before it is sent"),
         })
     }
 
-    /// Understands what was typed behind a mode. A name that nothing has would never pause anything.
+    /// Understands what was typed behind a mode. A name that nothing has would never pause anything: `names` are those that
+    /// there are, see [`names`].
     ///
     /// # Errors
     /// It is no filter, or none of this mode: the sentence to show, not escaped.
-    pub fn parse(settings: &Settings, mode: PauseMode, typed: &str) -> Result<Filter, String> {
+    pub fn parse(names: &[String], mode: PauseMode, typed: &str) -> Result<Filter, String> {
         match (mode, typed) {
             (_, "") => return Ok(Filter::All),
             (PauseMode::Off | PauseMode::Auto, _) => {
@@ -79,33 +82,32 @@ impl Filter {
                     mode.as_str()
                 ));
             }
-            (PauseMode::Turn, TOOLS) => {
-                return Err(
-                    "turn pauses the first request of a message, which is after no tool results: use /pause every tools."
-                        .to_owned(),
-                );
-            }
             (_, TOOLS) => return Ok(Filter::Tools),
             _ => {}
         }
-        let names = names(settings);
+        if typed.contains(char::is_whitespace) {
+            return Err("A filter is one word: an agent, a model, or tools.".to_owned());
+        }
         if names.iter().any(|name| name == typed) {
             return Ok(Filter::Name(typed.to_owned()));
         }
         let known = names.iter().map(String::as_str).chain([TOOLS]);
         let near = nearest(typed, known);
-        let near = near.map_or_else(String::new, |near| format!(" Did you mean {near}?"));
-        Err(format!(
-            "The configuration has no agent or model {typed}.{near}"
-        ))
+        let near = match near {
+            Some(near) => format!("Did you mean {near}?"),
+            None => format!("There are: {}, {TOOLS}.", names.join(", ")),
+        };
+        Err(format!("There is no agent or model {typed}. {near}"))
     }
 }
 
-/// The names that can be typed: the agents, and their models.
-pub fn names(settings: &Settings) -> Vec<String> {
-    let agents = settings.agents.iter();
+/// The names that can be typed: the agents of the configuration with their models, and those of this conversation.
+pub fn names(app: &App) -> Vec<String> {
+    let agents = app.settings.agents.iter();
     let names = agents.flat_map(|(name, entry)| [name.clone(), entry.value.model.clone()]);
-    let mut names: Vec<String> = names.collect();
+    let current = app.shared.now().conversation;
+    let mut names: Vec<String> = names.chain([current.agent, current.model]).collect();
+    names.retain(|name| !name.is_empty());
     names.sort();
     names.dedup();
     names
@@ -118,17 +120,21 @@ mod tests {
     #[test]
     fn a_filter_fits_what_it_says() {
         let check = |filter: Filter, expected: [bool; 4]| {
-            let asked = |round, who| Asked { round, who };
+            let asked = |has_new_results, who| Asked {
+                round: 1,
+                has_new_results,
+                who,
+            };
             let found = [
-                filter.fits(asked(1, Some(("assistant", "small")))),
-                filter.fits(asked(2, Some(("assistant", "small")))),
-                filter.fits(asked(2, Some(("other", "large")))),
-                filter.fits(asked(1, None)),
+                filter.fits(asked(Some(false), Some(("assistant", "small")))),
+                filter.fits(asked(Some(true), Some(("assistant", "small")))),
+                filter.fits(asked(Some(true), Some(("other", "large")))),
+                filter.fits(asked(None, None)),
             ];
             assert_eq!(found, expected, "{filter:?}");
         };
         check(Filter::All, [true; 4]);
-        check(Filter::Tools, [false, true, true, false]);
+        check(Filter::Tools, [false, true, true, true]);
         check(Filter::Name("small".to_owned()), [true, true, false, true]);
         check(Filter::Name("other".to_owned()), [false, false, true, true]);
     }

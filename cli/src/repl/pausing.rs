@@ -8,7 +8,7 @@ use dunlin_host::display::escape;
 use dunlin_host::nearest::nearest;
 use rustyline::{Cmd, ConditionalEventHandler, Event, EventContext, RepeatCount};
 
-use super::pause_filter::{Asked, Filter};
+use super::pause_filter::{self, Asked, Filter};
 use crate::app::App;
 use crate::config::request_editor::PauseMode;
 use crate::error::CliError;
@@ -125,6 +125,11 @@ impl Pausing {
         state.prompt.as_ref().is_some_and(|it| *it != typed)
     }
 
+    /// What is paused next besides what the mode pauses.
+    pub fn also_next(&self) -> Option<Filter> {
+        self.state().also_next().cloned()
+    }
+
     /// What the mode is restricted to.
     pub fn filter(&self) -> Filter {
         self.state().shown().1.clone()
@@ -197,10 +202,21 @@ impl Pausing {
 
 impl State {
     fn typed(&self) -> String {
+        let typed = |mode: PauseMode, filter: &Filter| {
+            let typed = format!("{} {}", mode.as_str(), filter.as_str());
+            typed.trim_end().to_owned()
+        };
         let (mode, filter) = self.shown();
-        format!("{} {}", mode.as_str(), filter.as_str())
-            .trim_end()
-            .to_owned()
+        match self.also_next() {
+            Some(next) => format!("{}, {}", typed(mode, filter), typed(PauseMode::Next, next)),
+            None => typed(mode, filter),
+        }
+    }
+
+    /// What is paused next besides what the mode pauses.
+    fn also_next(&self) -> Option<&Filter> {
+        let next = self.next.as_ref();
+        next.filter(|_| !matches!(self.mode, PauseMode::Off))
     }
 
     fn shown(&self) -> (PauseMode, &Filter) {
@@ -274,7 +290,7 @@ pub fn run(app: &App, rest: &str) {
     };
     let (typed, filter) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     match PauseMode::named(typed) {
-        Some(mode) => match Filter::parse(&app.settings, mode, filter.trim()) {
+        Some(mode) => match Filter::parse(&pause_filter::names(app), mode, filter.trim()) {
             Ok(filter) => {
                 pausing.set_for(mode, filter.clone());
                 ui.status(&says(mode, &filter));
@@ -283,11 +299,14 @@ pub fn run(app: &App, rest: &str) {
         },
         None if rest.is_empty() => {
             ui.data_rows(&says(pausing.mode(), &pausing.filter()), 0);
+            if let Some(next) = pausing.also_next() {
+                ui.data_rows(&says(PauseMode::Next, &next), 0);
+            }
             for mode in PauseMode::ALL {
                 let name = format!("  /pause {:5}  ", mode.as_str());
                 ui.data_rows(&format!("{name}{}", mode.about()), name.len());
             }
-            let filter = "  next, turn and every take a filter: an agent, a model, or tools (requests after tool results).";
+            let filter = "  next, turn and every take a filter: an agent, a model, or tools (requests with new tool results).";
             ui.data_rows(filter, 2);
         }
         None => {
@@ -331,6 +350,7 @@ mod tests {
     fn asked(round: u32) -> Asked<'static> {
         Asked {
             round,
+            has_new_results: Some(round > 1),
             who: Some(("assistant", "small")),
         }
     }
@@ -389,7 +409,7 @@ mod tests {
     fn a_filter_holds_for_what_it_was_set_with() {
         let pausing = Pausing::new(Turn);
         pausing.set_for(Next, Filter::Tools);
-        assert_eq!(pausing.typed(), "turn");
+        assert_eq!(pausing.typed(), "turn, next tools");
         // The first request is paused by the mode, and is not the next one that is meant.
         pausing.begin(asked(1)).sent();
         assert!(pausing.pauses(asked(2)));
@@ -399,6 +419,7 @@ mod tests {
         assert_eq!(pausing.typed(), "every small");
         let other = Asked {
             round: 1,
+            has_new_results: Some(false),
             who: Some(("assistant", "large")),
         };
         assert!(pausing.pauses(asked(2)) && !pausing.pauses(other));
@@ -406,6 +427,13 @@ mod tests {
         pausing.set_for(Next, Filter::Tools);
         assert_eq!(pausing.typed(), "next tools");
         pausing.set(Every);
+        assert_eq!(pausing.typed(), "every, next tools");
+        pausing
+            .begin(Asked {
+                has_new_results: Some(true),
+                ..other
+            })
+            .sent();
         assert_eq!(pausing.typed(), "every");
     }
 

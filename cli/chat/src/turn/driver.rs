@@ -20,7 +20,7 @@ use super::event::{Effect, Event, TurnEnd};
 use super::in_flight::InFlight;
 use super::journal::Teller;
 use super::machine::Turn;
-use super::review::Review;
+use super::review::{Review, next_of};
 use super::sending::Unsent;
 use super::{fit, sending};
 use crate::message::{Conversation, UserMessage};
@@ -55,7 +55,7 @@ pub async fn run_turn(
 ) -> TurnReport {
     let (mut turn, effects) = Turn::begin(conversation, prompt, context.calls.rules);
     let interceptor = context.interceptor;
-    if interceptor.pauses(1) || interceptor.revises() {
+    if interceptor.pauses(next_of(&turn)) || interceptor.revises() {
         turn = turn.unsent();
     }
     drive(turn, effects, Some(context), &context.calls, interrupt).await
@@ -100,7 +100,7 @@ async fn drive(
             }
             Effect::Compose => match speaker.map(|speaker| speaker.compose(&turn)).transpose() {
                 Ok(composed) => {
-                    let paused = speaker.is_some_and(|it| review.is_due(it, turn.rounds()));
+                    let paused = speaker.is_some_and(|it| review.is_due(it, &turn));
                     request = composed;
                     Some(if paused {
                         Event::Paused

@@ -68,5 +68,5 @@ pub use driver::{TurnReport, run_calls, run_turn};
 pub use event::{OnDenial, TurnEnd, TurnRules};
 pub use fit::with_joined;
 pub use journal::{Journal, NoJournal};
-pub use pause::{CancelReason, Interceptor, NoInterceptor, PausedRequest, Verdict};
+pub use pause::{CancelReason, Interceptor, NextRequest, NoInterceptor, PausedRequest, Verdict};
 pub use review::preview;

@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::message::Message;
+use crate::message::{Message, Role};
 use crate::request::editor::EditableRequest;
 use crate::request::measure::Measure;
 
@@ -79,11 +79,33 @@ pub enum Verdict {
     Cancel(CancelReason),
 }
 
+/// A request that is about to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NextRequest {
+    /// Which one of the turn it is, from 1.
+    pub round: u32,
+    /// Whether it gives the model results of tools that the model has not answered yet. They may be of an earlier turn, whose
+    /// last request was cancelled.
+    pub has_new_results: bool,
+}
+
+impl NextRequest {
+    /// The request of this round, which goes on with these messages.
+    pub fn new(round: u32, messages: &[Message]) -> NextRequest {
+        let unanswered = messages.iter().rev();
+        let mut unanswered = unanswered.take_while(|message| message.role != Role::Assistant);
+        NextRequest {
+            round,
+            has_new_results: unanswered.any(|message| message.role == Role::Tool),
+        }
+    }
+}
+
 /// Decides which requests are paused, and lets the user edit them.
 #[async_trait(?Send)]
 pub trait Interceptor {
-    /// Whether the next request is paused: the `round`th of the turn, from 1.
-    fn pauses(&self, round: u32) -> bool;
+    /// Whether this request is paused.
+    fn pauses(&self, next: NextRequest) -> bool;
 
     /// Whether requests that are not paused go through [`Interceptor::review`], too, to be edited without the user.
     fn revises(&self) -> bool {
@@ -106,7 +128,7 @@ pub struct NoInterceptor;
 
 #[async_trait(?Send)]
 impl Interceptor for NoInterceptor {
-    fn pauses(&self, _round: u32) -> bool {
+    fn pauses(&self, _next: NextRequest) -> bool {
         false
     }
 

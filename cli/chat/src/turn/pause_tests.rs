@@ -7,6 +7,7 @@ use crate::provider::error::{ProfileChange, ProviderError, Refusal};
 use crate::request::editor::SectionId;
 use crate::turn::driver::run_turn;
 use crate::turn::driver::tests::{Piece, World, end, text};
+use crate::turn::pause::NextRequest;
 use crate::turn::{CancelReason, OnDenial, TurnEnd, TurnReport};
 
 /// What the user does with one paused request.
@@ -29,7 +30,7 @@ impl Steps {
 
 #[async_trait(?Send)]
 impl Interceptor for Steps {
-    fn pauses(&self, _round: u32) -> bool {
+    fn pauses(&self, _next: NextRequest) -> bool {
         !self.steps.borrow().is_empty()
     }
 
@@ -159,7 +160,7 @@ struct Waits;
 
 #[async_trait(?Send)]
 impl Interceptor for Waits {
-    fn pauses(&self, _round: u32) -> bool {
+    fn pauses(&self, _next: NextRequest) -> bool {
         true
     }
 
@@ -238,7 +239,7 @@ struct Auto {
 
 #[async_trait(?Send)]
 impl Interceptor for Auto {
-    fn pauses(&self, _round: u32) -> bool {
+    fn pauses(&self, _next: NextRequest) -> bool {
         false
     }
 

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::context::TurnContext;
 use super::fit::is_in_text;
 use super::machine::Turn;
-use super::pause::{CancelReason, PausedRequest, Verdict};
+use super::pause::{CancelReason, NextRequest, PausedRequest, Verdict};
 use crate::message::Message;
 use crate::request::editor::{Counts, Edit, EditableRequest, SectionId, origins};
 use crate::request::{ContextBudget, Occasion, Request, TooLong, compose};
@@ -29,14 +29,14 @@ pub(super) struct Review {
 }
 
 impl Review {
-    /// Whether the request that comes after so many others of the turn is paused.
-    pub(super) fn is_due(&mut self, speaker: &TurnContext<'_>, rounds: u32) -> bool {
+    /// Whether the next request of the turn is paused.
+    pub(super) fn is_due(&mut self, speaker: &TurnContext<'_>, turn: &Turn<'_>) -> bool {
         if self.is_outdated {
             return true;
         }
         *self = Review::default();
         let interceptor = speaker.interceptor;
-        interceptor.pauses(rounds + 1) || interceptor.revises()
+        interceptor.pauses(next_of(turn)) || interceptor.revises()
     }
 
     /// How many forms of the request that was looked at were refused; `None`: nobody has looked at it.
@@ -98,6 +98,10 @@ impl Review {
     }
 }
 
+pub(super) fn next_of(turn: &Turn<'_>) -> NextRequest {
+    NextRequest::new(turn.rounds() + 1, turn.conversation().messages())
+}
+
 impl TurnContext<'_> {
     /// Has the user look at the request; what is to be sent in its place.
     ///
@@ -117,13 +121,13 @@ impl TurnContext<'_> {
         let paused = {
             let budget = self.context_budget();
             let mut request = editable(&composed, messages, &budget, occasion);
-            let round = turn.rounds() + 1;
+            let next = next_of(turn);
             let again = review.is_outdated && review.was_paused;
             let (notice, lost) = review.carry_over(&mut request);
             // A request that would go without what the user wants of every one is for the user to decide about.
-            review.was_paused = again || lost > 0 || self.interceptor.pauses(round);
+            review.was_paused = again || lost > 0 || self.interceptor.pauses(next);
             PausedRequest {
-                round,
+                round: next.round,
                 must_pause: review.was_paused,
                 number: self.journal.next_request(),
                 notice,

@@ -172,12 +172,16 @@ fn pausing_is_restricted_to_some_requests() {
     let mut chat = Pausing::open(&environment, "every");
     for (line, said, prompt) in [
         ("/pause off", "Pausing is off", "›"),
-        ("/pause every mistake", "has no agent or model mistake", "›"),
-        ("/pause turn tools", "use /pause every tools", "›"),
+        (
+            "/pause every mistake",
+            "There is no agent or model mistake",
+            "›",
+        ),
+        ("/pause every small large", "A filter is one word", "›"),
         ("/pause auto tools", "auto takes no filter", "›"),
         (
             "/pause every tools",
-            "Pausing is every: every request after tool results is paused",
+            "Pausing is every: every request with new tool results is paused",
             "› (pause: every tools)",
         ),
     ] {
@@ -196,11 +200,39 @@ fn pausing_is_restricted_to_some_requests() {
     chat.chat
         .terminal
         .wait_for("the next request to scripted is paused");
-    chat.prompt(prompt);
+    chat.prompt("› (pause: every tools, next scripted) Type a message, @ to attach a file");
     chat.say("count the owls");
     chat.chat.say("send");
     chat.chat.terminal.wait_for("Owls.");
     chat.prompt(prompt);
+}
+
+/// A result that was held back is not sent with the next message.
+#[test]
+fn results_of_a_cancelled_request_are_paused_with_the_next_message() {
+    let provider = Provider::play([
+        read("notes.txt"),
+        Response::reply("Terns."),
+        Response::reply("Owls."),
+    ]);
+    let environment = environment(&provider);
+    environment.project_file("notes.txt", "gulls");
+    let mut chat = Pausing::open(&environment, "off");
+    chat.chat.say("/pause every tools");
+    let prompt = "› (pause: every tools) Type a message, @ to attach a file";
+    chat.prompt(prompt);
+    chat.say("read the notes");
+    chat.chat.say("cancel");
+    chat.prompt(prompt);
+    let screen = chat.say("hello");
+    assert!(screen.contains("⏸ request 2 is paused"), "{screen}");
+    chat.chat.say("send");
+    chat.chat.terminal.wait_for("Terns.");
+    chat.prompt(prompt);
+    assert_eq!(provider.requests().len(), 2);
+    // Answered now.
+    chat.chat.say("and more");
+    chat.chat.terminal.wait_for("Owls.");
 }
 
 #[test]
