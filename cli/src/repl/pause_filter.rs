@@ -2,7 +2,6 @@
 
 use dunlin_host::nearest::nearest;
 
-use crate::app::App;
 use crate::config::request_editor::PauseMode;
 
 /// What stands for the requests with new results of tools.
@@ -69,7 +68,7 @@ impl Filter {
     }
 
     /// Understands what was typed behind a mode. A name that nothing has would never pause anything: `names` are those that
-    /// there are, see [`names`].
+    /// there are.
     ///
     /// # Errors
     /// It is no filter, or none of this mode: the sentence to show, not escaped.
@@ -99,18 +98,6 @@ impl Filter {
         };
         Err(format!("There is no agent or model {typed}. {near}"))
     }
-}
-
-/// The names that can be typed: the agents of the configuration with their models, and those of this conversation.
-pub fn names(app: &App) -> Vec<String> {
-    let agents = app.settings.agents.iter();
-    let names = agents.flat_map(|(name, entry)| [name.clone(), entry.value.model.clone()]);
-    let current = app.shared.now().conversation;
-    let mut names: Vec<String> = names.chain([current.agent, current.model]).collect();
-    names.retain(|name| !name.is_empty());
-    names.sort();
-    names.dedup();
-    names
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use dunlin_host::display::escape;
 use dunlin_host::nearest::nearest;
 use rustyline::{Cmd, ConditionalEventHandler, Event, EventContext, RepeatCount};
 
-use super::pause_filter::{self, Asked, Filter};
+use super::pause_filter::{Asked, Filter};
 use crate::app::App;
 use crate::config::request_editor::PauseMode;
 use crate::error::CliError;
@@ -279,6 +279,18 @@ fn about(app: &App, mode: PauseMode) -> &'static str {
     }
 }
 
+/// The names that a filter can be: the agents of the configuration with their models, and those of this conversation.
+fn names_of(app: &App) -> Vec<String> {
+    let agents = app.settings.agents.iter();
+    let names = agents.flat_map(|(name, entry)| [name.clone(), entry.value.model.clone()]);
+    let current = app.shared.now().conversation;
+    let mut names: Vec<String> = names.chain([current.agent, current.model]).collect();
+    names.retain(|name| !name.is_empty());
+    names.sort();
+    names.dedup();
+    names
+}
+
 /// `/pause [MODE [FILTER]]`
 pub fn run(app: &App, rest: &str) {
     let (ui, pausing) = (&app.ui, &app.pausing);
@@ -290,7 +302,7 @@ pub fn run(app: &App, rest: &str) {
     };
     let (typed, filter) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     match PauseMode::named(typed) {
-        Some(mode) => match Filter::parse(&pause_filter::names(app), mode, filter.trim()) {
+        Some(mode) => match Filter::parse(&names_of(app), mode, filter.trim()) {
             Ok(filter) => {
                 pausing.set_for(mode, filter.clone());
                 ui.status(&says(mode, &filter));
