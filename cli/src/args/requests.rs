@@ -22,7 +22,7 @@ pub enum RequestsCommand {
     },
     /// Show a request: what it was, its exact bytes, what was edited, or the curl command that sends it
     Show(RequestsShowArgs),
-    /// Write all requests of a session as JSON lines, with the exact bodies
+    /// Write all requests of a session with their exact bodies: as JSON lines, or with --har as an HTTP Archive
     Export {
         /// The session: the beginning of its id, or its title [default: the latest of the project]
         #[arg(long, value_name = "SESSION")]

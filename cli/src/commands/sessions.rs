@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use dunlin_host::display::escape;
@@ -38,18 +39,64 @@ struct AlreadyExists {
     path: PathBuf,
 }
 
-/// Refuses a file that exists.
+/// What a file cannot take the place of.
+#[derive(Debug, thiserror::Error)]
+enum NotAFile {
+    #[error("{} is a folder", .0.display())]
+    Folder(PathBuf),
+    #[error("{} is a {}", .0.display(), .1)]
+    Special(PathBuf, &'static str),
+}
+
+impl NotAFile {
+    /// What to do instead on a command line.
+    fn hint(&self) -> String {
+        match self {
+            NotAFile::Folder(folder) => {
+                let file = folder.join("export");
+                format!("name a file in it, such as {}", file.display())
+            }
+            NotAFile::Special(..) => "leave out --output to write to standard output".to_owned(),
+        }
+    }
+}
+
+/// Refuses what a file must not take the place of, whatever the user says: it would be gone, and nothing written to it.
+fn is_replaceable(path: &Path) -> Result<(), NotAFile> {
+    let Ok(metadata) = path.symlink_metadata() else {
+        return Ok(());
+    };
+    let kind = metadata.file_type();
+    let name = if kind.is_fifo() {
+        "FIFO"
+    } else if kind.is_socket() {
+        "socket"
+    } else {
+        "device"
+    };
+    match kind.is_file() || kind.is_symlink() {
+        true => Ok(()),
+        false if kind.is_dir() => Err(NotAFile::Folder(path.to_path_buf())),
+        false => Err(NotAFile::Special(path.to_path_buf(), name)),
+    }
+}
+
+/// Refuses a file that exists, unless it may be replaced, and what is no file.
 ///
 /// # Errors
 /// There is something of this name.
-pub fn must_be_new(path: &Path) -> Result<(), CliError> {
-    match path.symlink_metadata() {
-        Ok(_) => {
+pub fn may_write(path: &Path, replaces: bool) -> Result<(), CliError> {
+    is_replaceable(path).map_err(|error| {
+        let hint = error.hint();
+        CliError::failed(error).with_hint(hint)
+    })?;
+    match replaces || path.symlink_metadata().is_err() {
+        true => Ok(()),
+        false => {
             let path = path.to_path_buf();
             let error = CliError::failed(AlreadyExists { path });
             Err(error.with_hint("--force replaces it".to_owned()))
         }
-        Err(_) => Ok(()),
     }
 }
 
@@ -117,9 +164,7 @@ pub fn run(app: &App, command: SessionsCommand) -> Result<Exit, CliError> {
             let text = render(&loaded, &entry.id, format)?;
             match output {
                 Some(path) => {
-                    if !force {
-                        must_be_new(&path)?;
-                    }
+                    may_write(&path, force)?;
                     write(&with_real_folder(path), &text, force)?;
                 }
                 None if ui.streams().output => ui.data(Filter::default().piece(&text).trim_end()),
@@ -278,6 +323,9 @@ pub fn write_with(
     replaces: bool,
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), CliError> {
+    if replaces {
+        is_replaceable(path).map_err(CliError::failed)?;
+    }
     let write = || -> io::Result<()> {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         let folder = path.parent().unwrap_or(Path::new("/"));
@@ -295,9 +343,11 @@ pub fn write_with(
             io::Error::new(error.kind(), problem)
         })?;
         // The folder that was opened, whatever has its name by now.
-        let folder = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()));
+        let real = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()));
         // `tempfile` creates with 0600.
-        let mut file = tempfile::NamedTempFile::new_in(&folder)?;
+        let file = tempfile::NamedTempFile::new_in(&real);
+        let mut file = file.map_err(|error| cannot_create(&error, folder))?;
+        let folder = real;
         content(&mut file)?;
         let path = folder.join(name);
         match replaces {
@@ -314,6 +364,17 @@ pub fn write_with(
             _ => CliError::failed(CannotWrite { path, source }),
         }
     })
+}
+
+/// Why there can be no file in a folder. The error itself names a file that nobody knows.
+fn cannot_create(error: &io::Error, folder: &Path) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            let problem = format!("no permission to write in {}", folder.display());
+            io::Error::new(error.kind(), problem)
+        }
+        kind => kind.into(),
+    }
 }
 
 fn delete(app: &App, sessions: &[String], yes: bool) -> Result<Exit, CliError> {
@@ -388,5 +449,46 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&other).unwrap(), "mine");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
         write(&path, "new", false).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let fifo = folder.path().join("fifo");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        for (path, expected) in [
+            (&*socket, "is a socket"),
+            (&*fifo, "is a FIFO"),
+            (folder.path(), "is a folder"),
+        ] {
+            for result in [
+                may_write(path, true),
+                may_write(path, false),
+                write(path, "new", true),
+            ] {
+                let error = result.unwrap_err().in_one_line();
+                assert!(error.contains(expected), "{error}");
+            }
+        }
+        assert!(socket.symlink_metadata().unwrap().file_type().is_socket());
+        assert!(fifo.symlink_metadata().unwrap().file_type().is_fifo());
+        // A link is replaced, whatever it leads to.
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&fifo, &link).unwrap();
+        assert!(may_write(&link, false).is_err() && may_write(&link, true).is_ok());
+        may_write(&folder.path().join("new"), false).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_may_not_be_written_in_is_named() {
+        let folder = Path::new("/srv/terns");
+        let error = |kind| cannot_create(&io::Error::new(kind, "at /proc/self/fd/5/.tmp"), folder);
+        let denied = error(io::ErrorKind::PermissionDenied).to_string();
+        assert_eq!(denied, "no permission to write in /srv/terns");
+        let other = error(io::ErrorKind::StorageFull).to_string();
+        assert!(!other.contains("/proc"), "{other}");
     }
 }

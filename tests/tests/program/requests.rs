@@ -220,6 +220,7 @@ fn every_request_of_a_session_comes_back_as_it_was_sent() {
     let file = environment.project().join("requests.jsonl");
     let output = environment.run(["requests", "export", "--output", "requests.jsonl"]);
     assert_eq!(output.status, Some(0), "{output}");
+    assert!(output.stderr.contains("8 requests of session"), "{output}");
     let lines = fs::read_to_string(&file).expect("the export");
     let exported: Vec<Value> = lines
         .lines()
@@ -250,6 +251,10 @@ fn every_request_of_a_session_comes_back_as_it_was_sent() {
     let reply: Value = serde_json::from_str(text.as_str().expect("a reply")).expect("JSON");
     assert_eq!(reply["content"], "Again.");
     assert_eq!(entries[1]["_dunlin"]["number"], 2);
+    // A proxy shows why a request was refused.
+    let refused = &entries[2]["response"]["content"];
+    assert_eq!(refused["text"], all[2]["error"], "{refused}");
+    assert_eq!(refused["mimeType"], "text/plain");
     let archive = archive.to_string();
     assert!(!archive.contains(API_KEY) && !archive.contains("authorization"));
     let again = environment.run(["requests", "export", "--output", "requests.jsonl"]);
@@ -420,6 +425,18 @@ fn the_curl_command_has_the_key_only_for_the_address_that_is_used_now() {
     );
     let archive: Value = serde_json::from_str(&output.stdout).expect("JSON");
     assert!(har_entries(&archive).is_empty(), "{archive}");
+    // Nor is what an address may have beside the place.
+    let foreign = "http://tern:hidden@127.0.0.1:9/v1/chat/completions?key=hidden#hidden";
+    std::fs::write(&file, records.replace(&endpoint, foreign)).expect("a file");
+    let output = environment.run(["requests", "export", "--har"]);
+    assert!(!output.stdout.contains("hidden"), "{output}");
+    let archive: Value = serde_json::from_str(&output.stdout).expect("JSON");
+    let url = &har_entries(&archive)[0]["request"]["url"];
+    let url = url.as_str().expect("an address");
+    assert!(
+        url.starts_with("http://127.0.0.1:") && url.ends_with("/v1/chat/completions"),
+        "{url}"
+    );
 }
 
 #[test]
@@ -561,6 +578,16 @@ fn a_fork_continues_from_what_a_request_sent() {
     let output = environment.run(["requests", "show", "2"]);
     assert_eq!(output.status, Some(2), "{output}");
     assert!(output.stderr.contains(before), "{output}");
+    for arguments in [
+        &["requests", "export"][..],
+        &["requests", "export", "--har"],
+    ] {
+        let output = environment.run(arguments);
+        assert_eq!(output.status, Some(0), "{output}");
+        let none = format!("No request of session {id} was logged.");
+        assert!(output.stderr.contains(&none), "{output}");
+        assert!(output.stderr.contains(before), "{output}");
+    }
     let mut chat = Chat::of(environment.terminal(["--resume", &id]));
     let screen = chat.terminal.screen();
     assert!(screen.contains("1 read_file a.txt"), "{:?}", chat.terminal);

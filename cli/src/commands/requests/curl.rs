@@ -18,10 +18,10 @@ pub struct Command {
     pub notes: Vec<String>,
 }
 
-/// The model ran in Dunlin itself.
+/// It went to no server: the model ran in Dunlin itself, or the log names something else.
 #[derive(Debug, thiserror::Error)]
-#[error("request {0} was answered by a model in Dunlin itself, which curl cannot reach")]
-struct InProcess(u64);
+#[error("request {0} went to no HTTP address, so curl cannot send it")]
+struct NoAddress(u64);
 
 /// The command for a request with this body.
 ///
@@ -29,7 +29,7 @@ struct InProcess(u64);
 /// It went to no server.
 pub fn of(app: &App, request: &LoggedRequest, body: &[u8]) -> Result<Command, CliError> {
     let entry = &request.entry;
-    let url = url(entry).ok_or_else(|| CliError::usage(InProcess(entry.number)))?;
+    let url = url(entry).ok_or_else(|| CliError::usage(NoAddress(entry.number)))?;
     let mut notes = Vec::new();
     let settings = &app.settings;
     let agent = settings.agents.get(&entry.agent);
@@ -82,7 +82,7 @@ pub fn of(app: &App, request: &LoggedRequest, body: &[u8]) -> Result<Command, Cl
     Ok(Command { text, notes })
 }
 
-/// Where a request went. `None`: to a model in Dunlin itself.
+/// Where a request went. `None`: to no HTTP address, as one to a model in Dunlin itself.
 pub fn url(entry: &RequestEntry) -> Option<Url> {
     let url: Url = entry.endpoint.parse().ok()?;
     Some(url).filter(|url| matches!(url.scheme(), "http" | "https"))

@@ -1,10 +1,11 @@
 //! `dunlin requests export`: everything that is known of the requests of a session, as JSON lines or as an HTTP Archive.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, Write};
 use std::iter;
 use std::path::PathBuf;
 
+use dunlin_host::display::escape;
 use dunlin_host::json;
 use serde::Serialize;
 
@@ -12,10 +13,12 @@ use super::about::About;
 use super::har;
 use super::log::Log;
 use crate::app::App;
-use crate::commands::sessions::{must_be_new, with_real_folder, write_with};
+use crate::commands::sessions::{may_write, with_real_folder, write_with};
 use crate::error::CliError;
 use dunlin_chat::message::Message;
-use dunlin_chat::session::requests::{LoggedRequest, Side};
+use dunlin_chat::session::requests::{LoggedRequest, Restorer, Side};
+use dunlin_chat::tokens::counted;
+use dunlin_terminal::ui::style::Label;
 
 /// A line of an export. The bodies are texts, so that a program gets their exact bytes.
 #[derive(Serialize)]
@@ -44,18 +47,31 @@ pub fn run(
     force: bool,
 ) -> Result<(), CliError> {
     let ui = &app.ui;
+    if let Some(path) = &output {
+        may_write(path, force)?;
+    }
+    let id = escape(&log.entry.id);
+    ui.status(&match log.file.requests().len() {
+        0 => format!("No request of session {id} was logged."),
+        all => format!("{} of session {id}:", counted(all, "request", "requests")),
+    });
+    if let Some(before) = log.before(app) {
+        ui.status(&ui.status_styles().paint(Label::Quiet, &before));
+    }
     let (damaged, left_out) = (Cell::new(0_usize), Cell::new(0_usize));
     let add = |count: &Cell<usize>, more: bool| count.set(count.get() + usize::from(more));
     let requests = log.file.requests().iter();
+    // They come in the order of the file.
+    let bodies = RefCell::new(log.file.restorer());
     let lines: Box<dyn Iterator<Item = serde_json::Result<String>>> = match is_har {
         false => Box::new(requests.map(|request| {
-            let exported = exported(log, request);
+            let exported = exported(log, &mut bodies.borrow_mut(), request);
             add(&damaged, exported.damage.is_some());
             json::to_string(&exported)
         })),
         true => {
             let entries = requests.filter_map(|request| {
-                let body = body(log, request, Side::Sent);
+                let body = body(&mut bodies.borrow_mut(), request, Side::Sent);
                 let is_damaged = body.is_err();
                 let entry = har::entry(log, request, body);
                 add(&left_out, entry.is_none());
@@ -77,9 +93,6 @@ pub fn run(
     let mut lines = lines.map(|line| line.map_err(io::Error::other));
     match output {
         Some(path) => {
-            if !force {
-                must_be_new(&path)?;
-            }
             write_with(&with_real_folder(path), force, |file| {
                 let mut file = io::BufWriter::new(file);
                 lines.try_for_each(|line| writeln!(file, "{}", line?))?;
@@ -98,7 +111,7 @@ pub fn run(
         (&damaged, "requests whose bodies cannot be restored"),
         (
             &left_out,
-            "requests left out because a model in Dunlin itself answered them, and HAR describes HTTP",
+            "requests left out because they went to no HTTP address, as those to a model in Dunlin itself",
         ),
     ] {
         if count.get() > 0 {
@@ -109,14 +122,18 @@ pub fn run(
 }
 
 /// A body as text, or why it cannot be restored.
-fn body(log: &Log, request: &LoggedRequest, side: Side) -> Result<String, String> {
-    let body = log.file.body(request.entry.number, side);
+fn body(bodies: &mut Restorer<'_>, request: &LoggedRequest, side: Side) -> Result<String, String> {
+    let body = bodies.body(request.entry.number, side);
     let bytes = body.map_err(|error| error.to_string())?;
-    String::from_utf8(bytes).map_err(|error| error.to_string())
+    String::from_utf8(bytes.to_vec()).map_err(|error| error.to_string())
 }
 
-fn exported<'a>(log: &'a Log, request: &'a LoggedRequest) -> Exported<'a> {
-    let body = |side| body(log, request, side);
+fn exported<'a>(
+    log: &'a Log,
+    bodies: &mut Restorer<'_>,
+    request: &'a LoggedRequest,
+) -> Exported<'a> {
+    let mut body = |side| body(bodies, request, side);
     let is_edited = request.entry.is_edited();
     let (sent, damage) = match body(Side::Sent) {
         Ok(sent) => (Some(sent), None),

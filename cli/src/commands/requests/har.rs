@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::about::About;
 use super::curl;
 use super::log::Log;
+use dunlin_chat::provider::error::Endpoint;
 use dunlin_chat::session::requests::{Ending, LoggedRequest};
 
 /// What stands before the entries.
@@ -29,6 +30,8 @@ pub fn entry(
     body: Result<String, String>,
 ) -> Option<serde_json::Result<Value>> {
     let url = curl::url(&request.entry)?;
+    // Dunlin logs no other address, but the file may be somebody else's.
+    let address = Endpoint::of(&url).to_string();
     let answer = request.answer.as_ref();
     // A session file may hold any number.
     let total = answer.map_or(0.0, |answer| answer.total_ms.max(0.0));
@@ -41,7 +44,7 @@ pub fn entry(
     let headers = headers.map(|(name, value)| json!({ "name": name, "value": value }));
     let mut sent = json!({
         "method": "POST",
-        "url": url.as_str(),
+        "url": address,
         "httpVersion": "HTTP/1.1",
         "cookies": [],
         "headers": headers,
@@ -53,10 +56,11 @@ pub fn entry(
         Ok(text) => sent["postData"] = json!({ "mimeType": "application/json", "text": text }),
         Err(damage) => sent["comment"] = damage.into(),
     }
-    let about = match serde_json::to_value(About::of(&log.entry.id, &log.file, request)) {
+    let mut about = match serde_json::to_value(About::of(&log.entry.id, &log.file, request)) {
         Ok(about) => about,
         Err(error) => return Some(Err(error)),
     };
+    about["endpoint"] = address.into();
     let response = response(log, request);
     Some(response.map(|response| {
         json!({
@@ -84,6 +88,9 @@ fn response(log: &Log, request: &LoggedRequest) -> serde_json::Result<Value> {
     let status = status.unwrap_or(if has_begun { 200 } else { 0 });
     let reply = log.file.reply(request);
     let reply = reply.map(|reply| json::to_string(&reply)).transpose()?;
+    // What a server refused a request with: proxies show the content, and not what stands beside it.
+    let refused = answer.filter(|answer| answer.end == Ending::Refused && answer.status.is_some());
+    let refused = refused.and_then(|answer| answer.error.as_deref());
     let content = match reply {
         Some(text) => json!({
             "size": text.len(),
@@ -91,7 +98,15 @@ fn response(log: &Log, request: &LoggedRequest) -> serde_json::Result<Value> {
             "text": text,
             "comment": "the reply as Dunlin keeps it, not as it was streamed",
         }),
-        None => json!({ "size": 0, "mimeType": "x-unknown" }),
+        None => match refused {
+            Some(error) => json!({
+                "size": error.len(),
+                "mimeType": "text/plain",
+                "text": error,
+                "comment": "the error as Dunlin keeps it, not as the server wrote it",
+            }),
+            None => json!({ "size": 0, "mimeType": "x-unknown" }),
+        },
     };
     Ok(json!({
         "status": status,

@@ -133,7 +133,7 @@ pub fn arguments(request: &EditableRequest, number: usize) -> Option<String> {
 }
 
 /// What was changed, word by word: `[-gone-]` and `{+new+}`, as git writes it. `saved`: edits that were kept for later
-/// requests, each with what its heading says of that.
+/// requests, each with what its heading says of that; where two are the same the later one decides.
 pub fn differences(
     request: &EditableRequest,
     saved: &[(SavedEdit, String)],
@@ -142,7 +142,8 @@ pub fn differences(
     let mut rows = Vec::new();
     for difference in request.differences() {
         let kept = request.saved(&difference);
-        let note = saved.iter().find(|(edit, _)| kept.as_ref() == Some(edit));
+        let mut saved = saved.iter().rev();
+        let note = saved.find(|(edit, _)| kept.as_ref() == Some(edit));
         let note = note.map_or_else(String::new, |(_, note)| format!("  {note}"));
         match difference {
             Difference::Deleted { number } => {
@@ -257,4 +258,37 @@ pub fn payload(request: &EditableRequest) -> (String, Option<String>) {
         )
     });
     (shown, notice)
+}
+
+#[cfg(test)]
+mod tests {
+    use dunlin_chat::request::editor::{Origin, Outline, SectionId};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_edit_that_decides_names_its_scope() {
+        let body = json!({"model": "m", "messages": [
+            {"role": "system", "content": "Be brief"},
+            {"role": "user", "content": "Again"},
+        ]});
+        let origins: Vec<Origin> = vec![SectionId::Message(0).into()];
+        let outline = Outline::of_chat(&body, &origins, Vec::new());
+        let mut request = EditableRequest::new(body.to_string().into(), outline);
+        request.set_text(2, "Count the terns").unwrap();
+        let edits = request.differences();
+        let edit = request.saved(&edits[0]).expect("an edit that is kept");
+        let saved = |note: &str| (edit.clone(), note.to_owned());
+        // The narrowest scope is the last one.
+        let saved = [saved("saved (global)"), saved("saved (session)")];
+        let window = Window {
+            columns: 80,
+            rows: 24,
+            styles: Styles::plain(),
+        };
+        let rows = differences(&request, &saved, window).join("\n");
+        assert!(rows.contains("saved (session)"), "{rows}");
+        assert!(!rows.contains("global"), "{rows}");
+    }
 }

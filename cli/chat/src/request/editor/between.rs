@@ -4,6 +4,8 @@
 //! done again. They are found anew: what is missing was left out, and what differs was set. That it is so is checked:
 //! done to the first body, they have to make the second one, byte for byte.
 
+use std::hash::{BuildHasher, RandomState};
+
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
@@ -11,13 +13,20 @@ use super::edits::SectionStep;
 use super::model::EditableRequest;
 use super::sections::{KnownOption, OptionKind, Origin, Outline, SectionId};
 
-/// The most pairs of elements that are compared, so that a hostile file cannot keep a program busy. 2,000 messages of
-/// which 1,000 were left out are two million.
+/// The longest bodies in which edits are looked for, in bytes: their trees take many times as much memory.
+const MAX_BYTES: usize = 1 << 24;
+
+/// The most pairs of elements that are compared. A pair is two numbers each, whatever the elements hold, so this bounds
+/// the work. 2,000 messages of which 1,000 were left out are two million.
 const MAX_PAIRS: usize = 1 << 22;
 
 impl EditableRequest {
-    /// The first body with the edits that make it the second. `None`: the editor's edits cannot do that.
+    /// The first body with the edits that make it the second. `None`: the editor's edits cannot do that, or the bodies are
+    /// too large to look for them.
     pub fn between(original: Bytes, sent: &[u8]) -> Option<EditableRequest> {
+        if original.len().max(sent.len()) > MAX_BYTES {
+            return None;
+        }
         let before: Value = serde_json::from_slice(&original).ok()?;
         let after: Value = serde_json::from_slice(sent).ok()?;
         let (messages, tools) = (list(&before, "messages"), list(&before, "tools"));
@@ -76,9 +85,67 @@ fn added(before: &Value, after: &Value) -> Vec<KnownOption> {
     options
 }
 
+/// An element of a list, as far as it is compared. Where two elements had the same hash by chance, other edits would be
+/// found, and the check of the bytes would show it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Element {
+    /// The hash of the whole.
+    whole: u64,
+    /// The hash of what it is: its role and its name.
+    what: u64,
+}
+
+impl Element {
+    /// Each element of a list, which is read once.
+    fn all(list: &[Value], state: &RandomState) -> Vec<Element> {
+        let element = |value: &Value| {
+            let text = |value: Option<&Value>| state.hash_one(value.and_then(Value::as_str));
+            let name = value.pointer("/function/name");
+            Element {
+                whole: state.hash_one(value),
+                what: state.hash_one((text(value.get("role")), text(name))),
+            }
+        };
+        list.iter().map(element).collect()
+    }
+
+    /// How much it differs from another one: text is edited more often than what a message is.
+    fn edited(self, other: Element) -> usize {
+        match self.whole == other.whole {
+            true => 0,
+            false if self.what == other.what => 1,
+            false => 2,
+        }
+    }
+}
+
 /// Which elements of a list were left out, so that as few as possible of the others were edited.
 fn left_out(before: &[Value], after: &[Value]) -> Option<Vec<usize>> {
     let most = before.len().checked_sub(after.len())?;
+    if most == 0 {
+        return Some(Vec::new());
+    }
+    let state = RandomState::new();
+    let (before, after) = (Element::all(before, &state), Element::all(after, &state));
+    gone(&before, &after)
+}
+
+/// The same for elements. `before` has more of them.
+fn gone(before: &[Element], after: &[Element]) -> Option<Vec<usize>> {
+    // What both end and begin with is kept.
+    let pairs = before.iter().rev().zip(after.iter().rev());
+    let ending = pairs.take_while(|(old, new)| old == new).count();
+    let before = before.get(..before.len() - ending)?;
+    let after = after.get(..after.len() - ending)?;
+    let pairs = before.iter().zip(after);
+    let beginning = pairs.take_while(|(old, new)| old == new).count();
+    let before = before.get(beginning..)?;
+    let after = after.get(beginning..)?;
+
+    let most = before.len().checked_sub(after.len())?;
+    if after.is_empty() {
+        return Some((beginning..beginning + most).collect());
+    }
     if before.len().saturating_mul(most + 1) > MAX_PAIRS {
         return None;
     }
@@ -94,7 +161,7 @@ fn left_out(before: &[Value], after: &[Value]) -> Option<Vec<usize>> {
             let new = index.checked_sub(out).and_then(|at| after.get(at));
             let keep = cost(out)
                 .zip(new)
-                .map(|(cost, new)| cost + edited(old, new));
+                .map(|(cost, new)| cost + old.edited(*new));
             let leave = out.checked_sub(1).and_then(cost);
             match (keep, leave) {
                 (Some(keep), Some(leave)) if leave < keep => (Some(leave), false),
@@ -110,25 +177,12 @@ fn left_out(before: &[Value], after: &[Value]) -> Option<Vec<usize>> {
     let (mut out, mut gone) = (most, Vec::new());
     for (index, is_kept) in kept.iter().enumerate().rev() {
         if is_kept.get(out) == Some(&false) {
-            gone.push(index);
+            gone.push(beginning + index);
             out = out.checked_sub(1)?;
         }
     }
     gone.reverse();
     Some(gone)
-}
-
-/// How much one element differs from another: text is edited more often than what a message is.
-fn edited(old: &Value, new: &Value) -> usize {
-    let what = |value: &Value| {
-        let name = value.pointer("/function/name").cloned();
-        (value.get("role").cloned(), name)
-    };
-    match old == new {
-        true => 0,
-        false if what(old) == what(new) => 1,
-        false => 2,
-    }
 }
 
 #[cfg(test)]
@@ -213,5 +267,59 @@ mod tests {
         }
         let found = EditableRequest::between("not JSON".into(), b"{}");
         assert!(found.is_none());
+    }
+
+    #[test]
+    fn each_element_is_read_once_however_many_pairs_there_are() {
+        // All differ, and only in what stands at the end of a role that is no text.
+        let message = |last: usize| {
+            let mut role = vec![json!(0); 40];
+            role.push(last.into());
+            json!({"role": role, "content": "x"})
+        };
+        let list = |range: std::ops::Range<usize>| range.map(message).collect::<Vec<Value>>();
+        let state = RandomState::new();
+        let elements = Element::all(&list(0..600), &state);
+        let others = Element::all(&list(1000..1300), &state);
+        // What is no text is not what an element is.
+        assert!(
+            elements
+                .iter()
+                .chain(&others)
+                .all(|one| one.what == elements[0].what)
+        );
+        assert!(elements[0].edited(others[0]) == 1 && elements[0].edited(elements[0]) == 0);
+        // Pairs are of numbers, of which there are two for each element.
+        assert_eq!(gone(&elements, &others).map(|gone| gone.len()), Some(300));
+        assert_eq!(size_of::<Element>(), 16);
+    }
+
+    #[test]
+    fn what_both_begin_and_end_with_is_not_paired() {
+        let element = |whole: u64| Element { whole, what: 0 };
+        let before: Vec<Element> = (0..100_000).map(element).collect();
+        let mut after = before.clone();
+        after.drain(10_000..60_000);
+        assert_eq!(
+            gone(&before, &after),
+            Some((10_000..60_000).collect::<Vec<_>>())
+        );
+        // One that was edited among them takes a table, and that would be too large.
+        after[10_000].whole = 1_000_000;
+        after[20_000].whole = 1_000_000;
+        assert_eq!(gone(&before, &after), None);
+        // Of two that are the same the first one is gone.
+        let same = [element(1), element(1)];
+        assert_eq!(gone(&same, &same[1..]), Some(vec![0]));
+    }
+
+    #[test]
+    fn edits_are_not_looked_for_in_large_bodies() {
+        let text = "x".repeat(MAX_BYTES);
+        let body = |content: &str| json!({"messages": [{"role": "user", "content": content}]});
+        let (large, small) = (body(&text).to_string(), body("x").to_string());
+        assert!(EditableRequest::between(large.clone().into(), small.as_bytes()).is_none());
+        assert!(EditableRequest::between(small.clone().into(), large.as_bytes()).is_none());
+        assert!(EditableRequest::between(small.into(), body("y").to_string().as_bytes()).is_some());
     }
 }

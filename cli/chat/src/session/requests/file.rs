@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::delta::Source;
+use super::restore::Restorer;
 use super::{AnswerEntry, RequestEntry};
 use crate::request::editor::{Edit, SectionId};
 use crate::session::reader::trim_nul;
@@ -83,6 +84,16 @@ pub enum LogError {
     /// No Dunlin wrote this.
     #[error("the body of request {0} cannot be restored: its record is not one that Dunlin writes")]
     Excessive(u64),
+    /// The body that it builds on could not be restored.
+    #[error(
+        "the body of request {number} cannot be restored: it builds on the one of request {base}"
+    )]
+    Base {
+        /// The request.
+        number: u64,
+        /// The one before.
+        base: u64,
+    },
     /// The bytes are others than those that were sent.
     #[error(
         "the body of request {number} is damaged: its SHA-256 is {found}, the log says {expected}"
@@ -118,6 +129,27 @@ pub struct LoggedRequest {
     pub line: u64,
     /// The line of the reply, where there is one.
     reply: Option<u64>,
+    /// The request in the file that names the edits of this one: another one where they are the same as before.
+    edits: usize,
+}
+
+impl LoggedRequest {
+    /// Compares the digest of a body with that in the log.
+    pub(super) fn check(&self, side: Side, bytes: &[u8]) -> Result<(), LogError> {
+        let body = match side {
+            Side::Original => &self.entry.original,
+            Side::Sent => self.entry.sent_body(),
+        };
+        let found = sha256_hex(bytes);
+        match found == body.sha256 {
+            true => Ok(()),
+            false => Err(LogError::Digest {
+                number: self.entry.number,
+                expected: body.sha256.chars().take(2 * found.len()).collect(),
+                found,
+            }),
+        }
+    }
 }
 
 /// The requests of a session file.
@@ -189,7 +221,8 @@ impl RequestFile {
         Ok(RequestFile::parse(bytes))
     }
 
-    /// Reads the text of a session file. Lines that are not records are left out.
+    /// Reads the text of a session file. Lines that are not records are left out, and so is a request whose number another
+    /// one has already: what refers to the number means one of them.
     pub fn parse(bytes: Vec<u8>) -> RequestFile {
         let mut file = RequestFile::default();
         let (lines, end) = numbered_lines(&bytes);
@@ -212,6 +245,12 @@ impl RequestFile {
                     let Ok(Record::Request(mut entry)) = record(text) else {
                         continue;
                     };
+                    let is_turn = entry.kind == super::Kind::Turn;
+                    if file.by_number.contains_key(&entry.number) {
+                        // A reply behind it is not one to the request before.
+                        awaits = awaits.filter(|_| !is_turn);
+                        continue;
+                    }
                     for body in [Some(&mut entry.original), entry.sent.as_mut()] {
                         let Some(body) = body else { continue };
                         parts += body.parts.as_ref().map_or(0, Vec::len);
@@ -219,15 +258,19 @@ impl RequestFile {
                             body.parts = None;
                         }
                     }
-                    let is_turn = entry.kind == super::Kind::Turn;
                     let index = file.requests.len();
-                    file.by_number.entry(entry.number).or_insert(index);
+                    let base = entry.base.filter(|_| entry.same_edits);
+                    let base = base.and_then(|base| file.request(base).ok());
+                    let base = base.filter(|base| base.line < n);
+                    let edits = base.map_or(index, |base| base.edits);
+                    file.by_number.insert(entry.number, index);
                     file.requests.push(LoggedRequest {
                         time: time_of(text),
                         entry: *entry,
                         answer: None,
                         line: n,
                         reply: None,
+                        edits,
                     });
                     if is_turn {
                         awaits = Some(index);
@@ -285,17 +328,10 @@ impl RequestFile {
         })
     }
 
-    /// What was edited in a request. Where the log says only that it is the same as before, that is looked up.
+    /// What was edited in a request. Where the log says only that it is the same as before, it is what was edited there.
     pub fn edits<'a>(&'a self, request: &'a LoggedRequest) -> &'a [Edit] {
-        let mut current = request;
-        while current.entry.same_edits {
-            let base = current.entry.base.and_then(|base| self.request(base).ok());
-            match base.filter(|base| base.line < current.line) {
-                Some(base) => current = base,
-                None => break,
-            }
-        }
-        &current.entry.edits
+        let named = self.requests.get(request.edits).unwrap_or(request);
+        &named.entry.edits
     }
 
     /// The model that a request was sent to: the one of the agent, unless that was edited.
@@ -340,24 +376,21 @@ impl RequestFile {
     /// There is no such request, or its bytes cannot be restored.
     pub fn body(&self, number: u64, side: Side) -> Result<Vec<u8>, LogError> {
         let target = self.request(number)?;
-        let body = match side {
-            Side::Original => &target.entry.original,
-            Side::Sent => target.entry.sent_body(),
-        };
         let bytes = super::restore::restore(self, &self.chain(target)?, side)?;
-        let found = sha256_hex(&bytes);
-        if found != body.sha256 {
-            return Err(LogError::Digest {
-                number,
-                expected: body.sha256.chars().take(2 * found.len()).collect(),
-                found,
-            });
-        }
+        target.check(side, &bytes)?;
         Ok(bytes)
     }
 
+    /// The bodies of many requests. See [`Restorer`].
+    pub fn restorer(&self) -> Restorer<'_> {
+        Restorer::new(self)
+    }
+
     /// The requests that a body builds on, the first one first, and the request itself.
-    fn chain<'a>(&'a self, target: &'a LoggedRequest) -> Result<Vec<&'a LoggedRequest>, LogError> {
+    pub(super) fn chain<'a>(
+        &'a self,
+        target: &'a LoggedRequest,
+    ) -> Result<Vec<&'a LoggedRequest>, LogError> {
         let mut chain = vec![target];
         let mut current = target;
         while let Some(base) = current.entry.base {

@@ -39,6 +39,7 @@ use delta::Part;
 
 pub use file::{LogError, LoggedRequest, RequestFile, Side};
 pub use log::RequestLog;
+pub use restore::Restorer;
 
 /// What a request is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,11 +1,11 @@
 //! Puts bodies together from their parts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::Body;
 use super::delta::{Part, Source, escaped, from_hex};
 use super::file::{LogError, LoggedRequest, RequestFile, Side};
+use super::{Body, Kind};
 use crate::session::reader::MAX_LINE_BYTES;
 
 /// The longest body, in bytes. It is that of a line: a body that has nothing in common with another must fit in one.
@@ -27,20 +27,118 @@ pub(super) fn restore(
     side: Side,
 ) -> Result<Vec<u8>, LogError> {
     let made = Made::of(file, chain)?;
-    let mut restoring = Restoring {
-        file,
-        made: &made,
-        steps: 0,
-    };
-    let mut bodies = Bodies::default();
-    for request in chain {
-        bodies = restoring.next(bodies, request)?;
-    }
+    let bodies = Restoring::run(file, &made, Bodies::default(), chain)?;
     let rope = match side {
         Side::Original => &bodies.original,
         Side::Sent => bodies.sent.as_ref().unwrap_or(&bodies.original),
     };
     Ok(rope.slices.concat())
+}
+
+/// The two bodies of a request as bytes. What was sent as composed is there once.
+#[derive(Debug)]
+struct Whole {
+    number: u64,
+    original: Vec<u8>,
+    sent: Option<Vec<u8>>,
+}
+
+/// Restores the bodies of many requests. In the order of the file each is made from the one before, so that the time is in
+/// proportion to what comes out, and not to the length of the chain for each.
+#[derive(Debug)]
+pub struct Restorer<'a> {
+    file: &'a RequestFile,
+    /// The bodies that the next ones build on. What a server asks for builds on what one asked for before.
+    last: HashMap<bool, Whole>,
+    /// A summary, on which nothing builds.
+    aside: Option<Whole>,
+    /// The requests whose bodies cannot be restored.
+    failed: HashSet<u64>,
+    /// How many requests were gone through.
+    #[cfg(test)]
+    pub(super) steps: usize,
+}
+
+impl<'a> Restorer<'a> {
+    pub(super) fn new(file: &'a RequestFile) -> Restorer<'a> {
+        Restorer {
+            file,
+            last: HashMap::new(),
+            aside: None,
+            failed: HashSet::new(),
+            #[cfg(test)]
+            steps: 0,
+        }
+    }
+
+    /// The exact bytes of a body, as [`RequestFile::body`] has them.
+    ///
+    /// # Errors
+    /// There is no such request, or its bytes cannot be restored.
+    pub fn body(&mut self, number: u64, side: Side) -> Result<&[u8], LogError> {
+        let file = self.file;
+        let target = file.request(number)?;
+        let is_sampling = target.entry.kind == Kind::Sampling;
+        let is_aside = target.entry.kind == Kind::Summary;
+        let place = |whole: &Whole| whole.number == number;
+        let is_known = match is_aside {
+            true => self.aside.as_ref().is_some_and(place),
+            false => self.last.get(&is_sampling).is_some_and(place),
+        };
+        if !is_known {
+            let whole = self.restore(target, is_sampling);
+            if whole.is_err() {
+                self.failed.insert(number);
+            }
+            let whole = whole?;
+            match is_aside {
+                true => self.aside = Some(whole),
+                false => drop(self.last.insert(is_sampling, whole)),
+            }
+        }
+        let whole = match is_aside {
+            true => self.aside.as_ref(),
+            false => self.last.get(&is_sampling),
+        };
+        let whole = whole.ok_or(LogError::Excessive(number))?;
+        let bytes = match side {
+            Side::Original => &whole.original,
+            Side::Sent => whole.sent.as_ref().unwrap_or(&whole.original),
+        };
+        target.check(side, bytes)?;
+        Ok(bytes)
+    }
+
+    fn restore(&mut self, target: &'a LoggedRequest, is_sampling: bool) -> Result<Whole, LogError> {
+        let (file, number) = (self.file, target.entry.number);
+        if let Some(base) = target.entry.base.filter(|base| self.failed.contains(base)) {
+            return Err(LogError::Base { number, base });
+        }
+        let last = self.last.get(&is_sampling);
+        let last = last.filter(|last| Some(last.number) == target.entry.base);
+        let (base, chain) = match last {
+            Some(last) => (
+                Bodies {
+                    original: Rope::of(&last.original),
+                    sent: last.sent.as_deref().map(Rope::of),
+                },
+                vec![target],
+            ),
+            None if target.entry.base.is_none() => (Bodies::default(), vec![target]),
+            None => (Bodies::default(), file.chain(target)?),
+        };
+        #[cfg(test)]
+        {
+            self.steps += chain.len();
+        }
+        let made = Made::of(file, &chain)?;
+        let Bodies { original, sent } = Restoring::run(file, &made, base, &chain)?;
+        Ok(Whole {
+            number,
+            original: original.slices.concat(),
+            sent: sent.map(|sent| sent.slices.concat()),
+        })
+    }
 }
 
 /// What parts refer to and the file does not hold in this form.
@@ -85,6 +183,12 @@ struct Rope<'a> {
 }
 
 impl<'a> Rope<'a> {
+    fn of(bytes: &'a [u8]) -> Rope<'a> {
+        let mut rope = Rope::default();
+        rope.push(bytes);
+        rope
+    }
+
     fn length(&self) -> usize {
         self.ends.last().copied().unwrap_or_default()
     }
@@ -139,6 +243,21 @@ struct Restoring<'a> {
 }
 
 impl<'a> Restoring<'a> {
+    /// The bodies of the last request of a chain. The first one builds on `bodies`.
+    fn run(
+        file: &'a RequestFile,
+        made: &'a Made<'a>,
+        mut bodies: Bodies<'a>,
+        chain: &[&'a LoggedRequest],
+    ) -> Result<Bodies<'a>, LogError> {
+        let steps = 0;
+        let mut restoring = Restoring { file, made, steps };
+        for request in chain {
+            bodies = restoring.next(bodies, request)?;
+        }
+        Ok(bodies)
+    }
+
     /// The bodies of a request, from those of its base.
     fn next(
         &mut self,

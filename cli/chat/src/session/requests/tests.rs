@@ -73,9 +73,12 @@ impl Growing {
     fn check(&self) {
         let file = self.read();
         assert_eq!(file.requests().len(), self.sent.len());
+        let mut restorer = file.restorer();
         for (number, original, sent) in &self.sent {
             assert_eq!(file.body(*number, Side::Original).unwrap(), *original);
             assert_eq!(file.body(*number, Side::Sent).unwrap(), *sent);
+            assert_eq!(restorer.body(*number, Side::Sent).unwrap(), *sent);
+            assert_eq!(restorer.body(*number, Side::Original).unwrap(), *original);
         }
     }
 
@@ -364,6 +367,77 @@ fn edits_are_stored_once_while_they_are_the_same() {
     assert!(again.same_edits && again.edits.is_empty());
     let third = entry(3);
     assert!(third.same_edits && third.edits.is_empty());
+}
+
+#[test]
+fn a_chain_is_gone_through_once() {
+    const REQUESTS: u64 = 2000;
+    let edit = json!({"type": "delete", "sections": ["system"]});
+    let requests: Vec<Value> = (1..=REQUESTS)
+        .map(|number| {
+            let (parts, base) = match number {
+                1 => (json!(["x"]), None),
+                _ => (json!([["base", 0, 1]]), Some(number - 1)),
+            };
+            let mut entry = entry(number, base, &parts);
+            entry["original"]["sha256"] = sha256_hex(b"x").into();
+            match number {
+                1 => entry["edits"] = json!([edit]),
+                _ => entry["same_edits"] = true.into(),
+            }
+            entry
+        })
+        .collect();
+    let file = file(&requests);
+    let mut restorer = file.restorer();
+    let first = file.requests().first().unwrap();
+    for request in file.requests() {
+        assert!(std::ptr::eq(
+            file.edits(request),
+            &raw const *first.entry.edits
+        ));
+        let number = request.entry.number;
+        for side in [Side::Sent, Side::Original] {
+            assert_eq!(restorer.body(number, side).unwrap(), b"x");
+        }
+    }
+    assert_eq!(restorer.steps as u64, REQUESTS);
+    // In another order it takes longer, and the bytes are the same.
+    assert_eq!(restorer.body(7, Side::Sent).unwrap(), b"x");
+    assert_eq!(restorer.steps as u64, REQUESTS + 7);
+}
+
+#[test]
+fn a_chain_that_is_broken_is_not_tried_for_each_request() {
+    let requests: Vec<Value> = (1..=100)
+        .map(|number: u64| entry(number, Some(number.saturating_sub(1)), &json!([])))
+        .collect();
+    let file = file(&requests);
+    let mut restorer = file.restorer();
+    for number in 1..=100 {
+        let error = restorer.body(number, Side::Sent).unwrap_err().to_string();
+        let expected = match number {
+            1 => "request 0 is missing".to_owned(),
+            _ => format!("it builds on the one of request {}", number - 1),
+        };
+        assert!(error.contains(&expected), "{error}");
+    }
+    assert_eq!(restorer.steps, 0);
+}
+
+#[test]
+fn of_two_requests_with_one_number_there_is_the_first() {
+    let mut second = entry(1, None, &json!(["other"]));
+    second["model"] = "other".into();
+    let requests = [
+        entry(1, None, &json!(["x"])),
+        second,
+        entry(2, Some(1), &json!([["base", 0, 1]])),
+    ];
+    let file = file(&requests);
+    let numbers: Vec<u64> = file.requests().iter().map(|it| it.entry.number).collect();
+    assert_eq!(numbers, [1, 2]);
+    assert_eq!(file.request(1).unwrap().entry.model, "");
 }
 
 /// What bodies and messages are made of.
