@@ -201,7 +201,12 @@ fn converse(
                 }
             }
         };
-        app.pausing.prompt_is_over();
+        // What is paused was changed elsewhere, and the prompt did not say so yet when Enter was pressed.
+        let is_outdated = app.pausing.is_prompt_outdated() && matches!(typed, Typed::Line(_));
+        let is_toggle = editor.takes_toggle();
+        if !is_outdated || is_toggle {
+            app.pausing.prompt_is_over();
+        }
         let line = match typed {
             Typed::Line(line) => line,
             Typed::End => return Ok(Exit::Done),
@@ -216,8 +221,12 @@ fn converse(
             }
         };
         interrupted_before = false;
-        if editor.takes_toggle() {
+        if is_toggle {
             ui.take_row_away(&format!("{}{line}", editor.prompt()));
+            unsent = Some((line, is_foreign));
+            continue;
+        }
+        if is_outdated {
             unsent = Some((line, is_foreign));
             continue;
         }

@@ -233,6 +233,32 @@ fn the_prompt_says_what_is_paused_elsewhere() {
     );
 }
 
+/// While the history is searched, the prompt is not drawn again. What it says still counts.
+#[test]
+fn a_message_is_not_sent_by_another_mode_than_the_prompt_says() {
+    let provider = Provider::play([Response::reply("Terns.")]);
+    let environment = environment(&provider);
+    let mut paused = Pausing::open(&environment, "off");
+    let mut peer = Peer::attach(&environment);
+    peer.wait("hello");
+    paused.chat.say("/pause every");
+    paused.prompt("› (pause: every) Type a message, @ to attach a file");
+    peer.wait("mode");
+    let mut terminal = paused.chat.terminal;
+    terminal.type_text("count the birds\u{12}");
+    terminal.wait_for("reverse-i-search");
+    peer.say(&json!({"id": 1, "op": "mode", "mode": "off"}));
+    peer.wait("mode");
+    terminal.type_text("\r");
+    terminal.wait_for("pausing set to off from another terminal");
+    terminal.wait_until("the line again", |screen| {
+        screen.cursor_line.trim_end() == "› count the birds"
+    });
+    assert!(provider.requests().is_empty());
+    terminal.type_text("\r");
+    terminal.wait_for("Terns.");
+}
+
 #[test]
 fn an_inspector_that_does_not_read_or_is_killed_disturbs_nobody() {
     let provider = Provider::play([Response::reply("Terns.")]);

@@ -499,15 +499,20 @@ impl Inspector {
         Effect::None
     }
 
+    /// Says why the request cannot be changed.
+    pub(super) fn say_why_read_only(&mut self) {
+        if let Mode::ReadOnly(why) = &self.mode {
+            let why = why.clone();
+            self.say(&why);
+        }
+    }
+
     fn act(&mut self, action: Action, paused: &mut Paused) -> Effect {
-        if let Mode::ReadOnly(why) = &self.mode
-            && changes(action)
-        {
+        if matches!(self.mode, Mode::ReadOnly(_)) && changes(action) {
             if action == Action::Cancel {
                 return Effect::Close;
             }
-            let why = why.clone();
-            self.say(&why);
+            self.say_why_read_only();
             return Effect::None;
         }
         match action {

@@ -138,7 +138,10 @@ impl Ui {
     /// Takes away what was drawn on the row or rows above the cursor: a line that was read, with its prompt.
     pub fn take_row_away(&self, drawn: &str) {
         let columns = terminal::size().0;
-        let rows = super::rows_above_cursor(drawn, columns) + 1;
+        // Behind a row that is full, the line editor has begun another one.
+        let last = super::wrap::usually_visible(drawn.rsplit('\n').next().unwrap_or_default());
+        let is_full = last > 0 && last.is_multiple_of(columns.max(1));
+        let rows = super::rows_above_cursor(drawn, columns) + 1 + usize::from(is_full);
         let mut screen = self.screen();
         self.write(&mut screen, Sink::Out, &format!("\r\x1b[{rows}A\x1b[J"));
     }

@@ -107,9 +107,8 @@ impl Row {
             Update::Revised(..) => {}
             Update::Over(why, when) => {
                 self.over(why.clone());
-                if self.view.is_none() {
-                    self.sent = Some(why);
-                }
+                // A request that is shown says itself what became of it.
+                self.sent = self.view.is_none().then_some(why);
                 self.happens(when);
             }
             Update::Sent(number, when) => {

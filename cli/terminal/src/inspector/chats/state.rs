@@ -337,6 +337,9 @@ impl ChatList {
         const NOTHING: (Effect, Option<Act>) = (Effect::None, None);
         let is_key = matches!(event, Event::Key(_));
         self.is_settled |= is_key;
+        if is_key {
+            self.note.clear();
+        }
         if let Some(help) = self.help.take() {
             self.help = match &event {
                 Event::Key(input) => help.after(keymap::action(input)),
@@ -402,7 +405,14 @@ impl ChatList {
         };
         row.is_touched |= is_key && row.is_paused;
         let effect = match &mut row.view {
-            Some((inspector, paused)) => inspector.handle(event, paused),
+            Some((inspector, paused)) => match inspector.handle(event, paused) {
+                // A single inspector has nothing more to show; this one has other chats.
+                Effect::Close if !leaves => {
+                    inspector.say_why_read_only();
+                    Effect::None
+                }
+                effect => effect,
+            },
             None if leaves => Effect::Close,
             None => Effect::None,
         };

@@ -416,6 +416,17 @@ fn keys_that_leave_cancel_nothing() {
     ctrl(&mut list, 'c');
     key(&mut list, Key::Esc);
     assert_eq!(press(&mut list, "s"), [Act::Send]);
+    list.apply("a", Update::Done);
+    // Nothing is left to cancel: the key was pressed a moment too late.
+    list.apply(
+        "a",
+        Update::Over("cancelled before sending".to_owned(), new(40)),
+    );
+    assert!(matches!(
+        key(&mut list, Key::Char('c')),
+        (Effect::None, None)
+    ));
+    assert_shows(&mut list, &["cancelled before sending"]);
 }
 
 #[test]

@@ -168,7 +168,8 @@ fn row_text(row: &Row, is_selected: bool, columns: usize) -> String {
         (Some(_), ..) => "ended",
         (None, true, true, _) => "⏸ PAUSED new",
         (None, true, false, _) => "⏸ PAUSED",
-        (None, false, true, _) => "sent new",
+        (None, false, true, Some(_)) => "sent new",
+        (None, false, true, None) => "new",
         (None, false, false, Some(_)) => "sent",
         (None, false, false, None) => "",
     };
