@@ -89,6 +89,18 @@ pub fn print(app: &App, log: &Log, number: u64, part: Part) -> Result<(), CliErr
     Ok(())
 }
 
+/// Values of two bodies that are compared one by one. Each becomes a line, and a file from elsewhere may hold millions.
+const MAX_VALUES: usize = 1 << 20;
+
+/// What is said instead of comparing more values.
+const TOO_MANY: &str =
+    "The two bodies hold too many values to compare them here: --original and --sent print them.";
+
+/// How many values a body holds, or more: each but the first stands behind one of these.
+fn values(body: &[u8]) -> usize {
+    body.iter().filter(|byte| b",:[{".contains(byte)).count()
+}
+
 /// What was edited, as the editor shows it. Where no edits of its kind make one body the other, the bodies are compared.
 fn edited(ui: &Ui, original: Vec<u8>, sent: &[u8]) -> Vec<String> {
     let original = Bytes::from(original);
@@ -99,6 +111,9 @@ fn edited(ui: &Ui, original: Vec<u8>, sent: &[u8]) -> Vec<String> {
             window.columns = usize::MAX;
         }
         return editor::differences(&request, &[], window);
+    }
+    if values(&original) + values(sent) > MAX_VALUES {
+        return vec![TOO_MANY.to_owned()];
     }
     let (original, sent) = (
         String::from_utf8_lossy(&original),
@@ -155,4 +170,21 @@ fn about(app: &App, log: &Log, request: &LoggedRequest) {
         own_command(&["requests", "show", &format!("{id}/{number}")])
     );
     ui.status(&ui.status_styles().paint(Label::Quiet, &note));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_body_holds_more_values_than_are_counted() {
+        let check = |body: &str, values_in_it: usize| {
+            assert!(values(body.as_bytes()) + 1 >= values_in_it, "{body}");
+        };
+        check("1", 1);
+        check("[1,2,3]", 4);
+        check("[[],[[]],{}]", 5);
+        check(r#"{"a":{"b":[1,{"c":2}]}}"#, 6);
+        assert_eq!(values(b"\"words\""), 0);
+    }
 }
