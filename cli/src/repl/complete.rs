@@ -63,6 +63,8 @@ pub fn candidates(
                 let modes = PauseMode::ALL.iter().map(|mode| mode.as_str());
                 (typed, fitting(modes, typed))
             }
+            // They take no filter.
+            Some(("off" | "auto", word)) => (word, Vec::new()),
             Some((_, word)) => {
                 let agents = names.agents.iter().map(String::as_str);
                 (word, fitting(agents.chain([TOOLS]), word))
@@ -309,6 +311,10 @@ mod tests {
         check("/requests 12 s", 13, &["sent"]);
         check("/pause n", 7, &["next"]);
         check("/pause ", 7, &["off", "next", "turn", "every", "auto"]);
+        check("/pause every t", 13, &["tools"]);
+        check("/pause next ", 12, &["assistant", "reviewer", "tools"]);
+        check("/pause off ", 11, &[]);
+        check("/pause auto t", 12, &[]);
         check("/auto s", 6, &["scope"]);
         check("/auto scope ", 12, &["session", "project", "global"]);
         check("/auto remove 1", 13, &[]);
