@@ -27,10 +27,9 @@ fn assert_idle(terminal: &Terminal) {
         "{maps}"
     );
     let open = open_files(terminal);
-    assert!(
-        !open.iter().any(|file| file.contains("/dunlin/")),
-        "{open:?}"
-    );
+    // That thread may be making its socket, in a folder that holds nothing else.
+    let is_own = |file: &&String| file.contains("/dunlin/") && !file.ends_with("/dunlin/run");
+    assert_eq!(open.iter().find(is_own), None, "{open:?}");
     // Each line of these tables holds the number of a socket, for all programs of the machine.
     for protocol in ["net/tcp", "net/tcp6"] {
         let table = fs::read_to_string(of_process(terminal, protocol)).unwrap_or_default();
