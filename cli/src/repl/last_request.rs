@@ -5,6 +5,7 @@ use dunlin_host::display::grouped;
 use super::metadata::{self, Metadata, edited, id};
 use crate::app::App;
 use crate::commands::requests::Log;
+use crate::commands::requests::about::net_edits;
 use crate::dialogue::Dialogue;
 use crate::error::CliError;
 use dunlin_chat::session::requests::{Kind, LoggedRequest, RequestFile};
@@ -76,7 +77,7 @@ fn of_logged(
         model: file.model(request).into_owned(),
         endpoint: entry.endpoint.clone(),
         mode: app.pausing.typed(),
-        edited: edited(entry.is_edited(), file.edits(request).len()),
+        edited: edited(entry.is_edited(), net_edits(request, file)),
         budget,
     }
 }

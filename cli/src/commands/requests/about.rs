@@ -144,10 +144,14 @@ pub fn edits(edits: &[Edit]) -> Vec<String> {
     edits.iter().map(line).collect()
 }
 
-/// How many edits there are, in words.
+/// How many edits the request was sent with; 0 as well where only the bodies tell that it was edited.
+pub fn net_edits(request: &LoggedRequest, file: &RequestFile) -> usize {
+    Edit::net_count(file.edits(request))
+}
+
+/// The same in words, if there are any.
 pub fn number_of_edits(request: &LoggedRequest, file: &RequestFile) -> Option<String> {
-    let edits = file.edits(request).len();
-    match (request.entry.is_edited(), edits) {
+    match (request.entry.is_edited(), net_edits(request, file)) {
         (false, _) => None,
         (true, 0) => Some("edited".to_owned()),
         (true, edits) => Some(counted(edits, "edit", "edits")),

@@ -1,5 +1,6 @@
 //! Edits, and how they are done, undone and redone.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,31 @@ pub enum Edit {
     },
     /// Makes the request as composed. Can be undone like any other step.
     Reset,
+}
+
+impl Edit {
+    /// How many values and sections these edits leave changed, without the request that they were made to. A value that was
+    /// set twice counts once, and what was set back or restored does not count.
+    pub fn net_count(edits: &[Edit]) -> usize {
+        let mut values: HashMap<&Target, (Option<&str>, &str)> = HashMap::new();
+        let mut deleted: HashSet<&SectionId> = HashSet::new();
+        for edit in edits {
+            match edit {
+                Edit::Set { target, old, new } => {
+                    let value = values.entry(target).or_insert((old.as_deref(), new));
+                    value.1 = new;
+                }
+                Edit::Delete { sections } => deleted.extend(sections),
+                Edit::Restore { sections } => deleted.retain(|it| !sections.contains(it)),
+                Edit::Reset => {
+                    values.clear();
+                    deleted.clear();
+                }
+            }
+        }
+        let changed = values.values().filter(|(old, new)| *old != Some(*new));
+        changed.count() + deleted.len()
+    }
 }
 
 /// What can be done to whole sections.

@@ -480,6 +480,24 @@ fn an_edit_is_bound_to_its_section_and_not_to_an_index() {
 }
 
 #[test]
+fn edits_are_counted_by_what_they_leave() {
+    let mut request = request();
+    let mut check = |edit: &dyn Fn(&mut EditableRequest) -> Result<Change, EditError>, count| {
+        edit(&mut request).unwrap();
+        assert_eq!(Edit::net_count(request.edits()), count);
+        assert_eq!(request.difference_count(), count);
+    };
+    check(&|it| it.set_text(2, "once"), 1);
+    check(&|it| it.set_text(2, "twice"), 1);
+    check(&|it| it.set("max_tokens", "7"), 2);
+    check(&|it| it.delete(2), 3);
+    check(&|it| it.restore(2), 2);
+    check(&|it| it.reset(), 0);
+    check(&|it| it.undo(), 2);
+    check(&|it| it.set_text(2, "Read both"), 1);
+}
+
+#[test]
 fn what_says_the_same_is_no_edit() {
     let mut request = request();
     let change = request.set("model", "small").unwrap();
