@@ -7,7 +7,7 @@ use dunlin_host::display::escape;
 use super::auto;
 use super::files::FileIndex;
 use super::metadata::{COPY, SETS};
-use super::pause_filter::TOOLS;
+use super::pausing::filter::TOOLS;
 use super::table::{REQUEST_PARTS, VERBS, commands, is_command};
 use super::templates;
 use crate::config::request_editor::{MetadataField, PauseMode};
@@ -27,6 +27,8 @@ pub struct Names {
     pub models: Vec<String>,
     /// Those of the MCP servers that can be used.
     pub servers: Vec<String>,
+    /// What requests can be paused by: the agents and models of `/pause MODE`.
+    pub recipients: Vec<String>,
     /// The numbers of the requests that were sent, the newest first.
     pub requests: Vec<String>,
 }
@@ -66,8 +68,12 @@ pub fn candidates(
             // They take no filter.
             Some(("off" | "auto", word)) => (word, Vec::new()),
             Some((_, word)) => {
-                let agents = names.agents.iter().map(String::as_str);
-                (word, fitting(agents.chain([TOOLS]), word))
+                let known = names
+                    .recipients
+                    .iter()
+                    .filter(|name| escape(name) == name.as_str());
+                let known = known.map(String::as_str).chain([TOOLS]);
+                (word, fitting(known, word))
             }
         };
         return (before.len() - word.len(), found);
@@ -261,6 +267,11 @@ mod tests {
                 agents: vec!["assistant".to_owned(), "reviewer".to_owned()],
                 models: vec!["qwen2.5:7b".to_owned(), "bad\x1bname".to_owned()],
                 servers: vec!["git".to_owned(), "good".to_owned()],
+                recipients: vec![
+                    "assistant".to_owned(),
+                    "bad\x1bname".to_owned(),
+                    "small".to_owned(),
+                ],
                 requests: vec!["12".to_owned(), "11".to_owned(), "2".to_owned()],
             };
             let found = candidates(
@@ -312,7 +323,7 @@ mod tests {
         check("/pause n", 7, &["next"]);
         check("/pause ", 7, &["off", "next", "turn", "every", "auto"]);
         check("/pause every t", 13, &["tools"]);
-        check("/pause next ", 12, &["assistant", "reviewer", "tools"]);
+        check("/pause next ", 12, &["assistant", "small", "tools"]);
         check("/pause off ", 11, &[]);
         check("/pause auto t", 12, &[]);
         check("/auto s", 6, &["scope"]);

@@ -10,7 +10,7 @@ use dunlin_host::Tool;
 use super::inspecting;
 use super::line::{Completion, Recall};
 use super::metadata::{self, Answering, Metadata};
-use super::pause_filter::Asked;
+use super::pausing::filter::{Asked, Recipient};
 use super::table::{self, Input, Slash, commands};
 use super::templates;
 use crate::app::App;
@@ -73,7 +73,10 @@ impl<'a> TerminalInterceptor<'a> {
         Asked {
             round: next.round,
             has_new_results: Some(next.has_new_results),
-            who: Some((&agent.name, &agent.model)),
+            recipient: Some(Recipient {
+                agent: &agent.name,
+                model: &agent.model,
+            }),
         }
     }
 
@@ -410,7 +413,7 @@ pub fn may_hold(app: &App) -> bool {
     let first = Asked {
         round: 1,
         has_new_results: None,
-        who: None,
+        recipient: None,
     };
     app.pausing.pauses(first) || app.pausing.mode() == PauseMode::Auto
 }

@@ -23,7 +23,6 @@ pub mod line;
 mod messages;
 pub mod metadata;
 mod paste;
-mod pause_filter;
 pub mod pausing;
 pub mod plain;
 mod put_back;
@@ -479,6 +478,7 @@ fn names(app: &App, dialogue: Option<&Dialogue>) -> Names {
     Names {
         agents: app.settings.agents.keys().cloned().collect(),
         models: dialogue.map_or_else(Vec::new, |dialogue| dialogue.models().to_vec()),
+        recipients: pausing::names_of(app),
         servers: {
             let servers = app.settings.mcp_servers.iter();
             let usable = servers.filter(|(_, server)| server.value.is_enabled());

@@ -1,19 +1,18 @@
-//! Which requests of this chat are paused: `/pause`, and its key at the prompt.
+//! Which requests of this chat are paused.
+
+mod command;
+pub mod filter;
+mod key;
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use dunlin_host::display::escape;
-use dunlin_host::nearest::nearest;
-use rustyline::{Cmd, ConditionalEventHandler, Event, EventContext, RepeatCount};
-
-use super::pause_filter::{Asked, Filter};
-use crate::app::App;
+use self::filter::{Asked, Filter};
 use crate::config::request_editor::PauseMode;
-use crate::error::CliError;
-use crate::saved_edits;
 use dunlin_terminal::request::pins::Pins;
+
+pub use command::{intercept, names_of, run};
+pub use key::Toggle;
 
 /// Which requests are paused; shared with the key that changes it.
 #[derive(Default)]
@@ -250,120 +249,24 @@ impl Drop for Held<'_> {
     }
 }
 
-/// Somebody has to be there to look at a request.
-#[derive(Debug, thiserror::Error)]
-#[error("--intercept needs a terminal: nobody could look at the request here")]
-struct NoTerminal;
-
-/// `--intercept MODE`
-///
-/// # Errors
-/// Nobody can be asked.
-pub fn intercept(app: &App, mode: Option<PauseMode>) -> Result<(), CliError> {
-    match mode {
-        Some(mode) if app.asks() => app.pausing.set(mode),
-        Some(_) => return Err(CliError::usage(NoTerminal)),
-        None => {}
-    }
-    Ok(())
-}
-
-/// What is said of the mode where no edits are saved, or the next ones are.
-const CAPTURES: &str = "the first request of the next message is paused, and what you change in it is saved for later requests";
-
-/// What a mode does now.
-fn about(app: &App, mode: PauseMode) -> &'static str {
-    match mode {
-        PauseMode::Auto if saved_edits::is_capturing(app) => CAPTURES,
-        mode => mode.about(),
-    }
-}
-
-/// The names that a filter can be: the agents of the configuration with their models, and those of this conversation.
-fn names_of(app: &App) -> Vec<String> {
-    let agents = app.settings.agents.iter();
-    let names = agents.flat_map(|(name, entry)| [name.clone(), entry.value.model.clone()]);
-    let current = app.shared.now().conversation;
-    let mut names: Vec<String> = names.chain([current.agent, current.model]).collect();
-    names.retain(|name| !name.is_empty());
-    names.sort();
-    names.dedup();
-    names
-}
-
-/// `/pause [MODE [FILTER]]`
-pub fn run(app: &App, rest: &str) {
-    let (ui, pausing) = (&app.ui, &app.pausing);
-    let names = || PauseMode::ALL.iter().map(|mode| mode.as_str());
-    let says = |mode: PauseMode, filter: &Filter| {
-        let only = filter.about(mode);
-        let about = only.unwrap_or_else(|| about(app, mode).to_owned());
-        format!("Pausing is {}: {}.", mode.as_str(), escape(&about))
-    };
-    let (typed, filter) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    match PauseMode::named(typed) {
-        Some(mode) => match Filter::parse(&names_of(app), mode, filter.trim()) {
-            Ok(filter) => {
-                pausing.set_for(mode, filter.clone());
-                ui.status(&says(mode, &filter));
-            }
-            Err(problem) => ui.status(&escape(&problem)),
-        },
-        None if rest.is_empty() => {
-            ui.data_rows(&says(pausing.mode(), &pausing.filter()), 0);
-            if let Some(next) = pausing.also_next() {
-                ui.data_rows(&says(PauseMode::Next, &next), 0);
-            }
-            for mode in PauseMode::ALL {
-                let name = format!("  /pause {:5}  ", mode.as_str());
-                ui.data_rows(&format!("{name}{}", mode.about()), name.len());
-            }
-            let filter = "  next, turn and every take a filter: an agent, a model, or tools (requests with new tool results).";
-            ui.data_rows(filter, 2);
-        }
-        None => {
-            let near = nearest(typed, names());
-            let near = near.map_or_else(String::new, |near| format!(" Did you mean {near}?"));
-            let modes: Vec<&str> = names().collect();
-            ui.status(&format!(
-                "There is no mode {}: use {}.{near}",
-                escape(typed),
-                modes.join(", ")
-            ));
-        }
-    }
-}
-
-/// Alt+P on a line: the next request is paused, or is not. The line is read again below a prompt that says so.
-pub struct Toggle {
-    /// What is paused.
-    pub pausing: Arc<Pausing>,
-    /// Whether the line was left for that.
-    pub toggled: Arc<AtomicBool>,
-}
-
-impl ConditionalEventHandler for Toggle {
-    fn handle(&self, _: &Event, _: RepeatCount, _: bool, _: &EventContext<'_>) -> Option<Cmd> {
-        let next = match self.pausing.mode() {
-            PauseMode::Off => PauseMode::Next,
-            _ => PauseMode::Off,
-        };
-        self.pausing.set(next);
-        self.toggled.store(true, Ordering::Relaxed);
-        Some(Cmd::AcceptLine)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::filter::Recipient;
     use super::*;
     use PauseMode::{Every, Next, Off, Turn};
+
+    fn recipient(model: &str) -> Option<Recipient<'_>> {
+        Some(Recipient {
+            agent: "assistant",
+            model,
+        })
+    }
 
     fn asked(round: u32) -> Asked<'static> {
         Asked {
             round,
             has_new_results: Some(round > 1),
-            who: Some(("assistant", "small")),
+            recipient: recipient("small"),
         }
     }
 
@@ -432,7 +335,7 @@ mod tests {
         let other = Asked {
             round: 1,
             has_new_results: Some(false),
-            who: Some(("assistant", "large")),
+            recipient: recipient("large"),
         };
         assert!(pausing.pauses(asked(2)) && !pausing.pauses(other));
         pausing.set(Off);

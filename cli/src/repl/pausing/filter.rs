@@ -14,8 +14,17 @@ pub struct Asked<'a> {
     pub round: u32,
     /// Whether it gives new results of tools to the model; `None`: not known yet.
     pub has_new_results: Option<bool>,
-    /// The agent and its model; `None`: not known yet, and it may be any.
-    pub who: Option<(&'a str, &'a str)>,
+    /// Who answers; `None`: not known yet, and it may be any.
+    pub recipient: Option<Recipient<'a>>,
+}
+
+/// Who answers a request.
+#[derive(Debug, Clone, Copy)]
+pub struct Recipient<'a> {
+    /// The agent.
+    pub agent: &'a str,
+    /// Its model.
+    pub model: &'a str,
 }
 
 /// Which requests are meant.
@@ -37,8 +46,8 @@ impl Filter {
             Filter::All => true,
             Filter::Tools => asked.has_new_results != Some(false),
             Filter::Name(name) => asked
-                .who
-                .is_none_or(|(agent, model)| name == agent || name == model),
+                .recipient
+                .is_none_or(|it| name == it.agent || name == it.model),
         }
     }
 
@@ -107,15 +116,16 @@ mod tests {
     #[test]
     fn a_filter_fits_what_it_says() {
         let check = |filter: Filter, expected: [bool; 4]| {
-            let asked = |has_new_results, who| Asked {
+            let asked = |has_new_results, recipient| Asked {
                 round: 1,
                 has_new_results,
-                who,
+                recipient,
             };
+            let to = |agent, model| Some(Recipient { agent, model });
             let found = [
-                filter.fits(asked(Some(false), Some(("assistant", "small")))),
-                filter.fits(asked(Some(true), Some(("assistant", "small")))),
-                filter.fits(asked(Some(true), Some(("other", "large")))),
+                filter.fits(asked(Some(false), to("assistant", "small"))),
+                filter.fits(asked(Some(true), to("assistant", "small"))),
+                filter.fits(asked(Some(true), to("other", "large"))),
                 filter.fits(asked(None, None)),
             ];
             assert_eq!(found, expected, "{filter:?}");
