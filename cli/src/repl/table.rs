@@ -291,7 +291,7 @@ pub const GROUPS: &[(&str, &[Command])] = &[
             command(
                 "/pause",
                 "[MODE [FILTER]]",
-                "pause requests before they are sent, to read and edit them: off, next, turn, every or auto; FILTER restricts next, turn and every to an agent, a model, or tools (requests after tool results); Alt+P pauses the next one",
+                "pause requests before they are sent, to read and edit them: off, next, turn, every or auto; FILTER restricts next, turn and every to an agent, a model, or tools (requests after tool results); Alt+P pauses the next one; in another terminal, dunlin inspect shows what is paused",
                 Slash::Pause,
             ),
             command(

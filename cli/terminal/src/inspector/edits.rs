@@ -76,7 +76,7 @@ impl Inspector {
                 Changed::Undo,
             ),
             false => (
-                self.step_and_say("done again: ", paused, EditableRequest::redo),
+                self.step_and_say("redone: ", paused, EditableRequest::redo),
                 Changed::Redo,
             ),
         };

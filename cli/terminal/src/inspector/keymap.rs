@@ -235,8 +235,10 @@ fn is(input: &Input, name: &str) -> bool {
 }
 
 /// The bindings of the help line, the most important first.
-pub(super) fn line(are_chats: bool) -> impl Iterator<Item = &'static Binding> {
-    of(are_chats).filter(|binding| binding.is_in_line)
+pub(super) fn line(chats: Option<usize>) -> impl Iterator<Item = &'static Binding> {
+    let are_others = chats.is_some_and(|chats| chats > 1);
+    let is_of_others = |action| matches!(action, Action::NextChat | Action::PreviousChat);
+    of(chats.is_some()).filter(move |it| it.is_in_line && (are_others || !is_of_others(it.action)))
 }
 
 #[cfg(test)]

@@ -52,20 +52,20 @@ const SEPARATOR: &str = " · ";
 
 /// Draws everything, and notes where it is.
 pub fn draw(frame: &mut Frame<'_>, inspector: &mut Inspector, paused: &Paused) {
-    draw_in(frame, frame.area(), inspector, paused, false);
+    draw_in(frame, frame.area(), inspector, paused, None);
     let (area, styles) = (frame.area(), inspector.styles());
     if let Some(help) = &mut inspector.help {
         help.draw(frame, area, styles);
     }
 }
 
-/// The same in a part of the screen, without the help. `are_chats`: several chats are listed above it.
+/// The same in a part of the screen, without the help. `chats`: how many chats are listed above it.
 pub(super) fn draw_in(
     frame: &mut Frame<'_>,
     area: Rect,
     inspector: &mut Inspector,
     paused: &Paused,
-    are_chats: bool,
+    chats: Option<usize>,
 ) {
     inspector.has_room = area.width >= MIN_COLUMNS && area.height >= MIN_ROWS;
     if !inspector.has_room {
@@ -104,7 +104,7 @@ pub(super) fn draw_in(
     let line = match (&inspector.entry, inspector.keys_act) {
         (_, false) => Line::default(),
         (Some(entry), _) => Line::from(palette.span(Label::Key, format!(" {}", entry.keys()))),
-        (None, _) => key_line(palette, keys.width, are_chats, |action| {
+        (None, _) => key_line(palette, keys.width, chats, |action| {
             can_change || !super::state::changes(action)
         }),
     };
@@ -467,10 +467,10 @@ fn note_lines(
 pub(super) fn key_line(
     palette: Palette,
     columns: u16,
-    are_chats: bool,
+    chats: Option<usize>,
     acts: impl Fn(Action) -> bool,
 ) -> Line<'static> {
-    let bindings = keymap::line(are_chats).filter(|binding| acts(binding.action));
+    let bindings = keymap::line(chats).filter(|binding| acts(binding.action));
     let mut bindings: Vec<_> = bindings
         .map(|binding| {
             let key = binding.keys.split(' ').next().unwrap_or_default();

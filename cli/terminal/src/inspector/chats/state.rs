@@ -21,6 +21,9 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// What Esc says where it has nothing to close.
 const NOTHING_OPEN: &str = "Nothing is open here that Esc closes; q leaves.";
 
+/// What is said of a key of a request where none is shown.
+const NO_REQUEST: &str = "This key acts on a request, and none is shown.";
+
 /// What is said of a key that would have to wait longer.
 const NOT_ANSWERED: &str =
     "The chat has not answered the last command yet; this key did nothing. Ctrl-C leaves.";
@@ -414,7 +417,13 @@ impl ChatList {
                 effect => effect,
             },
             None if leaves => Effect::Close,
-            None => Effect::None,
+            None => {
+                let acts = matches!(&event, Event::Key(input) if keymap::action(input).is_some());
+                if acts {
+                    self.say(NO_REQUEST);
+                }
+                return (Effect::None, None);
+            }
         };
         self.command(effect)
     }

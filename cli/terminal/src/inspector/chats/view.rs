@@ -37,10 +37,11 @@ pub fn draw(frame: &mut Frame<'_>, list: &mut ChatList) {
     frame.render_widget(Paragraph::new(lines), top);
     let shows_keys = list.shows_keys();
     let text = without_request(list);
+    let chats = Some(list.rows().len());
     match list.shown() {
         Some((inspector, paused)) => {
             inspector.keys_act(shows_keys);
-            view::draw_in(frame, rest, inspector, paused, true);
+            view::draw_in(frame, rest, inspector, paused, chats);
         }
         None => {
             let [rest, keys] =
@@ -49,7 +50,7 @@ pub fn draw(frame: &mut Frame<'_>, list: &mut ChatList) {
             frame.render_widget(text, rest);
             if shows_keys {
                 let has_chat = list.selected().is_some();
-                let line = key_line(palette, keys.width, true, |action| acts(action, has_chat));
+                let line = key_line(palette, keys.width, chats, |action| acts(action, has_chat));
                 frame.render_widget(line, keys);
             }
         }

@@ -41,7 +41,7 @@ impl Paused {
             Command::Delete(numbers) => self.each(SectionStep::Delete, &numbers, window),
             Command::Restore(numbers) => self.each(SectionStep::Restore, &numbers, window),
             Command::Undo => self.change("undone: ", EditableRequest::undo, window),
-            Command::Redo => self.change("done again: ", EditableRequest::redo, window),
+            Command::Redo => self.change("redone: ", EditableRequest::redo, window),
             Command::Reset => self.change("", EditableRequest::reset, window),
             Command::Diff => match show::differences(&self.request, &self.saved, window) {
                 rows if rows.is_empty() => Reply::Say(self.say("Nothing is edited.", window)),
