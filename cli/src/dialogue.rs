@@ -2,7 +2,8 @@
 
 pub mod aside;
 pub mod attach;
-mod budget;
+pub mod budget;
+pub mod choice;
 pub mod presenter;
 mod sampling_model;
 pub mod switch;
@@ -17,10 +18,10 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::app::App;
 use crate::error::{CliError, Exit};
-use crate::repl::approver::TerminalApprover;
-use crate::repl::interceptor::TerminalInterceptor;
-use crate::repl::line::Recall;
-use crate::repl::metadata::Answering;
+use crate::prompt::approver::TerminalApprover;
+use crate::prompt::interceptor::TerminalInterceptor;
+use crate::prompt::line::Recall;
+use crate::prompt::metadata::Answering;
 use attach::Tags;
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::{Conversation, Message, UserMessage};

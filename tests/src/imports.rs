@@ -365,6 +365,43 @@ fn no_import_cycle_has_more_than_three_files() {
 }
 
 #[test]
+fn nothing_below_imports_commands_or_the_repl() {
+    let source = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/src"));
+    let found = Crate::read(&source.join("lib.rs"));
+    let edges = found.edges();
+    let part = |file: &Path| {
+        let file = file.strip_prefix(source).expect("below");
+        let first = file.iter().next().expect("a name");
+        first.to_string_lossy().trim_end_matches(".rs").to_owned()
+    };
+    let imports = edges
+        .iter()
+        .flat_map(|(from, to)| to.iter().map(|to| (*from, *to)));
+    let (mut upward, mut seen) = (Vec::new(), 0);
+    for (from, to) in imports {
+        let (part_of_from, part_of_to) = (part(from), part(to));
+        seen += usize::from(part_of_from != part_of_to);
+        let is_above = matches!(&*part_of_to, "commands" | "repl" | "serve");
+        // One of the commands is the chat, one is the MCP server, and the lines of what waits within a turn are slash commands.
+        let composes = part_of_from == "lib"
+            || from.ends_with("commands/make_app.rs")
+            || from.ends_with("commands/chat.rs")
+            || from.ends_with("commands/mcp/serve.rs");
+        if is_above && part_of_from != part_of_to && !composes {
+            let short = |path: &Path| {
+                path.strip_prefix(source)
+                    .expect("below")
+                    .display()
+                    .to_string()
+            };
+            upward.push(format!("{} → {}", short(from), short(to)));
+        }
+    }
+    assert!(seen > 100, "{seen} imports between parts were found");
+    assert_eq!(upward, Vec::<String>::new());
+}
+
+#[test]
 fn imports_are_followed_to_what_defines_them() {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in [

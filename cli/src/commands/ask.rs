@@ -8,10 +8,10 @@ use serde::Serialize;
 use crate::app::App;
 use crate::args::{AskArgs, Global};
 use crate::dialogue::way_out::say_unasked;
-use crate::dialogue::{Dialogue, conclude_one};
+use crate::dialogue::{Dialogue, choice, conclude_one};
 use crate::error::{CliError, Exit};
-use crate::repl::line::Recall;
-use crate::repl::{choice, pausing};
+use crate::pausing;
+use crate::prompt::line::Recall;
 use dunlin_chat::provider::Usage;
 use dunlin_chat::turn::{CallRecord, CallState, Denial, TurnEnd, TurnReport};
 

@@ -4,7 +4,8 @@ use crate::app::App;
 use crate::args::{ChatArgs, Global};
 use crate::commands::setup;
 use crate::error::{CliError, Exit};
-use crate::repl::{self, pausing};
+use crate::pausing;
+use crate::repl;
 
 /// Opens the chat.
 pub fn run(app: &mut App, args: &ChatArgs, global: &Global) -> Result<Exit, CliError> {

@@ -10,7 +10,7 @@ use toml_edit::Value;
 
 use crate::app::App;
 use crate::args::{ConfigCommand, Global};
-use crate::commands::{keys, trust};
+use crate::commands::keys;
 use crate::config::agent::{AgentEntry, ApiName};
 use crate::config::env::Environment;
 use crate::config::file::line_of_key;
@@ -19,8 +19,8 @@ use crate::config::value::{fields, written};
 use crate::dialogue::{look_at_tools, warn_of_unknown};
 use crate::error::{CliError, Exit};
 use crate::mcp;
-use crate::repl::slash::SlashCommands;
 use crate::settings::{Origin, Settings, SettingsError};
+use crate::trust;
 use dunlin_chat::agent::unknown_tools;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
@@ -52,7 +52,7 @@ pub fn run(
         ConfigCommand::Key(command) => return keys::run(ui, &settings, &command),
         ConfigCommand::Check => {
             check(ui, &settings)?;
-            check_names(App::new(Arc::clone(ui), settings, plugins, &SlashCommands))?;
+            check_names(super::make_app::app_of(ui, settings, plugins))?;
         }
         ConfigCommand::Trust { yes } => return trust::give(ui, &settings, yes),
         ConfigCommand::Untrust => trust::take_back(ui, &settings)?,

@@ -22,7 +22,6 @@ use crate::discover::{ProbeError, models_of};
 use crate::error::{CliError, Exit};
 use crate::mcp::{find_program, warning};
 use crate::provider::provider;
-use crate::repl::slash::SlashCommands;
 use crate::settings::{Settings, SettingsError, current_folder};
 use dunlin_chat::agent::{Agent, Api};
 use dunlin_chat::provider::WindowSource;
@@ -106,12 +105,7 @@ pub fn run(
     let current = current_folder()?;
     match Settings::load(global, environment.clone(), &current) {
         Ok(settings) => {
-            let app = App::new(
-                std::sync::Arc::clone(ui),
-                settings,
-                Vec::new(),
-                &SlashCommands,
-            );
+            let app = super::make_app::app_of(ui, settings, Vec::new());
             configuration(&mut report, &app.settings);
             folders(&mut report, &app.settings);
             protection::own_files(&mut report, &app.settings);

@@ -10,6 +10,7 @@ pub mod config;
 pub mod doctor;
 pub mod inspect;
 pub mod keys;
+mod make_app;
 pub mod mcp;
 #[cfg(feature = "local-model")]
 pub mod model;
@@ -20,18 +21,18 @@ pub mod search;
 pub mod sessions;
 pub mod setup;
 pub mod tools;
-pub mod trust;
 
 use std::sync::Arc;
 
 use dunlin_host::Plugin;
 
+use self::make_app::at_work;
 use crate::app::App;
 use crate::args::{ChatArgs, Cli, Command, Global};
 use crate::config::env::Environment;
 use crate::error::{CliError, Exit};
-use crate::repl::slash::SlashCommands;
 use crate::settings::Settings;
+use crate::trust;
 use dunlin_terminal::ui::Ui;
 
 /// Runs the command of the command line and says how the program ends.
@@ -108,13 +109,4 @@ fn app(
         Settings::load_here(global, environment)?,
         plugins,
     ))
-}
-
-/// What a command works with; says first what the settings have to say.
-fn at_work(ui: &Arc<Ui>, settings: Settings, plugins: Vec<Plugin>) -> App {
-    ui.show_steps(settings.general.show_intermediate_steps.value);
-    for notice in &settings.notices {
-        ui.warn(notice);
-    }
-    App::new(Arc::clone(ui), settings, plugins, &SlashCommands)
 }

@@ -12,9 +12,9 @@ use dunlin_host::{Explained, Permissions};
 
 use crate::app::App;
 use crate::args::{Allow, AskArgs, PermissionArgs, PermissionsCommand};
-use crate::commands::tools::unknown_tool;
 use crate::dialogue::look_at_tools;
 use crate::error::{CliError, Exit};
+use crate::tools::{print_stored, unknown_tool};
 use dunlin_terminal::approval::storing;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
@@ -57,7 +57,7 @@ pub fn run(app: &App, command: PermissionsCommand) -> Result<Exit, CliError> {
                     "Nothing is stored; see dunlin permissions explain TARGET for what holds.",
                 );
             }
-            show(ui, &stored);
+            print_stored(ui, &stored);
             for key in permissions.stale_keys()? {
                 ui.status(&format!(
                     "{} is not there; {} removes the line",
@@ -439,30 +439,6 @@ fn explain_command(ui: &Ui, explained: &ExplainedCommand) {
             ),
             2,
         );
-    }
-}
-
-/// Prints stored keys, one a line.
-pub fn show(ui: &Ui, stored: &[dunlin_host::Stored]) {
-    for line in stored {
-        let bound = match &line.bound_to {
-            Some(plugins) => ui
-                .styles()
-                .paint(Label::Quiet, &format!("  {}", escape(plugins))),
-            None => String::new(),
-        };
-        let lapsed = match &line.lapsed {
-            Some(change) => {
-                let text = format!("  lapsed: {}", escape(&change.to_string()));
-                ui.styles().paint(Label::Warning, &text)
-            }
-            None => String::new(),
-        };
-        ui.data(&format!(
-            "{}  {}{bound}{lapsed}",
-            escape(&line.bits),
-            escape(&line.key)
-        ));
     }
 }
 

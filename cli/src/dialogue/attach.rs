@@ -15,7 +15,7 @@ use super::{Dialogue, HandsOff, approver, interrupted};
 use crate::app::App;
 use crate::error::CliError;
 use crate::mentions::{self, Meaning};
-use crate::repl::line::Recall;
+use crate::prompt::line::Recall;
 use dunlin_chat::message::UserMessage;
 use dunlin_chat::provider::ProposedCall;
 use dunlin_chat::tokens::estimate;

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::sync::{MutexGuard, PoisonError};
 
 use dunlin_host::Tool;
+use dunlin_host::display::grouped;
 
 use super::{Dialogue, HandsOff, interrupted, journal_of};
 use crate::app::App;
 use crate::error::{CliError, Exit};
-use crate::repl::budget::fill_line;
-use crate::repl::metadata::Answering;
+use crate::prompt::metadata::Answering;
 use dunlin_chat::message::{Message, Role};
 use dunlin_chat::provider::Dialect;
 use dunlin_chat::request::cuts::Compacted;
@@ -180,5 +180,54 @@ impl Dialogue {
         if let Some(line) = fill_line(used, window, &mut self.marked, ui.is_verbose()) {
             ui.status(&ui.status_styles().paint(Label::Quiet, &line));
         }
+    }
+}
+
+/// In percent, rounded; more than nothing is at least 1.
+pub fn share(part: u64, whole: u64) -> u64 {
+    let share = part.saturating_mul(100).saturating_add(whole / 2) / whole.max(1);
+    if part > 0 { share.max(1) } else { 0 }
+}
+
+/// What there is to say about the window after a turn: a line when it passes a mark that was not passed before.
+/// `marked` is the last mark; with `always` there is a line in any case.
+fn fill_line(used: u64, window: u64, marked: &mut u64, always: bool) -> Option<String> {
+    const MARKS: [u64; 4] = [50, 75, 90, 100];
+    let share = share(used, window);
+    let mark = MARKS.into_iter().rfind(|mark| share >= *mark).unwrap_or(0);
+    let is_news = mark > *marked;
+    *marked = mark;
+    (is_news || always).then(|| {
+        format!(
+            "({share} % of the window of {} tokens; /context shows of what)",
+            grouped(window)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_is_spoken_of_when_it_fills() {
+        let mut marked = 0;
+        let mut check = |used: u64, always: bool, expected: Option<u64>| {
+            let line = fill_line(used, 1000, &mut marked, always);
+            let expected = expected.map(|share| {
+                format!("({share} % of the window of 1,000 tokens; /context shows of what)")
+            });
+            assert_eq!(line, expected, "{used}");
+        };
+        check(490, false, None);
+        check(510, false, Some(51));
+        check(600, false, None);
+        check(760, false, Some(76));
+        check(400, false, None);
+        check(500, false, Some(50));
+        check(950, false, Some(95));
+        check(2000, false, Some(200));
+        check(2000, true, Some(200));
+        check(1, true, Some(1));
     }
 }

@@ -1,6 +1,7 @@
 //! The MCP servers of the configuration, as the host wants them.
 
 pub mod address;
+pub mod configured;
 pub mod http;
 pub mod oauth;
 mod same_origin;

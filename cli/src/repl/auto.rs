@@ -9,12 +9,10 @@ use crate::app::App;
 use crate::config::edit;
 use crate::config::request_editor::PauseMode;
 use crate::error::CliError;
+use crate::prompt::table::AUTO_VERBS;
 use crate::saved_edits::{Kept, SavedEditsError, Scope, holds, is_capturing, read, update};
 use dunlin_chat::tokens::counted;
 use dunlin_terminal::ui::calls::fit;
-
-/// What may be typed after `/auto`.
-pub const VERBS: [&str; 4] = ["capture", "scope", "limit", "remove"];
 
 /// `/auto [capture|scope SCOPE|limit N|remove [N]]`
 ///
@@ -47,7 +45,7 @@ pub fn run(app: &App, rest: &str) -> Result<(), CliError> {
         "limit" => limit(app, after)?,
         "remove" => remove(app, after)?,
         _ => {
-            let near = nearest(verb, VERBS);
+            let near = nearest(verb, AUTO_VERBS);
             let near = near.map_or_else(String::new, |near| format!(" Did you mean {near}?"));
             ui.status(&format!(
                 "Usage: /auto [capture|scope SCOPE|limit N|remove [N]].{near}"

@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::dialogue::Dialogue;
+use crate::dialogue::budget::share;
 use crate::error::CliError;
 use dunlin_chat::message::Message;
 use dunlin_chat::request::report::{Report, Source, Spent};
@@ -212,12 +213,6 @@ fn not_sent(report: &Report) -> String {
     parts.join(" · ")
 }
 
-/// In percent, rounded; more than nothing is at least 1.
-fn share(part: u64, whole: u64) -> u64 {
-    let share = part.saturating_mul(100).saturating_add(whole / 2) / whole.max(1);
-    if part > 0 { share.max(1) } else { 0 }
-}
-
 /// The rows of `/cost`.
 pub fn cost_rows(spent: &Spent, report: &Report, styles: Styles) -> Vec<String> {
     let row = |name: &str, columns: [String; 4]| {
@@ -256,22 +251,6 @@ pub fn cost_rows(spent: &Spent, report: &Report, styles: Styles) -> Vec<String> 
     };
     rows.push(format!("{MARGIN}{:<14}{next}", "next request"));
     rows
-}
-
-/// What there is to say about the window after a turn: a line when it passes a mark that was not passed before.
-/// `marked` is the last mark; with `always` there is a line in any case.
-pub fn fill_line(used: u64, window: u64, marked: &mut u64, always: bool) -> Option<String> {
-    const MARKS: [u64; 4] = [50, 75, 90, 100];
-    let share = share(used, window);
-    let mark = MARKS.into_iter().rfind(|mark| share >= *mark).unwrap_or(0);
-    let is_news = mark > *marked;
-    *marked = mark;
-    (is_news || always).then(|| {
-        format!(
-            "({share} % of the window of {} tokens; /context shows of what)",
-            grouped(window)
-        )
-    })
 }
 
 #[cfg(test)]
@@ -422,27 +401,5 @@ mod tests {
         let rows = cost_rows(&silent, &report(), Styles::plain());
         assert_eq!(rows[3], "  The server does not count tokens.");
         assert!(rows[4].contains("about 5,832 of"));
-    }
-
-    #[test]
-    fn the_window_is_spoken_of_when_it_fills() {
-        let mut marked = 0;
-        let mut check = |used: u64, always: bool, expected: Option<u64>| {
-            let line = fill_line(used, 1000, &mut marked, always);
-            let expected = expected.map(|share| {
-                format!("({share} % of the window of 1,000 tokens; /context shows of what)")
-            });
-            assert_eq!(line, expected, "{used}");
-        };
-        check(490, false, None);
-        check(510, false, Some(51));
-        check(600, false, None);
-        check(760, false, Some(76));
-        check(400, false, None);
-        check(500, false, Some(50));
-        check(950, false, Some(95));
-        check(2000, false, Some(200));
-        check(2000, true, Some(200));
-        check(1, true, Some(1));
     }
 }

@@ -2,9 +2,9 @@
 
 use dunlin_host::display::width;
 
-use super::table::{self, Command, GROUPS, Input, commands};
-use super::templates;
 use crate::app::App;
+use crate::prompt::table::{self, Command, GROUPS, Input, commands};
+use crate::prompt::templates;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::wrap;

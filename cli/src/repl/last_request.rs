@@ -1,14 +1,11 @@
 //! `/metadata` at the prompt: the metadata of the last request of a turn.
 
-use dunlin_host::display::grouped;
-
-use super::metadata::{self, Metadata, edited, id};
 use crate::app::App;
-use crate::commands::requests::Log;
-use crate::commands::requests::about::net_edits;
 use crate::dialogue::Dialogue;
 use crate::error::CliError;
-use dunlin_chat::session::requests::{Kind, LoggedRequest, RequestFile};
+use crate::prompt::metadata::{self, Metadata};
+use crate::requests::Log;
+use dunlin_chat::session::requests::Kind;
 
 /// `/metadata [FIELD ...|copy FIELD]` at the prompt: the last request of a turn.
 ///
@@ -39,7 +36,7 @@ pub fn run(app: &App, dialogue: Option<&Dialogue>, rest: &str) -> Result<(), Cli
             let is_same = request.entry.model == dialogue.model();
             let window = dialogue.report(app).window.filter(|_| is_same);
             let window = window.map(|window| window.tokens);
-            let shown = of_logged(app, &log.entry.id, &log.file, request, window);
+            let shown = Metadata::of_logged(app, &log, request, window);
             if let Some(name) = copied {
                 ui.status(&metadata::copy(app, &shown, name));
                 return Ok(());
@@ -52,32 +49,4 @@ pub fn run(app: &App, dialogue: Option<&Dialogue>, rest: &str) -> Result<(), Cli
     }
     ui.status("Nothing was sent in this session yet.");
     Ok(())
-}
-
-/// That of a request in the log. `window`: the context window of its model, in tokens.
-fn of_logged(
-    app: &App,
-    session: &str,
-    file: &RequestFile,
-    request: &LoggedRequest,
-    window: Option<u64>,
-) -> Metadata {
-    let entry = &request.entry;
-    let budget = match (entry.tokens, window) {
-        (None, _) => "not counted".to_owned(),
-        (Some(tokens), Some(window)) => {
-            format!("{} of {} tokens", grouped(tokens), grouped(window))
-        }
-        (Some(tokens), None) => format!("{} tokens", grouped(tokens)),
-    };
-    Metadata {
-        session: session.to_owned(),
-        request: id(session, entry.number),
-        agent: entry.agent.clone(),
-        model: file.model(request).into_owned(),
-        endpoint: entry.endpoint.clone(),
-        mode: app.pausing.typed(),
-        edited: edited(entry.is_edited(), net_edits(request, file)),
-        budget,
-    }
 }

@@ -1,10 +1,11 @@
 //! Commands that begin another context while a request is paused. They take the request with it, so whether they can be done
 //! is looked at first.
 
-use super::table::{Slash, surplus};
-use super::{choice, sessions};
+use super::sessions;
 use crate::app::App;
+use crate::dialogue::choice;
 use crate::error::CliError;
+use crate::prompt::table::{Slash, surplus};
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::Message;
 

@@ -4,37 +4,22 @@
 //! thread started. Ctrl-C never loses anything: in a turn it ends the turn and keeps what was said, on a line
 //! it clears the line, and only twice in a row on an empty line it leaves.
 
-mod accepting;
-pub mod approver;
 pub mod auto;
 pub mod budget;
-pub mod choice;
-mod complete;
 mod compose;
 mod expand;
-mod files;
 mod help;
 pub mod hub;
-mod inspecting;
-pub mod interceptor;
 mod last_request;
 mod leaving;
-pub mod line;
 mod messages;
-pub mod metadata;
-mod paste;
-pub mod pausing;
 pub mod plain;
-mod put_back;
 mod requests;
 mod send_template;
 mod servers;
 mod sessions;
 pub mod slash;
-mod steps;
-pub mod table;
 mod tags;
-pub mod templates;
 mod transcript;
 
 use std::ops::Range;
@@ -45,13 +30,16 @@ use dunlin_host::permission::ToolMode;
 
 use crate::app::App;
 use crate::args::ChatArgs;
-use crate::dialogue::{Dialogue, conclude};
+use crate::dialogue::{Dialogue, choice, conclude};
 use crate::discover::place;
 use crate::error::{CliError, Exit};
 use crate::inspect::protocol::Conversation;
 use crate::inspect::server;
+use crate::prompt::complete::Names;
+use crate::prompt::line::LineEditor;
+use crate::prompt::table::{Input, Slash};
+use crate::prompt::{interceptor, paste, table};
 use crate::settings::Origin;
-use complete::Names;
 use dunlin_chat::message::{Role, UserMessage};
 use dunlin_chat::session::Session;
 use dunlin_chat::turn::TurnEnd;
@@ -62,9 +50,7 @@ use dunlin_terminal::ui::prompts;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::terminal;
 use hub::{Hub, Taken};
-use line::LineEditor;
 use slash::Next;
-use table::{Input, Slash};
 
 /// Where messages are typed.
 const PROMPT: &str = prompts::MESSAGE;
@@ -478,7 +464,7 @@ fn names(app: &App, dialogue: Option<&Dialogue>) -> Names {
     Names {
         agents: app.settings.agents.keys().cloned().collect(),
         models: dialogue.map_or_else(Vec::new, |dialogue| dialogue.models().to_vec()),
-        recipients: pausing::names_of(app),
+        recipients: crate::pausing::names_of(app),
         servers: {
             let servers = app.settings.mcp_servers.iter();
             let usable = servers.filter(|(_, server)| server.value.is_enabled());

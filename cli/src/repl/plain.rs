@@ -5,17 +5,16 @@
 
 use std::io::{self, BufRead, Read};
 
-use super::choice;
 use super::hub;
-use super::line::Recall;
 use super::send_template;
 use super::slash::{self, Next};
-use super::table::{self, Input};
 use crate::app::App;
 use crate::args::ChatArgs;
 use crate::dialogue::way_out::say_unasked;
-use crate::dialogue::{Dialogue, conclude, interrupted};
+use crate::dialogue::{Dialogue, choice, conclude, interrupted};
 use crate::error::{CliError, Exit};
+use crate::prompt::line::Recall;
+use crate::prompt::table::{self, Input};
 use dunlin_chat::turn::TurnEnd;
 
 /// The longest line in bytes; a longer one is an error rather than a full memory.

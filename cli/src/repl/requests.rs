@@ -1,12 +1,12 @@
 //! `/request`: what would be sent next. `/requests`: what was sent in this session, and sending it again.
 
-use super::inspecting;
-use super::metadata::Metadata;
 use crate::app::App;
-use crate::commands::requests::{Log, Part, fork, print, replay, rows};
 use crate::dialogue::Dialogue;
 use crate::editing::EditValue;
 use crate::error::CliError;
+use crate::prompt::inspecting;
+use crate::prompt::metadata::Metadata;
+use crate::requests::{Log, Part, fork, print, replay, rows};
 use dunlin_chat::session::requests::LogError;
 use dunlin_host::display::escape;
 use dunlin_terminal::inspector::{self, Inspector, Mode};

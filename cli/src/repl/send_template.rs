@@ -3,12 +3,12 @@
 use dunlin_host::display::escape;
 
 use super::slash::Next;
-use super::templates;
 use crate::app::App;
-use crate::commands::trust;
 use crate::error::CliError;
+use crate::prompt::templates;
 use crate::templates::text::{TemplateText, arguments};
 use crate::templates::{Owner, Places, Template};
+use crate::trust;
 
 /// Sends the template of this name: what follows its name are its arguments.
 ///

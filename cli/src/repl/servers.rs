@@ -7,12 +7,12 @@ use dunlin_host::display::escape;
 use dunlin_host::{NoProgress, ServerPrompt};
 use serde_json::json;
 
-use super::table::VERBS;
-use super::templates;
 use crate::app::App;
-use crate::commands::mcp::{how_it_runs, unknown_server};
 use crate::dialogue::{HandsOff, interrupted};
 use crate::error::CliError;
+use crate::mcp::configured::{how_it_runs, unknown_server};
+use crate::prompt::table::VERBS;
+use crate::prompt::templates;
 use crate::settings::Origin;
 use crate::templates::Places;
 use crate::templates::text::arguments;

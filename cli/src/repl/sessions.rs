@@ -5,12 +5,13 @@ use std::path::Path;
 use dunlin_host::display::escape;
 
 use super::hub;
-use super::table::Slash;
 use crate::app::App;
 use crate::args::ExportFormat;
-use crate::commands::sessions::{fork, render, with_real_folder, write};
 use crate::dialogue::Dialogue;
 use crate::error::CliError;
+use crate::output_file::{with_real_folder, write};
+use crate::prompt::table::Slash;
+use crate::sessions::{fork, render};
 use dunlin_chat::session::export::file_name;
 use dunlin_chat::session::store::{Entry, StoreError};
 use dunlin_terminal::ui::Ui;

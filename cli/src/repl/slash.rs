@@ -8,15 +8,17 @@ use dunlin_host::Tool;
 use dunlin_host::display::{escape, own_command};
 use dunlin_host::undo::Fate;
 
-use super::table::{FORGET, SERVERS, Slash, commands, surplus};
 use super::{
-    auto, budget, choice, compose, expand, help, last_request, leaving, messages, pausing,
-    requests, servers, sessions, steps, tags,
+    auto, budget, compose, expand, help, last_request, leaving, messages, requests, servers,
+    sessions, tags,
 };
 use crate::app::{App, Commands};
-use crate::commands::{permissions, tools};
-use crate::dialogue::{Dialogue, look_at_tools};
+use crate::dialogue::{Dialogue, choice, look_at_tools};
 use crate::error::CliError;
+use crate::pausing;
+use crate::prompt::steps;
+use crate::prompt::table::{FORGET, SERVERS, Slash, commands, surplus};
+use crate::tools;
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::{Message, UserMessage};
 use dunlin_terminal::ui::Ui;
@@ -268,11 +270,11 @@ fn show_permissions(app: &App) -> Result<(), CliError> {
     }
     if !session.is_empty() {
         heading("answers, until the session ends (/permissions forget takes them back):");
-        permissions::show(ui, &session);
+        tools::print_stored(ui, &session);
     }
     if !stored.is_empty() {
         heading("stored, in all projects (dunlin permissions ask takes one back):");
-        permissions::show(ui, &stored);
+        tools::print_stored(ui, &stored);
     }
     heading(
         "everything else: reading inside the project is allowed, secrets excepted; the rest asks",

@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::dialogue::Dialogue;
 use crate::dialogue::attach::{Attached, Tag};
 use crate::error::CliError;
-use crate::repl::line::Recall;
+use crate::prompt::line::Recall;
 use dunlin_chat::message::UserMessage;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::calls::fit;

@@ -2,12 +2,12 @@
 
 use dunlin_host::display::escape;
 
-use super::test::configured;
 use crate::app::App;
 use crate::dialogue::interrupted;
 use crate::error::{CliError, Exit};
 use crate::mcp::address;
 use crate::mcp::address::Address;
+use crate::mcp::configured::configured;
 use crate::mcp::oauth::{self, LoginPage};
 
 /// Nobody can log in there.

@@ -5,8 +5,6 @@ mod serve;
 mod servers;
 mod test;
 
-pub use self::servers::how_it_runs;
-pub use self::test::unknown_server;
 use crate::app::App;
 use crate::args::McpCommand;
 use crate::error::{CliError, Exit};

@@ -7,6 +7,7 @@ use crate::args::McpAddArgs;
 use crate::config::edit::{EditError, add_server, remove_servers};
 use crate::config::mcp::ServerEntry;
 use crate::error::{CliError, Exit};
+use crate::mcp::configured::how_it_runs;
 use crate::mcp::oauth::TokenFile;
 use crate::mcp::warning;
 use crate::settings::{Origin, Sourced};
@@ -93,24 +94,6 @@ fn line(app: &App, name: &str, server: &Sourced<ServerEntry>) -> String {
         remark("(disabled)");
     }
     line
-}
-
-/// With which rights a program runs, where it starts and what is asked about, as far as that is configured.
-pub fn how_it_runs(entry: &ServerEntry) -> String {
-    let mut said = Vec::new();
-    if entry.command.is_some() {
-        said.push(match entry.sandbox {
-            Some(true) => "sandboxed".to_owned(),
-            _ => "no sandbox".to_owned(),
-        });
-    }
-    said.extend(entry.cwd.as_ref().map(|cwd| format!("cwd = {cwd:?}")));
-    if entry.ask == Some(true) {
-        said.push("ask = true".to_owned());
-    } else if !entry.ask_tools.is_empty() {
-        said.push(format!("ask_tools = {:?}", entry.ask_tools));
-    }
-    said.join(", ")
 }
 
 /// The address, or the command line as a shell takes it; values of variables are often keys and stay away.

@@ -7,53 +7,16 @@ use serde_json::json;
 
 use crate::app::App;
 use crate::commands::tools;
-use crate::config::mcp::ServerEntry;
 use crate::error::{CliError, Exit};
+use crate::mcp::configured::configured;
 use dunlin_chat::provider::ProposedCall;
 use dunlin_host::mcp::LOADER;
-use dunlin_host::nearest::nearest;
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::terminal;
 
 /// How many columns what stands before a line takes.
 const MARGIN: usize = 12;
-
-/// There is no such server.
-#[derive(Debug, thiserror::Error)]
-enum NoServer {
-    #[error("there is no MCP server {0:?} in the configuration")]
-    Unknown(String),
-    #[error("the MCP server {0:?} is switched off (enabled = false)")]
-    Off(String),
-}
-
-/// The entry of a server that can be used.
-pub fn configured<'a>(app: &'a App, name: &str) -> Result<&'a ServerEntry, CliError> {
-    let servers = &app.settings.mcp_servers;
-    match servers.get(name) {
-        None => Err(unknown_server(app, name)),
-        Some(server) if !server.value.is_enabled() => {
-            Err(CliError::usage(NoServer::Off(name.to_owned())))
-        }
-        Some(server) => Ok(&server.value),
-    }
-}
-
-/// Says that no server has this name, and which names there are.
-pub fn unknown_server(app: &App, name: &str) -> CliError {
-    let servers = &app.settings.mcp_servers;
-    let names: Vec<&str> = servers.keys().map(String::as_str).collect();
-    let hint = match nearest(name, names.iter().copied()) {
-        _ if names.is_empty() => "none is configured; dunlin mcp add adds one".to_owned(),
-        Some(near) if names.len() > 1 => {
-            format!("the nearest is {near:?}; configured: {}", names.join(", "))
-        }
-        Some(near) => format!("the nearest is {near:?}"),
-        None => format!("configured: {}", names.join(", ")),
-    };
-    CliError::usage(NoServer::Unknown(name.to_owned())).with_hint(Some(hint))
-}
 
 /// Connects, lists, ends. What has to be allowed is asked about.
 pub fn run(app: &App, name: &str) -> Result<Exit, CliError> {

@@ -103,6 +103,7 @@ pub fn arguments(places: &Places, word: &str) -> Vec<String> {
     arguments.into_iter().map(|it| it.name).collect()
 }
 
-pub(super) fn named(places: &Places, word: &str) -> Option<Template> {
+/// The template of this name, unless a command has it.
+pub fn named(places: &Places, word: &str) -> Option<Template> {
     places.find(word.strip_prefix('/')?, is_command)
 }

@@ -1,14 +1,16 @@
 //! The metadata of a request, and which fields of it `/metadata` shows.
 
-use dunlin_host::display::{escape, one_line};
+use dunlin_host::display::{escape, grouped, one_line};
 
 use crate::app::App;
 use crate::config::edit;
 use crate::config::request_editor::MetadataField;
 use crate::error::CliError;
+use crate::requests::{Log, net_edits};
 use dunlin_chat::agent::Agent;
 use dunlin_chat::provider::Provider;
 use dunlin_chat::provider::error::Endpoint;
+use dunlin_chat::session::requests::LoggedRequest;
 use dunlin_chat::tokens::counted;
 use dunlin_terminal::request::paused::Paused;
 
@@ -34,13 +36,13 @@ pub struct Answering<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metadata {
     pub(super) session: String,
-    pub(super) request: String,
+    request: String,
     pub(super) agent: String,
-    pub(super) model: String,
-    pub(super) endpoint: String,
-    pub(super) mode: String,
-    pub(super) edited: String,
-    pub(super) budget: String,
+    model: String,
+    endpoint: String,
+    mode: String,
+    edited: String,
+    budget: String,
 }
 
 impl Metadata {
@@ -80,6 +82,33 @@ impl Metadata {
         }
     }
 
+    /// That of a request in the log. `window`: the context window of its model, in tokens.
+    pub fn of_logged(
+        app: &App,
+        log: &Log,
+        request: &LoggedRequest,
+        window: Option<u64>,
+    ) -> Metadata {
+        let entry = &request.entry;
+        let budget = match (entry.tokens, window) {
+            (None, _) => "not counted".to_owned(),
+            (Some(tokens), Some(window)) => {
+                format!("{} of {} tokens", grouped(tokens), grouped(window))
+            }
+            (Some(tokens), None) => format!("{} tokens", grouped(tokens)),
+        };
+        Metadata {
+            session: log.entry.id.clone(),
+            request: id(&log.entry.id, entry.number),
+            agent: entry.agent.clone(),
+            model: log.file.model(request).into_owned(),
+            endpoint: entry.endpoint.clone(),
+            mode: app.pausing.typed(),
+            edited: edited(entry.is_edited(), net_edits(request, &log.file)),
+            budget,
+        }
+    }
+
     /// The same after edits of the request.
     pub fn after_edits(&self, paused: &Paused) -> Metadata {
         Metadata {
@@ -112,11 +141,11 @@ impl Metadata {
 }
 
 /// The request as `dunlin requests` takes it.
-pub(super) fn id(session: &str, number: u64) -> String {
+fn id(session: &str, number: u64) -> String {
     format!("{session}/{number}")
 }
 
-pub(super) fn edited(is_edited: bool, edits: usize) -> String {
+fn edited(is_edited: bool, edits: usize) -> String {
     match (is_edited, edits) {
         (false, _) => "no".to_owned(),
         (true, 0) => "yes".to_owned(),
@@ -143,7 +172,7 @@ pub fn copy(app: &App, metadata: &Metadata, name: &str) -> String {
 }
 
 /// How far in the further rows of a long value stand.
-pub(super) const INDENT: usize = MARGIN + NAME_COLUMNS + 2;
+pub const INDENT: usize = MARGIN + NAME_COLUMNS + 2;
 
 /// Chooses what is shown, here and in the configuration; what to say.
 ///

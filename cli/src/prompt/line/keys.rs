@@ -11,8 +11,8 @@ use rustyline::{
 };
 
 use super::helper::LineHelper;
-use crate::repl::paste::{self, Pastes};
-use crate::repl::put_back::PutBack;
+use crate::prompt::paste::{self, Pastes};
+use crate::prompt::put_back::PutBack;
 
 /// Binds a key that is one only where it is typed.
 pub(super) fn bind<I: rustyline::history::History>(

@@ -27,10 +27,10 @@ use super::accepting;
 use super::complete::Names;
 use super::files::FileIndex;
 use super::paste::Pastes;
-use super::pausing::{self, Pausing};
 use super::put_back::PutBack;
 use super::steps::Toggle;
 use crate::config::paths::Folders;
+use crate::pausing::{self, Pausing};
 use crate::templates::Places;
 
 /// How many messages are remembered between sessions.

@@ -4,14 +4,13 @@ use std::path::Path;
 
 use dunlin_host::display::escape;
 
-use super::auto;
 use super::files::FileIndex;
 use super::metadata::{COPY, SETS};
-use super::pausing::filter::TOOLS;
-use super::table::{REQUEST_PARTS, VERBS, commands, is_command};
+use super::table::{AUTO_VERBS, REQUEST_PARTS, VERBS, commands, is_command};
 use super::templates;
 use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::mentions;
+use crate::pausing::filter::TOOLS;
 use crate::saved_edits::Scope;
 use crate::templates::Places;
 
@@ -80,7 +79,7 @@ pub fn candidates(
     }
     if let Some(typed) = before.strip_prefix("/auto ") {
         let (word, found) = match typed.split_once(' ') {
-            None => (typed, fitting(auto::VERBS, typed)),
+            None => (typed, fitting(AUTO_VERBS, typed)),
             Some(("scope", word)) => {
                 let scopes = Scope::ALL.map(Scope::as_str);
                 (word, fitting(scopes, word))

@@ -18,10 +18,10 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{Context, Helper};
 
 use crate::mentions;
-use crate::repl::complete::{self, Names};
-use crate::repl::files::FileIndex;
-use crate::repl::paste::Pastes;
-use crate::repl::put_back::PutBack;
+use crate::prompt::complete::{self, Names};
+use crate::prompt::files::FileIndex;
+use crate::prompt::paste::Pastes;
+use crate::prompt::put_back::PutBack;
 use crate::templates::Places;
 
 /// Columns beside the placeholder: the prompt, and the last one, which stays free.

@@ -1,25 +1,11 @@
 //! `dunlin requests`: the requests that were sent, as the log of each session has them.
 
-pub mod about;
-mod curl;
-mod export;
-mod fork;
-mod har;
-mod list;
-mod log;
-mod replay;
-mod show;
-
 use crate::app::App;
 use crate::args::{Global, RequestArgs, RequestId, RequestsCommand};
 use crate::error::{CliError, Exit};
 use crate::settings::Origin;
 
-pub use fork::run as fork;
-pub use list::{rows, summary};
-pub use log::Log;
-pub use replay::run as replay;
-pub use show::{Part, print};
+use crate::requests::{Log, Part, export, fork, list, print, replay};
 
 /// A session named in two ways.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +22,7 @@ pub fn run(app: &App, command: RequestsCommand, global: &Global) -> Result<Exit,
             session,
             lines,
             json,
-        } => list::run(app, &Log::find(app, session.as_deref())?, lines, json)?,
+        } => list(app, &Log::find(app, session.as_deref())?, lines, json)?,
         RequestsCommand::Show(args) => {
             let (log, number) = find(app, &args.request)?;
             print(app, &log, number, Part::of(&args))?;
@@ -48,7 +34,7 @@ pub fn run(app: &App, command: RequestsCommand, global: &Global) -> Result<Exit,
             force,
         } => {
             let log = Log::find(app, session.as_deref())?;
-            export::run(app, &log, har, output, force)?;
+            export(app, &log, har, output, force)?;
         }
         RequestsCommand::Replay { request, edited } => {
             let (log, number) = find(app, &request)?;
@@ -56,11 +42,11 @@ pub fn run(app: &App, command: RequestsCommand, global: &Global) -> Result<Exit,
             if let Some(name) = agent {
                 app.settings.entry_named(name, Origin::Flag("--agent"))?;
             }
-            return replay::run(app, &log, number, agent, edited);
+            return replay(app, &log, number, agent, edited);
         }
         RequestsCommand::Fork { request } => {
             let (log, number) = find(app, &request)?;
-            fork::run(app, &log, number)?;
+            fork(app, &log, number)?;
         }
     }
     Ok(Exit::Done)

@@ -1,4 +1,4 @@
-//! The table of slash commands, and what a typed line is. What they do is in [`super::slash`].
+//! The table of slash commands, and what a typed line is. What they do is in [`crate::repl::slash`].
 
 use dunlin_host::display::escape;
 use dunlin_host::nearest::nearest;
@@ -11,6 +11,9 @@ const ELSEWHERE: [(&str, &str); 1] = [("/resume", "/sessions lists the sessions 
 
 /// What stands between `/mcp` and the name of a server.
 pub const VERBS: [&str; 4] = ["connect", "disconnect", "enable", "disable"];
+
+/// What may be typed after `/auto`.
+pub const AUTO_VERBS: [&str; 4] = ["capture", "scope", "limit", "remove"];
 
 /// What of a request `/requests N` shows, and what it does with one.
 pub const REQUEST_PARTS: [&str; 6] = ["sent", "original", "diff", "curl", "replay", "fork"];

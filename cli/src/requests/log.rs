@@ -25,7 +25,7 @@ impl Log {
     }
 
     /// The log of the session that is meant: the latest of the project unless one is named.
-    pub(super) fn find(app: &App, session: Option<&str>) -> Result<Log, CliError> {
+    pub fn find(app: &App, session: Option<&str>) -> Result<Log, CliError> {
         Log::of(app.store().find(session)?)
     }
 

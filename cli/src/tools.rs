@@ -1,0 +1,126 @@
+//! Tools and what is stored for them, as lists.
+
+use dunlin_host::call::Failure;
+use dunlin_host::display::{escape, width};
+use dunlin_host::nearest::nearest;
+use dunlin_host::permission::ToolMode;
+use dunlin_host::{Stored, Tool};
+
+use crate::app::App;
+use crate::error::CliError;
+use dunlin_terminal::ui::Ui;
+use dunlin_terminal::ui::style::Label;
+use dunlin_terminal::ui::terminal;
+use dunlin_terminal::ui::wrap::hanging;
+
+/// How many columns names take in the list at most; longer ones move their line only.
+const MOST_NAME_COLUMNS: usize = 32;
+
+/// How far in a description stands that is below its name, in columns.
+const BELOW: usize = 4;
+
+/// What is to be left for a description beside the name and the mode, in columns.
+const LEAST_BESIDE: usize = 20;
+
+/// How many columns a mode takes in the list.
+const MODE_COLUMNS: usize = 6;
+
+/// Prints tools, one a line, with what was set for them.
+pub fn print(app: &App, tools: &[Tool]) -> Result<(), CliError> {
+    let ui = &app.ui;
+    let widths = tools.iter().map(|tool| width(&escape(&tool.name)));
+    let widest = widths.filter(|width| *width <= MOST_NAME_COLUMNS).max();
+    let wide = widest.unwrap_or_default();
+    for tool in tools {
+        let name = ui
+            .styles()
+            .paint(Label::Name, &format!("{:<wide$}", escape(&tool.name)));
+        let mode = if ui.is_chat() {
+            let mode = app.host()?.permissions().tool_mode(&tool.name);
+            let mode = format!("{:<MODE_COLUMNS$}", mode.as_str());
+            format!("{} ", ui.styles().paint(Label::Quiet, &mode))
+        } else {
+            String::new()
+        };
+        let about = escape(first_sentence(&tool.description));
+        let used = wide + 1 + if ui.is_chat() { MODE_COLUMNS + 1 } else { 0 };
+        // The last column stays free. What reads a pipe wants one line of each.
+        let columns = match ui.streams().output {
+            true => terminal::size().0.saturating_sub(1),
+            false => usize::MAX,
+        };
+        let first = format!("{name} {mode}");
+        let rows = match columns < used + LEAST_BESIDE {
+            // Beside the name there is too little room.
+            true => {
+                let below = " ".repeat(BELOW);
+                ui.data(first.trim_end());
+                hanging(&below, BELOW, &about, columns)
+            }
+            false => hanging(&first, used, &about, columns),
+        };
+        ui.data_all(&rows);
+    }
+    Ok(())
+}
+
+/// Sets what holds for a tool until the session ends: `NAME MODE`. The result says whether permissions changed.
+pub fn set_mode(app: &App, tools: &[Tool], typed: &str) -> Result<bool, CliError> {
+    let ui = &app.ui;
+    let mut words = typed.split_whitespace();
+    let (Some(name), Some(mode), None) = (words.next(), words.next(), words.next()) else {
+        ui.status("Usage: /tools NAME prompt|always|never");
+        return Ok(false);
+    };
+    let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
+        return Err(unknown_tool(tools, name));
+    };
+    let mode: ToolMode = mode.parse().map_err(CliError::usage)?;
+    app.host()?.permissions().set_tool_mode(&tool.name, mode);
+    let name = ui.status_styles().paint(Label::Name, &escape(name));
+    ui.status(&format!("  {name} · {mode}, until the session ends"));
+    Ok(true)
+}
+
+/// Says that there is no such tool, and which come near.
+pub fn unknown_tool(tools: &[Tool], name: &str) -> CliError {
+    let names = tools.iter().map(|tool| tool.name.as_str());
+    let near = nearest(name, names)
+        .map(str::to_owned)
+        .into_iter()
+        .collect();
+    CliError::usage(Failure::UnknownTool {
+        name: name.to_owned(),
+        near,
+    })
+}
+
+/// The description up to the end of its first sentence: enough for a list.
+fn first_sentence(text: &str) -> &str {
+    let line = text.trim_start().lines().next().unwrap_or_default();
+    line.find(". ").map_or(line, |end| &line[..=end])
+}
+
+/// Prints stored permissions, one a line.
+pub fn print_stored(ui: &Ui, stored: &[Stored]) {
+    for line in stored {
+        let bound = match &line.bound_to {
+            Some(plugins) => ui
+                .styles()
+                .paint(Label::Quiet, &format!("  {}", escape(plugins))),
+            None => String::new(),
+        };
+        let lapsed = match &line.lapsed {
+            Some(change) => {
+                let text = format!("  lapsed: {}", escape(&change.to_string()));
+                ui.styles().paint(Label::Warning, &text)
+            }
+            None => String::new(),
+        };
+        ui.data(&format!(
+            "{}  {}{bound}{lapsed}",
+            escape(&line.bits),
+            escape(&line.key)
+        ));
+    }
+}
