@@ -23,23 +23,23 @@ use dunlin_host::{
 };
 use tokio::runtime::Runtime;
 
+use crate::config::command_variables;
 use crate::config::request_editor::{MetadataField, PauseMode};
-use crate::config::variables;
 use crate::dialogue::aside::Aside;
 use crate::error::CliError;
 use crate::host_options::{commands, meaning, search};
 use crate::inspect::shared_state::{Chat, SharedState, WAKE_AGAIN};
 use crate::pausing::Pausing;
 use crate::plugin::installed::InstalledPlugins;
-use crate::prompt::table::Slash;
+use crate::prompt::slash_table::Slash;
 use crate::settings::Settings;
 use dunlin_chat::session::Store;
 use dunlin_chat::turn::log::CallLog;
 use dunlin_provider::http;
 use dunlin_terminal::editor;
 use dunlin_terminal::ui::Ui;
+use dunlin_terminal::ui::ask_during_call::TerminalAsk;
 use dunlin_terminal::ui::pager::Pager;
-use dunlin_terminal::ui::prompt::TerminalAsk;
 use dunlin_terminal::ui::terminal;
 use dunlin_terminal::variables::Replaced;
 
@@ -354,7 +354,7 @@ impl App {
         }
         let permissions = self.permissions();
         permissions.map_or_else(
-            |_| variables::replaced(&self.settings.environment, |_| true, |_| true),
+            |_| command_variables::replaced(&self.settings.environment, |_| true, |_| true),
             |it| self.settings.replaced(&it),
         )
     }

@@ -7,7 +7,6 @@ pub mod commands;
 pub mod config;
 pub mod dialogue;
 pub mod discover;
-pub mod editing;
 pub mod error;
 pub mod host_options;
 pub mod inspect;
@@ -33,6 +32,7 @@ pub mod templates;
 mod tools;
 mod trust;
 pub mod used_models;
+pub mod value_in_editor;
 
 use std::process::ExitCode;
 

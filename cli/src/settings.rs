@@ -23,6 +23,7 @@ pub use self::error::SettingsError;
 pub use self::key::KeyPlace;
 use crate::args::Global;
 use crate::config::agent::{AgentEntry, ApiName};
+use crate::config::command_variables;
 use crate::config::env::Environment;
 use crate::config::file::{Author, KeyEntry, Loaded};
 use crate::config::mcp::ServerEntry;
@@ -33,7 +34,6 @@ use crate::config::search::WebSearch;
 use crate::config::setting::{Commands, General, Limits, RequestEditor};
 use crate::config::sites;
 use crate::config::value::{Count, UpTo};
-use crate::config::variables;
 use crate::models;
 use dunlin_chat::agent::{Agent, Api};
 use dunlin_chat::request::HistoryLimits;
@@ -317,7 +317,7 @@ impl Settings {
     /// The variables that the editor, the pager and pip get otherwise: without what commands can change, as the permission
     /// store says at this moment.
     pub fn replaced(&self, permissions: &Permissions) -> Replaced {
-        variables::replaced(
+        command_variables::replaced(
             &self.environment,
             |folder| permissions.can_commands_change(folder),
             |path| permissions.can_commands_replace(path),

@@ -8,7 +8,7 @@ use crate::capability::wasi::Ended;
 use crate::capability::{CallState, UsedInDescribe};
 use crate::display;
 use crate::engine::error::one_line;
-use crate::engine::limiter::Refused;
+use crate::engine::memory_limit::Refused;
 use crate::limits::{self, Limits};
 
 /// Characters of what a guest printed last that are repeated when it broke.

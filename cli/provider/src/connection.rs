@@ -13,7 +13,7 @@ use url::Url;
 
 use super::fallbacks::Fallbacks;
 use super::http::{self, Timeouts};
-use super::{error_body, overflow};
+use super::{error_body, overflow, retry_after};
 use dunlin_chat::agent::Agent;
 use dunlin_chat::provider::error::{Cause, Endpoint, ProviderError, Refusal, Waiting};
 use dunlin_chat::request::Request;
@@ -200,10 +200,10 @@ impl Connection {
         };
         // OpenAI and Azure are more exact in a header of their own.
         let retry_after = header("retry-after-ms")
-            .and_then(error_body::retry_after_ms)
+            .and_then(retry_after::milliseconds)
             .or_else(|| {
                 header(RETRY_AFTER.as_str())
-                    .and_then(|value| error_body::retry_after(value, SystemTime::now()))
+                    .and_then(|value| retry_after::seconds_or_date(value, SystemTime::now()))
             });
         let location = header(LOCATION.as_str()).and_then(|location| self.url.join(location).ok());
         let body = self.masked(error_body(response).await);

@@ -3,8 +3,6 @@
 //! Every server wraps it differently: in `error.message`, in `error` itself, in `message`, `detail`
 //! or `errors`, in an array, in a web page, or not at all.
 
-use std::time::{Duration, SystemTime};
-
 use dunlin_host::display;
 use serde_json::Value;
 
@@ -74,23 +72,6 @@ pub(super) fn code_of(value: &Value) -> Option<String> {
             Value::Number(code) => Some(code.to_string()),
             _ => None,
         })
-}
-
-/// How long the server asks to wait, in milliseconds.
-pub(super) fn retry_after_ms(header: &str) -> Option<Duration> {
-    let milliseconds = header.trim().parse::<f64>().ok()?;
-    Duration::try_from_secs_f64(milliseconds / 1000.0).ok()
-}
-
-/// How long the server asks to wait: seconds, or a date of HTTP. `now` is the time to count from.
-pub(super) fn retry_after(header: &str, now: SystemTime) -> Option<Duration> {
-    let header = header.trim();
-    if let Ok(seconds) = header.parse::<f64>() {
-        return Duration::try_from_secs_f64(seconds).ok();
-    }
-    let date = jiff::fmt::rfc2822::parse(header).ok()?;
-    let date = SystemTime::from(date.timestamp());
-    Some(date.duration_since(now).unwrap_or_default())
 }
 
 /// The title of a web page, else its text.
@@ -168,39 +149,5 @@ mod tests {
             readable(&"x".repeat(10_000)).map(|text| text.chars().count()),
             Some(MAX_MESSAGE_CHARS)
         );
-    }
-
-    #[test]
-    fn waiting_times_in_milliseconds() {
-        for (header, milliseconds) in [
-            ("1500", Some(1500)),
-            ("0", Some(0)),
-            ("-1", None),
-            ("x", None),
-        ] {
-            assert_eq!(
-                retry_after_ms(header),
-                milliseconds.map(Duration::from_millis),
-                "{header}"
-            );
-        }
-    }
-
-    #[test]
-    fn waiting_times() {
-        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
-        for (header, seconds) in [
-            ("7", Some(7)),
-            ("Sun, 06 Nov 1994 08:49:40 GMT", Some(3)),
-            ("Sun, 06 Nov 1994 08:00:00 GMT", Some(0)),
-            ("-1", None),
-            ("soon", None),
-        ] {
-            assert_eq!(
-                retry_after(header, now),
-                seconds.map(Duration::from_secs),
-                "{header}"
-            );
-        }
     }
 }

@@ -30,6 +30,7 @@ mod overflow;
 mod reasoning;
 mod repair;
 mod reply;
+mod retry_after;
 mod schema;
 
 use dunlin_chat::message::MAX_CALLS;

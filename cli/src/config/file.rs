@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
+use super::command_variables;
 use super::mcp;
 use super::origin::{Origin, Sourced};
 use super::request_editor::MetadataField;
 use super::setting::File;
 use super::value::table;
-use super::variables;
 use dunlin_host::files::open_regular;
 
 /// The largest configuration file in bytes. Real ones have a few kilobytes; this only keeps a mistake
@@ -164,7 +164,7 @@ impl Loaded {
             let text = name.get_ref();
             let keys = self.file.keys.iter();
             let mut keys = keys.filter(|(_, key)| key.get_ref().env.as_deref() == Some(text));
-            let problem = variables::name_problem(text, number).or_else(|| {
+            let problem = command_variables::name_problem(text, number).or_else(|| {
                 let (key, _) = keys.next()?;
                 Some(format!(
                     "commands.environment names {text}, which holds the key of [keys.{key}]: no command gets that"

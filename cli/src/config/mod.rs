@@ -5,6 +5,7 @@
 //! written, so it may only narrow what the user chose until the user trusts it: see [`settings::project`](crate::settings::project).
 
 pub mod agent;
+pub mod command_variables;
 pub mod edit;
 pub mod env;
 pub mod file;
@@ -21,4 +22,3 @@ pub mod setting;
 pub mod sites;
 pub mod trust;
 pub mod value;
-pub mod variables;

@@ -8,8 +8,8 @@ use dunlin_host::CommandOptions;
 use dunlin_host::process::SUPERVISOR_FLAG;
 use dunlin_host::secrets::Surroundings;
 
+use crate::config::command_variables::{self, Filtered};
 use crate::config::env;
-use crate::config::variables::{self, Filtered};
 use crate::settings::Settings;
 
 /// This program, also when its file was replaced by a newer one meanwhile.
@@ -31,7 +31,7 @@ pub fn environment(settings: &Settings) -> Filtered {
     let keys: Vec<&str> = settings.key_variables().collect();
     let named = settings.commands.environment.value.iter();
     let named: Vec<&str> = named.map(|name| name.get_ref().as_str()).collect();
-    variables::filtered(&settings.environment, &named, &keys)
+    command_variables::filtered(&settings.environment, &named, &keys)
 }
 
 /// How commands are run.

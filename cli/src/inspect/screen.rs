@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use crate::app::App;
-use crate::editing::EditValue;
 use crate::error::{CliError, Exit};
 use crate::inspect::client::{Chats, NoSuchChat};
 use crate::inspect::mirror::Mirrors;
+use crate::value_in_editor::EditValue;
 use dunlin_terminal::inspector::chats::{self, ChatList, Source};
 
 /// How long the chats that run already may take to say which they are.

@@ -18,8 +18,8 @@ use self::oauth::{OAuthClient, TokenFile};
 use reqwest::header::{HeaderName, HeaderValue};
 use url::Url;
 
+use crate::config::command_variables::lists_folders;
 use crate::config::mcp::ServerEntry;
-use crate::config::variables::lists_folders;
 use crate::host_options::commands;
 use crate::settings::Settings;
 use dunlin_provider::http::USER_AGENT;

@@ -12,7 +12,7 @@ use dunlin_host::permission::ToolMode;
 
 use super::accepting;
 use super::line::Recall;
-use super::table::{self, Input, NEXT, Slash};
+use super::slash_table::{self, Input, NEXT, Slash};
 use super::templates;
 use crate::app::App;
 use crate::error::CliError;
@@ -142,7 +142,7 @@ impl<'a> TerminalApprover<'a> {
         let ui = &self.app.ui;
         // What a command prints may be the model's, and look like a question.
         let again = || ControlFlow::Continue(self.approvals.borrow_mut().show_again(ui.window()));
-        match table::parse(line) {
+        match slash_table::parse(line) {
             Input::Slash(command, rest) => {
                 if command == Slash::Tools
                     && let [tool, mode] = *rest.split_whitespace().collect::<Vec<_>>()

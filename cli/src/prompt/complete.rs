@@ -6,7 +6,7 @@ use dunlin_host::display::escape;
 
 use super::files::FileIndex;
 use super::metadata::{COPY, SETS};
-use super::table::{AUTO_VERBS, REQUEST_PARTS, VERBS, commands, is_command};
+use super::slash_table::{AUTO_VERBS, REQUEST_PARTS, VERBS, commands, is_command};
 use super::templates;
 use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::mentions;

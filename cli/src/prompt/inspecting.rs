@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::metadata::{Answering, Metadata};
 use crate::app::App;
-use crate::editing::EditValue;
 use crate::inspect::remote_pause::RemotePause;
 use crate::requests::summary;
+use crate::value_in_editor::EditValue;
 use dunlin_chat::session::requests::RequestFile;
 use dunlin_terminal::inspector::{self, Closed, Inspector, Mode, Sides};
 use dunlin_terminal::request::paused::Paused;

@@ -10,15 +10,15 @@ use dunlin_host::Tool;
 use super::inspecting;
 use super::line::{Completion, Recall};
 use super::metadata::{self, Answering, Metadata};
-use super::table::{self, Input, Slash, commands};
+use super::slash_table::{self, Input, Slash, commands};
 use super::templates;
 use crate::app::App;
 use crate::config::request_editor::{MetadataField, PauseMode};
-use crate::editing::EditValue;
 use crate::error::CliError;
 use crate::inspect::remote_pause::RemotePause;
 use crate::pausing::filter::{Asked, Recipient};
 use crate::saved_edits;
+use crate::value_in_editor::EditValue;
 use dunlin_chat::message::Message;
 use dunlin_chat::request::editor::{EditableRequest, SavedEdit};
 use dunlin_chat::tokens::counted;
@@ -301,7 +301,7 @@ impl<'a> TerminalInterceptor<'a> {
             edits => format!("The request has {edits} edits, which would be lost. "),
         };
         let question = match command {
-            Slash::Clear => format!("{edits}{}", table::FORGET),
+            Slash::Clear => format!("{edits}{}", slash_table::FORGET),
             _ if edits.is_empty() => return true,
             _ => format!("{edits}Continue?"),
         };
@@ -342,7 +342,7 @@ impl<'a> TerminalInterceptor<'a> {
         let app = self.app;
         let window = app.ui.window();
         let again = || Follow::Continue(paused.open(window));
-        match table::parse(line) {
+        match slash_table::parse(line) {
             Input::Slash(Slash::Metadata, rest) => Follow::Continue(self.metadata(&rest, paused)),
             Input::Slash(command, rest) if app.ui.is_chat() && command.leaves(&rest) => {
                 self.leave(line, (command, &rest), paused, messages).await
@@ -405,7 +405,7 @@ fn rows_of(remote: &RemotePause, paused: &mut Paused, ui: &Ui) -> Vec<String> {
 
 /// Whether a line is `/request`.
 fn is_request(line: &str) -> bool {
-    matches!(table::parse(line), Input::Slash(Slash::Request, rest) if rest.is_empty())
+    matches!(slash_table::parse(line), Input::Slash(Slash::Request, rest) if rest.is_empty())
 }
 
 /// Whether the first request of the next message may be held: its message is kept, in case that it is never sent.

@@ -13,6 +13,6 @@ pub mod line;
 pub mod metadata;
 pub mod paste;
 pub mod put_back;
+pub mod slash_table;
 pub mod steps;
-pub mod table;
 pub mod templates;

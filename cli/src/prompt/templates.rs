@@ -2,7 +2,7 @@
 
 use dunlin_host::display::{chain, escape, one_line, shorten};
 
-use super::table::{self, is_command};
+use super::slash_table::{self, is_command};
 use crate::app::App;
 use crate::templates::{Owner, Places, Template};
 use dunlin_terminal::request::paused::Saved;
@@ -23,7 +23,7 @@ pub struct Row {
 /// The message for a word that is neither a command nor a template.
 pub fn no_such(app: &App, word: &str) -> String {
     let templates = Places::of(&app.settings).list(is_command).templates;
-    table::no_such_command(word, templates.iter().map(|it| it.name.as_str()))
+    slash_table::no_such_command(word, templates.iter().map(|it| it.name.as_str()))
 }
 
 /// The message for a template that cannot be sent now: that it has to wait, or that it does not exist.

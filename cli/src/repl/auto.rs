@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::config::edit;
 use crate::config::request_editor::PauseMode;
 use crate::error::CliError;
-use crate::prompt::table::AUTO_VERBS;
+use crate::prompt::slash_table::AUTO_VERBS;
 use crate::saved_edits::{Kept, SavedEditsError, Scope, holds, is_capturing, read, update};
 use dunlin_chat::tokens::counted;
 use dunlin_terminal::ui::calls::fit;

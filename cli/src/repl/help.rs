@@ -3,7 +3,7 @@
 use dunlin_host::display::width;
 
 use crate::app::App;
-use crate::prompt::table::{self, Command, GROUPS, Input, commands};
+use crate::prompt::slash_table::{self, Command, GROUPS, Input, commands};
 use crate::prompt::templates;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
@@ -57,7 +57,7 @@ pub fn show(app: &App, rest: &str) {
         word => {
             let name = format!("/{}", word.trim_start_matches('/'));
             let all = commands().filter(|command| !command.about.is_empty());
-            match table::parse(&name) {
+            match slash_table::parse(&name) {
                 Input::Slash(slash, rest) if rest.is_empty() => {
                     list(
                         ui,

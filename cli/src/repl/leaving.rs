@@ -5,7 +5,7 @@ use super::sessions;
 use crate::app::App;
 use crate::dialogue::choice;
 use crate::error::CliError;
-use crate::prompt::table::{Slash, surplus};
+use crate::prompt::slash_table::{Slash, surplus};
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::Message;
 

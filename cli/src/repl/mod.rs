@@ -37,8 +37,8 @@ use crate::inspect::protocol::Conversation;
 use crate::inspect::server;
 use crate::prompt::complete::Names;
 use crate::prompt::line::LineEditor;
-use crate::prompt::table::{Input, Slash};
-use crate::prompt::{interceptor, paste, table};
+use crate::prompt::slash_table::{Input, Slash};
+use crate::prompt::{interceptor, paste, slash_table};
 use crate::settings::Origin;
 use dunlin_chat::message::{Role, UserMessage};
 use dunlin_chat::session::Session;
@@ -46,14 +46,14 @@ use dunlin_chat::turn::TurnEnd;
 use dunlin_terminal::approval::line::only_answers;
 use dunlin_terminal::ui::Typed;
 use dunlin_terminal::ui::calls::fit;
-use dunlin_terminal::ui::prompts;
+use dunlin_terminal::ui::input_marks;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::terminal;
 use hub::{Hub, Taken};
 use slash::Next;
 
 /// Where messages are typed.
-const PROMPT: &str = prompts::MESSAGE;
+const PROMPT: &str = input_marks::MESSAGE;
 
 /// What is said where the model did not answer.
 const UNANSWERED: &str = "Your message stays in the conversation: /retry sends it again, and otherwise it goes with your next one.";
@@ -228,7 +228,7 @@ fn converse(
         }
         let input = match is_for_editor {
             true => Input::Slash(Slash::Edit, line.clone()),
-            false => table::parse(&line),
+            false => slash_table::parse(&line),
         };
         let is_message = matches!(input, Input::Message(_) | Input::Slash(Slash::Edit, _));
         if !pasted.is_empty() && !is_message {

@@ -14,7 +14,7 @@ use crate::dialogue::way_out::say_unasked;
 use crate::dialogue::{Dialogue, choice, conclude, interrupted};
 use crate::error::{CliError, Exit};
 use crate::prompt::line::Recall;
-use crate::prompt::table::{self, Input};
+use crate::prompt::slash_table::{self, Input};
 use dunlin_chat::turn::TurnEnd;
 
 /// The longest line in bytes; a longer one is an error rather than a full memory.
@@ -39,7 +39,7 @@ pub fn run(app: &mut App, args: &ChatArgs) -> Result<Exit, CliError> {
     };
     let mut exit = Exit::Done;
     while let Some(line) = next_line(app)? {
-        let next = match table::parse(&line) {
+        let next = match slash_table::parse(&line) {
             Input::Empty => continue,
             Input::UnknownSlash { word, rest } => send_template::run(app, &word, &rest)?,
             Input::Slash(command, rest) => slash::run(app, &mut dialogue, command, &rest)?,

@@ -2,11 +2,11 @@
 
 use crate::app::App;
 use crate::dialogue::Dialogue;
-use crate::editing::EditValue;
 use crate::error::CliError;
 use crate::prompt::inspecting;
 use crate::prompt::metadata::Metadata;
 use crate::requests::{Log, Part, fork, print, replay, rows};
+use crate::value_in_editor::EditValue;
 use dunlin_chat::session::requests::LogError;
 use dunlin_host::display::escape;
 use dunlin_terminal::inspector::{self, Inspector, Mode};

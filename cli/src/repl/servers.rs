@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::dialogue::{HandsOff, interrupted};
 use crate::error::CliError;
 use crate::mcp::configured::{how_it_runs, unknown_server};
-use crate::prompt::table::VERBS;
+use crate::prompt::slash_table::VERBS;
 use crate::prompt::templates;
 use crate::settings::Origin;
 use crate::templates::Places;

@@ -10,7 +10,7 @@ use crate::args::ExportFormat;
 use crate::dialogue::Dialogue;
 use crate::error::CliError;
 use crate::output_file::{with_real_folder, write};
-use crate::prompt::table::Slash;
+use crate::prompt::slash_table::Slash;
 use crate::sessions::{fork, render};
 use dunlin_chat::session::export::file_name;
 use dunlin_chat::session::store::{Entry, StoreError};

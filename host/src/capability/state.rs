@@ -15,8 +15,8 @@ use super::process::Commands;
 use super::shared::Shared;
 use super::wasi::{Machine, MachineView};
 use crate::audit::AuditError;
-use crate::engine::clock::Clock;
-use crate::engine::limiter::Limiter;
+use crate::engine::memory_limit::Limiter;
+use crate::engine::time_limit::Clock;
 use crate::mcp::line::{Asked, ServerLine};
 use crate::permission::PluginId;
 

@@ -17,7 +17,7 @@ use super::prepare::Prepared;
 use crate::bindings::syntax::{SyntaxChecker, SyntaxCheckerPre};
 use crate::engine::cache::Cache;
 use crate::engine::error::EngineError;
-use crate::engine::limiter::Limiter;
+use crate::engine::memory_limit::Limiter;
 use crate::engine::{LazyEngine, Ticking};
 use crate::limits;
 use crate::plugin::Plugin;

@@ -17,6 +17,7 @@
 //! Dropping a future or a [`Body`] closes its connection.
 
 mod address;
+mod admit;
 mod attached;
 mod body;
 mod client;
@@ -28,7 +29,7 @@ mod request;
 mod sites;
 mod steps;
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -36,7 +37,6 @@ pub use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 pub use reqwest::{Method, StatusCode};
 pub use url::Url;
 
-use self::address::is_localhost;
 pub use self::address::{Place, named_place, place_of};
 pub use self::body::Body;
 use self::body::Budget;
@@ -225,29 +225,6 @@ impl Egress {
         self.exchange(next, addresses, sites, limits, budget).await
     }
 
-    /// What a hop has to pass before anything is connected to.
-    async fn admitted(
-        &self,
-        hop: &Hop<'_>,
-        limits: RequestLimits,
-        budget: &mut Budget,
-        gate: &mut dyn Gate,
-    ) -> Result<Vec<SocketAddr>, EgressError> {
-        let url = hop.url;
-        if !gate.may_use(hop).await {
-            return Err(EgressError::Refused(shown_url(url)));
-        }
-        if let (Some(address), Some(place @ Place::Never(_))) = (literal(url), named_place(url)) {
-            let host = host_of(url);
-            return Err(EgressError::Forbidden {
-                host,
-                address,
-                place,
-            });
-        }
-        self.addresses(hop, limits, budget, gate).await
-    }
-
     async fn exchange(
         &self,
         next: &Next,
@@ -282,80 +259,6 @@ impl Egress {
             .map_err(|error| error::before_answer(&error, &host, limits.connect))?;
         Ok(response)
     }
-
-    /// Where to connect to, in this order: all of it was placed, and agreed to where that was needed.
-    async fn addresses(
-        &self,
-        hop: &Hop<'_>,
-        limits: RequestLimits,
-        budget: &mut Budget,
-        gate: &mut dyn Gate,
-    ) -> Result<Vec<SocketAddr>, EgressError> {
-        let url = hop.url;
-        let port = url.port_or_known_default().unwrap_or(443);
-        let network = &self.0.network;
-        let reached = |ip: IpAddr| network.reached_at(SocketAddr::new(ip, port));
-        let name = match url.domain() {
-            // The client takes an address as it stands. The gate was asked about it as what it says that it is.
-            None => {
-                let Some(ip) = literal(url) else {
-                    return Ok(Vec::new());
-                };
-                let place = network.place_of(ip);
-                return match named_place(url) == Some(place) || gate.may_reach(hop, ip, place).await
-                {
-                    true => Ok(vec![reached(ip)]),
-                    false => Err(EgressError::Refused(shown_url(url))),
-                };
-            }
-            Some(name) if is_localhost(name) => {
-                let loopback: [IpAddr; 2] =
-                    [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
-                return Ok(loopback.map(reached).to_vec());
-            }
-            Some(name) => name,
-        };
-        let found = budget
-            .wait(Some(limits.connect), network.look_up(name))
-            .await;
-        let found = found.map_err(|after| EgressError::TimedOut {
-            host: name.to_owned(),
-            waiting: Waiting::Lookup,
-            after,
-        })??;
-        let mut near = None;
-        let mut forbidden = None;
-        let mut public = Vec::new();
-        // An IPv4 address in the form of an IPv6 address is that IPv4 address for whoever judges it or connects to it.
-        for ip in found.into_iter().map(|ip| ip.to_canonical()) {
-            match network.place_of(ip) {
-                Place::Public => public.push(reached(ip)),
-                place @ Place::Never(_) => forbidden = forbidden.or(Some((ip, place))),
-                place => near = near.or(Some((ip, place))),
-            }
-        }
-        // A name that leads onto the internet and home at once is taken at its better word.
-        if !public.is_empty() {
-            return Ok(public);
-        }
-        if let Some((ip, place)) = near {
-            return match gate.may_reach(hop, ip, place).await {
-                true => Ok(vec![reached(ip)]),
-                false => Err(EgressError::Refused(shown_url(url))),
-            };
-        }
-        if let Some((address, place)) = forbidden {
-            gate.may_reach(hop, address, place).await;
-            let host = host_of(url);
-            return Err(EgressError::Forbidden {
-                host,
-                address,
-                place,
-            });
-        }
-        let host = name.to_owned();
-        Err(EgressError::NameNotFound { host })
-    }
 }
 
 fn answer(
@@ -382,14 +285,6 @@ fn answer(
         headers: response.headers().clone(),
         body: Body::new(response, host, limits.body_bytes, budget, limits.idle),
     })
-}
-
-fn literal(url: &Url) -> Option<IpAddr> {
-    match url.host()? {
-        url::Host::Ipv4(address) => Some(address.into()),
-        url::Host::Ipv6(address) => Some(address.into()),
-        url::Host::Domain(_) => None,
-    }
 }
 
 /// Host and port as they stand in the address.

@@ -3,9 +3,9 @@
 //! The engine is made when the first component is needed, never at start-up.
 
 pub(crate) mod cache;
-pub(crate) mod clock;
 pub(crate) mod error;
-pub(crate) mod limiter;
+pub(crate) mod memory_limit;
+pub(crate) mod time_limit;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};

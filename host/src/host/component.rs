@@ -15,7 +15,7 @@ use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::call::{Action, Call, Failure, Outcome, Plan, Standing, Success};
 use crate::capability::{self, BrokenFile, Phase, Shared, tree};
 use crate::display::chain;
-use crate::engine::clock::Clock;
+use crate::engine::time_limit::Clock;
 use crate::limits;
 use crate::permission::{Caller, Decision, Verdict};
 use crate::plugin::{Described, Registered};

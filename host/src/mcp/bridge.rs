@@ -24,7 +24,7 @@ use crate::bindings::bridge::McpBridge;
 use crate::bindings::bridge::exports::dunlin::tool::mcp_client as wire;
 use crate::capability::CallState;
 use crate::display;
-use crate::engine::clock::Clock;
+use crate::engine::time_limit::Clock;
 use crate::limits::{ATTEND_PERIOD, BRIDGE_GRACE, MAX_LISTED, MAX_SERVER_TOOLS, RELIST_PERIOD};
 
 /// What is wanted of a server.

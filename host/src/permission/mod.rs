@@ -20,8 +20,8 @@
 //! in it.
 
 mod answers;
+mod command_files;
 mod command_lines;
-mod commands;
 mod decide;
 mod entries;
 mod error;

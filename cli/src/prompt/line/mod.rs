@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use dunlin_host::display::{escape, escape_multiline};
 use dunlin_host::files::make_private;
-use dunlin_terminal::ui::answer::{clear_with_escape, no_key_waits};
 use dunlin_terminal::ui::keys::SEQUENCE_MILLIS;
 use dunlin_terminal::ui::legible::COLOR_MODE;
 use dunlin_terminal::ui::newline;
+use dunlin_terminal::ui::read_answer::{clear_with_escape, no_key_waits};
 use dunlin_terminal::ui::style::Styles;
 use dunlin_terminal::ui::wake::TypedSoFar;
 use dunlin_terminal::ui::{Typed, Ui, terminal};

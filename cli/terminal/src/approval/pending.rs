@@ -9,7 +9,7 @@ use dunlin_host::permission::ToolMode;
 use super::entry::Entry;
 use super::line::{self, Line, Which, Word};
 use super::look::{self, MARGIN, Window};
-use crate::ui::prompts;
+use crate::ui::input_marks;
 use crate::ui::style::Label;
 use crate::ui::wrap;
 use dunlin_chat::tokens::counted;
@@ -185,8 +185,8 @@ impl PendingApprovals {
     /// What stands before the cursor.
     pub fn prompt(&self) -> &'static str {
         match self.several {
-            true => prompts::APPROVE,
-            false => prompts::ALLOW,
+            true => input_marks::APPROVE,
+            false => input_marks::ALLOW,
         }
     }
 

@@ -21,7 +21,7 @@ use super::state::{Effect, Event, Inspector, Typed};
 use super::view;
 use crate::editor::EditorError;
 use crate::request::paused::{Draft, Paused};
-use crate::ui::answer::SILENCE;
+use crate::ui::read_answer::SILENCE;
 use crate::ui::{Ui, alternate, stop};
 
 /// How long a key is waited for before others have their turn, and before a continued program notices that it was stopped.

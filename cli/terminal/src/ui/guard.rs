@@ -9,11 +9,11 @@
 
 use dunlin_host::display::usual_width_of_char;
 
-use super::prompts;
+use super::input_marks;
 
 /// How the rows begin in which something is typed, without their margin.
 fn prompts() -> impl Iterator<Item = &'static str> {
-    prompts::ALL.iter().map(|prompt| prompt.trim())
+    input_marks::ALL.iter().map(|prompt| prompt.trim())
 }
 
 /// What is put before a row that begins like one of them.
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn no_prompt_can_be_drawn() {
-        for prompt in prompts::ALL {
+        for prompt in input_marks::ALL {
             check(&format!("{prompt}y\n"), &format!("│ {prompt}y\n"));
         }
     }

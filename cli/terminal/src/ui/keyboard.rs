@@ -1,7 +1,7 @@
 //! The keyboard while nobody reads a line: who has it, and what was typed before anybody wanted to read it.
 //!
 //! During a turn [`Ui::escape`] listens: what is typed is taken out of the terminal as it comes and kept, and Esc ends
-//! the turn. Whoever reads a line meanwhile ([`super::answer`]) has the keyboard alone.
+//! the turn. Whoever reads a line meanwhile ([`super::read_answer`]) has the keyboard alone.
 
 use std::convert::Infallible;
 use std::future::pending;

@@ -10,7 +10,7 @@
 //! whoever waits for it, and [`Ui::finish`] returns it in the end.
 
 pub(crate) mod alternate;
-pub mod answer;
+pub mod ask_during_call;
 mod backstop;
 pub mod calls;
 pub mod command;
@@ -18,6 +18,7 @@ mod countdown;
 pub mod diff;
 mod edge;
 mod guard;
+pub mod input_marks;
 pub mod keyboard;
 pub mod keys;
 pub mod legible;
@@ -26,10 +27,9 @@ pub mod newline;
 pub mod output;
 pub mod pager;
 pub mod progress;
-pub mod prompt;
 pub mod prompt_of_server;
-pub mod prompts;
 pub mod question;
+pub mod read_answer;
 mod reply;
 pub mod resize;
 pub mod review;
@@ -55,10 +55,10 @@ use tokio::sync::Notify;
 
 use crate::approval::look::Window;
 use crate::variables::{self, Variables};
-pub use answer::YesOrNo;
 use dunlin_chat::turn::CallState;
 use dunlin_chat::turn::CallView;
 use keys::EarlyKeys;
+pub use read_answer::YesOrNo;
 use reply::ReplyState;
 use style::{ColorChoice, Label, Styles};
 use tail::Tail;

@@ -6,8 +6,8 @@
 use dunlin_host::ask::TextQuestion;
 use dunlin_host::display::{escape, escape_multiline};
 
-use super::answer::Echo;
-use super::prompts;
+use super::input_marks;
+use super::read_answer::Echo;
 use super::style::{Label, Styles};
 use super::{Typed, Ui, terminal, wrap};
 use dunlin_chat::tokens::counted;
@@ -39,7 +39,7 @@ pub fn ask(ui: &Ui, question: &TextQuestion) -> Option<String> {
     };
     let mut above = shown(question, styles, terminal::size().0);
     loop {
-        match ui.ask_echoing(&above, prompts::ANSWER, echo) {
+        match ui.ask_echoing(&above, input_marks::ANSWER, echo) {
             Typed::Line(line) if line.trim().is_empty() => {
                 above = styles.paint(Label::Quiet, "  (Ctrl-D gives no answer)");
             }

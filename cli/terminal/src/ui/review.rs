@@ -6,7 +6,7 @@ use dunlin_chat::tokens::counted;
 use dunlin_host::display::escape;
 
 use super::style::Label;
-use super::{Typed, Ui, answer};
+use super::{Typed, Ui, read_answer};
 use crate::approval::look::{Window, height};
 use crate::approval::text::{BAR, room, wrap};
 
@@ -42,7 +42,7 @@ impl Ui {
             };
             let now = self.window();
             let is_same = (now.columns, now.rows) == (window.columns, window.rows);
-            match (answer::understand(&line), line.trim()) {
+            match (read_answer::understand(&line), line.trim()) {
                 // The terminal has broken the rows anew, and some may be gone.
                 (Some(true), _) if !is_same => {
                     self.data("The window has changed, so here it is again.");

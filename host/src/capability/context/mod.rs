@@ -20,7 +20,7 @@ use crate::audit::AuditRoom;
 use crate::bindings::dunlin::tool::types;
 use crate::call::Action;
 use crate::ceiling::Ceiling;
-use crate::engine::clock::Clock;
+use crate::engine::time_limit::Clock;
 use crate::limits;
 use crate::permission::PluginId;
 use crate::target::Need;

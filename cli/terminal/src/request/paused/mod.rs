@@ -14,12 +14,12 @@ use super::list;
 use super::pins::Pins;
 use super::words::KEY;
 use crate::approval::look::{MARGIN, Window};
-use crate::ui::prompts;
+use crate::ui::input_marks;
 use crate::ui::style::Label;
 use crate::ui::wrap;
 
 /// The prompt below a paused request.
-pub const PROMPT: &str = prompts::REQUEST;
+pub const PROMPT: &str = input_marks::REQUEST;
 
 /// Rows beside the sections that have to fit on the screen with them: the heading, the help line and the prompt.
 const OTHER_ROWS: usize = 8;
