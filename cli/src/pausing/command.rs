@@ -66,7 +66,7 @@ pub fn run(app: &App, rest: &str) {
                 pausing.set_for(mode, filter.clone());
                 ui.status(&says(mode, &filter));
             }
-            Err(problem) => ui.status(&escape(&problem)),
+            Err(problem) => ui.status(&escape(&problem.to_string())),
         },
         None if rest.is_empty() => {
             ui.data_rows(&says(pausing.mode(), &pausing.filter()), 0);

@@ -80,21 +80,18 @@ impl Filter {
     /// there are.
     ///
     /// # Errors
-    /// It is no filter, or none of this mode: the sentence to show, not escaped.
-    pub fn parse(names: &[String], mode: PauseMode, typed: &str) -> Result<Filter, String> {
+    /// It is no filter, or none of this mode.
+    pub fn parse(names: &[String], mode: PauseMode, typed: &str) -> Result<Filter, NoFilter> {
         match (mode, typed) {
             (_, "") => return Ok(Filter::All),
             (PauseMode::Off | PauseMode::Auto, _) => {
-                return Err(format!(
-                    "{} takes no filter: next, turn and every do.",
-                    mode.as_str()
-                ));
+                return Err(NoFilter::Mode(mode));
             }
             (_, TOOLS) => return Ok(Filter::Tools),
             _ => {}
         }
         if typed.contains(char::is_whitespace) {
-            return Err("A filter is one word: an agent, a model, or tools.".to_owned());
+            return Err(NoFilter::Words);
         }
         if names.iter().any(|name| name == typed) {
             return Ok(Filter::Name(typed.to_owned()));
@@ -105,8 +102,28 @@ impl Filter {
             Some(near) => format!("Did you mean {near}?"),
             None => format!("There are: {}, {TOOLS}.", names.join(", ")),
         };
-        Err(format!("There is no agent or model {typed}. {near}"))
+        let name = typed.to_owned();
+        Err(NoFilter::Unknown { name, near })
     }
+}
+
+/// Why a text restricts no mode. The messages are not escaped.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoFilter {
+    /// The mode cannot be restricted.
+    #[error("{} takes no filter: next, turn and every do.", .0.as_str())]
+    Mode(PauseMode),
+    /// There are several words.
+    #[error("A filter is one word: an agent, a model, or tools.")]
+    Words,
+    /// Nothing has this name.
+    #[error("There is no agent or model {name}. {near}")]
+    Unknown {
+        /// As typed.
+        name: String,
+        /// What there is, in a sentence.
+        near: String,
+    },
 }
 
 #[cfg(test)]

@@ -102,25 +102,22 @@ impl Inspector {
     }
 
     /// The value to edit or copy: the selected one, or the only text of the selected section.
-    pub(super) fn target(&self, request: &EditableRequest) -> Result<Target, String> {
+    pub(super) fn target(&self, request: &EditableRequest) -> Result<Target, EditError> {
         let row = match self.pane {
             Pane::Detail => self.value(),
             Pane::Sections => None,
         };
         match row {
             Some(row) => Ok(row.target.clone()),
-            None => {
-                let target = request.only_text(self.number);
-                target.map_err(|error| error.to_string())
-            }
+            None => request.only_text(self.number),
         }
     }
 
     pub(super) fn edit(&mut self, outside: bool, paused: &Paused) -> Effect {
         let target = match self.target(paused.request()) {
             Ok(target) => target,
-            Err(problem) => {
-                self.say(&problem);
+            Err(error) => {
+                self.say(&error.to_string());
                 return Effect::None;
             }
         };
@@ -167,17 +164,13 @@ impl Inspector {
             },
             _ => {
                 let target = self.target(request);
-                let leaf = target.and_then(|target| {
-                    let leaf = request.leaf(&target);
-                    leaf.map_err(|error| error.to_string())
-                });
-                match leaf {
+                match target.and_then(|target| request.leaf(&target)) {
                     Ok(leaf) => {
                         let text = leaf.map_or_else(String::new, |leaf| leaf.text());
                         Effect::Copy(text, "the value")
                     }
-                    Err(problem) => {
-                        self.say(&problem);
+                    Err(error) => {
+                        self.say(&error.to_string());
                         Effect::None
                     }
                 }
