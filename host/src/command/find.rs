@@ -9,6 +9,7 @@
 //! time or crash on lines that a model can write, and each of those would end the chat.
 
 use super::builtins;
+use super::words::depends_on_locale;
 
 /// Substitutions within one another that are looked into.
 const MAX_DEPTH: usize = 8;
@@ -37,7 +38,10 @@ pub(super) struct Found {
 
 /// Finds what can be found.
 pub(super) fn commands(line: &str) -> Found {
-    let mut found = Found::default();
+    let mut found = Found {
+        is_incomplete: depends_on_locale(line),
+        ..Found::default()
+    };
     look(line, 0, &mut found);
     found
 }

@@ -21,6 +21,12 @@ const MAX_COVERED: usize = 16;
 /// Files of one line that are found, of either kind. Each guarded one is a need, and those are counted.
 const MAX_FOUND: usize = 16;
 
+/// Folders of one line in which its names are looked up.
+const MAX_FOLDERS: usize = 64;
+
+/// What Python runs of a folder that is named as a module. A folder comes before a file of that name.
+const PARTS_OF_PACKAGES: [&str; 2] = ["__init__.py", "__main__.py"];
+
 /// Different paths of one line that are looked up.
 const MAX_LOOK_UPS: usize = 4_000;
 
@@ -274,7 +280,8 @@ impl Search<'_> {
                 self.left -= 1;
                 let text = &piece.text;
                 let is_relative = !text.starts_with('/');
-                if !is_relative && at > 1 {
+                let is_way_up = text.split('/').all(|part| matches!(part, "" | "." | ".."));
+                if at > 1 && (!is_relative || is_way_up) {
                     continue;
                 }
                 // A shell among the programs takes it for a home.
@@ -282,9 +289,11 @@ impl Search<'_> {
                 let folder = if is_relative { folder.as_str() } else { "" };
                 for written in std::iter::once(format!("{folder}{text}")).chain(home) {
                     let is_folder = self.piece(piece, &written, bound);
-                    let is_other = text.chars().any(|c| !"./".contains(c));
-                    if is_folder && is_other && folders.len() <= MAX_FOUND {
-                        folders.push(format!("{written}/"));
+                    // Names in the folder itself are looked up as they are. A folder that is reached in another way, such as
+                    // `..`, is another one: what is below it may be the project again.
+                    let is_other = text.split('/').any(|part| part != ".") && !text.is_empty();
+                    if is_folder && is_other && folders.len() <= MAX_FOLDERS {
+                        folders.push(format!("{}/", written.trim_end_matches('/')));
                     } else if is_folder && is_other {
                         bound.miss();
                     }
@@ -296,24 +305,24 @@ impl Search<'_> {
     /// Whether it is a folder in which other names mean something.
     fn piece(&mut self, piece: &Piece<'_>, written: &str, bound: &mut Bound) -> bool {
         let found = self.look_up(written);
-        let is_file = matches!(
-            &found,
-            Named::File(_)
-                | Named::Fixed { is_folder: false }
-                | Named::Other {
-                    is_folder: false,
-                    ..
-                }
-        );
-        if piece.may_be_completed && !is_file {
+        // Also where there is such a file: a program that completes names takes no notice of it.
+        if piece.may_be_completed {
             self.completed(written, bound);
+            if matches!(&found, Named::Folder) {
+                for part in PARTS_OF_PACKAGES {
+                    if let Named::File(path) = self.look_up(&format!("{written}/{part}")) {
+                        bound.add(path);
+                    }
+                }
+            }
         }
         match found {
             Named::File(path) => {
                 bound.add(path);
                 false
             }
-            Named::Folder => piece.may_be_folder,
+            // What is in a folder that commands cannot change may be a way to what they can.
+            Named::Folder | Named::Fixed { is_folder: true } => piece.may_be_folder,
             Named::Other { path, is_folder } if piece.may_be_folder || !is_folder => {
                 bound.add(path);
                 bound.can_be_stored = false;

@@ -128,10 +128,20 @@ fn refuse_the_unseen(line: &str) -> Result<(), NotSimple> {
     if line.contains(GAP) {
         return Err("a long gap".into());
     }
+    if depends_on_locale(line) {
+        return Err("a character that some locales take for a part of the letter before it".into());
+    }
     if line.len() > MAX_BYTES {
         return Err("a very long line".into());
     }
     Ok(())
+}
+
+/// Whether a shell may read the line otherwise in another locale, which the line itself may set: in GBK, Big5 and Shift JIS
+/// the second byte of a letter can be one of these characters. Commands get no such locale from their environment.
+pub(super) fn depends_on_locale(line: &str) -> bool {
+    let mut pairs = line.chars().zip(line.chars().skip(1));
+    pairs.any(|(letter, next)| !letter.is_ascii() && "\\`|{}[]^~".contains(next))
 }
 
 struct Reader<'a> {

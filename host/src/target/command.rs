@@ -256,12 +256,7 @@ pub struct CommandTarget {
 impl CommandTarget {
     /// What a lasting answer covers, in words: `cargo test, with any arguments`. Not escaped.
     pub fn describe(&self) -> String {
-        let names: Vec<String> = self
-            .covers
-            .iter()
-            .map(|path| path.file_name().unwrap_or(path.as_os_str()))
-            .map(|name| name.to_string_lossy().into_owned())
-            .collect();
+        let names = distinct_ends(&self.covers);
         // A yes that is given to what was shown covers less than a key that a person wrote.
         let covers = match self.key {
             CommandKey::Program(_) | CommandKey::Words(_) => {
@@ -284,6 +279,21 @@ impl CommandTarget {
     }
 }
 
+/// The shortest end of each path that no other path has: `gen.py`, or `a/gen.py` and `b/gen.py`.
+fn distinct_ends(paths: &[PathBuf]) -> Vec<String> {
+    let end = |path: &Path| {
+        let parts: Vec<_> = path.components().collect();
+        let mut ends = (1..=parts.len()).map(|count| {
+            let end = parts.iter().skip(parts.len() - count);
+            end.collect::<PathBuf>()
+        });
+        let is_only = |end: &PathBuf| paths.iter().filter(|it| it.ends_with(end)).count() == 1;
+        let end = ends.find(is_only);
+        end.unwrap_or_else(|| path.to_owned()).display().to_string()
+    };
+    paths.iter().map(|path| end(path)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -292,6 +302,17 @@ mod tests {
 
     fn words(words: &[&str]) -> Vec<String> {
         words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn bound_files_are_named_so_that_they_can_be_told_apart() {
+        let ends = |paths: &[&str]| {
+            let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
+            distinct_ends(&paths).join(" ")
+        };
+        assert_eq!(ends(&["/p/gen.py", "/p/a.sh"]), "gen.py a.sh");
+        assert_eq!(ends(&["/p/gen", "/p/tools/gen"]), "p/gen tools/gen");
+        assert_eq!(ends(&["/gen", "/p/gen"]), "/gen p/gen");
     }
 
     #[test]

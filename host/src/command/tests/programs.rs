@@ -96,6 +96,10 @@ fn a_yes_to_a_line_is_bound_to_the_files_that_it_names() {
     );
     machine.script("twice", &format!("#!{direct} -x\n"));
     machine.script("plain", "#!/bin/sh\n");
+    std::fs::create_dir(project.join("package")).unwrap();
+    for file in ["exact", "exact.py", "package.py", "package/__init__.py"] {
+        std::fs::write(project.join(file), "").unwrap();
+    }
     for (line, files) in [
         ("python3 gen.py", "gen.py"),
         ("./tool.sh gen.py", "tool.sh gen.py"),
@@ -116,7 +120,9 @@ fn a_yes_to_a_line_is_bound_to_the_files_that_it_names() {
         ("python3 -c 'exec(open(\"gen.py\").read())'", "gen.py"),
         ("sed -i 's/a b/c/' gen.py", ""),
         ("perl -e do+q/gen.py/", "gen.py"),
-        // What a program completes.
+        // What a program completes, also where there is a file of the name itself.
+        ("python3 -m exact", "exact exact.py"),
+        ("python3 -m package", "package/__init__.py package.py"),
         ("node gen", "gen.py"),
         ("python3 -m sub.in", "sub/in.py"),
         ("python3 -m sub.in.part", "sub/in.py"),
@@ -146,6 +152,22 @@ fn a_yes_to_a_line_is_bound_to_the_files_that_it_names() {
         };
         expected.sort();
         assert_eq!(found, expected, "{line}");
+    }
+}
+
+/// A folder above the project is no folder of it, but names in it may lead there again.
+#[test]
+fn files_are_found_through_a_folder_above_the_project() {
+    let machine = Machine::new();
+    let file = machine.root().join("project/sub/in.py");
+    for line in [
+        "env -C .. env -C project/sub sh in.py",
+        "env -C ../ make -C project/sub -f in.py",
+        "sh -c 'cd ..; cd project/sub; sh in.py'",
+        "cd .. && cd project/sub && sh in.py",
+    ] {
+        let covers = machine.read(line).unwrap().target.covers.clone();
+        assert!(covers.contains(&file), "{line}: {covers:?}");
     }
 }
 
@@ -315,6 +337,7 @@ fn a_line_that_is_not_read_exactly_is_allowed_once() {
         ("ls $(x", true, "ls"),
         ("PATH=$PWD/bin:$PATH; ls | cat", true, "ls cat"),
         ("PATH=bin:/bin; ls | cat", false, "ls cat"),
+        ("ls \"€\\\" ; git push #\" | cat", true, "ls cat"),
         ("ls < s?b/x | cat", true, "ls cat"),
         ("ls < sub/x | cat", false, "ls cat"),
     ] {

@@ -61,6 +61,10 @@ fn everything_else_is_named() {
         ("a; b", "several commands"),
         ("a;", "several commands"),
         ("a\nb", "several lines"),
+        (
+            "ls \"€\\\" ; touch x #\"",
+            "a character that some locales take for a part of the letter before it",
+        ),
         ("a\rb", "several lines"),
         ("a & b", "a command in the background"),
         ("a &", "a command in the background"),
