@@ -17,7 +17,6 @@ use super::env::Environment;
 /// they hold no secret.
 struct Group {
     kind: Kind,
-    /// A name that ends with `*` stands for all that begin so.
     names: &'static [&'static str],
 }
 
@@ -31,6 +30,9 @@ enum Kind {
     Paths,
     /// The address of a proxy, without a user name and password.
     Proxy,
+    /// A locale, if its encoding is UTF-8: Dunlin reads command lines as UTF-8, and in some encodings a shell would take a
+    /// quotation mark or a backslash for a part of the letter before it.
+    Locale,
 }
 
 const ALLOWED: &[Group] = &[
@@ -47,7 +49,27 @@ const ALLOWED: &[Group] = &[
     Group {
         // The language of messages, the order of letters, the local time.
         kind: Kind::Text,
-        names: &["LANG", "LANGUAGE", "LC_*", "TZ", "TZDIR"],
+        names: &["LANGUAGE", "TZ", "TZDIR"],
+    },
+    Group {
+        // The categories of locale(7); not LC_* as a whole, since people hide secrets there that sshd lets through.
+        kind: Kind::Locale,
+        names: &[
+            "LANG",
+            "LC_ADDRESS",
+            "LC_ALL",
+            "LC_COLLATE",
+            "LC_CTYPE",
+            "LC_IDENTIFICATION",
+            "LC_MEASUREMENT",
+            "LC_MESSAGES",
+            "LC_MONETARY",
+            "LC_NAME",
+            "LC_NUMERIC",
+            "LC_PAPER",
+            "LC_TELEPHONE",
+            "LC_TIME",
+        ],
     },
     Group {
         // Where programs keep settings, data and caches; not XDG_RUNTIME_DIR, where the sockets of other programs are.
@@ -310,10 +332,12 @@ pub fn filtered(environment: &Environment, named: &[&str], keys: &[&str]) -> Fil
             continue;
         }
         let is_key = keys.contains(&&*text);
+        let kind = kind_of(&text);
         let passed = match named.contains(&&*text) {
             _ if is_key => None,
-            true => Some(value.to_owned()),
-            false => kind_of(&text).and_then(|kind| clean(kind, value)),
+            // How a line is read is not for the configuration to decide.
+            true if kind != Some(Kind::Locale) => Some(value.to_owned()),
+            _ => kind.and_then(|kind| clean(kind, value)),
         };
         match passed {
             Some(value) => filtered.passed.push((name.to_owned(), value)),
@@ -371,16 +395,9 @@ pub fn name_problem(name: &str, number: usize) -> Option<String> {
 }
 
 fn kind_of(name: &str) -> Option<Kind> {
-    let is_in = |group: &&Group| {
-        group
-            .names
-            .iter()
-            .any(|known| match known.strip_suffix('*') {
-                Some(start) => name.starts_with(start),
-                None => name == *known,
-            })
-    };
-    ALLOWED.iter().find(is_in).map(|group| group.kind)
+    let mut groups = ALLOWED.iter();
+    let group = groups.find(|group| group.names.contains(&name));
+    group.map(|group| group.kind)
 }
 
 /// A value as it is passed on. `None`: the variable is withheld.
@@ -389,6 +406,19 @@ fn clean(kind: Kind, value: &OsStr) -> Option<OsString> {
         Kind::Text => (!has_credentials(value)).then(|| value.to_owned()),
         Kind::Paths => paths(value, Path::is_absolute),
         Kind::Proxy => proxy(value.to_str()?).map(OsString::from),
+        Kind::Locale => is_utf8_locale(value.to_str()?).then(|| value.to_owned()),
+    }
+}
+
+/// Whether the encoding of a locale is UTF-8, or ASCII as in the standard locale.
+fn is_utf8_locale(value: &str) -> bool {
+    let value = value.split('@').next().unwrap_or_default();
+    let codeset = value.split_once('.').map(|(_, codeset)| codeset);
+    match codeset {
+        Some(codeset) => ["utf-8", "utf8"]
+            .iter()
+            .any(|it| codeset.eq_ignore_ascii_case(it)),
+        None => matches!(value, "" | "C" | "POSIX"),
     }
 }
 
@@ -400,12 +430,12 @@ fn paths(value: &OsStr, is_kept: impl Fn(&Path) -> bool) -> Option<OsString> {
     (!kept.is_empty()).then(|| OsString::from_vec(kept.join(&b':')))
 }
 
-/// Whether a value may hold an address with a user name or password: anything with an `@` behind `://`. A password can
-/// contain any character, so no character ends the search.
+/// Whether a value may hold an address with a user name or password, or with a query, which often is a token: anything with
+/// one of these characters behind `://`. A password can contain any character, so no character ends the search.
 fn has_credentials(value: &OsStr) -> bool {
     let text = value.to_string_lossy();
     text.split_once("://")
-        .is_some_and(|(_, rest)| rest.contains('@'))
+        .is_some_and(|(_, rest)| rest.contains(['@', '?']))
 }
 
 /// The address of a proxy without user name, password and query. Some programs accept it without `http://`.

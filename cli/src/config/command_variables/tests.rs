@@ -28,6 +28,7 @@ fn only_what_is_known_passes() {
         "DOCKER_HOST",
         "GITHUB_TOKEN",
         "JWT",
+        "LC_API_TOKEN",
         "LD_PRELOAD",
         "NPM_CONFIG__AUTH",
         "PGPASSWORD",
@@ -50,9 +51,6 @@ fn only_what_is_known_passes() {
         "GOPATH",
         "HOME",
         "JAVA_HOME",
-        "LANG",
-        "LC_ALL",
-        "LC_MESSAGES",
         "LD_LIBRARY_PATH",
         "NODE_OPTIONS",
         "RUSTFLAGS",
@@ -69,6 +67,33 @@ fn only_what_is_known_passes() {
     let filtered = filter(&[("PWD", "/p"), ("SHLVL", "1"), ("TERM", "x")], &[], &[]);
     assert_eq!(filtered.withheld, Vec::<String>::new());
     assert!(!filtered.passed.iter().any(|(name, _)| name == "PWD"));
+}
+
+#[test]
+fn only_locales_in_utf8_are_passed_on() {
+    for (value, is_passed) in [
+        ("C", true),
+        ("POSIX", true),
+        ("", true),
+        ("C.UTF-8", true),
+        ("de_DE.utf8@euro", true),
+        ("zh_CN.GBK", false),
+        ("zh_CN.GB18030", false),
+        ("zh_TW", false),
+        ("ja_JP.SHIFT_JIS", false),
+        ("japanese.sjis", false),
+        ("de_DE@euro", false),
+        ("C.UTF-8.GBK", false),
+        ("SECRET", false),
+    ] {
+        for name in ["LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES"] {
+            for named in [&[][..], &[name]] {
+                let filtered = filter(&[(name, value)], named, &[]);
+                let found = filtered.passed.iter().any(|(other, _)| other == name);
+                assert_eq!(found, is_passed, "{name}={value}");
+            }
+        }
+    }
 }
 
 #[test]
