@@ -72,6 +72,9 @@ impl Permissions {
         let hidden = access.hidden.iter();
         let names: Vec<PathBuf> = hidden.flat_map(|it| mounts.other_names(it)).collect();
         access.hidden.extend(names);
+        access
+            .hidden
+            .extend(mounts.of_the_machine().map(PathBuf::from));
         access.hidden.sort();
         access.hidden.dedup();
         // Who replaces a link to a file replaces the file, and a link is kept by its folder alone.

@@ -87,16 +87,22 @@ pub(super) fn set_up(
     )?;
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     step("private mounts", mount_change("/", private))?;
+    let devices = copy_devices()?;
+    // A second mount of the machine's devices would have all of them, and the user's terminals.
+    step(
+        "mounts without devices",
+        sys::mount_without_devices(CWD, c"/"),
+    )?;
     let writable = copy_writable(order)?;
     if let Some(writable) = &writable {
         step("read-only mounts", sys::mount_read_only(CWD, c"/"))?;
-        devices(order, writable)?;
+        make_dev(order, devices, writable)?;
         for (path, copy) in writable {
             let over = existing(path)?;
             step(format!("mount {}", path.display()), mounts::put(copy, over))?;
         }
     } else {
-        devices(order, &[])?;
+        make_dev(order, devices, &[])?;
     }
     let room = format!("mode=0700,size={MAX_TEMPORARY_BYTES},nr_inodes={MAX_TEMPORARY_FILES}");
     step(
@@ -423,16 +429,24 @@ fn tmpfs(at: &Path, flags: MountFlags, options: &str) -> io::Result<()> {
     Ok(mount("tmpfs", at, "tmpfs", flags, options.as_c_str())?)
 }
 
-/// A `/dev` with the harmless devices, terminals and shared memory of its own.
-fn devices(order: &Order, writable: &[(PathBuf, OwnedFd)]) -> Result<(), NoNamespaces> {
+/// Copies of the mounts of the harmless devices.
+fn copy_devices() -> Result<Vec<(&'static str, OwnedFd)>, NoNamespaces> {
+    let copy = |name| {
+        let device = existing(&Path::new(DEV).join(name))?;
+        Ok((name, step(name, mounts::copy(device))?))
+    };
+    DEVICES.into_iter().map(copy).collect()
+}
+
+/// A `/dev` with these devices, terminals and shared memory of its own.
+fn make_dev(
+    order: &Order,
+    devices: Vec<(&'static str, OwnedFd)>,
+    writable: &[(PathBuf, OwnedFd)],
+) -> Result<(), NoNamespaces> {
     let dev = Path::new(DEV);
-    let mut opened = Vec::new();
-    for name in DEVICES {
-        let device = existing(&dev.join(name))?;
-        opened.push((name, step(name, mounts::copy(device))?));
-    }
     step(DEV, tmpfs(dev, MountFlags::empty(), "mode=0755,size=64k"))?;
-    for (name, device) in opened {
+    for (name, device) in devices {
         let at = dev.join(name);
         step(name, File::create(&at))?;
         step(name, mounts::put(device, existing(&at)?))?;

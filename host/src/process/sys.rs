@@ -76,8 +76,17 @@ pub(super) fn loopback_up() -> io::Result<()> {
 ///
 /// With an empty path it is the mount that `folder` stands for.
 pub(super) fn mount_read_only(folder: BorrowedFd<'_>, path: &CStr) -> io::Result<()> {
+    set_attributes(folder, path, libc::MOUNT_ATTR_RDONLY)
+}
+
+/// The same, so that no device in them can be opened.
+pub(super) fn mount_without_devices(folder: BorrowedFd<'_>, path: &CStr) -> io::Result<()> {
+    set_attributes(folder, path, libc::MOUNT_ATTR_NODEV)
+}
+
+fn set_attributes(folder: BorrowedFd<'_>, path: &CStr, attributes: u64) -> io::Result<()> {
     let attributes = libc::mount_attr {
-        attr_set: libc::MOUNT_ATTR_RDONLY,
+        attr_set: attributes,
         attr_clr: 0,
         propagation: 0,
         userns_fd: 0,

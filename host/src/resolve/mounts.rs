@@ -22,7 +22,12 @@ struct Mount {
     root: PathBuf,
     /// Where.
     place: PathBuf,
+    /// The type of the file system.
+    kind: Vec<u8>,
 }
+
+/// File systems that show the processes, terminals and devices of the machine, and not only those of a command.
+const OF_THE_MACHINE: [&[u8]; 3] = [b"devpts", b"devtmpfs", b"proc"];
 
 impl Mounts {
     /// Reads the kernel's list. Without one, as in some containers, there are no other names that could be known.
@@ -37,9 +42,20 @@ impl Mounts {
                 device: fields.next()?.to_owned(),
                 root: unescaped(fields.next()?),
                 place: unescaped(fields.next()?),
+                // Behind options, of which there may be any number.
+                kind: fields.skip_while(|field| *field != b"-").nth(1)?.to_owned(),
             })
         });
         Mounts(mounts.collect())
+    }
+
+    /// Where processes, terminals and devices of the machine are found besides `/proc` and `/dev`, in whose place commands
+    /// have others.
+    pub(crate) fn of_the_machine(&self) -> impl Iterator<Item = &Path> {
+        let mounts = self.0.iter();
+        let mounts = mounts.filter(|mount| OF_THE_MACHINE.contains(&&*mount.kind));
+        let places = mounts.map(|mount| mount.place.as_path());
+        places.filter(|place| !["/proc", "/dev"].iter().any(|own| place.starts_with(own)))
     }
 
     /// The other paths at which a path, free of links, or something in it is found.
@@ -134,6 +150,11 @@ mod tests {
 31 22 254:0 /home/ada/.ssh/keys /keys rw - ext4 /dev/vda rw
 32 22 254:1 / /data rw - ext4 /dev/vdb rw
 33 22 254:0 / /run/host ro - ext4 /dev/vda rw
+34 22 0:5 / /dev rw,nosuid - devtmpfs udev rw
+35 34 0:22 / /dev/pts rw shared:3 - devpts devpts rw
+36 33 0:22 / /run/host/dev/pts rw shared:3 master:1 - devpts devpts rw
+37 33 0:21 /sys /run/host/sys\\040x rw - proc proc rw
+38 33 0:40 / /run/host/run rw - tmpfs proc rw
 broken
 ";
 
@@ -165,6 +186,16 @@ broken
         check("/data/x", &[]);
         check("/proc/1", &[]);
         assert!(Mounts::default().other_names(Path::new("/x")).is_empty());
+    }
+
+    #[test]
+    fn second_mounts_of_processes_and_terminals_are_found() {
+        let mounts = Mounts::parse(MOUNTS.as_bytes());
+        let found: Vec<&Path> = mounts.of_the_machine().collect();
+        assert_eq!(
+            found,
+            ["/run/host/dev/pts", "/run/host/sys x"].map(Path::new)
+        );
     }
 
     #[test]

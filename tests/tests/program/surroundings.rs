@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::process::Command;
 
 use dunlin_tests::{Environment, Provider, Response};
@@ -145,6 +146,60 @@ fn a_linked_configuration_is_protected_where_it_is() {
     );
 }
 
+/// Runs a script that mounts something as the administrator does for all, and then the program, which is its third argument;
+/// what was written to stderr.
+fn in_mounts(environment: &Environment, script: &str, arguments: [&Path; 2]) -> String {
+    let output = Command::new("unshare")
+        .args([
+            "--user",
+            "--map-root-user",
+            "--mount",
+            "sh",
+            "-c",
+            script,
+            "-",
+        ])
+        .args(arguments)
+        .arg(environment.program())
+        .env_clear()
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+        .envs(environment.variables())
+        .output();
+    let output = output.expect("unshare");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{text}");
+    text
+}
+
+#[test]
+fn devices_and_processes_that_are_mounted_twice_are_out_of_reach() {
+    let provider = Provider::play([command("sh look.sh"), Response::reply("Done.")]);
+    let environment = environment(&provider);
+    let second = environment.root().join("second");
+    for folder in ["dev", "proc"] {
+        fs::create_dir_all(second.join(folder)).expect("a folder");
+    }
+    // The terminals of the user, what all programs were started with, and all devices.
+    environment.project_file(
+        "look.sh",
+        "cd ../second; ls -A dev/pts proc | tr '\\n' ' '; cat dev/zero | head -c 1 | wc -c
+         head -c 1 /dev/zero | wc -c; ls /proc/self >/dev/null && echo own",
+    );
+    let script = "mount --rbind /dev \"$2/dev\" && mount --rbind /proc \"$2/proc\" && cd \"$1\" && \
+                  exec \"$3\" ask hello --allow-line 'sh look.sh'";
+    in_mounts(&environment, script, [&environment.project(), &second]);
+    let result = last_result(&provider);
+    // Where `/dev` is one file system, the terminals are gone with it.
+    let found = result.split("<stdout>\n").nth(1).unwrap_or_default();
+    let (listed, rest) = found.split_once("0\n").expect("a count");
+    let names = listed.split_whitespace();
+    let names: Vec<&str> = names
+        .filter(|it| !["dev/pts:", "proc:"].contains(it))
+        .collect();
+    assert_eq!(names, [""; 0], "{result}");
+    assert!(rest.starts_with("1\nown"), "{result}");
+}
+
 #[test]
 fn a_home_folder_that_is_mounted_elsewhere_is_no_project() {
     let provider = Provider::play([Response::reply("One."), Response::reply("Two.")]);
@@ -154,28 +209,8 @@ fn a_home_folder_that_is_mounted_elsewhere_is_no_project() {
     let mount = |from: &str| {
         let other = root.join("other");
         fs::create_dir_all(&other).expect("a folder");
-        // As whoever mounts it for all.
-        let line = "mount --bind \"$1\" \"$2\" && cd \"$2\" && exec \"$3\" ask hello";
-        let output = Command::new("unshare")
-            .args([
-                "--user",
-                "--map-root-user",
-                "--mount",
-                "sh",
-                "-c",
-                line,
-                "-",
-            ])
-            .args([&home.join(from), &other])
-            .arg(environment.program())
-            .env_clear()
-            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
-            .envs(environment.variables())
-            .output();
-        let output = output.expect("unshare");
-        let text = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{text}");
-        text
+        let script = "mount --bind \"$1\" \"$2\" && cd \"$2\" && exec \"$3\" ask hello";
+        in_mounts(&environment, script, [&home.join(from), &other])
     };
     let whole = mount(".");
     assert!(whole.contains("it is not a project"), "{whole}");
