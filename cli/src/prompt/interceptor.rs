@@ -84,7 +84,7 @@ impl<'a> TerminalInterceptor<'a> {
     /// that ends the pause. `None`: it failed, and the request is lost.
     async fn read(
         &self,
-        rows: &[String],
+        (rows, follows): (&[String], bool),
         paused: Paused,
         remote: &Arc<RemotePause>,
     ) -> Option<(Typed, Paused)> {
@@ -110,7 +110,7 @@ impl<'a> TerminalInterceptor<'a> {
                     }
                 }
             };
-            let line = ui.ask_line_until_woken(&above, PROMPT, &typed, editor, woken);
+            let line = ui.ask_line_until_woken(&above, (PROMPT, follows), &typed, editor, woken);
             (line, paused.into_inner())
         };
         tokio::task::spawn_blocking(work).await.ok()
@@ -510,11 +510,15 @@ impl Interceptor for TerminalInterceptor<'_> {
             .begin(self.asked(NextRequest::new(round, messages)));
         let remote = Arc::new(RemotePause::new(&self.app.shared, &paused));
         let mut rows = paused.open(self.app.ui.window());
+        // What was typed before the request was on the screen is not about it.
+        let mut follows = false;
         loop {
-            let Some((line, left)) = self.read(&rows, paused, &remote).await else {
+            let read = self.read((&rows, follows), paused, &remote).await;
+            let Some((line, left)) = read else {
                 return Verdict::Cancel(CancelReason::User);
             };
             paused = left;
+            follows = true;
             let mut follow = match line {
                 Typed::Interrupted | Typed::End => return Verdict::Cancel(CancelReason::User),
                 Typed::Woken => Follow::Continue(Vec::new()),

@@ -70,10 +70,12 @@ pub enum Echo {
 }
 
 /// Whether typing has to pause before an answer is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wait {
+#[derive(Debug, Clone, Copy)]
+enum Wait<'a> {
     /// It has to, and what was typed before is set aside.
     Silence,
+    /// It has to, and what was typed before belongs to the line, but for Enter.
+    Keep(&'a TypedSoFar),
     /// The line was there before, and goes on.
     No,
 }
@@ -116,10 +118,13 @@ impl Ui {
 
     /// The same for a line that [`Ui::wake`] can end. Then `woken` says what to show above it from now on, and the line goes
     /// on as it was; `None`: the line is over. `typed` is kept up to date by the editor's helper.
+    ///
+    /// `follows`: this is the next line about what the user has seen already, so that what was typed since the last one is
+    /// the beginning of this one. Enter is dropped: nobody has seen the line.
     pub fn ask_line_until_woken<H: Helper, I: History>(
         &self,
         above: &str,
-        prompt: &str,
+        (prompt, follows): (&str, bool),
         typed: &TypedSoFar,
         editor: impl Fn() -> rustyline::Result<Editor<H, I>>,
         mut woken: impl FnMut() -> Option<String>,
@@ -127,7 +132,10 @@ impl Ui {
         // Nobody else takes what is typed while there is no line.
         let _keyboard = self.hold_keyboard();
         let mut above = above.to_owned();
-        let mut wait = Wait::Silence;
+        let mut wait = match follows {
+            true => Wait::Keep(typed),
+            false => Wait::Silence,
+        };
         let mut keys = None;
         loop {
             let (before, after) = typed.get();
@@ -191,7 +199,7 @@ impl Ui {
         &self,
         above: &str,
         line: (&str, (&str, &str)),
-        how: (bool, Wait),
+        how: (bool, Wait<'_>),
         editor: impl FnOnce() -> rustyline::Result<Editor<H, I>>,
     ) -> Typed {
         // Holds from before the question is shown until the answer is read, and is dropped before the keyboard is released.
@@ -225,20 +233,33 @@ impl Ui {
     fn read_answer<H: Helper, I: History>(
         &self,
         (prompt, start): (&str, (&str, &str)),
-        (hidden, wait): (bool, Wait),
+        (hidden, wait): (bool, Wait<'_>),
         outside_turn: bool,
         editor: impl FnOnce() -> rustyline::Result<Editor<H, I>>,
     ) -> Typed {
-        if self.streams.input && wait == Wait::Silence {
-            let silence = self.wait_for_silence(outside_turn);
-            self.drop_early_typing_outside_the_chat();
-            if silence == Silence::Quiet {
-                self.drop_early_answers();
+        let mut kept = None;
+        match wait {
+            Wait::Silence if self.streams.input => {
+                let silence = self.wait_for_silence(outside_turn);
+                self.drop_early_typing_outside_the_chat();
+                if silence == Silence::Quiet {
+                    self.drop_early_answers();
+                }
+                if silence != Silence::Quiet {
+                    return Typed::Interrupted;
+                }
             }
-            if silence != Silence::Quiet {
-                return Typed::Interrupted;
+            Wait::Keep(typed) => {
+                if let Some(left) = typed.go_on(&self.typed_meanwhile()) {
+                    return left;
+                }
+                kept = Some(typed.get());
             }
+            Wait::Silence | Wait::No => {}
         }
+        let start = kept
+            .as_ref()
+            .map_or(start, |(before, after)| (before, after));
         // Where the cursor cannot be moved there is no line editor, and the terminal itself edits and shows the line.
         let lines = match (self.dumb, hidden) {
             (false, _) => None,

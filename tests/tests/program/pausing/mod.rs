@@ -161,6 +161,27 @@ fn what_is_shown_is_what_is_sent() {
 }
 
 #[test]
+fn what_is_typed_right_behind_a_word_is_the_next_line() {
+    let provider = Provider::play([Response::reply("Done.")]);
+    let environment = environment(&provider);
+    let mut pausing = Pausing::open(&environment, "every");
+    pausing.say("count the birds");
+    // Typed as soon as the word before has done something, and before its line is there.
+    pausing.chat.say("show 1");
+    pausing.chat.terminal.wait_for("messages[0].content");
+    pausing.chat.terminal.type_text("e 1 do not");
+    pausing.prompt(&format!("{REQUEST} e 1 do not"));
+    let screen = pausing.does(" send");
+    assert!(screen.contains("section 1: content set"), "{screen}");
+    assert!(provider.requests().is_empty());
+    pausing.chat.say("send");
+    pausing.chat.terminal.wait_for("Done.");
+    let requests = provider.requests();
+    let sent = said(requests.last().expect("a request"));
+    assert_eq!(sent.last().map(|(_, text)| &**text), Some("do not send"));
+}
+
+#[test]
 fn pausing_is_restricted_to_some_requests() {
     let provider = Provider::play([
         read("notes.txt"),
