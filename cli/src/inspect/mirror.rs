@@ -137,9 +137,9 @@ impl Mirror {
     /// Whether a message tells of something that has happened since the inspector was attached.
     fn greet(&mut self, message: &Message) -> bool {
         let (is_new, next) = match (self.greeting, message) {
-            (Greeting::State, Message::Idle | Message::Sent { pause: None, .. }) => {
-                (false, Greeting::Over)
-            }
+            (Greeting::State, Message::Idle) => (false, Greeting::Over),
+            // That was before, and a chat that is idle says so behind it.
+            (Greeting::State, Message::Sent { pause: None, .. }) => (false, Greeting::State),
             (
                 Greeting::State,
                 Message::Paused(_) | Message::Sent { .. } | Message::Cancelled { .. },
@@ -363,6 +363,11 @@ mod tests {
         assert!(is_new(mirror.take_in(cancelled(4))));
         mirror.take_in(hello());
         assert!(!is_new(mirror.take_in(pause(5, &json!([])))));
+        // A chat that is idle now has sent something long ago.
+        mirror.take_in(hello());
+        assert!(!is_new(mirror.take_in(sent())));
+        mirror.take_in(message(json!({"type": "idle"})));
+        assert!(is_new(mirror.take_in(sent())));
     }
 
     #[test]

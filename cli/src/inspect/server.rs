@@ -349,10 +349,11 @@ impl ClientState {
             mode,
             conversation: published.conversation.clone(),
         }];
+        messages.extend(client.news(published, mode));
+        // Last: what a reader is told after it is new.
         if published.paused.is_none() {
             messages.push(Message::Idle);
         }
-        messages.extend(client.news(published, mode));
         (client, messages)
     }
 

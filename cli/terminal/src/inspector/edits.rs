@@ -19,12 +19,19 @@ impl Inspector {
         let problem = match paused.draft(&typed.target) {
             Ok(draft) if draft.now == typed.old => {
                 let set = |it: &mut EditableRequest| it.set_target(&typed.target, &typed.new);
-                return match self.change("", paused, set) {
-                    Effect::Changed(Changed::Edit(edit, _)) => {
-                        Effect::Changed(Changed::Edit(edit, Some(typed)))
+                let before = paused.request().revision();
+                match paused.step(set) {
+                    Ok(done) => {
+                        self.say(&done);
+                        let request = paused.request();
+                        let edit = request.edits().last().cloned();
+                        let edit = edit.filter(|_| request.revision() != before);
+                        return edit.map_or(Effect::None, |edit| {
+                            Effect::Changed(Changed::Edit(edit, Some(typed)))
+                        });
                     }
-                    effect => effect,
-                };
+                    Err(error) => error.to_string(),
+                }
             }
             Ok(_) => "this text was changed elsewhere meanwhile".to_owned(),
             Err(error) => error.to_string(),
@@ -48,7 +55,7 @@ impl Inspector {
             &typed.new,
         ));
         self.say(&format!(
-            "Not saved: {problem}. Esc discards your text; e begins with the other one."
+            "Not saved: {problem}. Esc discards your text, and e begins anew."
         ));
     }
 

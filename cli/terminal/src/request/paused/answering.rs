@@ -253,13 +253,11 @@ impl Paused {
                 }),
             };
         }
-        // A path of one word is an option, which /metadata may know by the same name.
-        if !part.contains(['.', '[']) {
-            return Reply::CopyField(part);
-        }
         let target = self.request.target(&part);
         match target.and_then(|target| self.draft(&target)) {
             Ok(draft) => Reply::Copy(draft.text, "the value"),
+            // What is no value may be a field of /metadata.
+            Err(_) if !part.contains(['.', '[']) => Reply::CopyField(part),
             Err(error) => Reply::Say(self.error(&error, window)),
         }
     }
