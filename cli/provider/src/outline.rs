@@ -19,6 +19,15 @@ pub(crate) fn chat_completions(profile: &Profile, body: &Value, origins: &[Origi
         (profile.max_tokens_field.name(), OptionKind::WholeNumber),
         ("tool_choice", OptionKind::Text),
         ("seed", OptionKind::WholeNumber),
+        ("frequency_penalty", OptionKind::Number),
+        ("parallel_tool_calls", OptionKind::Boolean),
+        ("presence_penalty", OptionKind::Number),
+        ("reasoning_effort", OptionKind::Text),
+        ("stop", OptionKind::Text),
+        // Not of OpenAI: llama.cpp, vLLM and most servers of local models know these, too.
+        ("min_p", OptionKind::Number),
+        ("repeat_penalty", OptionKind::Number),
+        ("top_k", OptionKind::WholeNumber),
     ];
     let options = options.into_iter();
     let options = options.filter(|(name, _)| !profile.options_left_out.contains(name));
@@ -34,6 +43,11 @@ pub(crate) fn ollama(body: &Value, origins: &[Origin]) -> Outline {
         ("num_predict", OptionKind::WholeNumber),
         ("num_ctx", OptionKind::WholeNumber),
         ("seed", OptionKind::WholeNumber),
+        ("frequency_penalty", OptionKind::Number),
+        ("min_p", OptionKind::Number),
+        ("presence_penalty", OptionKind::Number),
+        ("repeat_penalty", OptionKind::Number),
+        ("top_k", OptionKind::WholeNumber),
     ];
     let options = options.map(|(name, kind)| KnownOption::new(&["options", name], kind));
     let model = KnownOption::new(&["model"], OptionKind::Text);
@@ -205,6 +219,13 @@ mod tests {
         let end = "\"stream_options\":{\"include_usage\":true}";
         let added = format!("{end},\"max_completion_tokens\":7");
         check(&request, "max_completion_tokens", "7", end, &added);
+        for (option, value) in [
+            ("top_k", "5"),
+            ("stop", "END"),
+            ("parallel_tool_calls", "false"),
+        ] {
+            assert!(request.clone().set(option, value).is_ok(), "{option}");
+        }
         let refused = request.clone().set("top_p", "0.5");
         assert!(refused.is_err(), "the endpoint refuses it");
     }
