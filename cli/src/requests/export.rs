@@ -51,9 +51,16 @@ pub fn run(
         may_write(path, force)?;
     }
     let id = escape(&log.entry.id);
-    ui.status(&match log.file.requests().len() {
-        0 => format!("No request of session {id} was logged."),
-        all => format!("{} of session {id}:", counted(all, "request", "requests")),
+    ui.status(&match (log.file.requests().len(), &output) {
+        (0, _) => format!("No request of session {id} was logged."),
+        (all, None) => format!("{} of session {id}:", counted(all, "request", "requests")),
+        (all, Some(path)) => {
+            let (all, path) = (
+                counted(all, "request", "requests"),
+                path.display().to_string(),
+            );
+            format!("{all} of session {id}, to {}", escape(&path))
+        }
     });
     if let Some(before) = log.before(app) {
         ui.status(&ui.status_styles().paint(Label::Quiet, &before));

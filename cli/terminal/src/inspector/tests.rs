@@ -512,6 +512,8 @@ fn a_filter_lists_what_contains_it() {
     fixture.keys("TIDE");
     fixture.key(Key::Enter);
     assert_eq!(fixture.inspector.sections.shown(), [4, 5]);
+    let screen = fixture.screen();
+    assert!(screen.contains("2 of 7 sections, with tide"), "{screen}");
     // Leaving lists all again, first.
     assert!(matches!(fixture.keys("q"), Effect::None));
     assert_eq!(fixture.inspector.sections.shown().len(), 7);

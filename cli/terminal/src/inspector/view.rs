@@ -11,6 +11,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph};
 
 use super::keymap::{self, Action};
+use super::list::Sections;
 use super::state::{Inspector, Mode, Pane};
 use super::tabs::Tab;
 use super::tree::{self, Look};
@@ -88,7 +89,10 @@ pub(super) fn draw_in(
     .areas(area);
     let palette = Palette(inspector.styles());
     frame.render_widget(title_line(inspector, paused, palette, title.width), title);
-    frame.render_widget(status_line(paused, palette, status.width), status);
+    frame.render_widget(
+        status_line(&inspector.sections, paused, palette, status.width),
+        status,
+    );
     draw_tabs(frame, inspector, palette, tabs);
     let (list, detail) = panes(inspector, body);
     inspector.refresh(paused, usize::from(detail.width.saturating_sub(1)).max(1));
@@ -209,7 +213,12 @@ fn fields<'a>(parts: impl Iterator<Item = &'a str>, columns: usize) -> String {
     row
 }
 
-fn status_line(paused: &Paused, palette: Palette, columns: u16) -> Line<'static> {
+fn status_line(
+    sections: &Sections,
+    paused: &Paused,
+    palette: Palette,
+    columns: u16,
+) -> Line<'static> {
     let request = paused.request();
     let mut total = paused.total();
     if let Some(window) = paused.window_tokens().filter(|window| *window > 0) {
@@ -217,7 +226,15 @@ fn status_line(paused: &Paused, palette: Palette, columns: u16) -> Line<'static>
         total.push_str(&bar(paused.tokens(), window, WINDOW_BAR_COLUMNS));
     }
     let mut parts = vec![total];
-    parts.push(counted(request.sections().len(), "section", "sections"));
+    let all = counted(request.sections().len(), "section", "sections");
+    parts.push(match sections.filter() {
+        "" => all,
+        filter => format!(
+            "{} of {all}, with {}",
+            sections.shown().len(),
+            one_line(filter)
+        ),
+    });
     parts.extend(paused.pinned());
     if paused.edits() > 0 {
         parts.push(counted(paused.edits(), "edit", "edits"));

@@ -247,6 +247,14 @@ impl ChatList {
         }
     }
 
+    /// What was said does not hold any more.
+    fn forget_note(&mut self) {
+        self.note.clear();
+        if let Some((inspector, _)) = self.shown() {
+            inspector.note = None;
+        }
+    }
+
     /// It is that late now. Whether that is to be seen.
     pub fn tick(&mut self, now: Instant) -> bool {
         let mut is_over = false;
@@ -260,6 +268,9 @@ impl ChatList {
     pub fn apply(&mut self, chat: &str, update: Update) {
         let styles = self.styles;
         let is_shown = self.selected.as_deref() == Some(chat);
+        if is_shown && matches!(update, Update::Done) && self.note == NOT_ANSWERED {
+            self.forget_note();
+        }
         // Nothing takes the keys away from a text, or from the choice of a mode.
         let types = self.types() || self.chooses;
         let is_busy = self.row().is_some_and(Row::is_at_work);
@@ -341,7 +352,7 @@ impl ChatList {
         let is_key = matches!(event, Event::Key(_));
         self.is_settled |= is_key;
         if is_key {
-            self.note.clear();
+            self.forget_note();
         }
         if let Some(help) = self.help.take() {
             self.help = match &event {

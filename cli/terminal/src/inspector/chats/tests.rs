@@ -261,6 +261,18 @@ fn steps_are_told_and_what_others_did_is_shown() {
 }
 
 #[test]
+fn what_was_said_of_waiting_is_over_with_the_answer() {
+    let mut list = list(None);
+    list.apply("a", paused("count", new(30)));
+    press(&mut list, "g");
+    assert!(key(&mut list, Key::Char('d')).1.is_some());
+    assert!(key(&mut list, Key::Char('s')).1.is_none());
+    assert_shows(&mut list, &["has not answered the last command"]);
+    list.apply("a", Update::Done);
+    assert!(!screen(&mut list).contains("has not answered"));
+}
+
+#[test]
 fn one_command_waits_for_the_other() {
     let mut list = list(None);
     list.apply("a", paused("count", new(30)));
@@ -398,6 +410,7 @@ fn a_mode_is_chosen_and_never_by_the_way() {
     assert_eq!(press(&mut list, "Mx"), []);
     assert_shows(&mut list, &["The pause mode is not changed"]);
     press(&mut list, "M");
+    assert!(!screen(&mut list).contains("is not changed"));
     ctrl(&mut list, 'c');
     assert_eq!(press(&mut list, "c"), [Act::Cancel]);
 }
