@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::fs::FileType;
 
-use super::read::{MAX_LINK_BYTES, common_of, list, read_short, without_line_end};
+use super::read::{MAX_LINK_BYTES, common_of, list, read_short, read_start, without_line_end};
 use super::{SUFFIX, index, settings};
 
 /// What commits, branches, merges and fetches write into the folder of a repository. None of it can name a program or
@@ -131,6 +131,27 @@ pub(super) fn is_plain(name: &OsStr, kind: FileType) -> bool {
 pub(super) fn is_verified(name: &OsStr) -> bool {
     let name = name.as_bytes();
     name == b"index" || name == CONFLICTS || name.starts_with(b"sharedindex.")
+}
+
+/// Whether git may read a reference from a file of this name in the folder of a repository. A message may begin with `ref:`.
+pub(super) fn may_be_reference(name: &OsStr) -> bool {
+    let name = name.as_bytes();
+    !name.ends_with(b"MSG") && name.first().is_some_and(u8::is_ascii_uppercase)
+}
+
+/// Whether a file is a reference to another one that is not below `refs`. Git writes a commit to wherever it leads in the
+/// folder of the repository, also to `commondir`. It makes no such reference itself.
+pub(super) fn leads_out_of_refs(path: &Path) -> bool {
+    let Ok(text) = read_start(path, MAX_LINK_BYTES) else {
+        return false;
+    };
+    let Some(target) = text.strip_prefix(b"ref:") else {
+        return false;
+    };
+    let target = target.trim_ascii();
+    let is_below =
+        target.starts_with(b"refs/") && !target.split(|c| *c == b'/').any(|it| it == b"..");
+    !is_below || text.len() == MAX_LINK_BYTES
 }
 
 /// Whether what [`is_verified`] names, as a command has written it, leads to nothing but files of the worktree.
@@ -270,5 +291,43 @@ mod tests {
         }
         assert!(is_plain(OsStr::new("modules"), FileType::Directory));
         assert!(!is_plain(OsStr::new("modules"), FileType::Symlink));
+    }
+
+    #[test]
+    fn references_lead_to_references() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("main");
+        let leads_out = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            leads_out_of_refs(&path)
+        };
+        let hash = "e83c5163316f89bfbde7d9ab23ca2e25604af290\n";
+        for text in [
+            "",
+            hash,
+            "ref: refs/heads/main\n",
+            "ref:\trefs/heads/.invalid",
+        ] {
+            assert!(!leads_out(text), "{text}");
+        }
+        let padded = format!("ref: refs/{}", " ".repeat(MAX_LINK_BYTES));
+        for text in [
+            "ref: commondir\n",
+            "ref:logs/x/commondir",
+            "ref: \n\r refs/../commondir",
+            "ref: refs",
+            "ref: worktrees/x/commondir",
+            "ref:",
+            padded.as_str(),
+        ] {
+            assert!(leads_out(text), "{text}");
+        }
+        assert!(!leads_out_of_refs(folder.path()) && !leads_out_of_refs(Path::new("/none")));
+        for name in ["HEAD", "ORIG_HEAD", "AUTO_MERGE", "BISECT_EXPECTED_REV"] {
+            assert!(may_be_reference(OsStr::new(name)), "{name}");
+        }
+        for name in ["COMMIT_EDITMSG", "MERGE_MSG", "description", "index", ""] {
+            assert!(!may_be_reference(OsStr::new(name)), "{name}");
+        }
     }
 }

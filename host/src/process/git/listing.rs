@@ -144,8 +144,13 @@ impl GitNames {
         self.of_module
     }
 
+    /// Whether there is what a repository shares with others. Git looks for it where a `commondir` leads.
+    pub(super) fn can_be_shared(&self) -> bool {
+        self.objects && self.refs
+    }
+
     pub(super) fn are_a_repository(&self) -> bool {
-        (self.head || self.aside) && (self.common || self.objects && self.refs)
+        (self.head || self.aside) && (self.common || self.can_be_shared())
     }
 }
 

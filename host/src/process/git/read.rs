@@ -131,7 +131,11 @@ pub(super) fn list(path: &Path) -> io::Result<Vec<(OsString, FileType)>> {
 ///
 /// # Errors
 /// The folder cannot be read, or it has more than `most` entries.
-fn for_each(path: &Path, most: usize, mut see: impl FnMut(&OsStr, FileType)) -> io::Result<()> {
+pub(super) fn for_each(
+    path: &Path,
+    most: usize,
+    mut see: impl FnMut(&OsStr, FileType),
+) -> io::Result<()> {
     let mut seen = 0;
     for entry in Dir::new(open_folder(path)?)? {
         let entry = entry?;

@@ -60,6 +60,12 @@ const HARMLESS: &[(&str, &[&str])] = &[
     ("push", &["default"]),
 ];
 
+/// Schemes of addresses that git knows by itself (gitremote-helpers(7), connect.c). Those of HTTP and FTP have helpers that are
+/// part of git.
+const SCHEMES: &[&str] = &[
+    "file", "ftp", "ftps", "git", "git+ssh", "http", "https", "ssh", "ssh+git",
+];
+
 /// Whether the settings in a file are harmless, for a repository kept in `folder`, in this project.
 pub(super) fn are_harmless(file: &Path, folder: &Path, project: &Path) -> bool {
     let text = read_short(file, MAX_SETTINGS_BYTES).ok();
@@ -189,9 +195,13 @@ fn is_harmless(section: &str, key: &str, value: &str, folder: &Path, project: &P
     }
 }
 
-/// Whether a remote is not spoken to by a helper program: `helper::address`.
+/// Whether git speaks to a remote itself, or it is a path or `host:path`. For any other scheme, and for `helper::address`, it
+/// runs a helper program of that name.
 fn is_plain_address(value: &str) -> bool {
-    !value.contains("::") && !value.starts_with('-') && !value.contains('"')
+    let is_known = value
+        .split_once("://")
+        .is_none_or(|(scheme, _)| SCHEMES.contains(&scheme));
+    is_known && !value.contains("::") && !value.starts_with('-') && !value.contains('"')
 }
 
 /// Whether a path leads to a folder in the project, through whatever links, and to none in which git keeps something.
@@ -281,6 +291,9 @@ mod tests {
             "# comment\r[core]fsmonitor=x\n",
             "[core]\n\tbare = \\\n\tfsmonitor = x\n",
             "[remote \"a\"]\n\turl = ext::sh -c evil\n",
+            "[remote \"a\"]\n\turl = evil://example.org/a\n",
+            "[submodule \"a\"]\n\turl = HTTPS://example.org/a\n",
+            "[branch \"a\"]\n\tremote = evil://x\n",
             "[branch \"a\"]\n\tremote = evil::x\n",
             "[options]\n\tstrategy = ../../x\n",
             "[remote \"a\"]\n\tuploadpack = evil\n",

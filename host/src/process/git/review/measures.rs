@@ -2,12 +2,13 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::super::aside::{self, Entry, NotTakenOut};
 use super::super::judge::is_of_worktree;
 use super::super::{GitFolder, MAX_SETTINGS, SUFFIX};
-use super::{HEAD, MAX_NAMED, MAX_RENAMED_LATE, Review};
+use super::{ASTRAY_WITHIN, HEAD, MAX_NAMED, MAX_RENAMED_LATE, MAX_SENTENCES, Review};
 use crate::process::mounts::FileId;
 
 impl Review<'_> {
@@ -111,6 +112,24 @@ impl Review<'_> {
         }
     }
 
+    /// Sets aside what a command has put among the data of a repository to lead git elsewhere.
+    pub(super) fn strays(&mut self, path: &Path, folder: &GitFolder) {
+        let known = self.known(folder);
+        let is_new = |stray: &&OsString| known.is_none_or(|known| !known.strays.contains(*stray));
+        let mut strays = folder.strays.iter().filter(is_new).peekable();
+        let is_gone = || path.ancestors().any(|path| self.gone.contains(path));
+        if strays.peek().is_none() || self.is_frozen(path) || is_gone() {
+            return;
+        }
+        let strays: Vec<&OsStr> = strays.map(OsString::as_os_str).collect();
+        if strays.len() > MAX_SENTENCES {
+            return self.set_aside_many(path, folder.id, &strays);
+        }
+        for stray in strays {
+            self.set_aside(ASTRAY_WITHIN, path, folder.id, stray);
+        }
+    }
+
     /// Renames a setting, or the `HEAD` of a repository, to what git does not read.
     pub(super) fn set_aside(&mut self, why: &str, folder: &Path, id: FileId, name: &OsStr) {
         self.rename(why, &Entry::of_folder(folder, id, name), "");
@@ -147,9 +166,15 @@ impl Review<'_> {
     /// Renames something to what git does not read. Says why, and how to undo it: `and` is the rest of that.
     pub(super) fn rename(&mut self, why: &str, entry: &Entry<'_>, and: &str) {
         let from = self.short(Some(&entry.folder.join(entry.name)));
+        // What lies deeper is among the data of a repository, which git writes.
+        let is_protected = !entry.name.as_bytes().contains(&b'/');
+        let protected = match is_protected {
+            true => ", where no command can change or remove it",
+            false => "",
+        };
         match entry.set_aside() {
             Ok(aside) => self.changes.push(format!(
-                "{why}: {from}. This was set aside as {}, where no command can change or remove it. Look at it, then rename it back{and} to use it.",
+                "{why}: {from}. This was set aside as {}{protected}. Look at it, then rename it back{and} to use it.",
                 self.short(Some(&entry.folder.join(aside)))
             )),
             // What is not there need not be set aside.

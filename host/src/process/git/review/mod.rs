@@ -167,6 +167,7 @@ pub(in crate::process) fn review(
     // There may be many, and a repository that is gone does not need it.
     for (path, folder) in known.iter().chain(&new) {
         review.planted_links(path, folder);
+        review.strays(path, folder);
     }
     review.say_what_is_left();
     if let Some(first) = review.unseen.first() {
@@ -227,6 +228,7 @@ const UNEXPECTED: &str = "A git repository appeared, though the command line run
 const HARMFUL: &str =
     "The command made git settings that can run programs or lead out of the project";
 const ASTRAY: &str = "The command made a git file that names files outside of the worktree";
+const ASTRAY_WITHIN: &str = "The command made a git reference that leads out of refs, or a repository within git's own data";
 const LED_AWAY: &str = "The command led the worktree of a git repository elsewhere";
 const UNREAD: &str = "The command made a git repository that cannot be looked at";
 

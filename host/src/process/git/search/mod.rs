@@ -97,6 +97,7 @@ impl Repositories {
             tasks: Vec::new(),
             is_part: HashSet::new(),
             links: BTreeMap::new(),
+            strays: BTreeMap::new(),
             time_left: [limits.looking; 3],
             buffer: Vec::with_capacity(listing::BYTES),
         };
@@ -145,6 +146,8 @@ struct Search<'a> {
     is_part: HashSet<PathBuf>,
     /// Links that git would write through, by the repository.
     links: BTreeMap<PathBuf, BTreeSet<OsString>>,
+    /// The same of what [`super::GitFolder::strays`] holds and lies in folders within the repository.
+    strays: BTreeMap<PathBuf, BTreeSet<OsString>>,
     /// The time for all tasks of each group.
     time_left: [Duration; 3],
     buffer: Vec<u8>,
@@ -406,6 +409,11 @@ impl Search<'_> {
         for (path, links) in self.links {
             if let Some(folder) = self.found.folders.get_mut(&path) {
                 folder.links = links;
+            }
+        }
+        for (path, strays) in self.strays {
+            if let Some(folder) = self.found.folders.get_mut(&path) {
+                folder.strays.extend(strays);
             }
         }
         let roots = self.roots.iter().map(|root| root.as_os_str().to_owned());

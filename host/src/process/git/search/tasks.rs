@@ -1,5 +1,6 @@
 //! Looks into the repositories that the search has noted, and into the folders within them.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -11,9 +12,11 @@ use rustix::fs::FileType;
 
 use super::super::super::{mounts, placeholder};
 use super::super::extent::{Budget, Extent, Limit, Limits};
-use super::super::judge::{PACK_CHAIN, PACKS, TABLES, is_plain, is_verified};
+use super::super::judge::{
+    PACK_CHAIN, PACKS, TABLES, is_plain, is_verified, leads_out_of_refs, may_be_reference,
+};
 use super::super::listing::{MODULE_NAMES, is_aside, is_head_aside};
-use super::super::read::{common_of, is_too_long, list, target_of};
+use super::super::read::{common_of, for_each, is_too_long, list, target_of};
 use super::super::{COMMON, GitFolder, Mark, SUFFIX, settings};
 use super::Search;
 
@@ -69,6 +72,8 @@ pub(super) struct Part {
 enum PartKind {
     /// Git opens files in it by their names and writes to them, also through symbolic links.
     Written,
+    /// The same, of references.
+    References,
     /// The folder of objects. Git writes an object under a name that is not there yet: only its folders can lead elsewhere.
     Objects,
     /// It holds the repositories of submodules or worktrees, whose names may hold slashes.
@@ -87,6 +92,7 @@ impl PartKind {
         match name.as_bytes() {
             _ if holds_repositories(name) => PartKind::Repositories,
             b"objects" => PartKind::Objects,
+            b"refs" => PartKind::References,
             // What was set aside is not read by git.
             _ if name.to_string_lossy().contains(SUFFIX) => PartKind::Other,
             _ => PartKind::Written,
@@ -126,10 +132,15 @@ impl Work {
 }
 
 impl Part {
+    /// Whether git keeps no repositories in it.
+    fn is_data(&self) -> bool {
+        !matches!(self.kind, PartKind::Repositories | PartKind::Other)
+    }
+
     /// Whether git would write through a link in this folder of it.
     fn is_written(&self, folder: &Path) -> bool {
         match self.kind {
-            PartKind::Written => true,
+            PartKind::Written | PartKind::References => true,
             PartKind::Objects => {
                 let below = ["info", "pack"].map(|name| self.top.join(name));
                 folder == self.top || below.iter().any(|below| folder.starts_with(below))
@@ -280,6 +291,7 @@ impl Search<'_> {
             is_aside,
             verified: Default::default(),
             links: Default::default(),
+            strays: Default::default(),
             worktrees: worktrees.map(PathBuf::into_os_string).collect(),
             has_common: false,
             common: None,
@@ -326,6 +338,9 @@ impl Search<'_> {
         folder.verified.extend(marks);
         if is_plain {
             folder.data.push(name.clone());
+            if may_be_reference(&name) && leads_out_of_refs(&entry) {
+                folder.strays.insert(name.clone());
+            }
             if is_verified(&name) {
                 folder.verified.insert(name.clone(), mark(&entry));
             }
@@ -390,8 +405,17 @@ impl Search<'_> {
                     self.note_link(&link);
                 }
                 if part.is_written(&folder) {
-                    self.note_written_link(part, &link);
+                    let limit = self.limits.links;
+                    note_below(&mut self.links, &mut self.budget, limit, part, &link);
                 }
+            }
+            if part.is_data() && !listing.is_repository && listing.names.can_be_shared() {
+                self.note_stray(part, &folder.join("objects"));
+            }
+            if part.kind == PartKind::References
+                && let Err(error) = self.look_at_references(part, &folder)
+            {
+                self.cannot_look(&folder, &error);
             }
             let folders = self.without_parts(&folder, listing).into_iter();
             part.todo
@@ -400,18 +424,39 @@ impl Search<'_> {
         false
     }
 
-    /// Notes a link that git would write through. A part with too many of them counts as one with too many folders.
-    fn note_written_link(&mut self, part: &Part, link: &Path) {
-        // The repository may be moved with all that is in it.
-        let Ok(below) = link.strip_prefix(&part.repository) else {
-            return;
-        };
-        let links = self.links.entry(part.repository.clone()).or_default();
-        match links.len() < self.limits.links {
-            true => {
-                links.insert(below.into());
+    /// Notes the references in a folder that lead out of `refs`.
+    fn look_at_references(&mut self, part: &Part, folder: &Path) -> io::Result<()> {
+        for_each(folder, self.budget.entries, |name, kind| {
+            let path = folder.join(name);
+            if kind == FileType::RegularFile && !self.budget.is_late() && leads_out_of_refs(&path) {
+                self.note_stray(part, &path);
             }
-            false => self.budget.exceeds(Limit::Entries),
+        })
+    }
+
+    fn note_stray(&mut self, part: &Part, path: &Path) {
+        let limit = self.limits.links;
+        note_below(&mut self.strays, &mut self.budget, limit, part, path);
+    }
+}
+
+/// Notes something in a part by its repository. A part with too many such things counts as one with too many folders.
+fn note_below(
+    all: &mut BTreeMap<PathBuf, BTreeSet<OsString>>,
+    budget: &mut Budget,
+    limit: usize,
+    part: &Part,
+    path: &Path,
+) {
+    // The repository may be moved with all that is in it.
+    let Ok(below) = path.strip_prefix(&part.repository) else {
+        return;
+    };
+    let found = all.entry(part.repository.clone()).or_default();
+    match found.len() < limit {
+        true => {
+            found.insert(below.into());
         }
+        false => budget.exceeds(Limit::Entries),
     }
 }

@@ -179,6 +179,81 @@ fn a_flood_in_one_part_of_a_repository_hides_nothing_else() {
     assert!(!new.join("HEAD").exists(), "{said:?}");
 }
 
+/// The user's git writes to where a reference leads, and would make a repository of a folder with harmful settings.
+#[test]
+fn what_leads_git_into_its_own_data_is_set_aside() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    git(&root, "init -q -b main .");
+    let at = |name: &str| root.join(".git").join(name);
+    let write = |name: &str, text: &str| {
+        fs::create_dir_all(at(name).parent().unwrap()).unwrap();
+        fs::write(at(name), text).unwrap();
+    };
+    // What is there before is the user's own.
+    write("refs/own", "ref: elsewhere/own\n");
+    let before = Repositories::find(&[root.as_path()]);
+    let hash = "e83c5163316f89bfbde7d9ab23ca2e25604af290";
+    write("refs/heads/main", "ref: logs/zz/commondir\n");
+    write("ORIG_HEAD", "ref: commondir\n");
+    write("COMMIT_EDITMSG", "ref: the message of a commit\n");
+    write(
+        "refs/remotes/origin/HEAD",
+        "ref: refs/remotes/origin/main\n",
+    );
+    write("refs/remotes/origin/main", hash);
+    for parts in ["logs/zz/x", "refs/zz/x", "rr-cache/x"] {
+        for name in ["objects", "refs"] {
+            fs::create_dir_all(at(parts).join(name)).unwrap();
+        }
+    }
+    let review = || {
+        let after = Repositories::find_after(&[root.as_path()], &before);
+        let access = Access {
+            project: root.clone(),
+            may_change_repository: true,
+            ..Access::default()
+        };
+        let means = Means {
+            place: &root.join("place"),
+            protected: Some(&before),
+            is_plain: false,
+            until: Instant::now() + Duration::from_secs(60),
+        };
+        review(&access, &before, &after, means).sentences
+    };
+    let said = review().join("\n");
+    let strays = [
+        "refs/heads/main",
+        "ORIG_HEAD",
+        "logs/zz/x/objects",
+        "refs/zz/x/objects",
+        "rr-cache/x/objects",
+    ];
+    for stray in strays {
+        assert!(
+            !at(stray).exists() && at(&format!("{stray}.set-aside")).exists(),
+            "{stray}"
+        );
+        assert!(said.contains(&format!(" .git/{stray}. This was")), "{said}");
+    }
+    for kept in [
+        "refs/own",
+        "COMMIT_EDITMSG",
+        "refs/remotes/origin/HEAD",
+        "HEAD",
+        "objects",
+    ] {
+        assert!(at(kept).exists(), "{kept}: {said}");
+    }
+    write("HEAD", "ref: logs/main\n");
+    let said = review().join("\n");
+    assert!(
+        !at("HEAD").exists() && at("HEAD.set-aside").exists(),
+        "{said}"
+    );
+}
+
 #[test]
 fn of_what_there_was_no_time_for_only_the_head_is_renamed() {
     let folder = tempfile::tempdir().unwrap();
