@@ -89,6 +89,26 @@ impl<'a> Entry<'a> {
         })
     }
 
+    /// Moves what lies deeper into the folder itself, under a name that git does not read, and returns that. Below `refs`, git
+    /// follows a reference to any name.
+    pub(super) fn set_aside_above(&self) -> io::Result<OsString> {
+        let way = Path::new(self.name);
+        let (Some(below), Some(name)) = (way.parent(), way.file_name()) else {
+            return Err(replaced());
+        };
+        with_access(&self.folder.join(below), || {
+            let folder = self.open()?;
+            let aside = with_end(name, SUFFIX);
+            match below.as_os_str().is_empty() {
+                true => move_to((folder.as_fd(), name), (folder.as_fd(), &aside)),
+                false => {
+                    let opened = open_below(folder.as_fd(), below)?;
+                    move_to((opened.as_fd(), name), (folder.as_fd(), &aside))
+                }
+            }
+        })
+    }
+
     /// Moves it into this folder, which commands do not see, under a name that git does not read. Returns where it is now.
     ///
     /// # Errors

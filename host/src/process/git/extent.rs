@@ -91,7 +91,7 @@ pub(super) struct Limits {
     pub(super) outside: Extent,
     /// Folders in one folder of a repository that git itself writes to.
     pub(super) part_folders: usize,
-    /// Symbolic links in these folders of one repository.
+    /// Symbolic links in these folders of one repository, and other things that lead git astray.
     pub(super) links: usize,
     /// Repositories that are compared.
     pub(super) compared: usize,

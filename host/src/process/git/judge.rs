@@ -1,6 +1,7 @@
 //! What of a repository can name a program.
 
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -141,17 +142,18 @@ pub(super) fn may_be_reference(name: &OsStr) -> bool {
 
 /// Whether a file is a reference to another one that is not below `refs`. Git writes a commit to wherever it leads in the
 /// folder of the repository, also to `commondir`. It makes no such reference itself.
-pub(super) fn leads_out_of_refs(path: &Path) -> bool {
-    let Ok(text) = read_start(path, MAX_LINK_BYTES) else {
-        return false;
-    };
+///
+/// # Errors
+/// It cannot be read.
+pub(super) fn leads_out_of_refs(path: &Path) -> io::Result<bool> {
+    let text = read_start(path, MAX_LINK_BYTES)?;
     let Some(target) = text.strip_prefix(b"ref:") else {
-        return false;
+        return Ok(false);
     };
     let target = target.trim_ascii();
     let is_below =
         target.starts_with(b"refs/") && !target.split(|c| *c == b'/').any(|it| it == b"..");
-    !is_below || text.len() == MAX_LINK_BYTES
+    Ok(!is_below || text.len() == MAX_LINK_BYTES)
 }
 
 /// Whether what [`is_verified`] names, as a command has written it, leads to nothing but files of the worktree.
@@ -299,7 +301,7 @@ mod tests {
         let path = folder.path().join("main");
         let leads_out = |text: &str| {
             std::fs::write(&path, text).unwrap();
-            leads_out_of_refs(&path)
+            leads_out_of_refs(&path).unwrap()
         };
         let hash = "e83c5163316f89bfbde7d9ab23ca2e25604af290\n";
         for text in [
@@ -322,7 +324,7 @@ mod tests {
         ] {
             assert!(leads_out(text), "{text}");
         }
-        assert!(!leads_out_of_refs(folder.path()) && !leads_out_of_refs(Path::new("/none")));
+        assert!(leads_out_of_refs(folder.path()).is_err());
         for name in ["HEAD", "ORIG_HEAD", "AUTO_MERGE", "BISECT_EXPECTED_REV"] {
             assert!(may_be_reference(OsStr::new(name)), "{name}");
         }

@@ -103,10 +103,10 @@ struct GitFolder {
     /// Symbolic links among what git writes to when it commits or fetches, relative to the folder. It would write to
     /// whatever they lead to.
     links: BTreeSet<OsString>,
-    /// References that lead out of `refs`, and folders in which git could find a repository in the midst of its own data,
-    /// relative to the folder. The user's next commit or merge would write to where such a reference leads.
-    #[serde(default)]
-    strays: BTreeSet<OsString>,
+    /// References that lead out of `refs`, and each `objects` beside a `refs` among git's own data, relative to the folder. The
+    /// user's next commit or merge would write to where such a reference leads.
+    #[serde(default, with = "pairs")]
+    strays: BTreeMap<OsString, Mark>,
     /// Where its settings say that the worktree is.
     worktrees: Vec<OsString>,
     /// Whether it shares the settings of another one, as that of a worktree does.

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use super::super::aside::{self, Entry, NotTakenOut};
 use super::super::judge::is_of_worktree;
-use super::super::{GitFolder, MAX_SETTINGS, SUFFIX};
-use super::{ASTRAY_WITHIN, HEAD, MAX_NAMED, MAX_RENAMED_LATE, MAX_SENTENCES, Review};
+use super::super::{GitFolder, MAX_SETTINGS, Mark, SUFFIX};
+use super::{ASTRAY_WITHIN, HEAD, MAX_NAMED, MAX_RENAMED_LATE, Review};
 use crate::process::mounts::FileId;
 
 impl Review<'_> {
@@ -112,21 +112,52 @@ impl Review<'_> {
         }
     }
 
-    /// Sets aside what a command has put among the data of a repository to lead git elsewhere.
+    /// Sets aside what a command has put among the data of a repository to lead git astray.
     pub(super) fn strays(&mut self, path: &Path, folder: &GitFolder) {
         let known = self.known(folder);
-        let is_new = |stray: &&OsString| known.is_none_or(|known| !known.strays.contains(*stray));
+        let is_new = |(stray, mark): &(&OsString, &Mark)| {
+            let known = known.and_then(|known| known.strays.get(*stray));
+            known.is_none_or(|known| !known.is_like(mark))
+        };
         let mut strays = folder.strays.iter().filter(is_new).peekable();
         let is_gone = || path.ancestors().any(|path| self.gone.contains(path));
         if strays.peek().is_none() || self.is_frozen(path) || is_gone() {
             return;
         }
-        let strays: Vec<&OsStr> = strays.map(OsString::as_os_str).collect();
-        if strays.len() > MAX_SENTENCES {
-            return self.set_aside_many(path, folder.id, &strays);
+        let mut renamed = Vec::new();
+        for (stray, _) in strays {
+            if self.is_hurried() {
+                self.make_unusable(path, folder.id);
+                break;
+            }
+            let entry = Entry::of_folder(path, folder.id, stray);
+            match entry.set_aside_above() {
+                Ok(aside) => renamed.push((stray, aside)),
+                // The folder that it lies in was set aside.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    self.is_complete = false;
+                    let stray = self.short(Some(&path.join(stray)));
+                    self.urge(format!(
+                        "{ASTRAY_WITHIN}, which could not be set aside ({error}): remove {stray} before you run git there."
+                    ));
+                }
+            }
         }
-        for stray in strays {
-            self.set_aside(ASTRAY_WITHIN, path, folder.id, stray);
+        let shown = renamed.iter().take(MAX_NAMED).map(|(stray, aside)| {
+            let [stray, aside] = [*stray, aside].map(|name| self.short(Some(&path.join(name))));
+            format!("{stray} is {aside} now")
+        });
+        let shown: Vec<String> = shown.collect();
+        if !shown.is_empty() {
+            let more = match renamed.len() - shown.len() {
+                0 => String::new(),
+                more => format!("; and {more} more"),
+            };
+            self.changes.push(format!(
+                "{ASTRAY_WITHIN}: {}{more}. What a branch was before is in its reflog.",
+                shown.join("; ")
+            ));
         }
     }
 

@@ -146,8 +146,8 @@ struct Search<'a> {
     is_part: HashSet<PathBuf>,
     /// Links that git would write through, by the repository.
     links: BTreeMap<PathBuf, BTreeSet<OsString>>,
-    /// The same of what [`super::GitFolder::strays`] holds and lies in folders within the repository.
-    strays: BTreeMap<PathBuf, BTreeSet<OsString>>,
+    /// The [strays](super::GitFolder::strays) in the subfolders of each repository.
+    strays: BTreeMap<PathBuf, BTreeMap<OsString, Mark>>,
     /// The time for all tasks of each group.
     time_left: [Duration; 3],
     buffer: Vec<u8>,

@@ -1,6 +1,5 @@
 //! Looks into the repositories that the search has noted, and into the folders within them.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -338,8 +337,9 @@ impl Search<'_> {
         folder.verified.extend(marks);
         if is_plain {
             folder.data.push(name.clone());
-            if may_be_reference(&name) && leads_out_of_refs(&entry) {
-                folder.strays.insert(name.clone());
+            // What cannot be read is none for git either.
+            if may_be_reference(&name) && matches!(leads_out_of_refs(&entry), Ok(true)) {
+                folder.strays.insert(name.clone(), mark(&entry));
             }
             if is_verified(&name) {
                 folder.verified.insert(name.clone(), mark(&entry));
@@ -405,17 +405,17 @@ impl Search<'_> {
                     self.note_link(&link);
                 }
                 if part.is_written(&folder) {
-                    let limit = self.limits.links;
-                    note_below(&mut self.links, &mut self.budget, limit, part, &link);
+                    self.note_written_link(part, &link);
                 }
             }
             if part.is_data() && !listing.is_repository && listing.names.can_be_shared() {
-                self.note_stray(part, &folder.join("objects"));
+                // What is in it may change.
+                self.note_stray(part, &folder.join("objects"), Mark::default());
             }
             if part.kind == PartKind::References
                 && let Err(error) = self.look_at_references(part, &folder)
             {
-                self.cannot_look(&folder, &error);
+                self.cannot_look(&part.top, &error);
             }
             let folders = self.without_parts(&folder, listing).into_iter();
             part.todo
@@ -424,39 +424,52 @@ impl Search<'_> {
         false
     }
 
-    /// Notes the references in a folder that lead out of `refs`.
-    fn look_at_references(&mut self, part: &Part, folder: &Path) -> io::Result<()> {
-        for_each(folder, self.budget.entries, |name, kind| {
-            let path = folder.join(name);
-            if kind == FileType::RegularFile && !self.budget.is_late() && leads_out_of_refs(&path) {
-                self.note_stray(part, &path);
+    /// Notes a link that git would write through. A part with too many of them counts as one with too many folders.
+    fn note_written_link(&mut self, part: &Part, link: &Path) {
+        // The repository may be moved with all that is in it.
+        let Ok(below) = link.strip_prefix(&part.repository) else {
+            return;
+        };
+        let links = self.links.entry(part.repository.clone()).or_default();
+        match links.len() < self.limits.links {
+            true => {
+                links.insert(below.into());
             }
-        })
-    }
-
-    fn note_stray(&mut self, part: &Part, path: &Path) {
-        let limit = self.limits.links;
-        note_below(&mut self.strays, &mut self.budget, limit, part, path);
-    }
-}
-
-/// Notes something in a part by its repository. A part with too many such things counts as one with too many folders.
-fn note_below(
-    all: &mut BTreeMap<PathBuf, BTreeSet<OsString>>,
-    budget: &mut Budget,
-    limit: usize,
-    part: &Part,
-    path: &Path,
-) {
-    // The repository may be moved with all that is in it.
-    let Ok(below) = path.strip_prefix(&part.repository) else {
-        return;
-    };
-    let found = all.entry(part.repository.clone()).or_default();
-    match found.len() < limit {
-        true => {
-            found.insert(below.into());
+            false => self.budget.exceeds(Limit::Entries),
         }
-        false => budget.exceeds(Limit::Entries),
+    }
+
+    /// Notes the references in a folder that lead out of `refs`.
+    ///
+    /// # Errors
+    /// One of them may be such, and cannot be looked at.
+    fn look_at_references(&mut self, part: &Part, folder: &Path) -> io::Result<()> {
+        let mut failed = Ok(());
+        for_each(folder, self.budget.entries, |name, kind| {
+            // Git follows another reference to any of them, whatever git-check-ref-format(1) says of its name.
+            if kind != FileType::RegularFile || self.budget.is_late() {
+                return;
+            }
+            let path = folder.join(name);
+            match leads_out_of_refs(&path) {
+                Ok(true) => self.note_stray(part, &path, Mark::of(&path)),
+                Err(error) if is_too_long(&error) => failed = Err(error),
+                // It is gone, or git cannot read it either.
+                Ok(false) | Err(_) => {}
+            }
+        })?;
+        failed
+    }
+
+    /// The same of what leads git astray otherwise.
+    fn note_stray(&mut self, part: &Part, path: &Path, mark: Mark) {
+        let Ok(below) = path.strip_prefix(&part.repository) else {
+            return;
+        };
+        let strays = self.strays.entry(part.repository.clone()).or_default();
+        match strays.len() < self.limits.links {
+            true => drop(strays.insert(below.into(), mark)),
+            false => self.budget.exceeds(Limit::Entries),
+        }
     }
 }

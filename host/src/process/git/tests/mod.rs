@@ -195,6 +195,7 @@ fn what_leads_git_into_its_own_data_is_set_aside() {
     let before = Repositories::find(&[root.as_path()]);
     let hash = "e83c5163316f89bfbde7d9ab23ca2e25604af290";
     write("refs/heads/main", "ref: logs/zz/commondir\n");
+    write("refs/heads/.x", "ref: commondir\n");
     write("ORIG_HEAD", "ref: commondir\n");
     write("COMMIT_EDITMSG", "ref: the message of a commit\n");
     write(
@@ -223,20 +224,25 @@ fn what_leads_git_into_its_own_data_is_set_aside() {
         review(&access, &before, &after, means).sentences
     };
     let said = review().join("\n");
-    let strays = [
-        "refs/heads/main",
-        "ORIG_HEAD",
-        "logs/zz/x/objects",
-        "refs/zz/x/objects",
-        "rr-cache/x/objects",
-    ];
-    for stray in strays {
-        assert!(
-            !at(stray).exists() && at(&format!("{stray}.set-aside")).exists(),
-            "{stray}"
-        );
-        assert!(said.contains(&format!(" .git/{stray}. This was")), "{said}");
+    for (stray, aside) in [
+        ("refs/heads/main", "main.set-aside"),
+        ("refs/heads/.x", ".x.set-aside"),
+        ("ORIG_HEAD", "ORIG_HEAD.set-aside"),
+        ("logs/zz/x/objects", "objects.set-aside"),
+    ] {
+        assert!(!at(stray).exists() && at(aside).exists(), "{stray}: {said}");
+        let shown = format!(".git/{stray} is .git/{aside} now");
+        assert!(said.contains(&shown), "{shown}: {said}");
     }
+    // Of several with the same name the others have one that is nobody's.
+    assert!(
+        said.contains(".git/refs/zz/x/objects is .git/objects.set-aside-"),
+        "{said}"
+    );
+    assert!(
+        !at("rr-cache/x/objects").exists() && said.contains("; and 1 more."),
+        "{said}"
+    );
     for kept in [
         "refs/own",
         "COMMIT_EDITMSG",
@@ -246,12 +252,14 @@ fn what_leads_git_into_its_own_data_is_set_aside() {
     ] {
         assert!(at(kept).exists(), "{kept}: {said}");
     }
-    write("HEAD", "ref: logs/main\n");
+    assert_eq!(review(), [""; 0], "it is done");
+    // What is the user's own is changed by nobody else.
+    write("refs/own", "ref: commondir\n");
+    write("HEAD", "ref: main.set-aside\n");
     let said = review().join("\n");
-    assert!(
-        !at("HEAD").exists() && at("HEAD.set-aside").exists(),
-        "{said}"
-    );
+    for stray in ["HEAD", "refs/own"] {
+        assert!(!at(stray).exists(), "{stray}: {said}");
+    }
 }
 
 #[test]
