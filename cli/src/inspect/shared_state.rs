@@ -101,7 +101,10 @@ impl PausedState {
     pub fn is_composed(&self) -> bool {
         let all = self.request.edits().iter().chain(self.request.undone());
         let bytes = all.map(|edit| match edit {
-            Edit::Set { old, new, .. } => old.as_ref().map_or(0, String::len) + new.len(),
+            Edit::Set { old, new, .. } => {
+                let values = old.iter().chain(new);
+                values.map(String::len).sum()
+            }
             _ => 0,
         });
         bytes.sum::<usize>() > MAX_EDIT_BYTES

@@ -133,9 +133,10 @@ pub fn edits(edits: &[Edit]) -> Vec<String> {
         escape(&names.join(", ")).into_owned()
     };
     let line = |edit: &Edit| match edit {
-        Edit::Set { target, .. } => {
+        Edit::Set { target, new, .. } => {
             let target = format!("{} {}", target.section, target.path);
-            format!("set {}", escape(&target))
+            let verb = if new.is_some() { "set" } else { "remove" };
+            format!("{verb} {}", escape(&target))
         }
         Edit::Delete { sections } => format!("delete {}", names(sections)),
         Edit::Restore { sections } => format!("restore {}", names(sections)),

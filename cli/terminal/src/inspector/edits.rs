@@ -1,11 +1,14 @@
 //! How the inspector changes the request, and copies parts of it.
 
-use dunlin_chat::request::editor::{Change, EditError, EditableRequest, SectionStep, Target};
+use dunlin_chat::request::editor::{
+    Change, EditError, EditableRequest, Path, SectionKind, SectionStep, Target,
+};
 use dunlin_host::display::{escape, needs_escape};
 
 use super::entry::{Entry, Purpose};
 use super::keymap::Action;
 use super::state::{Changed, Effect, Inspector, Pane, Typed};
+use super::tabs::Tab;
 use crate::request::paused::Paused;
 
 impl Inspector {
@@ -120,9 +123,45 @@ impl Inspector {
         }
     }
 
+    pub(super) fn ask_for_option(&mut self, text: &str) {
+        let title = "add an option: name and value, as in seed 7".to_owned();
+        self.entry = Some(Entry::new(Purpose::Option, title, text));
+    }
+
+    /// Adds an option whose name and value were typed.
+    pub(super) fn add_option(&mut self, typed: &str, paused: &mut Paused) -> Effect {
+        let parsed = Path::parse_first(typed.trim());
+        let problem = match parsed {
+            Ok((path, value)) if !value.trim().is_empty() => {
+                let path = path.to_string();
+                match paused.step(|request| request.add(&path, value)) {
+                    Ok(done) => {
+                        self.say(&done);
+                        let edit = paused.request().edits().last().cloned();
+                        return edit.map_or(Effect::None, |edit| {
+                            Effect::Changed(Changed::Edit(edit, None))
+                        });
+                    }
+                    Err(error) => error.to_string(),
+                }
+            }
+            Ok(_) => "a value is missing behind the name".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        self.ask_for_option(typed);
+        self.say(&format!("Not added: {problem}."));
+        Effect::None
+    }
+
     pub(super) fn edit(&mut self, outside: bool, paused: &Paused) -> Effect {
         let target = match self.target(paused.request()) {
             Ok(target) => target,
+            Err(EditError::NoSingleText { .. }) if self.pane == Pane::Sections => {
+                self.show(Tab::Request);
+                self.pane = Pane::Detail;
+                self.say("It has several values: select one, and e edits it.");
+                return Effect::None;
+            }
             Err(error) => {
                 self.say(&error.to_string());
                 return Effect::None;
@@ -149,6 +188,15 @@ impl Inspector {
 
     pub(super) fn delete_or_restore(&mut self, paused: &mut Paused) -> Effect {
         let number = self.number;
+        let section = paused.request().section(number);
+        let are_options = section.is_some_and(|section| section.kind == SectionKind::Options);
+        if are_options && self.pane == Pane::Detail {
+            let Some(target) = self.value().map(|row| row.target.clone()) else {
+                self.say("Select an option first.");
+                return Effect::None;
+            };
+            return self.change("", paused, |request| request.remove_target(&target));
+        }
         let step = match paused.request().is_deleted(number) {
             true => SectionStep::Restore,
             false => SectionStep::Delete,

@@ -8,6 +8,8 @@ use ratatui_textarea::{CursorMove, Input, Key, TextArea, WrapMode};
 pub enum Purpose {
     /// The new value of a leaf; the second is the text that it has now.
     Value(Target, String),
+    /// The name of a new option and its value.
+    Option,
     /// A text to find.
     Find,
     /// A text that listed sections contain.
@@ -42,7 +44,7 @@ impl Entry {
         match purpose {
             // What is typed replaces what was searched last.
             Purpose::Find | Purpose::Filter => area.select_all(),
-            Purpose::Value(..) => {
+            Purpose::Value(..) | Purpose::Option => {
                 area.move_cursor(CursorMove::Bottom);
                 area.move_cursor(CursorMove::End);
             }
@@ -56,7 +58,7 @@ impl Entry {
 
     /// Whether a value is typed, and not a text to find.
     pub fn is_value(&self) -> bool {
-        matches!(self.purpose, Purpose::Value(..))
+        matches!(self.purpose, Purpose::Value(..) | Purpose::Option)
     }
 
     /// What is typed, for people.
@@ -69,7 +71,8 @@ impl Entry {
         match (&self.purpose, self.is_long()) {
             (Purpose::Value(..), true) => "Ctrl-S saves · Esc discards",
             (Purpose::Value(..), false) => "Enter saves · Alt-Enter new line · Esc discards",
-            _ => "Enter · Esc",
+            (Purpose::Option, _) => "Enter adds it · Esc discards",
+            (Purpose::Find | Purpose::Filter, _) => "Enter · Esc",
         }
     }
 
@@ -90,7 +93,7 @@ impl Entry {
 
     /// Takes a key.
     pub fn input(mut self, input: Input) -> Typing {
-        let is_value = self.is_value();
+        let is_value = matches!(self.purpose, Purpose::Value(..));
         match input {
             Input { key: Key::Esc, .. }
             | Input {
@@ -121,7 +124,9 @@ impl Entry {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         match self.purpose {
             Purpose::Value(..) => drop(self.area.insert_str(text)),
-            Purpose::Find | Purpose::Filter => drop(self.area.insert_str(text.replace('\n', " "))),
+            Purpose::Option | Purpose::Find | Purpose::Filter => {
+                self.area.insert_str(text.replace('\n', " "));
+            }
         }
     }
 

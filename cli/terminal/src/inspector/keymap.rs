@@ -31,7 +31,9 @@ pub enum Action {
     Edit,
     /// Edits the selected value in the user's editor.
     EditOutside,
-    /// Deletes the selected section, or restores it.
+    /// Adds an option.
+    Add,
+    /// Deletes the selected section, or restores it; removes the selected option.
     DeleteOrRestore,
     /// Undoes the last edit.
     Undo,
@@ -152,6 +154,7 @@ pub const KEYMAP: &[Binding] = &[
     main("u", Action::Undo, "undo", "undo"),
     main("Ctrl-R", Action::Redo, "redo", "redo"),
     main("r", Action::Reset, "reset all edits", "reset"),
+    bind("a", Action::Add, "add an option", "add"),
     bind("o", Action::EditOutside, "edit in $EDITOR", "e"),
     main("/", Action::Find, "find", "find"),
     bind("n", Action::FindNext, "next match", "find"),

@@ -476,6 +476,7 @@ impl Inspector {
             Typing::Done(Purpose::Value(target, old), new) => {
                 return self.set(Typed { target, old, new }, paused);
             }
+            Typing::Done(Purpose::Option, text) => return self.add_option(&text, paused),
             Typing::Done(Purpose::Find, text) => {
                 self.needle = text.to_lowercase();
                 self.find(true, paused.request());
@@ -528,6 +529,7 @@ impl Inspector {
             Action::Help => self.help = Some(Help::default()),
             Action::Edit => return self.edit(false, paused),
             Action::EditOutside => return self.edit(true, paused),
+            Action::Add => self.ask_for_option(""),
             Action::DeleteOrRestore => return self.delete_or_restore(paused),
             Action::Undo => return self.go(true, paused),
             Action::Redo => return self.go(false, paused),
@@ -695,6 +697,7 @@ pub fn changes(action: Action) -> bool {
             | Action::Cancel
             | Action::Edit
             | Action::EditOutside
+            | Action::Add
             | Action::DeleteOrRestore
             | Action::Undo
             | Action::Redo

@@ -98,8 +98,9 @@ pub fn differences(request: &EditableRequest, columns: usize) -> Vec<Line> {
                 let path = one_line(&target.path.to_string());
                 let heading = format!("* {number} {label}  {path}");
                 lines.push(Line::new(Look::Label(Label::Name), fit(&heading, columns)));
-                let old = old.map_or_else(String::new, |old| decoded(&old));
-                lines.extend(words(&old, &decoded(&new), columns));
+                let text =
+                    |json: Option<String>| json.map_or_else(String::new, |json| decoded(&json));
+                lines.extend(words(&text(old), &text(new), columns));
             }
         }
     }

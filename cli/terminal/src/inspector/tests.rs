@@ -279,6 +279,48 @@ fn a_value_of_another_type_is_refused() {
 }
 
 #[test]
+fn options_come_and_go() {
+    let mut fixture = fixture();
+    let type_option = |fixture: &mut Fixture, text: &str| {
+        fixture.keys(text);
+        fixture.key(Key::Enter)
+    };
+    fixture.keys("a");
+    let effect = type_option(&mut fixture, "reasoning {\"effort\": 1}");
+    assert!(matches!(effect, Effect::Changed(Changed::Edit(_, None))));
+    assert_eq!(fixture.body()["reasoning"], json!({"effort": 1}));
+    // The text of one that is refused stays, to be corrected.
+    fixture.keys("a");
+    type_option(&mut fixture, "top_p");
+    assert!(fixture.screen().contains("Not added: a value is missing"));
+    type_option(&mut fixture, " x");
+    let screen = fixture.screen();
+    assert!(
+        screen.contains("Not added: top_p takes a number"),
+        "{screen}"
+    );
+    fixture.key(Key::Backspace);
+    type_option(&mut fixture, "0.5");
+    assert_eq!(fixture.body()["top_p"], 0.5);
+    // On the row of the options, e leads to their values.
+    fixture.keys("Ge");
+    let screen = fixture.screen();
+    assert!(
+        screen.contains("It has several values: select one"),
+        "{screen}"
+    );
+    while !fixture.screen().contains(" top_p ") {
+        assert!(matches!(fixture.keys("j"), Effect::None));
+    }
+    assert!(matches!(fixture.keys("d"), Effect::Changed(_)));
+    assert_eq!(fixture.body().get("top_p"), None);
+    fixture.keys("u");
+    assert_eq!(fixture.body()["top_p"], 0.5);
+    fixture.keys("r");
+    assert_eq!(fixture.body(), body());
+}
+
+#[test]
 fn a_value_in_a_string_of_json_is_edited() {
     let mut fixture = fixture();
     fixture.keys("/");
@@ -628,7 +670,7 @@ fn no_sequence_of_keys_breaks_anything() {
     let key = prop_oneof![
         any::<char>().prop_map(Key::Char),
         proptest::sample::select(
-            "segGdurpjkhl/nN&][mKJyYPo?q \n"
+            "segGdaurpjkhl/nN&][mKJyYPo?q \n"
                 .chars()
                 .collect::<Vec<char>>()
         )

@@ -23,11 +23,24 @@ pub fn candidates(
         Some("e") => return place(request, before, rest.trim_start()),
         Some("save") if !is_first => Vec::new(),
         Some("show" | "save") => numbers(request, typed, |_| true),
-        Some("d") => numbers(request, typed, |number| {
-            let path = request.path(number);
-            path.is_some_and(|path| !path.steps().is_empty())
-        }),
-        Some("restore") => numbers(request, typed, |number| request.is_deleted(number)),
+        Some("d") => {
+            let mut found = numbers(request, typed, |number| {
+                let path = request.path(number);
+                path.is_some_and(|path| !path.steps().is_empty())
+            });
+            if is_first {
+                found.extend(options(request.options(), typed));
+            }
+            found
+        }
+        Some("restore") => {
+            let mut found = numbers(request, typed, |number| request.is_deleted(number));
+            if is_first {
+                found.extend(options(request.removed_options(), typed));
+            }
+            found
+        }
+        Some("add") if is_first => options(request.missing_options(), typed),
         Some("list") if is_first => beginning_with(&["all"], typed),
         Some("copy") if is_first => beginning_with(fields, typed),
         _ => Vec::new(),
@@ -76,6 +89,14 @@ fn numbers(request: &EditableRequest, typed: &str, fits: impl Fn(usize) -> bool)
     all.filter(|number| number.starts_with(typed)).collect()
 }
 
+/// Names of options that go on from what is typed, as far as they can be typed as they are shown.
+fn options(paths: Vec<Path>, typed: &str) -> Vec<String> {
+    let paths = paths.iter().map(Path::to_string);
+    paths
+        .filter(|path| path.starts_with(typed) && escape(path) == **path)
+        .collect()
+}
+
 fn beginning_with(names: &[&str], typed: &str) -> Vec<String> {
     let names = names.iter().filter(|name| name.starts_with(typed));
     names.map(|name| (*name).to_owned()).collect()
@@ -115,8 +136,11 @@ mod tests {
         check("x", 0, &[]);
         check("show ", 5, &["1", "2", "3", "4"]);
         check("show 2 4", 7, &["4"]);
-        // The options cannot be deleted.
-        check("d ", 2, &["1", "3"]);
+        // The options cannot be deleted, but each of them.
+        check("d ", 2, &["1", "3", "model"]);
+        check("d m", 2, &["model"]);
+        check("add ", 4, &["seed"]);
+        check("add seed ", 9, &[]);
         check("delete 1 3", 9, &["3"]);
         check("restore 1 ", 10, &["2"]);
         check("list ", 5, &["all"]);

@@ -168,8 +168,9 @@ pub fn differences(
                     "{MARGIN}{}",
                     window.styles.paint(Label::Name, &heading)
                 ));
-                let old = old.map_or_else(String::new, |old| decoded(&old));
-                rows.extend(words(&old, &decoded(&new), window));
+                let text =
+                    |json: Option<String>| json.map_or_else(String::new, |json| decoded(&json));
+                rows.extend(words(&text(old), &text(new), window));
             }
         }
     }

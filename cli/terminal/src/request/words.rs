@@ -40,10 +40,19 @@ pub const WORDS: &[(&str, &str, &str)] = &[
     ),
     (
         "d",
-        "N ...",
-        "delete sections, as in d 3 7-9; a call and its results go together",
+        "N ...|OPTION",
+        "delete sections, as in d 3 7-9, or an option, as in d seed; a call and its results go together",
     ),
-    ("restore", "N ...", "bring deleted sections back"),
+    (
+        "restore",
+        "N ...|OPTION",
+        "bring deleted sections or an option back",
+    ),
+    (
+        "add",
+        "OPTION VALUE",
+        "add an option, as in add seed 7 or add reasoning {\"effort\": \"low\"}",
+    ),
     ("undo", "", "undo the last edit"),
     ("redo", "", "do it again"),
     ("reset", "", "undo all edits; undo brings them back"),
@@ -122,6 +131,12 @@ pub enum Command {
     Delete(Vec<usize>),
     /// Bring sections back.
     Restore(Vec<usize>),
+    /// Add an option: its path and its value.
+    Add(String, String),
+    /// Remove an option.
+    Remove(String),
+    /// Bring an option back that was removed.
+    RestoreOption(String),
     /// Undo an edit.
     Undo,
     /// Redo it.
@@ -162,7 +177,10 @@ pub enum NotUnderstood {
         is_text: bool,
     },
     /// Numbers are missing or wrong.
-    #[error("{word} takes numbers of sections, as in {word} 2 or {word} 2 5-7")]
+    #[error(
+        "{word} takes numbers of sections{}, as in {word} 2 or {word} 2 5-7",
+        or_option(word)
+    )]
     Numbers {
         /// The word.
         word: &'static str,
@@ -186,9 +204,19 @@ pub enum NotUnderstood {
         "e takes the number of a section or the path of a value, as in e 2 or e temperature 0.2"
     )]
     NoPlace,
+    /// The name of an option or its value is missing.
+    #[error("add takes the name of an option and its value, as in add seed 7")]
+    NoOption,
     /// The path is none.
     #[error(transparent)]
     Path(#[from] PathSyntax),
+}
+
+fn or_option(word: &str) -> &'static str {
+    match word {
+        "d" | "restore" => " or an option",
+        _ => "",
+    }
 }
 
 fn did_you_mean(near: &Option<&'static str>) -> String {
@@ -229,8 +257,20 @@ pub fn parse(line: &str) -> Result<Command, NotUnderstood> {
         "list" if rest.trim() == "all" => Ok(Command::List(true)),
         "list" => alone(Command::List(false)),
         "show" => numbers(word, rest).map(Command::Show),
-        "d" => numbers(word, rest).map(Command::Delete),
-        "restore" => numbers(word, rest).map(Command::Restore),
+        "d" => match option(rest)? {
+            Some(path) => Ok(Command::Remove(path)),
+            None => numbers(word, rest).map(Command::Delete),
+        },
+        "restore" => match option(rest)? {
+            Some(path) => Ok(Command::RestoreOption(path)),
+            None => numbers(word, rest).map(Command::Restore),
+        },
+        "add" => match Path::parse_first(rest.trim_start()) {
+            Ok((path, value)) if !value.trim().is_empty() => {
+                Ok(Command::Add(path.to_string(), value.to_owned()))
+            }
+            _ => Err(NotUnderstood::NoOption),
+        },
         "undo" => alone(Command::Undo),
         "redo" => alone(Command::Redo),
         "reset" => alone(Command::Reset),
@@ -257,6 +297,16 @@ pub(super) fn word(typed: &str) -> Option<&'static str> {
     let name = alias.map_or(typed, |(_, word)| word);
     let mut words = WORDS.iter().map(|(word, ..)| *word);
     words.find(|word| *word == name)
+}
+
+/// The path of an option, where no numbers stand.
+fn option(rest: &str) -> Result<Option<String>, NotUnderstood> {
+    let rest = rest.trim();
+    let is_path = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '$' | '[');
+    match rest.starts_with(is_path) && !rest.contains(char::is_whitespace) {
+        true => Ok(Some(rest.parse::<Path>()?.to_string())),
+        false => Ok(None),
+    }
 }
 
 /// Numbers and ranges of them.
@@ -335,6 +385,15 @@ mod tests {
         check("d 3", Command::Delete(vec![3]));
         check("delete 3 7-9, 12", Command::Delete(vec![3, 7, 8, 9, 12]));
         check("restore 3", Command::Restore(vec![3]));
+        check("d seed", Command::Remove("seed".to_owned()));
+        check(
+            "d options.top_k ",
+            Command::Remove("options.top_k".to_owned()),
+        );
+        check("restore seed", Command::RestoreOption("seed".to_owned()));
+        let added = |value: &str| Command::Add("x.y".to_owned(), value.to_owned());
+        check("add x.y 7", added("7"));
+        check("add  x.y {\"a\": [1]}", added("{\"a\": [1]}"));
         check("save 2  review ", Command::Save(2, "review".to_owned()));
         check("copy", Command::Copy(None));
         check("copy session", Command::Copy(Some("session".to_owned())));
@@ -387,10 +446,10 @@ mod tests {
             "show",
             "show takes numbers of sections, as in show 2 or show 2 5-7",
         );
-        let numbers = "d takes numbers of sections, as in d 2 or d 2 5-7";
+        let numbers = "d takes numbers of sections or an option, as in d 2 or d 2 5-7";
         for line in [
             "d",
-            "d x",
+            "d x y",
             "d -1",
             "d 1-",
             "d 3-2",
@@ -405,6 +464,11 @@ mod tests {
         check("save 2", save);
         check("save review 2", save);
         check("save 2 review it", save);
+        let add = "add takes the name of an option and its value, as in add seed 7";
+        check("add", add);
+        check("add seed", add);
+        check("add seed ", add);
+        assert!(parse("d a[").is_err() && parse("restore a..b").is_err());
         check("send it", "send takes no argument");
         check(
             "e",

@@ -7,11 +7,11 @@
 use std::hash::{BuildHasher, RandomState};
 
 use bytes::Bytes;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::edits::SectionStep;
 use super::model::EditableRequest;
-use super::sections::{KnownOption, OptionKind, Origin, Outline, SectionId};
+use super::sections::{Origin, Outline, SectionId};
 
 /// The longest bodies in which edits are looked for, in bytes: their trees take many times as much memory.
 const MAX_BYTES: usize = 1 << 24;
@@ -34,7 +34,7 @@ impl EditableRequest {
         let has_system = first.is_some_and(|role| role == "system" || role == "developer");
         let others = 0..messages.len() - usize::from(has_system);
         let origins: Vec<Origin> = others.map(|it| SectionId::Message(it).into()).collect();
-        let outline = Outline::of_chat(&before, &origins, added(&before, &after));
+        let outline = Outline::of_chat(&before, &origins, Vec::new());
         let mut request = EditableRequest::new(original, outline);
         let gone_messages = left_out(messages, list(&after, "messages"))?;
         let gone_tools = left_out(tools, list(&after, "tools"))?;
@@ -54,35 +54,6 @@ impl EditableRequest {
 fn list<'a>(body: &'a Value, key: &str) -> &'a [Value] {
     let list = body.get(key).and_then(Value::as_array);
     list.map_or(&[], Vec::as_slice)
-}
-
-/// The options that only the second body has: at the top, or in an object there.
-fn added(before: &Value, after: &Value) -> Vec<KnownOption> {
-    let nothing = Map::new();
-    let members = |value: &Value| value.as_object().unwrap_or(&nothing).clone();
-    let before = members(before);
-    let option = |keys: &[&str], value: &Value| {
-        let kind = match value {
-            Value::String(_) => OptionKind::Text,
-            Value::Number(_) => OptionKind::Number,
-            Value::Bool(_) => OptionKind::Boolean,
-            _ => return None,
-        };
-        Some(KnownOption::new(keys, kind))
-    };
-    let mut options = Vec::new();
-    for (key, value) in &members(after) {
-        match before.get(key) {
-            None => options.extend(option(&[key], value)),
-            Some(Value::Object(old)) => {
-                let inside = members(value);
-                let new = inside.iter().filter(|(key, _)| !old.contains_key(*key));
-                options.extend(new.filter_map(|(inner, value)| option(&[key, inner], value)));
-            }
-            Some(_) => {}
-        }
-    }
-    options
 }
 
 /// An element of a list, as far as it is compared. Where two elements had the same hash by chance, other edits would be
@@ -190,6 +161,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::request::editor::{KnownOption, OptionKind};
 
     fn body() -> Value {
         let tool =

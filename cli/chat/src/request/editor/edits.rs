@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::document::{self, LeafKind, Shape};
 use super::model::EditableRequest;
 use super::overlay::{Overlay, kind_of};
-use super::path::{Path, PathSyntax, Step};
-use super::sections::{KnownOption, OptionKind, SectionId};
+use super::path::{Path, PathSyntax};
+use super::sections::{OptionKind, SectionId};
 
 /// A leaf by what does not change when other sections are deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -26,15 +26,16 @@ pub struct Target {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Edit {
-    /// Sets a leaf, or adds an option.
+    /// Sets a leaf, or adds or removes an option.
     Set {
-        /// The leaf.
+        /// The leaf or the option.
         target: Target,
         /// The value before, as JSON; `None`: an option that the request had not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         old: Option<String>,
-        /// The value after, as JSON.
-        new: String,
+        /// The value after, as JSON; `None`: an option that is removed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        new: Option<String>,
     },
     /// Leaves sections out of what is sent. A call and its results are all in one step, and it can be several sections.
     Delete {
@@ -54,11 +55,12 @@ impl Edit {
     /// How many values and sections these edits leave changed, without the request that they were made to. A value that was
     /// set twice counts once, and what was set back or restored does not count.
     pub fn net_count(edits: &[Edit]) -> usize {
-        let mut values: HashMap<&Target, (Option<&str>, &str)> = HashMap::new();
+        let mut values: HashMap<&Target, (Option<&str>, Option<&str>)> = HashMap::new();
         let mut deleted: HashSet<&SectionId> = HashSet::new();
         for edit in edits {
             match edit {
                 Edit::Set { target, old, new } => {
+                    let new = new.as_deref();
                     let value = values.entry(target).or_insert((old.as_deref(), new));
                     value.1 = new;
                 }
@@ -70,7 +72,7 @@ impl Edit {
                 }
             }
         }
-        let changed = values.values().filter(|(old, new)| *old != Some(*new));
+        let changed = values.values().filter(|(old, new)| old != new);
         changed.count() + deleted.len()
     }
 }
@@ -120,8 +122,9 @@ impl fmt::Display for Change {
         let step = match &self.edit {
             None => return f.write_str("nothing to change"),
             Some(Edit::Reset) => return f.write_str("all edits reset"),
-            Some(Edit::Set { target, .. }) => {
-                return write!(f, "section {numbers}: {} set", target.path);
+            Some(Edit::Set { target, new, .. }) => {
+                let done = if new.is_some() { "set" } else { "removed" };
+                return write!(f, "section {numbers}: {} {done}", target.path);
             }
             Some(Edit::Delete { .. }) => SectionStep::Delete,
             Some(Edit::Restore { .. }) => SectionStep::Restore,
@@ -207,12 +210,26 @@ pub enum EditError {
         /// The beginning of what was given.
         found: String,
     },
+    /// Only options can be added or removed.
+    #[error(
+        "{path} cannot be added or removed by itself: only options can, and `d N` leaves a section out"
+    )]
+    NotAnOption {
+        /// The path as it was given.
+        path: String,
+    },
+    /// An option that is to be added is there.
+    #[error("{path} is there already: `e {path} VALUE` changes it")]
+    Present {
+        /// The option.
+        path: String,
+    },
     /// A text that was edited as JSON is not JSON.
     #[error("not valid JSON: {0}")]
     NotJson(String),
     /// A text that was edited as JSON differs in more than values.
     #[error(
-        "{path} was added or removed, or has another type: only values can be changed here; `d N` leaves a section out"
+        "{path} was added or removed, or has another type: only options can be added and removed; `d N` leaves a section out"
     )]
     Structure {
         /// Where it differs.
@@ -297,6 +314,7 @@ impl EditableRequest {
             .as_composed(index, &target.path, kind, value)
             .unwrap_or(new);
         let target = target.clone();
+        let new = Some(new);
         Ok(self.push(Edit::Set { target, old, new }, vec![index]))
     }
 
@@ -415,10 +433,16 @@ impl EditableRequest {
                 if found.as_ref().map(|found| &*found.raw) != old.as_deref() {
                     return Err(EditError::Outdated { path: shown });
                 }
-                let kind = match (found, self.known_option(index, &target.path)) {
-                    (Some(found), _) => found.kind,
-                    (None, Some(option)) => Some(option.kind.leaf()),
-                    (None, None) => return Err(self.unknown(&shown)),
+                let (kind, new) = match (found, new) {
+                    (Some(_), None) if self.is_option(index, &target.path) => {
+                        return Ok(self.push(edit, vec![index]));
+                    }
+                    (None, Some(new)) if self.is_option(index, &target.path) => {
+                        self.addable(index, &target.path, new)?;
+                        return Ok(self.push(edit, vec![index]));
+                    }
+                    (Some(found), Some(new)) => (found.kind, new),
+                    (None, _) | (_, None) => return Err(self.unknown(&shown)),
                 };
                 let kind = kind.ok_or_else(|| self.not_a_leaf(index, &target.path))?;
                 match (kind, document::decode(new)) {
@@ -454,7 +478,7 @@ impl EditableRequest {
         }
     }
 
-    fn push(&mut self, edit: Edit, sections: Vec<usize>) -> Change {
+    pub(super) fn push(&mut self, edit: Edit, sections: Vec<usize>) -> Change {
         self.history.truncate(self.done);
         self.overlay.apply(&self.base, &edit);
         self.history.push(edit.clone());
@@ -508,7 +532,7 @@ impl EditableRequest {
     }
 
     /// A value as JSON, if it is what the leaf takes.
-    fn value(
+    pub(super) fn value(
         &self,
         index: usize,
         path: &Path,
@@ -546,29 +570,6 @@ impl EditableRequest {
         let found = composed.find(&self.base, index, path)?;
         let is_same = kind == LeafKind::String && document::decode(&found.raw)? == value;
         is_same.then(|| found.raw.into_owned())
-    }
-
-    /// The option at this path, if the dialect knows it.
-    pub(super) fn known_option(&self, index: usize, path: &Path) -> Option<&KnownOption> {
-        if self.base.options_section() != Some(index) {
-            return None;
-        }
-        let option = self
-            .base
-            .options
-            .iter()
-            .find(|option| option.path == *path)?;
-        // One in a place that holds something else could not be added.
-        let is_free = match option.path.steps() {
-            [Step::Key(_)] => true,
-            [parent, Step::Key(_)] => self
-                .base
-                .root
-                .child(parent)
-                .is_none_or(|node| matches!(node.shape, Shape::Object(_))),
-            _ => false,
-        };
-        is_free.then_some(option)
     }
 
     fn index(&self, number: usize) -> Result<usize, EditError> {
@@ -616,17 +617,7 @@ impl Change {
     }
 }
 
-impl OptionKind {
-    fn leaf(self) -> LeafKind {
-        match self {
-            OptionKind::Text => LeafKind::String,
-            OptionKind::Number | OptionKind::WholeNumber => LeafKind::Number,
-            OptionKind::Boolean => LeafKind::Boolean,
-        }
-    }
-}
-
-fn wrong_type(path: String, expected: &'static str, found: &str) -> EditError {
+pub(super) fn wrong_type(path: String, expected: &'static str, found: &str) -> EditError {
     /// As much of a value as an error shows, in characters.
     const SHOWN: usize = 40;
     let mut beginning: String = found.chars().take(SHOWN).collect();

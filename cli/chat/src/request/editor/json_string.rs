@@ -79,6 +79,19 @@ pub(super) fn set(raw: &str, steps: &[Step], new: &str) -> Option<String> {
     Some([before, escaped, after].concat())
 }
 
+/// The JSON of a value after the leaf that steps lead to from it was set to `new`; without steps it is `new`.
+pub(super) fn set_within(raw: &str, steps: &[Step], new: &str) -> Option<String> {
+    let root = document::parse(raw)?;
+    let (node, rest) = root.reach(steps);
+    if !steps.is_empty() && !matches!(node.shape, Shape::Leaf(_)) {
+        return None;
+    }
+    let changed = set(raw.get(node.span.clone())?, rest, new)?;
+    let before = raw.get(..node.span.start)?;
+    let after = raw.get(node.span.end..)?;
+    Some([before, &changed, after].concat())
+}
+
 /// Where in a JSON string a byte of its text is written.
 fn place(raw: &str, in_text: usize) -> Option<usize> {
     let (mut at, mut length) = (1, 0);

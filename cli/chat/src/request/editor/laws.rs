@@ -5,7 +5,7 @@
 use std::fmt::Debug;
 
 use bytes::Bytes;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     Change, Counts, EditError, EditableRequest, KnownOption, Leaf, LeafKind, OptionKind, Origin,
@@ -239,7 +239,7 @@ impl Case {
     fn step(&mut self, request: &mut EditableRequest, source: &mut Source<'_>) -> Law {
         let before = request.clone();
         let number = 1 + source.below(request.sections().len());
-        let (asked, change) = match source.below(10) {
+        let (asked, change) = match source.below(12) {
             0 => (Asked::Edit, request.delete(number)),
             1 => (Asked::Edit, request.restore(number)),
             2 => (Asked::Undo, request.undo()),
@@ -260,6 +260,7 @@ impl Case {
                     request.set(option, source.pick(&["2", "0.5", "auto"])),
                 )
             }
+            6 | 7 => (Asked::Edit, option(request, source)?),
             _ => (Asked::Edit, set(request, number, source)?),
         };
         same(
@@ -311,6 +312,73 @@ impl Case {
         }
         Ok(())
     }
+}
+
+/// Adds, removes or restores an option and checks that nothing else has changed.
+fn option(
+    request: &mut EditableRequest,
+    source: &mut Source<'_>,
+) -> Result<Result<Change, EditError>, String> {
+    let read = |request: &EditableRequest| serde_json::from_slice::<Value>(request.bytes());
+    let mut expected = read(request).map_err(|error| error.to_string())?;
+    let key = source.pick(&["x", "stop", "temperature", "model", "messages"]);
+    let (path, around) = match source.below(2) {
+        0 => (key.to_owned(), None),
+        _ => (format!("options.{key}"), Some("options")),
+    };
+    let (path, key) = match source.below(4) {
+        0 => ("options".to_owned(), "options"),
+        _ => (path, key),
+    };
+    let around = around.filter(|around| *around != key);
+    let is_there = |value: &Value| match around {
+        Some(around) => value[around].get(key).is_some(),
+        None => value.get(key).is_some(),
+    };
+    let (was_there, change) = (
+        is_there(&expected),
+        match source.below(3) {
+            0 => request.restore_option(&path),
+            1 => request.remove(&path),
+            _ => {
+                let json = source.pick(&["1", "\"a\"", "{\"a\":[1,{}]}", "[]", "{}", "null", "{"]);
+                request.add(&path, json)
+            }
+        },
+    );
+    if change.is_err() {
+        return Ok(change);
+    }
+    let after = read(request).map_err(|error| error.to_string())?;
+    same(&is_there(&after), &!was_there, "an option comes or goes")?;
+    let new = match around {
+        Some(around) => after[around].get(key),
+        None => after.get(key),
+    };
+    let members = expected.as_object_mut();
+    let members = members.and_then(|all| match around {
+        Some(around) => {
+            let inner = all.entry(around).or_insert_with(|| Map::new().into());
+            inner.as_object_mut()
+        }
+        None => Some(all),
+    });
+    match (members, new) {
+        (Some(members), Some(new)) => drop(members.insert(key.to_owned(), new.clone())),
+        (Some(members), None) => drop(members.remove(key)),
+        (None, _) => return Err("an option is in an object".to_owned()),
+    }
+    // The object around options comes with the first that is added and goes with the last.
+    let mut found = after.clone();
+    for body in [&mut found, &mut expected] {
+        if body["options"] == Value::Object(Map::new())
+            && let Some(body) = body.as_object_mut()
+        {
+            body.remove("options");
+        }
+    }
+    same(&found, &expected, "nothing but the option changes")?;
+    Ok(change)
 }
 
 /// Sets one leaf of a section and checks that nothing else has changed.

@@ -73,7 +73,7 @@ pub enum Difference {
         /// The section.
         number: usize,
     },
-    /// A leaf has another value, or an option was added.
+    /// A leaf has another value, or an option was added or removed.
     Set {
         /// The section.
         number: usize,
@@ -81,8 +81,8 @@ pub enum Difference {
         target: Target,
         /// The value composed, as JSON; `None`: an option that was added.
         old: Option<String>,
-        /// The value now, as JSON.
-        new: String,
+        /// The value now, as JSON; `None`: an option that was removed.
+        new: Option<String>,
     },
 }
 
@@ -119,7 +119,7 @@ impl EditableRequest {
             if self.is_deleted(number) {
                 differences.push(Difference::Deleted { number });
             }
-            let set = |path: &Path, new: &str| Difference::Set {
+            let set = |path: &Path, new: Option<&str>| Difference::Set {
                 number,
                 target: Target {
                     section: section.id.clone(),
@@ -128,14 +128,17 @@ impl EditableRequest {
                 old: composed
                     .find(&self.base, index, path)
                     .map(|found| found.raw.into_owned()),
-                new: new.to_owned(),
+                new: new.map(str::to_owned),
             };
             let leaves = self.overlay.leaves.range((index, Path::root())..);
             let leaves = leaves.take_while(|((of, _), _)| *of == index);
-            differences.extend(leaves.map(|((_, path), new)| set(path, new)));
+            differences.extend(leaves.map(|((_, path), new)| set(path, Some(new))));
             if self.base.options_section() == Some(index) {
-                let added = self.overlay.added.iter();
-                differences.extend(added.map(|(path, new)| set(path, new)));
+                let (added, removed) = (&self.overlay.added, &self.overlay.removed);
+                let is_back = |path: &&Path| added.iter().any(|(added, _)| added == *path);
+                let gone = removed.iter().filter(|path| !is_back(path));
+                differences.extend(gone.map(|path| set(path, None)));
+                differences.extend(added.iter().map(|(path, new)| set(path, Some(new))));
             }
         }
         differences
@@ -284,13 +287,8 @@ impl EditableRequest {
                 add(one_step_beyond(&path, typed));
             }
         }
-        let index = self.base.options_section().unwrap_or_default();
-        for option in &self.base.options {
-            if self.known_option(index, &option.path).is_some()
-                && self.overlay.find(&self.base, index, &option.path).is_none()
-            {
-                add(one_step_beyond(&option.path, typed));
-            }
+        for path in self.missing_options() {
+            add(one_step_beyond(&path, typed));
         }
         found
     }

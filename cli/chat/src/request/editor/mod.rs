@@ -27,6 +27,7 @@ mod json_string;
 mod laws;
 mod leaves;
 mod model;
+mod options;
 mod origins;
 mod overlay;
 mod path;

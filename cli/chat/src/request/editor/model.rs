@@ -165,8 +165,15 @@ impl EditableRequest {
 
     /// How many [`differences`](Self::differences) there are.
     pub fn difference_count(&self) -> usize {
-        let overlay = &self.overlay;
-        overlay.leaves.len() + overlay.added.len() + overlay.deleted.len()
+        let Overlay {
+            leaves,
+            added,
+            removed,
+            deleted,
+        } = &self.overlay;
+        let is_back = |path: &&Path| added.iter().any(|(added, _)| added == *path);
+        let removed = removed.iter().filter(|path| !is_back(path)).count();
+        leaves.len() + added.len() + removed + deleted.len()
     }
 
     /// The edits that are done, oldest first. With the original they give the current body.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use bytestring::ByteString;
 
-use super::document::{self, LeafKind, Node, Shape};
+use super::document::{self, LeafKind, Member, Node, Shape};
 use super::edits::Edit;
 use super::json_string::{self, Found};
 use super::path::{Path, Step};
@@ -70,6 +70,8 @@ pub(super) struct Overlay {
     pub(super) leaves: BTreeMap<(usize, Path), String>,
     /// Options that the original has not, in the order in which they were added.
     pub(super) added: Vec<(Path, String)>,
+    /// Options of the original that are left out. One of them may be among those that were added.
+    pub(super) removed: BTreeSet<Path>,
     pub(super) deleted: BTreeSet<usize>,
 }
 
@@ -92,7 +94,10 @@ impl Overlay {
         match edit {
             Edit::Set { target, new, .. } => {
                 if let Some(section) = base.by_id.get(&target.section) {
-                    self.set(base, *section, &target.path, new);
+                    match new {
+                        Some(new) => drop(self.set(base, *section, &target.path, new)),
+                        None => self.remove(base, *section, &target.path),
+                    }
                 }
             }
             Edit::Delete { sections } => self.deleted.extend(indices(sections)),
@@ -109,7 +114,7 @@ impl Overlay {
         if base.options_section() == Some(section)
             && let Some((raw, inner)) = self.added(path)
         {
-            let text = json_string::set(raw, inner, new)?;
+            let text = json_string::set_within(raw, inner, new)?;
             let outer = path.steps().len() - inner.len();
             let outer = path.steps().get(..outer)?;
             let mut added = self.added.iter_mut();
@@ -118,6 +123,14 @@ impl Overlay {
         }
         let node = base.node(section)?;
         let (leaf, inner) = node.reach(path.steps());
+        if base.options_section() == Some(section) && self.is_removed(path) {
+            // As it was composed, it is at its place again.
+            let is_composed = inner.is_empty() && base.text.get(leaf.span.clone()) == Some(new);
+            if !(is_composed && self.removed.remove(path)) {
+                self.added.push((path.clone(), new.to_owned()));
+            }
+            return Some(());
+        }
         if !matches!(leaf.shape, Shape::Leaf(_)) {
             self.added.push((path.clone(), new.to_owned()));
             return Some(());
@@ -133,6 +146,25 @@ impl Overlay {
             self.leaves.insert(key, text);
         }
         Some(())
+    }
+
+    /// Leaves an option out, with all that is in it.
+    fn remove(&mut self, base: &Base, section: usize, path: &Path) {
+        let is_within = |other: &Path| other.steps().starts_with(path.steps());
+        self.added.retain(|(added, _)| !is_within(added));
+        self.leaves
+            .retain(|(of, leaf), _| *of != section || !is_within(leaf));
+        let is_composed = base.node(section).and_then(|node| node.find(path));
+        if is_composed.is_some() && !self.is_removed(path) {
+            self.removed.retain(|removed| !is_within(removed));
+            self.removed.insert(path.clone());
+        }
+    }
+
+    /// Whether an option of the original is left out, by itself or with the one that it is in.
+    fn is_removed(&self, path: &Path) -> bool {
+        let mut removed = self.removed.iter();
+        removed.any(|removed| path.steps().starts_with(removed.steps()))
     }
 
     /// The added option that a path leads to or into, and the rest of the path.
@@ -156,7 +188,9 @@ impl Overlay {
         }
         let node = base.node(section)?;
         let (value, inner) = node.reach(path.steps());
+        let is_options = base.options_section() == Some(section);
         match value.shape {
+            _ if is_options && self.is_removed(path) => self.find_added(path),
             Shape::Leaf(kind) => {
                 let outer = path.steps().len() - inner.len();
                 let key = (section, Path::root().join(path.steps().get(..outer)?));
@@ -167,20 +201,23 @@ impl Overlay {
                 json_string::find_in(raw, kind, inner)
             }
             _ if inner.is_empty() => json_string::find(&base.text, value, &[]),
-            _ if base.options_section() == Some(section) => {
-                if let Some((raw, inner)) = self.added(path) {
-                    return json_string::find_in(raw, kind_of(raw)?, inner);
-                }
-                // The object around one.
-                let mut added = self.added.iter();
-                let is_around = added.any(|(added, _)| added.steps().starts_with(path.steps()));
-                is_around.then_some(Found {
-                    raw: Cow::Borrowed(""),
-                    kind: None,
-                })
-            }
+            _ if is_options => self.find_added(path),
             _ => None,
         }
+    }
+
+    /// The value at a path to or into an option that was added.
+    fn find_added(&self, path: &Path) -> Option<Found<'_>> {
+        if let Some((raw, inner)) = self.added(path) {
+            return json_string::find(raw, &document::parse(raw)?, inner);
+        }
+        // The object around one.
+        let mut added = self.added.iter();
+        let is_around = added.any(|(added, _)| added.steps().starts_with(path.steps()));
+        is_around.then_some(Found {
+            raw: Cow::Borrowed(""),
+            kind: None,
+        })
     }
 
     /// Whether anything of a section is other than composed, deletion aside.
@@ -188,7 +225,8 @@ impl Overlay {
         let from = (section, Path::root());
         let mut leaves = self.leaves.range(from..);
         let next = leaves.next().is_some_and(|((of, _), _)| *of == section);
-        next || (base.options_section() == Some(section) && !self.added.is_empty())
+        let has_other_options = !self.added.is_empty() || !self.removed.is_empty();
+        next || (base.options_section() == Some(section) && has_other_options)
     }
 }
 
@@ -243,12 +281,20 @@ pub(super) fn render(base: &Base, overlay: &Overlay) -> (String, Vec<Option<Rang
         remove(spans.zip(deleted), &mut splices);
     }
     if let Shape::Object(members) = &base.root.shape {
-        let spans = members.iter().map(|member| {
-            let is_left_out = left_out.contains(&*member.key);
-            (member.start..member.value.span.end, is_left_out)
-        });
-        remove(spans, &mut splices);
-        add(base, overlay, members.len() > left_out.len(), &mut splices);
+        for member in members {
+            let around = Path::root().then(&*member.key);
+            if let Shape::Object(inner) = &member.value.shape
+                && !overlay.removed.contains(&around)
+            {
+                let is_removed = |key: &str| overlay.removed.contains(&around.then(key));
+                remove_members(inner, is_removed, &mut splices);
+            }
+        }
+        let is_left_out =
+            |key: &str| left_out.contains(key) || overlay.removed.contains(&Path::root().then(key));
+        remove_members(members, is_left_out, &mut splices);
+        let keeps_one = members.iter().any(|member| !is_left_out(&member.key));
+        add(base, overlay, keeps_one, &mut splices);
     }
     splices.sort();
     let places = places(base, overlay, &left_out, &splices);
@@ -276,8 +322,20 @@ fn remove(elements: impl Iterator<Item = (Range<usize>, bool)>, splices: &mut Ve
     }
 }
 
+fn remove_members(
+    members: &[Member],
+    is_removed: impl Fn(&str) -> bool,
+    splices: &mut Vec<Splice>,
+) {
+    let spans = members.iter().map(|member| {
+        let span = member.start..member.value.span.end;
+        (span, is_removed(&member.key))
+    });
+    remove(spans, splices);
+}
+
 /// Adds options behind those that the body has, and an object for them where it has none.
-fn add(base: &Base, overlay: &Overlay, mut has_members: bool, splices: &mut Vec<Splice>) {
+fn add(base: &Base, overlay: &Overlay, has_members: bool, splices: &mut Vec<Splice>) {
     let mut within: Vec<(&str, Vec<String>)> = Vec::new();
     let mut at_top = Vec::new();
     for (path, raw) in &overlay.added {
@@ -307,10 +365,13 @@ fn add(base: &Base, overlay: &Overlay, mut has_members: bool, splices: &mut Vec<
         });
     };
     for (parent, members) in within {
-        match base.root.child(&Step::from(parent)) {
+        let around = Path::root().then(parent);
+        let node = base.root.find(&around);
+        match node.filter(|_| !overlay.removed.contains(&around)) {
             Some(node) => {
-                let is_empty = matches!(&node.shape, Shape::Object(members) if members.is_empty());
-                insert(node, !is_empty, &members);
+                let is_kept = |key: &str| !overlay.removed.contains(&around.then(key));
+                let keeps_one = matches!(&node.shape, Shape::Object(members) if members.iter().any(|it| is_kept(&it.key)));
+                insert(node, keeps_one, &members);
             }
             None => at_top.push(format!(
                 "{}:{{{}}}",
@@ -320,7 +381,6 @@ fn add(base: &Base, overlay: &Overlay, mut has_members: bool, splices: &mut Vec<
         }
     }
     if !at_top.is_empty() {
-        has_members &= matches!(&base.root.shape, Shape::Object(members) if !members.is_empty());
         insert(&base.root, has_members, &at_top);
     }
 }

@@ -27,7 +27,7 @@ pub struct SavedEdit {
     /// is left out whatever it says of itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<String>,
-    /// The new value as JSON; `None` where the section is left out.
+    /// The new value as JSON; `None` where the section or the option is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
 }
@@ -77,12 +77,13 @@ impl SavedEdit {
     }
 
     fn deletes(&self) -> bool {
-        self.path.is_none() || self.value.is_none()
+        self.path.is_none()
     }
 
     /// What it is about, for people. Escape before showing.
     pub fn about(&self) -> String {
         match &self.path {
+            Some(path) if self.value.is_none() => format!("{} {path} removed", self.section),
             Some(path) => format!("{} {path}", self.section),
             None => format!("{} deleted", self.section),
         }
@@ -116,7 +117,7 @@ impl EditableRequest {
                 section: target.section.to_string(),
                 path: Some(target.path.to_string()),
                 replaces: old.as_deref().map(digest),
-                value: Some(new.clone()),
+                value: new.clone(),
             }),
         }
     }
@@ -129,9 +130,9 @@ impl EditableRequest {
         let Some(number) = self.number(&section) else {
             return Outcome::Absent;
         };
-        match (&saved.path, &saved.value) {
-            (Some(path), Some(value)) => self.set_saved((section, number), path, value, saved),
-            _ => self.delete_saved(number, saved),
+        match &saved.path {
+            Some(path) => self.set_saved((section, number), path, saved),
+            None => self.delete_saved(number, saved),
         }
     }
 
@@ -139,31 +140,39 @@ impl EditableRequest {
         &mut self,
         (section, number): (SectionId, usize),
         path: &str,
-        value: &str,
         saved: &SavedEdit,
     ) -> Outcome {
         let Ok(path) = path.parse::<Path>() else {
             return Outcome::Absent;
         };
-        let target = Target { section, path };
-        let Ok(leaf) = self.leaf(&target) else {
+        let index = number.saturating_sub(1);
+        if self.sent(index).is_err() {
             return Outcome::Absent;
-        };
-        let now = leaf.map(|leaf| leaf.json);
-        if now.as_deref() == Some(value) {
+        }
+        let target = Target { section, path };
+        let now = self.overlay.find(&self.base, index, &target.path);
+        let now = now.map(|found| found.raw.into_owned());
+        if now == saved.value {
             return Outcome::Present;
         }
         // Another saved edit may have changed it before: what counts is the text as composed.
-        let index = number.saturating_sub(1);
         let composed = Overlay::default();
         let composed = composed.find(&self.base, index, &target.path);
         if composed.map(|found| digest(&found.raw)) != saved.replaces {
             return Outcome::Changed;
         }
-        // A string is set by its text, everything else by its JSON.
-        let text = serde_json::from_str::<String>(value);
-        let text = text.as_deref().unwrap_or(value);
-        match self.set_target(&target, text) {
+        let change = match (&saved.value, now) {
+            (None, _) => self.remove_target(&target),
+            (Some(value), None) => self.add_target(&target, value),
+            (Some(value), Some(_)) => {
+                // A string is set by its text, everything else by its JSON.
+                let text = serde_json::from_str::<String>(value);
+                let text = text.as_deref().unwrap_or(value);
+                self.set_target(&target, text)
+                    .or_else(|_| self.replace_option(&target, value))
+            }
+        };
+        match change {
             Ok(_) => Outcome::Done,
             Err(_) => Outcome::Absent,
         }

@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::request::measure::Measure;
 
+mod options;
+
 /// A turn with two calls, and a tool.
 fn body() -> Value {
     json!({
@@ -341,7 +343,7 @@ fn a_tree_is_edited_as_text() {
         "messages[1].content was",
     );
     let named = message.replace('}', ", \"name\": \"x\"}");
-    check("messages[1]", &named, "no value at messages[1].name");
+    check("messages[1]", &named, "messages[1].name was added or");
     check("messages", "[]", "messages was added or removed");
     check("messages[9]", "{}", "no value at messages[9]");
     request.set_tree("messages[1]", message).unwrap();

@@ -341,7 +341,10 @@ impl RequestFile {
         edits.fold(composed.clone(), |model, edit| match edit {
             Edit::Set { target, new, .. } if target.section == SectionId::Options => {
                 match target.path.to_string() == "model" {
-                    true => serde_json::from_str(new).map_or(model, Cow::Owned),
+                    true => match new {
+                        Some(new) => serde_json::from_str(new).map_or(model, Cow::Owned),
+                        None => composed.clone(),
+                    },
                     false => model,
                 }
             }

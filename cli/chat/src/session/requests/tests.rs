@@ -331,7 +331,7 @@ fn edits_are_stored_once_while_they_are_the_same() {
         Edit::Set {
             target,
             old: None,
-            new: "\"x\"".to_owned(),
+            new: Some("\"x\"".to_owned()),
         },
         Edit::Delete {
             sections: vec![SectionId::Tool("a b".to_owned()), SectionId::System],

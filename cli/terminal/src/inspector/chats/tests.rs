@@ -61,7 +61,7 @@ fn set(number: usize, old: &str, new: &str) -> Edit {
             path: "content".parse().unwrap(),
         },
         old: Some(format!("{old:?}")),
-        new: format!("{new:?}"),
+        new: Some(format!("{new:?}")),
     }
 }
 

@@ -40,6 +40,13 @@ impl Paused {
             Command::Edit(place, value) => self.edit(&place, value, window),
             Command::Delete(numbers) => self.each(SectionStep::Delete, &numbers, window),
             Command::Restore(numbers) => self.each(SectionStep::Restore, &numbers, window),
+            Command::Add(path, value) => {
+                self.change("", |request| request.add(&path, &value), window)
+            }
+            Command::Remove(path) => self.change("", |request| request.remove(&path), window),
+            Command::RestoreOption(path) => {
+                self.change("", |request| request.restore_option(&path), window)
+            }
             Command::Undo => self.change("undone: ", EditableRequest::undo, window),
             Command::Redo => self.change("redone: ", EditableRequest::redo, window),
             Command::Reset => self.change("", EditableRequest::reset, window),

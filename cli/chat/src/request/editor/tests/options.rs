@@ -1,0 +1,101 @@
+//! Options that come and go.
+
+use super::*;
+
+#[test]
+fn any_option_can_be_added_and_removed() {
+    let mut request = request();
+    let whole = request.tree("$").unwrap();
+    let original = text(&request);
+    let step = |request: &mut EditableRequest, line: &str| {
+        let (word, rest) = line.split_once(' ').unwrap();
+        let (path, value) = rest.split_once(' ').unwrap_or((rest, ""));
+        let change = match word {
+            "add" => request.add(path, value),
+            "remove" => request.remove(path),
+            "restore" => request.restore_option(path),
+            _ => request.set(path, value),
+        };
+        change.map(|change| change.to_string())
+    };
+    for (line, said) in [
+        (
+            "add reasoning {\"effort\":\"low\",\"stop\":[]}",
+            "reasoning set",
+        ),
+        ("set reasoning.effort high", "reasoning.effort set"),
+        ("add options.num_ctx 4096", "options.num_ctx set"),
+        ("add tool_choice {\"type\":\"auto\"}", "tool_choice set"),
+        ("remove tool_choice", "tool_choice removed"),
+        ("add tool_choice none", "tool_choice set"),
+        ("remove temperature", "temperature removed"),
+        ("remove tool_choice", "tool_choice removed"),
+    ] {
+        let done = step(&mut request, line).unwrap();
+        assert_eq!(done, format!("section 8: {said}"), "{line}");
+    }
+    let body: Value = serde_json::from_str(&text(&request)).unwrap();
+    assert_eq!(body["reasoning"], json!({"effort": "high", "stop": []}));
+    assert_eq!(body["options"], json!({"num_ctx": 4096}));
+    assert_eq!(
+        (body.get("temperature"), body.get("tool_choice")),
+        (None, None)
+    );
+    for (line, error) in [
+        (
+            "add reasoning 1",
+            "reasoning is there already: `e reasoning VALUE` changes it",
+        ),
+        (
+            "add reasoning.depth 1",
+            "reasoning.depth cannot be added or removed by itself",
+        ),
+        ("add x {", "not valid JSON: EOF"),
+        (
+            "add max_tokens 1.5",
+            "max_tokens takes a whole number, not 1.5",
+        ),
+        ("add a.b.c 1", "a.b.c cannot be added"),
+        ("remove temperature", "no value at temperature; nearest: "),
+        ("remove messages", "no value at messages"),
+        (
+            "remove messages[0].content",
+            "messages[0].content cannot be added or removed",
+        ),
+        ("restore x", "no value at x"),
+        ("restore reasoning", "no value at reasoning"),
+    ] {
+        let refused = step(&mut request, line).unwrap_err().to_string();
+        assert!(refused.starts_with(error), "{line}: {refused}");
+    }
+    step(&mut request, "restore temperature").unwrap();
+    step(&mut request, "remove reasoning").unwrap();
+    step(&mut request, "remove options.num_ctx").unwrap();
+    assert!(!request.is_dirty() && text(&request) == original);
+    while request.undo().is_ok() {}
+    assert_eq!(text(&request), original);
+    // The same as text.
+    let edited = whole.replacen(
+        "\"temperature\": 0.2,",
+        "\"reasoning\": {\"effort\": []},",
+        1,
+    );
+    assert_ne!(edited, whole);
+    assert_eq!(request.set_tree("$", &edited).unwrap().len(), 2);
+    let edited = request.tree("$").unwrap().replacen("[]", "[1]", 1);
+    assert_eq!(request.set_tree("$", &edited).unwrap().len(), 2);
+    let changed = request.set_tree("reasoning", "{\"depth\":1}");
+    assert_eq!(changed.unwrap().len(), 2);
+    let body: Value = serde_json::from_str(&text(&request)).unwrap();
+    assert_eq!(body["reasoning"], json!({"depth": 1}));
+    assert_eq!(body.get("temperature"), None);
+    // They are kept for later requests as well.
+    let saved = request.to_save();
+    let mut later = super::request();
+    let outcomes: Vec<Outcome> = saved.iter().map(|edit| later.apply_saved(edit)).collect();
+    assert_eq!(outcomes, [Outcome::Done; 2]);
+    assert_eq!(text(&later), text(&request));
+    assert_eq!(later.apply_saved(&saved[0]), Outcome::Present);
+    let found = EditableRequest::between(request.original().clone(), request.bytes());
+    assert_eq!(found.unwrap().differences(), request.differences());
+}
