@@ -74,6 +74,45 @@ const MAX_COMMON_BYTES: usize = 16;
 /// Bytes of the list of what a rebase or cherry-pick has still to do.
 const MAX_TODO_BYTES: usize = 1024 * 1024;
 
+/// What an interactive rebase writes (git's sequencer.c), without what names a strategy: that is a program.
+const PLAIN_REBASE: &[&str] = &[
+    "allow_rerere_autoupdate",
+    "amend",
+    "author-script",
+    "autostash",
+    "cdate_is_adate",
+    "current-fixups",
+    "done",
+    "drop_redundant_commits",
+    "dropped",
+    "end",
+    "gpg_sign_opt",
+    "git-rebase-todo",
+    "git-rebase-todo.backup",
+    "head-name",
+    "ignore_date",
+    "interactive",
+    "keep_redundant_commits",
+    "message",
+    "message-fixup",
+    "message-squash",
+    "msgnum",
+    "no-reschedule-failed-exec",
+    "onto",
+    "orig-head",
+    "patch",
+    "quiet",
+    "refs-to-delete",
+    "reschedule-failed-exec",
+    "rewritten-list",
+    "rewritten-pending",
+    "signoff",
+    "squash-onto",
+    "stopped-sha",
+    "update-refs",
+    "verbose",
+];
+
 /// Commands of a rebase or cherry-pick that run no program.
 const PLAIN_TODO: &[&str] = &[
     "break",
@@ -150,10 +189,13 @@ pub(super) fn leads_out_of_refs(path: &Path) -> io::Result<bool> {
     let Some(target) = text.strip_prefix(b"ref:") else {
         return Ok(false);
     };
-    let target = target.trim_ascii();
-    let is_below =
-        target.starts_with(b"refs/") && !target.split(|c| *c == b'/').any(|it| it == b"..");
-    Ok(!is_below || text.len() == MAX_LINK_BYTES)
+    Ok(!is_below_refs(target.trim_ascii()) || text.len() == MAX_LINK_BYTES)
+}
+
+/// Whether a name is that of a reference below `refs`.
+fn is_below_refs(name: &[u8]) -> bool {
+    let mut parts = name.split(|byte| *byte == b'/');
+    name.starts_with(b"refs/") && !parts.any(|part| part == b"..")
 }
 
 /// Whether what [`is_verified`] names, as a command has written it, leads to nothing but files of the worktree.
@@ -227,12 +269,26 @@ fn every_entry(folder: &Path, accepts: impl Fn(&OsStr) -> bool) -> bool {
 
 /// Whether `git rebase --continue` would only do what it does to commits.
 fn is_plain_rebase(folder: &Path) -> bool {
-    let has = |name: &str| folder.join(name).symlink_metadata().is_ok();
+    let is_known = |name: &OsStr| {
+        let name = name.to_str();
+        name.is_some_and(|name| PLAIN_REBASE.contains(&name))
+    };
     // A link to a folder would lead to another list later.
-    if !every_entry(folder, |_| true) || has("strategy") || has("strategy_opts") {
-        return false;
+    every_entry(folder, is_known)
+        && is_plain_todo(&folder.join("git-rebase-todo"))
+        && has_plain_updates(&folder.join("update-refs"))
+}
+
+/// Whether a rebase updates nothing but references when it ends: of three lines each the first names one.
+fn has_plain_updates(path: &Path) -> bool {
+    if path.symlink_metadata().is_err() {
+        return true;
     }
-    is_plain_todo(&folder.join("git-rebase-todo"))
+    let text = read_short(path, MAX_TODO_BYTES);
+    text.is_ok_and(|text| {
+        let mut names = text.split(|byte| *byte == b'\n').step_by(3);
+        names.all(|name| name.is_empty() || is_below_refs(name))
+    })
 }
 
 /// Whether a list of what is still to do runs no program.

@@ -144,13 +144,16 @@ impl GitNames {
         self.of_module
     }
 
-    /// Whether there is what a repository shares with others. Git looks for it where a `commondir` leads.
-    pub(super) fn can_be_shared(&self) -> bool {
-        self.objects && self.refs
+    /// What makes a folder a repository as soon as it has a `HEAD`: what it shares with others, or where that is.
+    pub(super) fn make_a_repository(&self) -> impl Iterator<Item = &'static str> {
+        let shared = (self.objects && self.refs).then_some("objects");
+        shared
+            .into_iter()
+            .chain(self.common.then_some(super::COMMON))
     }
 
     pub(super) fn are_a_repository(&self) -> bool {
-        (self.head || self.aside) && (self.common || self.can_be_shared())
+        (self.head || self.aside) && (self.common || self.objects && self.refs)
     }
 }
 

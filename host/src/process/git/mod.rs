@@ -103,8 +103,8 @@ struct GitFolder {
     /// Symbolic links among what git writes to when it commits or fetches, relative to the folder. It would write to
     /// whatever they lead to.
     links: BTreeSet<OsString>,
-    /// References that lead out of `refs`, and each `objects` beside a `refs` among git's own data, relative to the folder. The
-    /// user's next commit or merge would write to where such a reference leads.
+    /// What leads git astray among its own data, relative to the folder: references that it would write elsewhere, and what
+    /// makes a folder there a repository.
     #[serde(default, with = "pairs")]
     strays: BTreeMap<OsString, Mark>,
     /// Where its settings say that the worktree is.
@@ -306,7 +306,10 @@ impl Repositories {
         };
         let folders = self.folders.iter();
         let frozen = folders.filter(move |(path, folder)| {
-            let mut marks = folder.settings.values().chain(folder.verified.values());
+            let settings = folder.settings.values();
+            let mut marks = settings
+                .chain(folder.verified.values())
+                .chain(folder.strays.values());
             let has_other_names = marks.any(Mark::has_other_names);
             is_kept(path) && !has_other_names && before.folders.get(*path) == Some(folder)
         });

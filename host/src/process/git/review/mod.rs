@@ -228,7 +228,8 @@ const UNEXPECTED: &str = "A git repository appeared, though the command line run
 const HARMFUL: &str =
     "The command made git settings that can run programs or lead out of the project";
 const ASTRAY: &str = "The command made a git file that names files outside of the worktree";
-const ASTRAY_WITHIN: &str = "The command made a git reference that leads out of refs, or a repository within git's own data";
+const ASTRAY_WITHIN: &str = "The command made a git reference that leads out of refs or is also elsewhere, or what makes \
+                             a repository of a folder in git's own data";
 const LED_AWAY: &str = "The command led the worktree of a git repository elsewhere";
 const UNREAD: &str = "The command made a git repository that cannot be looked at";
 
@@ -410,7 +411,12 @@ impl<'a> Review<'a> {
             return;
         }
         let target = link.target();
-        let is_judged = target.is_some_and(|target| self.is_judged(target));
+        // The user's git would make a repository of what is none yet, and nobody would have looked at its settings.
+        let is_one = |target: &Path| {
+            let folder = self.after.folders.get(target);
+            folder.is_some_and(|folder| folder.has_head)
+        };
+        let is_judged = target.is_some_and(|target| self.is_judged(target) && is_one(target));
         // It may have been moved together with a folder that it lies in.
         let was_there = self.index.links.contains(link);
         // It may lead to what was there before, also outside of what a command can change.
@@ -529,9 +535,12 @@ impl<'a> Review<'a> {
         let is_one = folder.has_head || self.sharing.contains_key(path);
         // What is called `.git` becomes a repository with the user's next `git init`, which keeps its settings.
         let may_become_one = is_git && !self.was_there(folder);
-        if is_new && folder.is_reference || !is_one && !may_become_one {
-            // No repository. What leads there is set aside.
+        if is_new && folder.is_reference {
+            // What leads there is set aside.
             return;
+        }
+        if !is_one && !may_become_one {
+            return self.no_repository_yet(path, folder);
         }
         if is_new && self.index.unread.contains(&folder.id) {
             // It was there before, and there was no time to look at it.
@@ -590,6 +599,25 @@ impl<'a> Review<'a> {
         // A worktree is told of by the `.git` that leads there.
         if is_new && harmful.is_empty() && folder.has_head && !folder.has_common {
             self.say(format!("New git repository: {}.", self.short(Some(path))));
+        }
+    }
+
+    /// Sets aside harmful settings in a folder of a repository where git keeps others, or would if it had a `HEAD`.
+    fn no_repository_yet(&mut self, path: &Path, folder: &GitFolder) {
+        let mut around = path.ancestors().skip(1);
+        if !around.any(|it| self.after.folders.contains_key(it)) {
+            return;
+        }
+        // A folder of one of these names holds submodules.
+        let is_file = |name: &OsStr| !path.join(name).is_dir();
+        let settings = ["config", "config.worktree"].map(OsStr::new);
+        let mut harmful = self.harmful(path, folder);
+        harmful.retain(|name| settings.contains(name));
+        if !self.shares_safely(path, folder) {
+            harmful.push(OsStr::new(COMMON));
+        }
+        for name in harmful.into_iter().filter(|name| is_file(name)) {
+            self.set_aside(HARMFUL, path, folder.id, name);
         }
     }
 

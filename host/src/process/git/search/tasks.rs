@@ -338,8 +338,11 @@ impl Search<'_> {
         if is_plain {
             folder.data.push(name.clone());
             // What cannot be read is none for git either.
-            if may_be_reference(&name) && matches!(leads_out_of_refs(&entry), Ok(true)) {
-                folder.strays.insert(name.clone(), mark(&entry));
+            if may_be_reference(&name) {
+                let mark = mark(&entry);
+                if mark.has_other_names() || matches!(leads_out_of_refs(&entry), Ok(true)) {
+                    folder.strays.insert(name.clone(), mark);
+                }
             }
             if is_verified(&name) {
                 folder.verified.insert(name.clone(), mark(&entry));
@@ -408,9 +411,10 @@ impl Search<'_> {
                     self.note_written_link(part, &link);
                 }
             }
-            if part.is_data() && !listing.is_repository && listing.names.can_be_shared() {
+            // Git writes a `HEAD` into some of them.
+            for name in listing.names.make_a_repository().filter(|_| part.is_data()) {
                 // What is in it may change.
-                self.note_stray(part, &folder.join("objects"), Mark::default());
+                self.note_stray(part, &folder.join(name), Mark::default());
             }
             if part.kind == PartKind::References
                 && let Err(error) = self.look_at_references(part, &folder)
@@ -439,7 +443,8 @@ impl Search<'_> {
         }
     }
 
-    /// Notes the references in a folder that lead out of `refs`.
+    /// Notes the references in a folder that lead out of `refs`, and those that can be changed under another name: git makes
+    /// none.
     ///
     /// # Errors
     /// One of them may be such, and cannot be looked at.
@@ -451,11 +456,18 @@ impl Search<'_> {
                 return;
             }
             let path = folder.join(name);
-            match leads_out_of_refs(&path) {
-                Ok(true) => self.note_stray(part, &path, Mark::of(&path)),
-                Err(error) if is_too_long(&error) => failed = Err(error),
-                // It is gone, or git cannot read it either.
-                Ok(false) | Err(_) => {}
+            let is_denied = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+            let is_astray = match leads_out_of_refs(&path) {
+                Ok(leads_out) => leads_out || Mark::of(&path).has_other_names(),
+                Err(error) if is_too_long(&error) => {
+                    failed = Err(error);
+                    false
+                }
+                // Git cannot read it either, until somebody changes its mode.
+                Err(error) => is_denied(&error),
+            };
+            if is_astray {
+                self.note_stray(part, &path, Mark::of(&path));
             }
         })?;
         failed

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
+mod astray;
 mod beyond;
 mod limits;
 
@@ -177,89 +178,6 @@ fn a_flood_in_one_part_of_a_repository_hides_nothing_else() {
     }
     assert!(!is_there("logs") && !is_there("refs/planted"), "{said:?}");
     assert!(!new.join("HEAD").exists(), "{said:?}");
-}
-
-/// The user's git writes to where a reference leads, and would make a repository of a folder with harmful settings.
-#[test]
-fn what_leads_git_into_its_own_data_is_set_aside() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().canonicalize().unwrap();
-    git(&root, "init -q -b main .");
-    let at = |name: &str| root.join(".git").join(name);
-    let write = |name: &str, text: &str| {
-        fs::create_dir_all(at(name).parent().unwrap()).unwrap();
-        fs::write(at(name), text).unwrap();
-    };
-    // What is there before is the user's own.
-    write("refs/own", "ref: elsewhere/own\n");
-    let before = Repositories::find(&[root.as_path()]);
-    let hash = "e83c5163316f89bfbde7d9ab23ca2e25604af290";
-    write("refs/heads/main", "ref: logs/zz/commondir\n");
-    write("refs/heads/.x", "ref: commondir\n");
-    write("ORIG_HEAD", "ref: commondir\n");
-    write("COMMIT_EDITMSG", "ref: the message of a commit\n");
-    write(
-        "refs/remotes/origin/HEAD",
-        "ref: refs/remotes/origin/main\n",
-    );
-    write("refs/remotes/origin/main", hash);
-    for parts in ["logs/zz/x", "refs/zz/x", "rr-cache/x"] {
-        for name in ["objects", "refs"] {
-            fs::create_dir_all(at(parts).join(name)).unwrap();
-        }
-    }
-    let review = || {
-        let after = Repositories::find_after(&[root.as_path()], &before);
-        let access = Access {
-            project: root.clone(),
-            may_change_repository: true,
-            ..Access::default()
-        };
-        let means = Means {
-            place: &root.join("place"),
-            protected: Some(&before),
-            is_plain: false,
-            until: Instant::now() + Duration::from_secs(60),
-        };
-        review(&access, &before, &after, means).sentences
-    };
-    let said = review().join("\n");
-    for (stray, aside) in [
-        ("refs/heads/main", "main.set-aside"),
-        ("refs/heads/.x", ".x.set-aside"),
-        ("ORIG_HEAD", "ORIG_HEAD.set-aside"),
-        ("logs/zz/x/objects", "objects.set-aside"),
-    ] {
-        assert!(!at(stray).exists() && at(aside).exists(), "{stray}: {said}");
-        let shown = format!(".git/{stray} is .git/{aside} now");
-        assert!(said.contains(&shown), "{shown}: {said}");
-    }
-    // Of several with the same name the others have one that is nobody's.
-    assert!(
-        said.contains(".git/refs/zz/x/objects is .git/objects.set-aside-"),
-        "{said}"
-    );
-    assert!(
-        !at("rr-cache/x/objects").exists() && said.contains("; and 1 more."),
-        "{said}"
-    );
-    for kept in [
-        "refs/own",
-        "COMMIT_EDITMSG",
-        "refs/remotes/origin/HEAD",
-        "HEAD",
-        "objects",
-    ] {
-        assert!(at(kept).exists(), "{kept}: {said}");
-    }
-    assert_eq!(review(), [""; 0], "it is done");
-    // What is the user's own is changed by nobody else.
-    write("refs/own", "ref: commondir\n");
-    write("HEAD", "ref: main.set-aside\n");
-    let said = review().join("\n");
-    for stray in ["HEAD", "refs/own"] {
-        assert!(!at(stray).exists(), "{stray}: {said}");
-    }
 }
 
 #[test]

@@ -1,0 +1,196 @@
+//! What leads the user's git to settings that a command has made, with the next thing that it writes.
+
+use super::*;
+
+/// What is said of a command before which this was there, and that runs git or not. `protected`: what it found itself.
+fn reviewed(
+    root: &Path,
+    before: &Repositories,
+    protected: &Repositories,
+    runs_git: bool,
+) -> Vec<String> {
+    let after = Repositories::find_after(&[root], before);
+    let access = Access {
+        project: root.to_owned(),
+        may_change_repository: runs_git,
+        ..Access::default()
+    };
+    let means = Means {
+        place: &root.join("place"),
+        protected: Some(protected),
+        is_plain: !runs_git,
+        until: Instant::now() + Duration::from_secs(60),
+    };
+    review(&access, before, &after, means).sentences
+}
+
+const EVIL: &str = "[core]\n\tfsmonitor = x\n";
+
+/// The user's git writes to where a reference leads, and would make a repository of a folder with harmful settings.
+#[test]
+fn what_leads_git_into_its_own_data_is_set_aside() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    git(&root, "init -q -b main .");
+    let at = |name: &str| root.join(".git").join(name);
+    let write = |name: &str, text: &str| {
+        fs::create_dir_all(at(name).parent().unwrap()).unwrap();
+        fs::write(at(name), text).unwrap();
+    };
+    // What is there before is the user's own.
+    write("refs/own", "ref: elsewhere/own\n");
+    let before = Repositories::find(&[root.as_path()]);
+    let hash = "e83c5163316f89bfbde7d9ab23ca2e25604af290";
+    write("refs/heads/main", "ref: logs/zz/commondir\n");
+    write("refs/heads/.x", "ref: commondir\n");
+    write("ORIG_HEAD", "ref: commondir\n");
+    write("COMMIT_EDITMSG", "ref: the message of a commit\n");
+    write(
+        "refs/remotes/origin/HEAD",
+        "ref: refs/remotes/origin/main\n",
+    );
+    write("refs/remotes/origin/main", hash);
+    for parts in ["logs/zz/x", "refs/zz/x", "rr-cache/x"] {
+        for name in ["objects", "refs"] {
+            fs::create_dir_all(at(parts).join(name)).unwrap();
+        }
+    }
+    let review = || reviewed(&root, &before, &before, true);
+    let said = review().join("\n");
+    for (stray, aside) in [
+        ("refs/heads/main", "main.set-aside"),
+        ("refs/heads/.x", ".x.set-aside"),
+        ("ORIG_HEAD", "ORIG_HEAD.set-aside"),
+        ("logs/zz/x/objects", "objects.set-aside"),
+    ] {
+        assert!(!at(stray).exists() && at(aside).exists(), "{stray}: {said}");
+        let shown = format!(".git/{stray} is .git/{aside} now");
+        assert!(said.contains(&shown), "{shown}: {said}");
+    }
+    // Of several with the same name the others have one that is nobody's.
+    assert!(
+        said.contains(".git/refs/zz/x/objects is .git/objects.set-aside-"),
+        "{said}"
+    );
+    assert!(
+        !at("rr-cache/x/objects").exists() && said.contains("; and 1 more."),
+        "{said}"
+    );
+    for kept in [
+        "refs/own",
+        "COMMIT_EDITMSG",
+        "refs/remotes/origin/HEAD",
+        "HEAD",
+        "objects",
+    ] {
+        assert!(at(kept).exists(), "{kept}: {said}");
+    }
+    assert_eq!(review(), [""; 0], "it is done");
+    // What is the user's own is changed by nobody else.
+    write("refs/own", "ref: commondir\n");
+    write("HEAD", "ref: main.set-aside\n");
+    let said = review().join("\n");
+    for stray in ["HEAD", "refs/own"] {
+        assert!(!at(stray).exists(), "{stray}: {said}");
+    }
+}
+
+/// Git writes a `HEAD` there with the next commit.
+#[test]
+fn no_folder_of_git_becomes_a_repository_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    git(&root, "init -q -b main .");
+    let write = |name: &str, text: &str| {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    let before = Repositories::find(&[root.as_path()]);
+    write(".git/logs/HEAD.set-aside", "");
+    for part in ["logs", "refs/remotes/origin", "rr-cache/x"] {
+        write(&format!(".git/{part}/commondir"), "../../../shared\n");
+    }
+    write(".git/modules/zz/config", EVIL);
+    write(".git/modules/libs/config/HEAD", "ref: refs/heads/main\n");
+    write("a/.git", "gitdir: ../.git/logs\n");
+    write("b/.git", "gitdir: ../.git/modules/zz\n");
+    write("shared/config", EVIL);
+    let said = reviewed(&root, &before, &before, true).join("\n");
+    for gone in [
+        ".git/logs/commondir",
+        ".git/refs/remotes/origin/commondir",
+        ".git/rr-cache/x/commondir",
+        ".git/modules/zz/config",
+        "a/.git",
+        "b/.git",
+    ] {
+        assert!(!root.join(gone).exists(), "{gone}: {said}");
+    }
+    assert!(
+        root.join(".git/modules/libs/config/HEAD").exists(),
+        "{said}"
+    );
+}
+
+/// A line that does not run git can change it where it lies in the worktree.
+#[test]
+fn a_reference_has_no_other_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let find = || Repositories::find(&[root.as_path()]);
+    let empty = find();
+    git(&root, "init -q -b main n");
+    let reference = root.join("n/.git/refs/heads/main");
+    let hash = "e83c5163316f89bfbde7d9ab23ca2e25604af290\n";
+    fs::write(&reference, hash).unwrap();
+    fs::hard_link(&reference, root.join("x")).unwrap();
+    // It may have been there before, such as in a copy that shares its files.
+    let before = find();
+    assert_eq!(reviewed(&root, &before, &before, false), [""; 0]);
+    fs::write(root.join("x"), "ref: modules/zz/HEAD\n").unwrap();
+    let said = reviewed(&root, &before, &before, false).join("\n");
+    assert!(!reference.exists(), "{said}");
+    fs::write(&reference, hash).unwrap();
+    fs::remove_file(root.join("x")).unwrap();
+    fs::hard_link(&reference, root.join("x")).unwrap();
+    let said = reviewed(&root, &empty, &empty, true).join("\n");
+    assert!(
+        !reference.exists() && said.contains("or is also elsewhere"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_rebase_updates_references_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    git(&root, "init -q -b main .");
+    let before = Repositories::find(&[root.as_path()]);
+    let rebase = root.join(".git/rebase-merge");
+    let kept = |names: &[(&str, &str)]| {
+        fs::create_dir(&rebase).unwrap();
+        for (name, text) in [("git-rebase-todo", "pick 12\n")].iter().chain(names) {
+            fs::write(rebase.join(name), text).unwrap();
+        }
+        let said = reviewed(&root, &before, &before, true);
+        let is_kept = rebase.exists();
+        fs::remove_dir_all(&rebase).unwrap_or_default();
+        assert_eq!(is_kept, said.is_empty(), "{said:?}");
+        is_kept
+    };
+    let hashes = format!("{}\n{}\n", "0".repeat(40), "1".repeat(40));
+    assert!(kept(&[
+        ("head-name", "refs/heads/main\n"),
+        ("update-refs", "")
+    ]));
+    assert!(kept(&[(
+        "update-refs",
+        &format!("refs/heads/a\n{hashes}refs/heads/b\n{hashes}")
+    )]));
+    for name in ["modules/zz/HEAD", "commondir", "refs/../commondir"] {
+        let updates = format!("refs/heads/a\n{hashes}{name}\n{hashes}");
+        assert!(!kept(&[("update-refs", &updates)]), "{name}");
+    }
+    assert!(!kept(&[("strategy", "x\n")]) && !kept(&[("new-in-git", "x\n")]));
+}
