@@ -107,11 +107,13 @@ impl BuildFailed {
 pub fn build(folder: &Path) -> Result<PathBuf, BuildFailed> {
     let folder = &fs::canonicalize(folder).map_err(|source| io_failed(folder, source))?;
     let manifest = Manifest::read(folder)?;
+    // Dunlin itself writes nothing into the folder but the result: a link there would lead elsewhere.
+    let out = tempfile::tempdir().map_err(|source| io_failed(&std::env::temp_dir(), source))?;
     let built = match manifest.language {
-        Language::Rust => rust(folder, manifest.target)?,
+        Language::Rust => rust(folder, manifest.target, out.path())?,
         Language::Js => js(folder)?,
-        Language::Python => python(folder)?,
-        Language::C => c(folder)?,
+        Language::Python => python(folder, out.path())?,
+        Language::C => c(folder, out.path())?,
     };
     let mut bytes = fs::read(&built).map_err(|source| io_failed(&built, source))?;
     if let Some(may) = manifest.may {
@@ -128,7 +130,7 @@ pub fn build(folder: &Path) -> Result<PathBuf, BuildFailed> {
     Ok(path)
 }
 
-fn rust(folder: &Path, target: Option<Target>) -> Result<PathBuf, BuildFailed> {
+fn rust(folder: &Path, target: Option<Target>, out: &Path) -> Result<PathBuf, BuildFailed> {
     let package = package_of(folder)?;
     if !folder.join("Cargo.lock").is_file() {
         let mut cargo = Command::new("cargo");
@@ -139,8 +141,6 @@ fn rust(folder: &Path, target: Option<Target>) -> Result<PathBuf, BuildFailed> {
             None,
         )?;
     }
-    let out = folder.join("target/component");
-    fs::create_dir_all(&out).map_err(|source| io_failed(&out, source))?;
     let built = dunlin_guest_build::build(&Request {
         workspace: folder.to_owned(),
         packages: vec![package],
@@ -153,7 +153,7 @@ fn rust(folder: &Path, target: Option<Target>) -> Result<PathBuf, BuildFailed> {
             Target::ways,
         ),
         scratch: folder.join("target"),
-        out: out.clone(),
+        out: out.to_owned(),
     })
     .map_err(|error| match error {
         // One plugin, and its author knows which.
@@ -167,7 +167,7 @@ fn rust(folder: &Path, target: Option<Target>) -> Result<PathBuf, BuildFailed> {
     let component = built.components.into_iter().next();
     component
         .map(|component| component.path)
-        .ok_or_else(|| io_failed(&out, io::ErrorKind::NotFound.into()))
+        .ok_or_else(|| io_failed(out, io::ErrorKind::NotFound.into()))
 }
 
 /// The package in a folder's `Cargo.toml`.
@@ -199,17 +199,16 @@ fn js(folder: &Path) -> Result<PathBuf, BuildFailed> {
     Ok(folder.join("target/component.wasm"))
 }
 
-fn python(folder: &Path) -> Result<PathBuf, BuildFailed> {
-    let out = folder.join("target/component.wasm");
-    let above = folder.join("target");
-    fs::create_dir_all(&above).map_err(|source| io_failed(&above, source))?;
+fn python(folder: &Path, out: &Path) -> Result<PathBuf, BuildFailed> {
+    let out = out.join("component.wasm");
     let own = folder.join(".venv/bin/componentize-py");
     let mut tool = match own.is_file() {
         true => Command::new(own),
         false => Command::new("componentize-py"),
     };
     tool.args(["--wit-path", "wit", "--world", "plugin", "componentize"])
-        .args(["-p", "src", "app", "-o", "target/component.wasm"])
+        .args(["-p", "src", "app", "-o"])
+        .arg(&out)
         .current_dir(folder);
     run(
         &mut tool,
@@ -220,15 +219,13 @@ fn python(folder: &Path) -> Result<PathBuf, BuildFailed> {
     Ok(out)
 }
 
-fn c(folder: &Path) -> Result<PathBuf, BuildFailed> {
+fn c(folder: &Path, out: &Path) -> Result<PathBuf, BuildFailed> {
     let sources = folder.join("src");
     let entries = fs::read_dir(&sources).map_err(|source| io_failed(&sources, source))?;
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     files.retain(|path| path.extension().is_some_and(|end| end == "c"));
     files.sort();
-    let target = folder.join("target");
-    fs::create_dir_all(&target).map_err(|source| io_failed(&target, source))?;
-    let module = target.join("module.wasm");
+    let module = out.join("module.wasm");
     let own = PathBuf::from(WASI_SDK);
     let clang = match own.is_file() {
         true => own,
@@ -243,7 +240,7 @@ fn c(folder: &Path) -> Result<PathBuf, BuildFailed> {
         .current_dir(folder);
     run(&mut tool, "clang", C_PACKAGES, None).map_err(|failed| match failed {
         // Packages do not help where the source itself is wrong.
-        BuildFailed::Tool { tool, said, .. } if !compiles_c(&clang, &target) => BuildFailed::Tool {
+        BuildFailed::Tool { tool, said, .. } if !compiles_c(&clang, out) => BuildFailed::Tool {
             tool,
             said,
             hint: Some(C_PACKAGES),
@@ -253,7 +250,7 @@ fn c(folder: &Path) -> Result<PathBuf, BuildFailed> {
     let bytes = fs::read(&module).map_err(|source| io_failed(&module, source))?;
     let named = folder.file_name().unwrap_or_default().to_string_lossy();
     let component = dunlin_guest_build::component_of_wasi(&named, &bytes)?;
-    let out = target.join("component.wasm");
+    let out = out.join("component.wasm");
     fs::write(&out, component).map_err(|source| io_failed(&out, source))?;
     Ok(out)
 }

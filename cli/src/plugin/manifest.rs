@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use dunlin_guest_build::Way;
 use serde::Deserialize;
@@ -147,6 +147,15 @@ impl Manifest {
                 manifest.language.word()
             ));
         }
+        for name in manifest.test.iter().flat_map(|trial| trial.files.keys()) {
+            let mut parts = Path::new(name).components();
+            let is_inside = parts.all(|part| matches!(part, Component::Normal(_)));
+            if !is_inside || name.is_empty() {
+                return Err(format!(
+                    "a file of a test cannot be {name:?}: it takes a path within the project, such as \"notes/a.txt\""
+                ));
+            }
+        }
         if !is_name(&manifest.name) {
             return Err(format!(
                 "a plugin cannot be called {:?}: it takes 1 to 64 of a-z A-Z 0-9 _ -",
@@ -197,6 +206,14 @@ mod tests {
             (
                 "name = \"a\"\nlanguage = \"js\"\ntarget = \"wasm32-wasip2\"\n",
                 "target is for Rust",
+            ),
+            (
+                "name = \"a\"\nlanguage = \"c\"\n[[test]]\ntool = \"a\"\nexpect = \"b\"\nfiles = { \"/tmp/x\" = \"\" }\n",
+                "a file of a test cannot be \"/tmp/x\"",
+            ),
+            (
+                "name = \"a\"\nlanguage = \"c\"\n[[test]]\ntool = \"a\"\nexpect = \"b\"\nfiles = { \"a/../../x\" = \"\" }\n",
+                "a file of a test cannot be",
             ),
             (
                 "name = \"a\"\nlanguage = \"rust\"\ntarget = \"x86\"\n",
