@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio::io::{
     AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader,
 };
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::{Mutex, mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::closing::Closing;
@@ -27,6 +27,10 @@ const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 
 /// Messages that were read and wait to be handled. More make the client wait.
 const WAITING_MESSAGES: usize = 16;
+
+/// Messages that wait to be written. With more, no request is read: the SDK takes any number of them, and a client that does
+/// not read would fill the memory with their answers.
+const UNWRITTEN_MESSAGES: usize = 128;
 
 /// Room for a line that is kept from one to the next, in bytes.
 const KEPT_LINE_BYTES: usize = 64 * 1024;
@@ -53,6 +57,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Lines<W> {
         let (sender, messages) = mpsc::channel(WAITING_MESSAGES);
         let output = Output {
             stream: Arc::new(Mutex::new(output)),
+            unwritten: watch::Sender::new(0),
             closing: closing.clone(),
         };
         let mut reader = JoinSet::new();
@@ -80,7 +85,11 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer> for Lines<W> 
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let output = self.output.clone();
-        async move { output.send(&message).await }
+        let counted = output.count();
+        async move {
+            let _counted = counted;
+            output.send(&message).await
+        }
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
@@ -95,6 +104,8 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer> for Lines<W> 
 #[derive(Debug)]
 struct Output<W> {
     stream: Arc<Mutex<W>>,
+    /// How many messages wait to be written.
+    unwritten: watch::Sender<usize>,
     closing: Closing,
 }
 
@@ -102,6 +113,7 @@ impl<W> Clone for Output<W> {
     fn clone(&self) -> Output<W> {
         Output {
             stream: Arc::clone(&self.stream),
+            unwritten: self.unwritten.clone(),
             closing: self.closing.clone(),
         }
     }
@@ -123,6 +135,31 @@ impl<W: AsyncWrite + Unpin> Output<W> {
         }
         written
     }
+
+    /// Counts a message that waits to be written, until it is dropped.
+    fn count(&self) -> Unwritten {
+        self.unwritten.send_modify(|count| *count += 1);
+        Unwritten(self.unwritten.clone())
+    }
+
+    /// Waits until one more request may be answered.
+    async fn has_room(&self) {
+        let mut unwritten = self.unwritten.subscribe();
+        // The sender is here.
+        let _ = unwritten
+            .wait_for(|count| *count < UNWRITTEN_MESSAGES)
+            .await;
+    }
+}
+
+/// A message that waits to be written.
+#[derive(Debug)]
+struct Unwritten(watch::Sender<usize>);
+
+impl Drop for Unwritten {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
 }
 
 /// Reads to the end and passes on what are messages; what is none is answered here.
@@ -143,7 +180,10 @@ async fn read<W: AsyncWrite + Unpin>(
             Sorted::Refused(ErrorData::invalid_request(problem, None), None)
         };
         let gone = match sorted {
-            Sorted::Message(message) => messages.send(*message).await.is_err(),
+            Sorted::Message(message) => {
+                answers.has_room().await;
+                messages.send(*message).await.is_err()
+            }
             Sorted::Refused(error, id) => {
                 let refusal = ServerJsonRpcMessage::error(error, id);
                 answers.send(&refusal).await.is_err()
@@ -425,5 +465,42 @@ mod tests {
         }
         let expected = [(false, 0), (true, 5), (true, MAX_LINE_BYTES + 1), (true, 4)];
         assert_eq!(seen, expected);
+    }
+
+    /// Its answers would fill the memory.
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_does_not_read_is_not_read_either() {
+        let (mut client, server) = tokio::io::duplex(64);
+        let (input, output) = tokio::io::split(server);
+        let mut lines = Lines::open(input, output, Closing::default());
+        let sent = async {
+            let mut sent = 0;
+            let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
+            client.write_all(INITIALIZE.as_bytes()).await.unwrap();
+            client.write_all(b"\n").await.unwrap();
+            // Until nobody takes any more.
+            while let Ok(written) = tokio::time::timeout(
+                std::time::Duration::from_millis(200),
+                client.write_all(ping.as_bytes()),
+            )
+            .await
+            {
+                written.unwrap();
+                sent += 1;
+            }
+            sent
+        };
+        let answered = async {
+            let mut waiting = JoinSet::new();
+            while lines.receive().await.is_some() {
+                let error = ErrorData::internal_error("x".repeat(100), None);
+                waiting.spawn(lines.send(ServerJsonRpcMessage::error(error, None)));
+            }
+            waiting.len()
+        };
+        tokio::select! {
+            sent = sent => assert!((100..1_000).contains(&sent), "{sent}"),
+            _ = answered => panic!("the client was there"),
+        }
     }
 }
