@@ -90,10 +90,11 @@ impl Diff {
         diff
     }
 
-    /// Where all lines end with CR LF, the CR says nothing.
+    /// Where all lines end with CR LF, and did before, the CR says nothing.
     fn hide_common_returns(&mut self) {
-        let mut lines = self.hunks.iter().flat_map(|hunk| &hunk.lines);
-        if lines.any(|line| line.ended && !line.text.ends_with('\r')) {
+        let lines = || self.hunks.iter().flat_map(|hunk| &hunk.lines);
+        let is_new = lines().all(|line| line.change == Change::Added);
+        if is_new || lines().any(|line| line.ended && !line.text.ends_with('\r')) {
             return;
         }
         for line in self.hunks.iter_mut().flat_map(|hunk| &mut hunk.lines) {
@@ -185,6 +186,8 @@ mod tests {
         // An ending that all lines share is not shown, one that changes is.
         check("a\r\nb\r\n", "a\r\nc\r\n", "@@ -1,2 +1,2 @@\n a\n-b\n+c\n");
         check("a\r\nb\n", "a\nb\n", "@@ -1,2 +1,2 @@\n-a\r\n+a\n b\n");
+        // In a new file it is news.
+        check("", "a\r\nb\r\n", "@@ -0,0 +1,2 @@\n+a\r\n+b\r\n");
         // A CR alone ends no line.
         check("a\rb\n", "a\rc\n", "@@ -1 +1 @@\n-a\rb\n+a\rc\n");
     }

@@ -1,5 +1,7 @@
 //! How calls that wait look: rows of text, made of an entry, the size of the window and nothing else.
 
+use std::borrow::Cow;
+
 use dunlin_host::ask::{Answer, Origin, Scope};
 use dunlin_host::call::Action;
 use dunlin_host::display;
@@ -471,7 +473,13 @@ impl Page {
             return;
         }
         let bar = self.bar();
-        let rows = words::rows(text, room(self.indent, self.window.columns));
+        let columns = room(self.indent, self.window.columns);
+        // Where a word is cut, a space that was left out between rows would make it another one.
+        let is_cut = text.split(' ').any(|word| visible(word) >= columns);
+        let rows = match is_cut {
+            true => wrap(text, columns),
+            false => words::rows(text, columns),
+        };
         let rows = rows.iter().map(|row| format!("{bar}{row}"));
         self.rows.extend(rows.map(|row| row.trim_end().to_owned()));
     }
@@ -493,7 +501,7 @@ impl Page {
             None => ("", text),
         };
         let room = room(self.indent, self.window.columns).saturating_sub(inset.len());
-        let rows = wrap(text, room.max(1));
+        let rows = wrap(&with_end_seen(text), room.max(1));
         let paint = |row: String| match label {
             Some(label) => self.window.styles.paint(label, &row),
             None => row,
@@ -650,3 +658,11 @@ fn target_text(target: &Target) -> String {
 #[cfg(test)]
 #[path = "look_tests.rs"]
 pub(super) mod tests;
+
+/// A line with a space at its end made visible: behind a backslash, it decides what a command does.
+fn with_end_seen(line: &str) -> Cow<'_, str> {
+    match line.strip_suffix(' ') {
+        Some(rest) if !rest.trim().is_empty() => Cow::Owned(format!("{rest}\\u{{20}}")),
+        _ => Cow::Borrowed(line),
+    }
+}

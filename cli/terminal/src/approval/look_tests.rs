@@ -103,7 +103,7 @@ fn a_command_stands_on_a_line_of_its_own() {
         entry.question.actions = vec![Action::Command(sample(line))];
         entry
     };
-    let shown = |line| question(&command(line), false, window(80, 24), 20).rows;
+    let shown = |line: &str| question(&command(line), false, window(80, 24), 20).rows;
     assert_eq!(
         shown("rm -rf dist/")[..3],
         [
@@ -112,6 +112,17 @@ fn a_command_stands_on_a_line_of_its_own() {
             "  │ rm -rf dist/"
         ]
     );
+    // A space at the end of a line is seen: behind a backslash it decides what the next line is.
+    for lines in ["rm \\ \n  a", "rm  \n  a"] {
+        let rows = shown(lines);
+        let row = format!("  │ {}\\u{{20}}", lines.split_once(" \n").unwrap().0);
+        assert!(rows.contains(&row), "{rows:?}");
+        assert_ne!(rows, shown(&lines.replacen(" \n", "\n", 1)));
+    }
+    // So is one where a row ends that is as long as a word.
+    let word = "x".repeat(75);
+    let [one, two] = ["", " "].map(|space| shown(&format!("rm {word}{space}/etc/x")));
+    assert_ne!(one[..5], two[..5], "{two:?}");
     let several = shown("make\nmake  test");
     assert_eq!(several[1], "  │ Run this command?");
     assert!(

@@ -105,6 +105,17 @@ impl EarlyKeys {
         self.bytes.contains(&CTRL_C)
     }
 
+    /// How many bytes are kept.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// What was typed behind so many bytes, given once.
+    pub fn split_off(&mut self, at: usize) -> Vec<u8> {
+        self.state = State::Text;
+        self.bytes.split_off(at.min(self.bytes.len()))
+    }
+
     /// Everything that was typed, given once.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(self).bytes

@@ -29,6 +29,7 @@ use super::legible::{COLOR_MODE, legible};
 use super::resize::Drawn;
 use super::style::Label;
 use super::terminal::TurnMode;
+use super::wake::CTRL_D;
 use super::wake::TypedSoFar;
 use super::{Sink, Typed, Ui, lock, newline, stop, terminal};
 use crate::approval::line::looks_like_answer;
@@ -39,7 +40,7 @@ pub(crate) const SILENCE: Duration = Duration::from_millis(250);
 
 /// How long typing may go on before a question. A person stops earlier; after this time the question counts as
 /// interrupted.
-const LONGEST_TYPING: Duration = Duration::from_secs(20);
+pub(super) const LONGEST_TYPING: Duration = Duration::from_secs(20);
 
 /// Says outside the chat that early keystrokes answered nothing.
 const DROPPED: &str = "Keystrokes typed before this question were ignored.";
@@ -151,6 +152,7 @@ impl Ui {
             let was_woken = self.wake.reads(None);
             drop(printer);
             if read != Typed::Interrupted || !was_woken || typed.is_interrupted() {
+                typed.ended(lock(&self.early).len());
                 return read;
             }
             // Ctrl-C stays a key.
@@ -159,17 +161,17 @@ impl Ui {
                 Some(rows) => above = rows,
                 None => return Typed::Woken,
             }
-            if let Some(left) = typed.go_on(&self.typed_meanwhile()) {
+            if let Some(left) = typed.go_on(&self.typed_meanwhile(SILENCE)) {
                 return left;
             }
             wait = Wait::No;
         }
     }
 
-    /// What is typed until the user stops for a moment. Whoever does not stop gets the line after about the same time.
-    fn typed_meanwhile(&self) -> Vec<u8> {
+    /// What is typed until the user stops for a moment. Whoever does not stop gets the line after about this time.
+    fn typed_meanwhile(&self, longest: Duration) -> Vec<u8> {
         let (begin, mut typed) = (Instant::now(), Vec::new());
-        while self.streams.input && begin.elapsed() < SILENCE && terminal::is_typed_within(SILENCE)
+        while self.streams.input && begin.elapsed() < longest && terminal::is_typed_within(SILENCE)
         {
             typed.extend(terminal::take_typed());
         }
@@ -250,7 +252,12 @@ impl Ui {
                 }
             }
             Wait::Keep(typed) => {
-                if let Some(left) = typed.go_on(&self.typed_meanwhile()) {
+                // While the last line was done, keys were taken to look for Esc.
+                let mut keys = lock(&self.early).split_off(typed.early_before());
+                keys.extend(self.typed_meanwhile(LONGEST_TYPING));
+                // It ends what was on the screen, and not a line that nobody has seen.
+                keys.retain(|key| *key != CTRL_D);
+                if let Some(left) = typed.go_on(&keys) {
                     return left;
                 }
                 kept = Some(typed.get());

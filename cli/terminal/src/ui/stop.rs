@@ -1,4 +1,7 @@
-//! Ctrl-Z while a line is read: the program stops, and draws the question and the line again when it goes on.
+//! Keys that take a question off the screen: it is drawn again, together with the line.
+//!
+//! Ctrl-L clears the screen. With Ctrl-Z the program stops, and what is typed until the question is there again answers nothing:
+//! it was meant for another program.
 //!
 //! The line editor's own way to stop sends the signal and takes the terminal back at once. In a program with several threads
 //! the signal may arrive in another one, so that the terminal is taken back, and the line drawn, before the program stops:
@@ -7,7 +10,7 @@
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, getpgrp, kill_process_group};
 use rustix::termios::{self, InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
@@ -18,15 +21,23 @@ use rustyline::{
 };
 use signal_hook::low_level::{pipe, unregister};
 
-use super::newline;
+use super::read_answer::{LONGEST_TYPING, SILENCE};
+use super::{newline, terminal};
 
 /// How long the signal may take to stop the program. The system does not stop a program that no shell could continue, and
 /// then nothing says so. Once the program was stopped and goes on, the wait is over.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// Stops the program with the key that the terminal has for it, usually Ctrl-Z. Afterwards `above` is shown again, and then
-/// the line. `has_keys`: the keys of [`newline`] were asked for.
+/// the line, and so it is after Ctrl-L. `has_keys`: the keys of [`newline`] were asked for.
 pub(super) fn bind<H: Helper, I: History>(editor: &mut Editor<H, I>, above: &str, has_keys: bool) {
+    if !above.is_empty() {
+        let clear = Clear(above.to_owned());
+        editor.bind_sequence(
+            KeyEvent::ctrl('L'),
+            EventHandler::Conditional(Box::new(clear)),
+        );
+    }
     // Before the line editor has changed the mode.
     let Ok(mode) = termios::tcgetattr(io::stdin()) else {
         return;
@@ -64,8 +75,22 @@ impl ConditionalEventHandler for Stop {
             newline::say(newline::ASK);
         }
         if !self.above.is_empty() {
+            let begin = Instant::now();
+            while begin.elapsed() < LONGEST_TYPING && terminal::is_typed_within(SILENCE) {
+                terminal::take_typed();
+            }
             newline::say(&format!("{}\n", self.above));
         }
+        Some(Cmd::Repaint)
+    }
+}
+
+/// Clears the screen and shows this again.
+struct Clear(String);
+
+impl ConditionalEventHandler for Clear {
+    fn handle(&self, _: &Event, _: RepeatCount, _: bool, _: &EventContext<'_>) -> Option<Cmd> {
+        newline::say(&format!("\x1b[H\x1b[2J{}\n", self.0));
         Some(Cmd::Repaint)
     }
 }

@@ -24,6 +24,9 @@ use super::typed::Typed;
 /// a busy machine, shorter than anybody needs to press Ctrl-C again where it was taken for ours.
 const LONGEST_DELIVERY: Duration = Duration::from_secs(1);
 
+/// The key that leaves an empty line.
+pub(super) const CTRL_D: u8 = 4;
+
 /// How often an empty line is ended.
 const INTERVAL: Duration = Duration::from_millis(50);
 
@@ -59,9 +62,20 @@ struct TypedState {
     /// Where the cursor is.
     at: usize,
     is_interrupted: bool,
+    /// How much was kept of what was typed too early when the last line ended.
+    early_before: usize,
 }
 
 impl TypedSoFar {
+    /// The line has ended, and so many bytes are kept of what was typed too early.
+    pub(super) fn ended(&self, early: usize) {
+        self.state().early_before = early;
+    }
+
+    pub(super) fn early_before(&self) -> usize {
+        self.state().early_before
+    }
+
     /// The line is this now, with the cursor behind so many bytes.
     pub fn set(&self, line: &str, at: usize) {
         let mut typed = self.state();
@@ -89,7 +103,6 @@ impl TypedSoFar {
     /// These keys come while the line is not there. How they leave it, if they do.
     pub(super) fn go_on(&self, keys: &[u8]) -> Option<Typed> {
         const CTRL_C: u8 = 3;
-        const CTRL_D: u8 = 4;
         let (before, mut after) = self.get();
         let mut before = before.into_bytes();
         for key in keys {
