@@ -74,7 +74,41 @@ const MAX_COMMON_BYTES: usize = 16;
 /// Bytes of the list of what a rebase or cherry-pick has still to do.
 const MAX_TODO_BYTES: usize = 1024 * 1024;
 
-/// What an interactive rebase writes (git's sequencer.c), without what names a strategy: that is a program.
+/// What `git am` writes (git's builtin/am.c), beside a file for each patch.
+const PLAIN_APPLY: &[&str] = &[
+    "abort-safety",
+    "allow_rerere_autoupdate",
+    "apply-opt",
+    "applying",
+    "author-script",
+    "autostash",
+    "dirtyindex",
+    "final-commit",
+    "head-name",
+    "info",
+    "keep",
+    "last",
+    "messageid",
+    "msg",
+    "msg-clean",
+    "next",
+    "no_inbody_headers",
+    "onto",
+    "orig-head",
+    "original-commit",
+    "patch",
+    "patch-merge-index",
+    "quiet",
+    "quoted-cr",
+    "rebasing",
+    "rewritten",
+    "scissors",
+    "sign",
+    "threeway",
+    "utf8",
+];
+
+/// What an interactive rebase writes (git's sequencer.c).
 const PLAIN_REBASE: &[&str] = &[
     "allow_rerere_autoupdate",
     "amend",
@@ -109,6 +143,8 @@ const PLAIN_REBASE: &[&str] = &[
     "signoff",
     "squash-onto",
     "stopped-sha",
+    "strategy",
+    "strategy_opts",
     "update-refs",
     "verbose",
 ];
@@ -244,6 +280,7 @@ pub(super) fn is_harmless(folder: &Path, name: &OsStr, project: &Path) -> bool {
             let is_inside = |tree: &Path| settings::is_inside(tree, project);
             is_of_worktree(folder) && named.parent().is_some_and(is_inside)
         }
+        b"rebase-apply" => is_plain_apply(&path),
         b"rebase-merge" => is_plain_rebase(&path),
         b"sequencer" => {
             let known: [&[u8]; 5] = [b"abort-safety", b"done", b"head", b"opts", b"todo"];
@@ -275,8 +312,32 @@ fn is_plain_rebase(folder: &Path) -> bool {
     };
     // A link to a folder would lead to another list later.
     every_entry(folder, is_known)
+        && has_built_in_strategy(&folder.join("strategy"))
         && is_plain_todo(&folder.join("git-rebase-todo"))
         && has_plain_updates(&folder.join("update-refs"))
+}
+
+/// Whether `git am --continue` would only apply patches to the worktree: an option can let them reach out of it.
+fn is_plain_apply(folder: &Path) -> bool {
+    let is_known = |name: &OsStr| {
+        let name = name.to_str().unwrap_or_default();
+        // The patches have four digits.
+        let is_patch = name.len() == 4 && name.bytes().all(|byte| byte.is_ascii_digit());
+        is_patch || PLAIN_APPLY.contains(&name)
+    };
+    let options = folder.join("apply-opt");
+    let has_no_options =
+        || read_short(&options, MAX_COMMON_BYTES).is_ok_and(|text| text.trim_ascii().is_empty());
+    every_entry(folder, is_known) && (options.symlink_metadata().is_err() || has_no_options())
+}
+
+/// Whether no strategy is named, or one that runs no program.
+fn has_built_in_strategy(path: &Path) -> bool {
+    path.symlink_metadata().is_err()
+        || read_short(path, MAX_COMMON_BYTES).is_ok_and(|text| {
+            let name = std::str::from_utf8(without_line_end(&text)).unwrap_or_default();
+            settings::BUILT_IN_STRATEGIES.contains(&name)
+        })
 }
 
 /// Whether a rebase updates nothing but references when it ends: of three lines each the first names one.

@@ -5,7 +5,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::read::{read_short, real_path};
+use super::read::{read_short, real_path, target_of};
 
 /// Bytes of a file of settings that is read.
 const MAX_SETTINGS_BYTES: usize = 64 * 1024;
@@ -29,14 +29,24 @@ const HARMLESS: &[(&str, &[&str])] = &[
             "logallrefupdates",
             "precomposeunicode",
             "repositoryformatversion",
+            "sparsecheckout",
+            "sparsecheckoutcone",
             "symlinks",
         ],
     ),
     (
         "extensions",
-        &["objectformat", "refstorage", "worktreeconfig"],
+        &[
+            "objectformat",
+            "partialclone",
+            "refstorage",
+            "worktreeconfig",
+        ],
     ),
     ("user", &["name", "email"]),
+    ("commit", &["gpgsign"]),
+    ("gc", &["auto"]),
+    ("tag", &["gpgsign"]),
     ("init", &["defaultbranch"]),
     ("branch", &["merge", "rebase"]),
     // Of a cherry-pick.
@@ -48,13 +58,23 @@ const HARMLESS: &[(&str, &[&str])] = &[
             "allow-rerere-auto",
             "default-msg-cleanup",
             "edit",
+            "keep-redundant-commits",
             "mainline",
             "no-commit",
             "record-origin",
             "signoff",
         ],
     ),
-    ("remote", &["fetch", "tagopt"]),
+    (
+        "remote",
+        &[
+            "fetch",
+            "mirror",
+            "partialclonefilter",
+            "promisor",
+            "tagopt",
+        ],
+    ),
     ("submodule", &["active"]),
     ("pull", &["rebase"]),
     ("push", &["default"]),
@@ -65,6 +85,9 @@ const HARMLESS: &[(&str, &[&str])] = &[
 const SCHEMES: &[&str] = &[
     "file", "ftp", "ftps", "git", "git+ssh", "http", "https", "ssh", "ssh+git",
 ];
+
+/// Strategies of merges that run no program (git's sequencer.c).
+pub(super) const BUILT_IN_STRATEGIES: [&str; 3] = ["ort", "recursive", "subtree"];
 
 /// Whether the settings in a file are harmless, for a repository kept in `folder`, in this project.
 pub(super) fn are_harmless(file: &Path, folder: &Path, project: &Path) -> bool {
@@ -185,9 +208,11 @@ fn is_harmless(section: &str, key: &str, value: &str, folder: &Path, project: &P
     match (section, key) {
         // What `git submodule add` writes. Elsewhere git needs none.
         ("core", "worktree") => {
-            let is_module = folder.strip_prefix(project.join(".git/modules")).is_ok();
-            is_module && !value.contains('"') && is_inside(&folder.join(value), project)
+            !value.contains('"') && is_own_worktree(&folder.join(value), folder, project)
         }
+        // Any other strategy is a program.
+        ("options", "strategy") => BUILT_IN_STRATEGIES.contains(&value),
+        ("options", "strategy-option") => !value.contains('"'),
         ("remote" | "submodule", "url") | ("branch", "remote") => is_plain_address(value),
         _ => HARMLESS
             .iter()
@@ -202,6 +227,16 @@ fn is_plain_address(value: &str) -> bool {
         .split_once("://")
         .is_none_or(|(scheme, _)| SCHEMES.contains(&scheme));
     is_known && !value.contains("::") && !value.starts_with('-') && !value.contains('"')
+}
+
+/// Whether a path leads to a folder in the project that is a worktree of this repository: its `.git` leads back. In any other
+/// one, git could write over what is not the command's.
+pub(super) fn is_own_worktree(path: &Path, repository: &Path, project: &Path) -> bool {
+    let Ok(tree) = real_path(path) else {
+        return false;
+    };
+    let back = target_of(&tree.join(".git"));
+    is_inside(path, project) && back.is_some() && back == real_path(repository).ok()
 }
 
 /// Whether a path leads to a folder in the project, through whatever links, and to none in which git keeps something.
@@ -225,7 +260,11 @@ mod tests {
         let project = folder.path().canonicalize().unwrap();
         let module = project.join(".git/modules/x");
         std::fs::create_dir_all(&module).unwrap();
-        std::fs::create_dir(project.join("x")).unwrap();
+        for (name, module) in [("x", "x"), ("other", "y")] {
+            std::fs::create_dir_all(project.join(name)).unwrap();
+            let link = format!("gitdir: ../.git/modules/{module}\n");
+            std::fs::write(project.join(name).join(".git"), link).unwrap();
+        }
         std::os::unix::fs::symlink("/", project.join("link")).unwrap();
         text_is_harmless(text, &module, &project)
     }
@@ -284,6 +323,8 @@ mod tests {
             "[core]\n\tworktree = ../../../link\n",
             "[core]\n\tworktree = ../../../link/tmp\n",
             "[core]\n\tworktree = ../../../none\n",
+            "[core]\n\tworktree = ../../../other\n",
+            "[core]\n\tworktree = ../../..\n",
             "[include]\n\tpath = evil\n",
             "[includeIf \"gitdir:/\"]\n\tpath = evil\n",
             "[filter \"x\"]\n\tclean = evil\n",

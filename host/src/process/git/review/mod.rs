@@ -169,6 +169,7 @@ pub(in crate::process) fn review(
         review.planted_links(path, folder);
         review.strays(path, folder);
     }
+    review.say_what_is_gone();
     review.say_what_is_left();
     if let Some(first) = review.unseen.first() {
         let others = and_more(review.unseen.len() - 1);
@@ -228,8 +229,8 @@ const UNEXPECTED: &str = "A git repository appeared, though the command line run
 const HARMFUL: &str =
     "The command made git settings that can run programs or lead out of the project";
 const ASTRAY: &str = "The command made a git file that names files outside of the worktree";
-const ASTRAY_WITHIN: &str = "The command made a git reference that leads out of refs or is also elsewhere, or what makes \
-                             a repository of a folder in git's own data";
+const ASTRAY_WITHIN: &str = "The command made a git file with a second name, a reference that leads out of refs, or what \
+                             makes a repository of a folder in git's own data";
 const LED_AWAY: &str = "The command led the worktree of a git repository elsewhere";
 const UNREAD: &str = "The command made a git repository that cannot be looked at";
 
@@ -411,12 +412,7 @@ impl<'a> Review<'a> {
             return;
         }
         let target = link.target();
-        // The user's git would make a repository of what is none yet, and nobody would have looked at its settings.
-        let is_one = |target: &Path| {
-            let folder = self.after.folders.get(target);
-            folder.is_some_and(|folder| folder.has_head)
-        };
-        let is_judged = target.is_some_and(|target| self.is_judged(target) && is_one(target));
+        let is_judged = target.is_some_and(|target| self.is_judged(target));
         // It may have been moved together with a folder that it lies in.
         let was_there = self.index.links.contains(link);
         // It may lead to what was there before, also outside of what a command can change.
@@ -424,8 +420,13 @@ impl<'a> Review<'a> {
         if was_there && (is_judged || is_outside) {
             return;
         }
+        // The user's git would make a repository of what is none yet, and nobody would have looked at its settings.
+        let folder = target.and_then(|target| self.after.folders.get(target));
+        let leads_to_one = is_judged
+            && folder.is_some_and(|folder| folder.has_head)
+            && !link.mark.has_other_names();
         match (path.parent(), path.file_name()) {
-            (Some(folder), Some(name)) if self.means.is_plain || !is_judged => {
+            (Some(folder), Some(name)) if self.means.is_plain || !leads_to_one => {
                 let why = if self.means.is_plain {
                     UNEXPECTED
                 } else {
@@ -477,19 +478,20 @@ impl<'a> Review<'a> {
     }
 
     /// Whether the worktree that a folder's settings name is another one than before, and none of the project's.
-    fn leads_elsewhere(&self, folder: &GitFolder) -> bool {
+    fn leads_elsewhere(&self, path: &Path, folder: &GitFolder) -> bool {
         let known = self.known(folder);
         let was_there = |worktree: &Path| {
             known.is_some_and(|known| known.worktrees().any(|known| known == worktree))
         };
         let mut worktrees = folder.worktrees();
-        worktrees.any(|it| !was_there(it) && !settings::is_inside(it, &self.access.project))
+        let project = &self.access.project;
+        worktrees.any(|it| !was_there(it) && !settings::is_own_worktree(it, path, project))
     }
 
     /// Whether a command has made a repository with harmful settings here, or led one elsewhere.
     fn is_made_harmful(&self, path: &Path, folder: &GitFolder) -> bool {
         let is_new = self.known(folder).is_none();
-        self.leads_elsewhere(folder) || is_new && !self.harmful(path, folder).is_empty()
+        self.leads_elsewhere(path, folder) || is_new && !self.harmful(path, folder).is_empty()
     }
 
     /// Whether the repository that this one shares settings with is none that a command could have made or changed.
@@ -514,7 +516,9 @@ impl<'a> Review<'a> {
                         .folders
                         .get(common)
                         .is_some_and(|shared| !self.is_made_harmful(common, shared));
-                is_safe && (is_known || is_harmless(path, OsStr::new(COMMON), &self.access.project))
+                let is_own = mark.is_some_and(|mark| !mark.has_other_names());
+                let is_harmless = || is_harmless(path, OsStr::new(COMMON), &self.access.project);
+                is_safe && (is_known || is_own && is_harmless())
             }
         }
     }
@@ -522,7 +526,7 @@ impl<'a> Review<'a> {
     fn folder(&mut self, path: &Path, folder: &GitFolder) {
         if self.is_frozen(path) {
             // Whatever is new there is the user's own, such as a rebase in another terminal.
-            if self.leads_elsewhere(folder) && folder.has_head {
+            if self.leads_elsewhere(path, folder) && folder.has_head {
                 self.set_aside(LED_AWAY, path, folder.id, OsStr::new(HEAD));
             }
             return;
@@ -562,9 +566,9 @@ impl<'a> Review<'a> {
             harmful.push(OsStr::new(COMMON));
         }
         let looks_like_one = is_root && !had_settings && (is_new || !folder.settings.is_empty());
-        let is_bad = self.leads_elsewhere(folder) || is_new && !harmful.is_empty();
+        let is_bad = self.leads_elsewhere(path, folder) || is_new && !harmful.is_empty();
         if looks_like_one || is_bad && folder.has_head {
-            let what = match self.leads_elsewhere(folder) && !is_new {
+            let what = match self.leads_elsewhere(path, folder) && !is_new {
                 true => LED_AWAY,
                 false => HARMFUL,
             };
@@ -584,21 +588,60 @@ impl<'a> Review<'a> {
                 }
             }
         }
+        self.say_what_changed(path, folder, known, &harmful);
+        // A worktree is told of by the `.git` that leads there.
+        if is_new && harmful.is_empty() && folder.has_head && !folder.has_common {
+            self.say(format!("New git repository: {}.", self.short(Some(path))));
+        }
+    }
+
+    /// Says which settings are others than before: those that are harmless only where nothing protected them.
+    fn say_what_changed(
+        &mut self,
+        path: &Path,
+        folder: &GitFolder,
+        known: Option<&GitFolder>,
+        harmful: &[&OsStr],
+    ) {
+        let Some(known) = known else {
+            return;
+        };
+        let is_protected = self.protected.contains(&folder.id);
         for (name, mark) in &folder.settings {
-            let before = known.and_then(|known| known.settings.get(name));
+            let before = known.settings.get(name);
             let is_changed = before.is_some_and(|before| !before.is_like(mark));
             let is_named = harmful.contains(&name.as_os_str());
             let is_harmless = || !self.is_late() && is_harmless(path, name, &self.access.project);
-            if is_changed && !is_named && !is_harmless() {
+            if is_changed && !is_named && !(is_protected && is_harmless()) {
                 let shown = self.short(Some(&path.join(name)));
                 self.urge(format!(
                     "{shown} changed while the command ran. If you did not change it, look at it before you run git there."
                 ));
             }
         }
-        // A worktree is told of by the `.git` that leads there.
-        if is_new && harmful.is_empty() && folder.has_head && !folder.has_common {
-            self.say(format!("New git repository: {}.", self.short(Some(path))));
+        for name in ["config", "config.worktree", "hooks", "info"].map(OsStr::new) {
+            let is_gone = known.settings.contains_key(name) && !folder.settings.contains_key(name);
+            if is_gone && !is_protected {
+                let shown = self.short(Some(&path.join(name)));
+                self.urge(format!("{shown} is gone since the command ran."));
+            }
+        }
+    }
+
+    /// Says which repositories are gone that nothing protected.
+    fn say_what_is_gone(&mut self) {
+        let ids: BTreeSet<FileId> = self.after.ids().collect();
+        let gone = self.before.folders.iter().filter(|(path, folder)| {
+            let is_one = folder.has_head && !folder.is_aside && !folder.is_reference;
+            let is_left = ids.contains(&folder.id) || self.after.unread.contains_key(*path);
+            is_one && !is_left && !self.protected.contains(&folder.id)
+        });
+        let gone: Vec<&Path> = gone.map(|(path, _)| path.as_path()).collect();
+        if self.after.is_whole() && !gone.is_empty() {
+            let named = self.named(gone.into_iter(), "");
+            self.urge(format!(
+                "These git repositories are gone since the command ran: {named}."
+            ));
         }
     }
 

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::vec::IntoIter;
@@ -86,6 +87,10 @@ pub(super) fn holds_repositories(name: &OsStr) -> bool {
     name == "modules" || name == "worktrees"
 }
 
+fn has_other_names(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|meta| meta.nlink() > 1)
+}
+
 impl PartKind {
     fn of(name: &OsStr) -> PartKind {
         match name.as_bytes() {
@@ -134,6 +139,11 @@ impl Part {
     /// Whether git keeps no repositories in it.
     fn is_data(&self) -> bool {
         !matches!(self.kind, PartKind::Repositories | PartKind::Other)
+    }
+
+    /// Whether git writes to files in it that are there.
+    fn is_written_in_place(&self) -> bool {
+        matches!(self.kind, PartKind::Written | PartKind::References)
     }
 
     /// Whether git would write through a link in this folder of it.
@@ -335,14 +345,21 @@ impl Search<'_> {
         let marks = verified.iter().map(|it| (it.into(), mark(&path.join(it))));
         let marks = marks.filter(|(_, mark): &(OsString, _)| !mark.is_of_nothing());
         folder.verified.extend(marks);
+        if is_folder && !is_plain && self.roots.contains(&path.as_path()) {
+            // A worktree of a bare repository that somebody works in is none of its settings.
+            let leads_to = target_of(&entry.join(".git"));
+            if leads_to.is_some_and(|target| target.starts_with(path.join("worktrees"))) {
+                return self.note_link(&entry.join(".git"));
+            }
+        }
         if is_plain {
             folder.data.push(name.clone());
             // What cannot be read is none for git either.
-            if may_be_reference(&name) {
-                let mark = mark(&entry);
-                if mark.has_other_names() || matches!(leads_out_of_refs(&entry), Ok(true)) {
-                    folder.strays.insert(name.clone(), mark);
-                }
+            let has_other_names = kind == FileType::RegularFile && has_other_names(&entry);
+            let leads_out =
+                || may_be_reference(&name) && matches!(leads_out_of_refs(&entry), Ok(true));
+            if has_other_names || leads_out() {
+                folder.strays.insert(name.clone(), mark(&entry));
             }
             if is_verified(&name) {
                 folder.verified.insert(name.clone(), mark(&entry));
@@ -416,8 +433,8 @@ impl Search<'_> {
                 // What is in it may change.
                 self.note_stray(part, &folder.join(name), Mark::default());
             }
-            if part.kind == PartKind::References
-                && let Err(error) = self.look_at_references(part, &folder)
+            if part.is_written_in_place()
+                && let Err(error) = self.look_at_files(part, &folder)
             {
                 self.cannot_look(&part.top, &error);
             }
@@ -443,28 +460,31 @@ impl Search<'_> {
         }
     }
 
-    /// Notes the references in a folder that lead out of `refs`, and those that can be changed under another name: git makes
-    /// none.
+    /// Notes the files in a folder that can be changed under another name, of which git makes none, and the references that
+    /// lead out of `refs`.
     ///
     /// # Errors
     /// One of them may be such, and cannot be looked at.
-    fn look_at_references(&mut self, part: &Part, folder: &Path) -> io::Result<()> {
+    fn look_at_files(&mut self, part: &Part, folder: &Path) -> io::Result<()> {
         let mut failed = Ok(());
         for_each(folder, self.budget.entries, |name, kind| {
-            // Git follows another reference to any of them, whatever git-check-ref-format(1) says of its name.
             if kind != FileType::RegularFile || self.budget.is_late() {
                 return;
             }
             let path = folder.join(name);
-            let is_denied = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
-            let is_astray = match leads_out_of_refs(&path) {
-                Ok(leads_out) => leads_out || Mark::of(&path).has_other_names(),
+            // Git follows another reference to any file, whatever git-check-ref-format(1) says of its name.
+            let leads_out = match part.kind {
+                PartKind::References => leads_out_of_refs(&path),
+                _ => Ok(false),
+            };
+            let is_astray = match leads_out {
+                Ok(leads_out) => leads_out || has_other_names(&path),
                 Err(error) if is_too_long(&error) => {
                     failed = Err(error);
                     false
                 }
                 // Git cannot read it either, until somebody changes its mode.
-                Err(error) => is_denied(&error),
+                Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
             };
             if is_astray {
                 self.note_stray(part, &path, Mark::of(&path));

@@ -156,7 +156,7 @@ fn a_reference_has_no_other_name() {
     fs::hard_link(&reference, root.join("x")).unwrap();
     let said = reviewed(&root, &empty, &empty, true).join("\n");
     assert!(
-        !reference.exists() && said.contains("or is also elsewhere"),
+        !reference.exists() && said.contains("a git file with a second name"),
         "{said}"
     );
 }
@@ -192,5 +192,86 @@ fn a_rebase_updates_references_only() {
         let updates = format!("refs/heads/a\n{hashes}{name}\n{hashes}");
         assert!(!kept(&[("update-refs", &updates)]), "{name}");
     }
+    assert!(kept(&[
+        ("strategy", "ort\n"),
+        ("strategy_opts", " '--ours'\n")
+    ]));
     assert!(!kept(&[("strategy", "x\n")]) && !kept(&[("new-in-git", "x\n")]));
+}
+
+#[test]
+fn patches_are_applied_to_the_worktree_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    git(&root, "init -q -b main .");
+    let before = Repositories::find(&[root.as_path()]);
+    let apply = root.join(".git/rebase-apply");
+    for (name, text, is_kept) in [
+        ("0001", "From x\n", true),
+        ("apply-opt", "\n", true),
+        ("apply-opt", " '--unsafe-paths'\n", false),
+        ("new-in-git", "", false),
+    ] {
+        fs::create_dir(&apply).unwrap();
+        fs::write(apply.join(name), text).unwrap();
+        let said = reviewed(&root, &before, &before, true);
+        assert_eq!(apply.exists(), is_kept, "{name} {text}: {said:?}");
+        fs::remove_dir_all(&apply).unwrap_or_default();
+    }
+}
+
+/// The next message of a commit would be what the second name is for.
+#[test]
+fn no_file_of_git_has_a_second_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    git(&root, "init -q -b main .");
+    let at = |name: &str| root.join(name);
+    let before = Repositories::find(&[root.as_path()]);
+    let worktree = at(".git/worktrees/w");
+    fs::create_dir_all(&worktree).unwrap();
+    fs::create_dir(at("w")).unwrap();
+    fs::write(worktree.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    let link = at("w/.git").display().to_string();
+    fs::write(worktree.join("gitdir"), link).unwrap();
+    fs::write(at(".git/COMMIT_EDITMSG"), "../..\n").unwrap();
+    fs::hard_link(at(".git/COMMIT_EDITMSG"), worktree.join("commondir")).unwrap();
+    fs::create_dir_all(at(".git/logs/refs/heads")).unwrap();
+    fs::write(at("w/.git"), "gitdir: ../.git/worktrees/w\n").unwrap();
+    fs::hard_link(at("w/.git"), at(".git/logs/refs/heads/x")).unwrap();
+    let said = reviewed(&root, &before, &before, true).join("\n");
+    for gone in [
+        ".git/COMMIT_EDITMSG",
+        ".git/worktrees/w/commondir",
+        ".git/logs/refs/heads/x",
+        "w/.git",
+    ] {
+        assert!(!at(gone).exists(), "{gone}: {said}");
+    }
+}
+
+#[test]
+fn what_nothing_protected_is_told_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    for name in ["a", "b", "c"] {
+        git(&root, &format!("init -q -b main {name}"));
+    }
+    let before = Repositories::find(&[root.as_path()]);
+    let url = "[remote \"origin\"]\n\turl = https://example.org/b\n";
+    fs::write(root.join("a/.git/config"), url).unwrap();
+    fs::rename(root.join("a/.git/hooks"), root.join("hooks")).unwrap();
+    fs::remove_dir_all(root.join("b/.git")).unwrap();
+    let nothing = Repositories::default();
+    let said = reviewed(&root, &before, &nothing, false);
+    for sentence in [
+        "a/.git/config changed while the command ran.",
+        "a/.git/hooks is gone since",
+        "These git repositories are gone since the command ran: b/.git.",
+    ] {
+        assert!(said.iter().any(|it| it.contains(sentence)), "{said:?}");
+    }
+    assert_eq!(said.len(), 3, "{said:?}");
+    // What was protected is the user's own work.
+    assert_eq!(reviewed(&root, &before, &before, false), [""; 0]);
 }
