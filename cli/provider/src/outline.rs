@@ -24,9 +24,11 @@ pub(crate) fn chat_completions(profile: &Profile, body: &Value, origins: &[Origi
         ("presence_penalty", OptionKind::Number),
         ("reasoning_effort", OptionKind::Text),
         ("stop", OptionKind::Text),
-        // Not of OpenAI: llama.cpp, vLLM and most servers of local models know these, too.
+        // Not of OpenAI: most servers of local models know these, too. The penalty has one name in llama.cpp and another one
+        // in vLLM.
         ("min_p", OptionKind::Number),
         ("repeat_penalty", OptionKind::Number),
+        ("repetition_penalty", OptionKind::Number),
         ("top_k", OptionKind::WholeNumber),
     ];
     let options = options.into_iter();

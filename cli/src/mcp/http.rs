@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use dunlin_host::ForeignError;
 use dunlin_host::display::{chain, escape, own_command, shorten};
-use dunlin_host::egress::header;
+use dunlin_host::egress::header::{self, HeaderName, HeaderValue};
 use dunlin_host::limits::MAX_SERVER_MESSAGE_BYTES;
 use dunlin_host::mcp::transport::{
     Connect, Connection, Receiver, SendError, Sender, ServerLog, TransportError,
@@ -48,14 +48,14 @@ impl Connect for Address {
         let mut config = StreamableHttpClientTransportConfig::with_uri(self.url.as_str())
             .custom_headers(self.headers.iter().cloned().collect())
             .max_sse_event_size(MAX_SERVER_MESSAGE_BYTES);
-        let mut key_to_hide = None;
+        let mut secrets = secrets_of(&self.headers);
         if let Some(key) = self.key.clone() {
             // May wait for the user to unlock a keyring.
             let read = tokio::task::spawn_blocking(move || key.read()).await;
             let read = read.map_err(|error| failed(error.into()))?;
             let (secret, _) = read.map_err(|error| failed(error.into()))?;
             config = config.auth_header(secret.reveal());
-            key_to_hide = Some(secret);
+            secrets.push(secret);
         }
         let client = Client::new(self.egress.clone(), self.url.origin());
         let (to_server, outgoing) = mpsc::channel(WAITING_MESSAGES);
@@ -77,7 +77,7 @@ impl Connect for Address {
             sender: Box::new(Outgoing {
                 to_server: Some(to_server),
                 name: self.name.clone(),
-                key: key_to_hide,
+                secrets,
             }),
             receiver: Box::new(Incoming {
                 from_server,
@@ -187,7 +187,7 @@ struct Outgoing {
     to_server: Option<mpsc::Sender<Leaving>>,
     name: String,
     /// What must not stand in a refusal that repeats what it was sent.
-    key: Option<Secret>,
+    secrets: Vec<Secret>,
 }
 
 #[async_trait]
@@ -206,13 +206,14 @@ impl Sender for Outgoing {
         to_server.send((message, gone)).await.map_err(|_| over())?;
         match is_gone.await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(why)) => Err(SendError {
-                why: match &self.key {
-                    Some(key) => said(&key.mask_in(&why), &self.name),
-                    None => said(&why, &self.name),
-                },
-                is_over: true,
-            }),
+            Ok(Err(why)) => {
+                let secrets = self.secrets.iter();
+                let masked = secrets.fold(why, |why, secret| secret.mask_in(&why));
+                Err(SendError {
+                    why: said(&masked, &self.name),
+                    is_over: true,
+                })
+            }
             Err(_) => Err(over()),
         }
     }
@@ -220,6 +221,17 @@ impl Sender for Outgoing {
     async fn close(&mut self) {
         self.to_server = None;
     }
+}
+
+/// Values of configured headers, which may be keys. Shorter ones stand in any text by chance.
+fn secrets_of(headers: &[(HeaderName, HeaderValue)]) -> Vec<Secret> {
+    const SHORTEST: usize = 6;
+    let values = headers
+        .iter()
+        .filter_map(|(name, value)| Some((name, value.to_str().ok()?)));
+    let long = values.filter(|(_, value)| value.len() >= SHORTEST);
+    long.map(|(name, value)| Secret::new(name.as_str(), value))
+        .collect()
 }
 
 /// The SDK's words for what went wrong, for people.
@@ -287,6 +299,24 @@ mod tests {
         }
         let mut fresh = (0..40).map(|number| listed(&format!("t{number}"), 1_000_000));
         assert!(fresh.any(|message| described.is_too_much(&message)));
+    }
+
+    #[test]
+    fn keys_in_headers_are_hidden_and_short_values_stay() {
+        let header = |name, value| {
+            (
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            )
+        };
+        let headers = [
+            header("x-api-key", "hdr-SECRET"),
+            header("x-version", "401"),
+        ];
+        let secrets = secrets_of(&headers);
+        let why = "HTTP 401: hdr-SECRET".to_owned();
+        let masked = secrets.iter().fold(why, |why, it| it.mask_in(&why));
+        assert_eq!(masked, "HTTP 401: ****");
     }
 
     #[test]

@@ -67,10 +67,10 @@ pub fn candidates(
             // They take no filter.
             Some(("off" | "auto", word)) => (word, Vec::new()),
             Some((_, word)) => {
-                let known = names
-                    .recipients
-                    .iter()
-                    .filter(|name| escape(name) == name.as_str());
+                // A filter is one word.
+                let is_word = |name: &&String| !name.contains(char::is_whitespace);
+                let recipients = names.recipients.iter().filter(is_word);
+                let known = recipients.filter(|name| escape(name) == name.as_str());
                 let known = known.map(String::as_str).chain([TOOLS]);
                 (word, fitting(known, word))
             }

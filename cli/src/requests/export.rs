@@ -54,13 +54,11 @@ pub fn run(
     ui.status(&match (log.file.requests().len(), &output) {
         (0, _) => format!("No request of session {id} was logged."),
         (all, None) => format!("{} of session {id}:", counted(all, "request", "requests")),
-        (all, Some(path)) => {
-            let (all, path) = (
-                counted(all, "request", "requests"),
-                path.display().to_string(),
-            );
-            format!("{all} of session {id}, to {}", escape(&path))
-        }
+        (all, Some(path)) => format!(
+            "{} of session {id}, to {}.",
+            counted(all, "request", "requests"),
+            escape(&path.display().to_string())
+        ),
     });
     if let Some(before) = log.before(app) {
         ui.status(&ui.status_styles().paint(Label::Quiet, &before));

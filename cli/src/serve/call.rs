@@ -186,8 +186,11 @@ impl Running {
                 }
                 return denied(&plan, &self.way_out(needs, *longest));
             }
-            Standing::Denied { need, rule, .. } => {
-                let way_out = self.way_out(std::slice::from_ref(need), Scope::Always);
+            Standing::Denied { need, rule, revert } => {
+                let way_out = match revert {
+                    Some(_) => self.way_out(std::slice::from_ref(need), Scope::Always),
+                    None => "\nNothing can allow it.".to_owned(),
+                };
                 return denied(&plan, &format!("\nThe reason: {}{way_out}", escape(rule)));
             }
         }

@@ -24,8 +24,8 @@ const MAX_FOUND: usize = 16;
 /// Folders of one line in which its names are looked up.
 const MAX_FOLDERS: usize = 64;
 
-/// What Python runs of a folder that is named as a module. A folder comes before a file of that name.
-const PARTS_OF_PACKAGES: [&str; 2] = ["__init__.py", "__main__.py"];
+/// What Python runs of a folder that is named as a module, without the end. A folder comes before a file of that name.
+const PARTS_OF_PACKAGES: [&str; 2] = ["__init__", "__main__"];
 
 /// Different paths of one line that are looked up.
 const MAX_LOOK_UPS: usize = 4_000;
@@ -269,6 +269,11 @@ impl Search<'_> {
         // The project, which relative names begin in, has no name of its own.
         let mut folders = vec![String::new()];
         folders.extend(self.folder.map(|folder| format!("{folder}/")));
+        let starts = folders.len();
+        // A way up is not followed from where another one leads.
+        if words.iter().filter(|word| is_way_up(word)).count() > 1 {
+            bound.miss();
+        }
         let mut at = 0;
         while let Some(folder) = folders.get(at).cloned() {
             at += 1;
@@ -280,8 +285,7 @@ impl Search<'_> {
                 self.left -= 1;
                 let text = &piece.text;
                 let is_relative = !text.starts_with('/');
-                let is_way_up = text.split('/').all(|part| matches!(part, "" | "." | ".."));
-                if at > 1 && (!is_relative || is_way_up) {
+                if at > 1 && !is_relative || at > starts && is_way_up(text) {
                     continue;
                 }
                 // A shell among the programs takes it for a home.
@@ -291,7 +295,8 @@ impl Search<'_> {
                     let is_folder = self.piece(piece, &written, bound);
                     // Names in the folder itself are looked up as they are. A folder that is reached in another way, such as
                     // `..`, is another one: what is below it may be the project again.
-                    let is_other = text.split('/').any(|part| part != ".") && !text.is_empty();
+                    let is_other =
+                        !is_relative || text.split('/').any(|part| !matches!(part, "" | "."));
                     if is_folder && is_other && folders.len() <= MAX_FOLDERS {
                         folders.push(format!("{}/", written.trim_end_matches('/')));
                     } else if is_folder && is_other {
@@ -308,12 +313,13 @@ impl Search<'_> {
         // Also where there is such a file: a program that completes names takes no notice of it.
         if piece.may_be_completed {
             self.completed(written, bound);
-            if matches!(&found, Named::Folder) {
-                for part in PARTS_OF_PACKAGES {
-                    if let Named::File(path) = self.look_up(&format!("{written}/{part}")) {
-                        bound.add(path);
-                    }
-                }
+            let is_folder = match &found {
+                Named::Folder => true,
+                Named::Other { is_folder, .. } | Named::Fixed { is_folder } => *is_folder,
+                Named::File(_) | Named::Absent | Named::Unclear => false,
+            };
+            for part in PARTS_OF_PACKAGES.iter().filter(|_| is_folder) {
+                self.completed(&format!("{written}/{part}"), bound);
             }
         }
         match found {
@@ -380,6 +386,12 @@ impl Search<'_> {
         }
         self.listed.get(folder).map(Vec::as_slice)
     }
+}
+
+/// Whether a path leads up only.
+fn is_way_up(path: &str) -> bool {
+    let mut parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
+    !path.starts_with('/') && path.contains("..") && parts.all(|part| part == "..")
 }
 
 /// What in the words may be names, each once; `None`: too much.

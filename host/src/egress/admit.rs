@@ -35,7 +35,7 @@ impl Egress {
         self.addresses(hop, limits, budget, gate).await
     }
 
-    /// Where to connect to, in this order: all of it was placed, and agreed to where that was needed.
+    /// The addresses to connect to, in this order. Each was classified, and the user agreed to those that need it.
     async fn addresses(
         &self,
         hop: &Hop<'_>,
@@ -86,7 +86,7 @@ impl Egress {
                 place => near = near.or(Some((ip, place))),
             }
         }
-        // A name that leads onto the internet and home at once is taken at its better word.
+        // Of a name with public and other addresses only the public ones are used.
         if !public.is_empty() {
             return Ok(public);
         }

@@ -58,7 +58,7 @@ impl Inspector {
             &typed.new,
         ));
         self.say(&format!(
-            "Not saved: {problem}. Esc discards your text, and e begins anew."
+            "Not saved: {problem}. Esc discards your text; e then edits the current value."
         ));
     }
 

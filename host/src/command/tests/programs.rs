@@ -97,7 +97,13 @@ fn a_yes_to_a_line_is_bound_to_the_files_that_it_names() {
     machine.script("twice", &format!("#!{direct} -x\n"));
     machine.script("plain", "#!/bin/sh\n");
     std::fs::create_dir(project.join("package")).unwrap();
-    for file in ["exact", "exact.py", "package.py", "package/__init__.py"] {
+    for file in [
+        "exact",
+        "exact.py",
+        "package.py",
+        "package/__init__.py",
+        "package/__main__.so",
+    ] {
         std::fs::write(project.join(file), "").unwrap();
     }
     for (line, files) in [
@@ -122,7 +128,10 @@ fn a_yes_to_a_line_is_bound_to_the_files_that_it_names() {
         ("perl -e do+q/gen.py/", "gen.py"),
         // What a program completes, also where there is a file of the name itself.
         ("python3 -m exact", "exact exact.py"),
-        ("python3 -m package", "package/__init__.py package.py"),
+        (
+            "python3 -m package",
+            "package/__init__.py package/__main__.so package.py",
+        ),
         ("node gen", "gen.py"),
         ("python3 -m sub.in", "sub/in.py"),
         ("python3 -m sub.in.part", "sub/in.py"),
@@ -184,6 +193,7 @@ fn a_line_that_cannot_be_bound_is_not_stored() {
         "env -S 'python3 gen.py'",
         "python3 -c 'exec(open(\"gen.py\").read())'",
         "python3 -c 1;import/x",
+        "env -C .. env -C .. env -C u/project sh gen.py",
         "python3 out",
         "python3 -m pytest out",
         "npm run lint out",

@@ -201,6 +201,11 @@ fn pausing_is_restricted_to_some_requests() {
         ("/pause every small large", "A filter is one word", "›"),
         ("/pause auto tools", "auto takes no filter", "›"),
         (
+            "/pause tools",
+            "Put a mode before tools, as in /pause every tools.",
+            "›",
+        ),
+        (
             "/pause every tools",
             "Pausing is every: every request with new tool results is paused",
             "› (pause: every tools)",

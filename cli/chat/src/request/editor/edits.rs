@@ -219,7 +219,7 @@ pub enum EditError {
         path: String,
     },
     /// An option that is to be added is there.
-    #[error("{path} is there already: `e {path} VALUE` changes it")]
+    #[error("{path} already exists: `e {path} VALUE` changes it")]
     Present {
         /// The option.
         path: String,

@@ -44,7 +44,7 @@ fn any_option_can_be_added_and_removed() {
     for (line, error) in [
         (
             "add reasoning 1",
-            "reasoning is there already: `e reasoning VALUE` changes it",
+            "reasoning already exists: `e reasoning VALUE` changes it",
         ),
         (
             "add reasoning.depth 1",
