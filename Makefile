@@ -3,6 +3,8 @@
 #   make run [ARGS="..."]    opens a chat
 #   make test                everything that has to hold before a change goes in
 #   make test-quick          the unit tests: for every change
+#   make check-quick         whether everything compiles, in seconds
+#   make dev [ARGS="..."]    opens a chat as `make run` does, built in seconds after a change; it runs slower
 #   make check               formatting, lints and documentation
 #   make build               leaves release/dunlin in the target folder
 #   make bench               runs the benchmarks, and the fuzzers for a moment
@@ -17,7 +19,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: run test test-quick check build bench fuzz search-quality quirks setup fmt clean
+.PHONY: run dev test test-quick check check-quick build bench fuzz search-quality quirks setup fmt clean
 
 CARGO ?= cargo
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
@@ -30,13 +32,19 @@ OWN := $(addprefix dunlin-,ask-user chat code code-index codebase-search edit-fi
 	read-file run-terminal-command sdk terminal tests web-fetch web-search zoo) dunlin
 UNOPTIMISED := $(foreach crate,$(OWN),--config 'profile.release.package.$(crate).opt-level=0')
 # Whoever builds once (CARGO_INCREMENTAL=0) saves what the next build would gain. Tests wait for programs most of the time.
-CARGO_TEST = CARGO_INCREMENTAL=$${CARGO_INCREMENTAL:-1} RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(nproc)))} \
+INCREMENTAL = CARGO_INCREMENTAL=$${CARGO_INCREMENTAL:-1}
+CARGO_TEST = $(INCREMENTAL) RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(nproc)))} \
 	$(CARGO) test $(PROFILE) --workspace $(UNOPTIMISED)
 
 # Says what a step is and how long it took.
 step = @echo "==> $(1)"; start=$$SECONDS; $(2); echo "==> $(1): $$((SECONDS - start)) s"
 
 run: build
+	@exec "$(TARGET_DIR)/release/dunlin" $(ARGS)
+
+# The whole workspace, so that its crates are those of the tests.
+dev: setup
+	@$(INCREMENTAL) $(CARGO) build $(PROFILE) --workspace --bin dunlin $(UNOPTIMISED)
 	@exec "$(TARGET_DIR)/release/dunlin" $(ARGS)
 
 build: setup
@@ -47,6 +55,9 @@ test: check
 
 test-quick: setup
 	@$(CARGO_TEST) --lib --exclude 'guest-*'
+
+check-quick: setup
+	@$(INCREMENTAL) $(CARGO) check $(PROFILE) --workspace --all-targets $(UNOPTIMISED)
 
 check: setup
 	$(call step,format,$(CARGO) fmt --all --check)
