@@ -106,6 +106,12 @@ impl Entry {
                 ctrl: true,
                 ..
             } => return self.done(),
+            // As at the prompt; the text area would undo.
+            Input {
+                key: Key::Char('u'),
+                ctrl: true,
+                ..
+            } => drop(self.area.delete_line_by_head()),
             Input {
                 key: Key::Enter,
                 alt: true,

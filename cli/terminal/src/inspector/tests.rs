@@ -293,7 +293,8 @@ fn options_come_and_go() {
     fixture.keys("a");
     type_option(&mut fixture, "top_p");
     assert!(fixture.screen().contains("Not added: a value is missing"));
-    type_option(&mut fixture, " x");
+    fixture.ctrl('u');
+    type_option(&mut fixture, "top_p x");
     let screen = fixture.screen();
     assert!(
         screen.contains("Not added: top_p takes a number"),
