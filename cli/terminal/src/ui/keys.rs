@@ -106,7 +106,7 @@ impl EarlyKeys {
     }
 
     /// How many bytes are kept.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.bytes.len()
     }
 
