@@ -256,8 +256,8 @@ fn message(id: &SectionId) -> Option<usize> {
     }
 }
 
-/// Keeps what was changed in a request beyond what was `applied`, in place of what was kept of the same leaves. What there is
-/// to say.
+/// Keeps what was changed in a request beyond what was `applied`, in place of what was kept of the same leaves, and removes what
+/// was applied and taken back. What there is to say.
 ///
 /// # Errors
 /// It cannot be kept.
@@ -267,6 +267,10 @@ pub fn keep(
     applied: &[SavedEdit],
 ) -> Result<String, SavedEditsError> {
     let mut edits = request.to_save();
+    let is_same =
+        |one: &SavedEdit, other: &SavedEdit| one.section == other.section && one.path == other.path;
+    let taken_back = |edit: &&SavedEdit| !edits.iter().any(|it| is_same(it, edit));
+    let taken_back: Vec<SavedEdit> = applied.iter().filter(taken_back).cloned().collect();
     edits.retain(|edit| !applied.contains(edit));
     let time = Timestamp::now();
     update(app, |file| {
@@ -287,9 +291,19 @@ pub fn keep(
                 time,
             });
         }
-        let count = counted(count, "edit is", "edits are");
+        let before = file.edits.len();
+        let is_taken_back = |kept: &Kept| holds(app, kept) && taken_back.contains(&kept.edit);
+        file.edits.retain(|kept| !is_taken_back(kept));
+        let removed = before - file.edits.len();
         let scope = scope.as_str();
-        let said = format!("{count} saved ({scope}) and applied from now on; /auto lists them.");
+        let saved = counted(count, "edit is", "edits are");
+        let saved = format!("{saved} saved ({scope}) and applied from now on");
+        let removed_edits = counted(removed, "saved edit is", "saved edits are");
+        let said = match (count, removed) {
+            (_, 0) => format!("{saved}; /auto lists them."),
+            (0, _) => format!("{removed_edits} removed; /auto lists the others."),
+            _ => format!("{saved}, {removed_edits} removed; /auto lists them."),
+        };
         match left_out {
             0 => said,
             _ => {

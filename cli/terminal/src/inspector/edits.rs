@@ -132,6 +132,7 @@ impl Inspector {
     pub(super) fn add_option(&mut self, typed: &str, paused: &mut Paused) -> Effect {
         let parsed = Path::parse_first(typed.trim());
         let problem = match parsed {
+            _ if typed.trim().is_empty() => "a name and a value are missing".to_owned(),
             Ok((path, value)) if !value.trim().is_empty() => {
                 let path = path.to_string();
                 match paused.step(|request| request.add(&path, value)) {

@@ -366,7 +366,7 @@ impl Inspector {
                     .collect()
             }
         };
-        if self.tab == Tab::Request && self.lines.is_empty() {
+        if self.tab == Tab::Request && self.lines.is_empty() && self.values.is_empty() {
             // A body that is not JSON.
             let text = request.text(self.number).unwrap_or_default();
             let text = dunlin_host::display::escape_multiline(text);

@@ -218,8 +218,14 @@ pub enum EditError {
         /// The path as it was given.
         path: String,
     },
+    /// The option was not removed.
+    #[error("{path} was not removed: there is nothing to restore")]
+    NotRemoved {
+        /// The option.
+        path: String,
+    },
     /// An option that is to be added is there.
-    #[error("{path} already exists: `e {path} VALUE` changes it")]
+    #[error("{path} already exists: `e {path}` changes it")]
     Present {
         /// The option.
         path: String,
@@ -438,6 +444,14 @@ impl EditableRequest {
                         return Ok(self.push(edit, vec![index]));
                     }
                     (None, Some(new)) if self.is_option(index, &target.path) => {
+                        self.addable(index, &target.path, new)?;
+                        return Ok(self.push(edit, vec![index]));
+                    }
+                    // An option of another shape.
+                    (Some(found), Some(new))
+                        if found.kind.is_none_or(|kind| kind_of(new) != Some(kind))
+                            && self.is_option(index, &target.path) =>
+                    {
                         self.addable(index, &target.path, new)?;
                         return Ok(self.push(edit, vec![index]));
                     }

@@ -82,20 +82,23 @@ impl EditableRequest {
         ))
     }
 
-    /// Removes an option and adds it again with another value, which may be of another shape.
+    /// Gives an option another value, which may be of another shape.
     ///
     /// # Errors
-    /// See [`EditableRequest::remove`] and [`EditableRequest::add`]. Nothing has changed then.
+    /// There is no such option, or see [`EditableRequest::add`].
     pub(super) fn replace_option(
         &mut self,
         target: &Target,
         json: &str,
     ) -> Result<Change, EditError> {
-        let mut request = self.clone();
-        request.remove_target(target)?;
-        let change = request.add_target(target, json)?;
-        *self = request;
-        Ok(change)
+        let index = self.option_index(target)?;
+        let found = self.overlay.find(&self.base, index, &target.path);
+        let old = found.map(|found| found.raw.into_owned());
+        let old = old.ok_or_else(|| self.unknown(&self.shown(index, &target.path)))?;
+        self.addable(index, &target.path, json)?;
+        let (target, new) = (target.clone(), Some(json.to_owned()));
+        let old = Some(old);
+        Ok(self.push(Edit::Set { target, old, new }, vec![index]))
     }
 
     /// Brings an option back that was removed, as it was composed.
@@ -108,8 +111,13 @@ impl EditableRequest {
         let composed = Overlay::default();
         let composed = composed.find(&self.base, index, &target.path);
         let composed = composed.map(|found| found.raw.into_owned());
-        let composed = composed.ok_or_else(|| self.unknown(path))?;
-        self.add_target(&target, &composed)
+        let is_there = self.overlay.find(&self.base, index, &target.path).is_some();
+        match composed.filter(|_| !is_there) {
+            Some(composed) => self.add_target(&target, &composed),
+            None => Err(EditError::NotRemoved {
+                path: path.to_owned(),
+            }),
+        }
     }
 
     /// The option that a path would name, whether or not there is one.

@@ -131,7 +131,15 @@ impl Overlay {
             }
             return Some(());
         }
-        if !matches!(leaf.shape, Shape::Leaf(_)) {
+        let kind = match leaf.shape {
+            Shape::Leaf(kind) => Some(kind),
+            Shape::Object(_) | Shape::Array(_) => None,
+        };
+        if inner.is_empty() && kind_of(new) != kind || kind.is_none() {
+            // An option of another shape stands behind the others, as one that was added.
+            if inner.is_empty() {
+                self.remove(base, section, path);
+            }
             self.added.push((path.clone(), new.to_owned()));
             return Some(());
         }

@@ -17,6 +17,8 @@ enum Step {
     Add(Path, String),
     /// An option that went.
     Remove(Path),
+    /// An option of another shape, as JSON.
+    Replace(Path, String),
 }
 
 impl EditableRequest {
@@ -30,7 +32,7 @@ impl EditableRequest {
     }
 
     /// Sets every leaf below a path in which the JSON `edited` differs, and adds and removes options, in one step of the
-    /// history each. An option of another shape is removed and added.
+    /// history each.
     ///
     /// # Errors
     /// The text is not JSON, or differs in more than that. Nothing has changed then.
@@ -47,10 +49,7 @@ impl EditableRequest {
             if !self.has_option_at(&path) {
                 return Err(error);
             }
-            steps = vec![
-                Step::Remove(path.clone()),
-                Step::Add(path, edited.trim().to_owned()),
-            ];
+            steps = vec![Step::Replace(path, edited.trim().to_owned())];
         }
         let mut request = self.clone();
         let option = |path| Target {
@@ -63,6 +62,7 @@ impl EditableRequest {
                 Step::Set(path, value) => request.set(&path.to_string(), &value)?,
                 Step::Add(path, json) => request.add_target(&option(path), &json)?,
                 Step::Remove(path) => request.remove_target(&option(path))?,
+                Step::Replace(path, json) => request.replace_option(&option(path), &json)?,
             });
         }
         *self = request;
@@ -126,8 +126,7 @@ impl EditableRequest {
                             return Err(error);
                         }
                         steps.truncate(begun);
-                        steps.push(Step::Remove(path.clone()));
-                        steps.push(Step::Add(path, raw(new_text, new).to_owned()));
+                        steps.push(Step::Replace(path, raw(new_text, new).to_owned()));
                     }
                 }
                 let is_new = |key: &str| before.iter().all(|it| *it.key != *key);

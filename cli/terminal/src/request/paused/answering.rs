@@ -88,7 +88,8 @@ impl Paused {
                 self.done(&done, before, window)
             }
             Err(error) => {
-                self.refused = Some((path.clone(), text.to_owned()));
+                let revision = self.request.revision();
+                self.refused = Some((path.clone(), text.to_owned(), revision));
                 let error =
                     format!("Nothing is changed: {error}. `e {path}` opens your text again.");
                 foreign(&error, window)
@@ -188,12 +189,15 @@ impl Paused {
 
     /// Several values to be edited as JSON, which are `now` as given.
     fn tree(&mut self, path: &str, now: String, window: Window) -> Draft {
-        let refused = self.refused.take().filter(|(of, _)| of == path);
+        // It would take back what was edited since.
+        let revision = self.request.revision();
+        let refused = self.refused.take();
+        let refused = refused.filter(|(of, _, made)| of == path && *made == revision);
         Draft {
             is_long: true,
             path: fit(&escape(path), window.columns / 2),
             edited: Edited::Tree(path.to_owned()),
-            text: refused.map_or_else(|| now.clone(), |(_, text)| text),
+            text: refused.map_or_else(|| now.clone(), |(_, text, _)| text),
             now,
         }
     }

@@ -111,8 +111,8 @@ pub struct Paused {
     notice: Option<String>,
     /// How many sections are shown of a request whose edits are saved.
     captured: Option<usize>,
-    /// A text that was refused, and the path of what it was to be.
-    refused: Option<(String, String)>,
+    /// A text that was refused, the path of what it was to be, and the revision that it was made from.
+    refused: Option<(String, String, u64)>,
     pins: Pins,
     /// Edits that are kept for later requests, with what is said of them.
     saved: Vec<(SavedEdit, String)>,

@@ -44,7 +44,7 @@ fn any_option_can_be_added_and_removed() {
     for (line, error) in [
         (
             "add reasoning 1",
-            "reasoning already exists: `e reasoning VALUE` changes it",
+            "reasoning already exists: `e reasoning` changes it",
         ),
         (
             "add reasoning.depth 1",
@@ -62,8 +62,12 @@ fn any_option_can_be_added_and_removed() {
             "remove messages[0].content",
             "messages[0].content cannot be added or removed",
         ),
-        ("restore x", "no value at x"),
-        ("restore reasoning", "no value at reasoning"),
+        (
+            "restore x",
+            "x was not removed: there is nothing to restore",
+        ),
+        ("restore reasoning", "reasoning was not removed"),
+        ("restore model", "model was not removed"),
     ] {
         let refused = step(&mut request, line).unwrap_err().to_string();
         assert!(refused.starts_with(error), "{line}: {refused}");
@@ -82,10 +86,15 @@ fn any_option_can_be_added_and_removed() {
     );
     assert_ne!(edited, whole);
     assert_eq!(request.set_tree("$", &edited).unwrap().len(), 2);
+    // One of another shape is one step.
+    let before = text(&request);
     let edited = request.tree("$").unwrap().replacen("[]", "[1]", 1);
-    assert_eq!(request.set_tree("$", &edited).unwrap().len(), 2);
+    assert_eq!(request.set_tree("$", &edited).unwrap().len(), 1);
+    request.undo().unwrap();
+    assert_eq!(text(&request), before);
+    request.redo().unwrap();
     let changed = request.set_tree("reasoning", "{\"depth\":1}");
-    assert_eq!(changed.unwrap().len(), 2);
+    assert_eq!(changed.unwrap().len(), 1);
     let body: Value = serde_json::from_str(&text(&request)).unwrap();
     assert_eq!(body["reasoning"], json!({"depth": 1}));
     assert_eq!(body.get("temperature"), None);
@@ -98,4 +107,27 @@ fn any_option_can_be_added_and_removed() {
     assert_eq!(later.apply_saved(&saved[0]), Outcome::Present);
     let found = EditableRequest::between(request.original().clone(), request.bytes());
     assert_eq!(found.unwrap().differences(), request.differences());
+}
+
+#[test]
+fn a_composed_option_takes_another_shape() {
+    let mut request = request();
+    let edited = request.tree("$").unwrap();
+    let edited = edited.replacen("\"stream\": true", "\"stream\": {\"usage\": true}", 1);
+    assert_eq!(request.set_tree("$", &edited).unwrap().len(), 1);
+    let body: Value = serde_json::from_str(&text(&request)).unwrap();
+    assert_eq!(body["stream"], json!({"usage": true}));
+    let edits = request.edits().to_vec();
+    let mut again = super::request();
+    again.apply(edits[0].clone()).unwrap();
+    assert_eq!(text(&again), text(&request));
+    let mut later = super::request();
+    let saved = request.to_save();
+    assert_eq!(
+        (saved.len(), later.apply_saved(&saved[0])),
+        (1, Outcome::Done)
+    );
+    assert_eq!(text(&later), text(&request));
+    request.undo().unwrap();
+    assert!(!request.is_dirty());
 }
