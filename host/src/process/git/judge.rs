@@ -326,9 +326,30 @@ fn is_plain_apply(folder: &Path) -> bool {
         is_patch || PLAIN_APPLY.contains(&name)
     };
     let options = folder.join("apply-opt");
-    let has_no_options =
-        || read_short(&options, MAX_COMMON_BYTES).is_ok_and(|text| text.trim_ascii().is_empty());
-    every_entry(folder, is_known) && (options.symlink_metadata().is_err() || has_no_options())
+    every_entry(folder, is_known)
+        && (options.symlink_metadata().is_err() || are_plain_options(&options))
+}
+
+/// Whether options of `git apply`, each in quotation marks, only say how lines are compared.
+fn are_plain_options(path: &Path) -> bool {
+    let text = read_short(path, MAX_LINK_BYTES).unwrap_or_else(|_| b"?".to_vec());
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let is_plain = |word: &str| {
+        let option = word.strip_prefix('\'').and_then(|it| it.strip_suffix('\''));
+        option.is_some_and(|option| {
+            let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
+            let is_word = |text: &str| {
+                text.bytes()
+                    .all(|byte| byte.is_ascii_alphabetic() || byte == b'-')
+            };
+            let known = ["--ignore-whitespace", "--ignore-space-change", "--reject"];
+            known.contains(&option)
+                || option.strip_prefix("--whitespace=").is_some_and(is_word)
+                || option.strip_prefix("-C").is_some_and(is_number)
+                || option.strip_prefix("-p").is_some_and(is_number)
+        })
+    };
+    text.split_whitespace().all(is_plain)
 }
 
 /// Whether no strategy is named, or one that runs no program.

@@ -54,6 +54,13 @@ impl Mark {
         self.0.iter().any(|status| status.names > 1)
     }
 
+    /// Whether it is of the same file as another one, which had as many names or more.
+    pub(super) fn is_of_same_file(&self, before: &Mark) -> bool {
+        let mut pairs = self.0.iter().zip(&before.0);
+        self.0.len() == before.0.len()
+            && pairs.all(|(one, other)| one.number == other.number && one.names <= other.names)
+    }
+
     /// Whether nothing was changed but the number of names.
     pub(super) fn is_like(&self, other: &Mark) -> bool {
         let mut pairs = self.0.iter().zip(&other.0);

@@ -76,8 +76,10 @@ const HARMLESS: &[(&str, &[&str])] = &[
         ],
     ),
     ("submodule", &["active"]),
-    ("pull", &["rebase"]),
-    ("push", &["default"]),
+    ("fetch", &["prune"]),
+    ("pull", &["ff", "rebase"]),
+    ("push", &["autosetupremote", "default"]),
+    ("rerere", &["enabled"]),
 ];
 
 /// Schemes of addresses that git knows by itself (gitremote-helpers(7), connect.c). Those of HTTP and FTP have helpers that are
@@ -86,8 +88,9 @@ const SCHEMES: &[&str] = &[
     "file", "ftp", "ftps", "git", "git+ssh", "http", "https", "ssh", "ssh+git",
 ];
 
-/// Strategies of merges that run no program (git's sequencer.c).
-pub(super) const BUILT_IN_STRATEGIES: [&str; 3] = ["ort", "recursive", "subtree"];
+/// Strategies of merges that are part of git (merge-strategies in git-merge(1)); any other one is a program.
+pub(super) const BUILT_IN_STRATEGIES: [&str; 6] =
+    ["octopus", "ort", "ours", "recursive", "resolve", "subtree"];
 
 /// Whether the settings in a file are harmless, for a repository kept in `folder`, in this project.
 pub(super) fn are_harmless(file: &Path, folder: &Path, project: &Path) -> bool {
@@ -213,7 +216,9 @@ fn is_harmless(section: &str, key: &str, value: &str, folder: &Path, project: &P
         // Any other strategy is a program.
         ("options", "strategy") => BUILT_IN_STRATEGIES.contains(&value),
         ("options", "strategy-option") => !value.contains('"'),
-        ("remote" | "submodule", "url") | ("branch", "remote") => is_plain_address(value),
+        ("remote", "pushurl") | ("remote" | "submodule", "url") | ("branch", "remote") => {
+            is_plain_address(value)
+        }
         _ => HARMLESS
             .iter()
             .any(|(name, keys)| *name == section && keys.contains(&key)),

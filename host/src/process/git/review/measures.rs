@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::super::aside::{self, Entry, NotTakenOut};
-use super::super::judge::is_of_worktree;
+use super::super::judge::{is_of_worktree, leads_out_of_refs};
 use super::super::{GitFolder, MAX_SETTINGS, Mark, SUFFIX};
 use super::{ASTRAY_WITHIN, HEAD, MAX_NAMED, MAX_RENAMED_LATE, Review};
 use crate::process::mounts::FileId;
@@ -117,7 +117,12 @@ impl Review<'_> {
         let known = self.known(folder);
         let is_new = |(stray, mark): &(&OsString, &Mark)| {
             let known = known.and_then(|known| known.strays.get(*stray));
-            known.is_none_or(|known| !known.is_like(mark))
+            // Git itself writes to a file that has shared its content with a copy of the user's all along.
+            let is_kept = |known: &Mark| {
+                let leads_out = || leads_out_of_refs(&path.join(stray)).unwrap_or(true);
+                mark.is_of_same_file(known) && !leads_out()
+            };
+            known.is_none_or(|known| !known.is_like(mark) && !is_kept(known))
         };
         let mut strays = folder.strays.iter().filter(is_new).peekable();
         let is_gone = || path.ancestors().any(|path| self.gone.contains(path));
@@ -154,8 +159,15 @@ impl Review<'_> {
                 0 => String::new(),
                 more => format!("; and {more} more"),
             };
+            let has_branch = renamed
+                .iter()
+                .any(|(stray, _)| stray.as_bytes().starts_with(b"refs/heads/"));
+            let reflog = match has_branch {
+                true => " What a branch was before may be in its reflog.",
+                false => "",
+            };
             self.changes.push(format!(
-                "{ASTRAY_WITHIN}: {}{more}. What a branch was before is in its reflog.",
+                "{ASTRAY_WITHIN}: {}{more}.{reflog}",
                 shown.join("; ")
             ));
         }

@@ -488,6 +488,12 @@ impl<'a> Review<'a> {
         worktrees.any(|it| !was_there(it) && !settings::is_own_worktree(it, path, project))
     }
 
+    /// Whether a repository that was there before has its worktree here.
+    fn is_known_worktree(&self, path: &Path) -> bool {
+        let mut before = self.before.folders.values();
+        before.any(|folder| folder.worktrees().any(|worktree| worktree == path))
+    }
+
     /// Whether a command has made a repository with harmful settings here, or led one elsewhere.
     fn is_made_harmful(&self, path: &Path, folder: &GitFolder) -> bool {
         let is_new = self.known(folder).is_none();
@@ -566,7 +572,10 @@ impl<'a> Review<'a> {
             harmful.push(OsStr::new(COMMON));
         }
         let looks_like_one = is_root && !had_settings && (is_new || !folder.settings.is_empty());
-        let is_bad = self.leads_elsewhere(path, folder) || is_new && !harmful.is_empty();
+        // Git would write what another repository tracks over its settings.
+        let is_overlaid = is_new && !is_git && self.is_known_worktree(path);
+        let is_led_away = self.leads_elsewhere(path, folder) || is_overlaid;
+        let is_bad = is_led_away || is_new && !harmful.is_empty();
         if looks_like_one || is_bad && folder.has_head {
             let what = match self.leads_elsewhere(path, folder) && !is_new {
                 true => LED_AWAY,

@@ -24,6 +24,17 @@ use super::Search;
 /// that small repositories and folders are looked at whole before large ones.
 const FIRST_TURN: usize = 64;
 
+/// Folders of a repository that git reads settings or what is to be done from. No worktree is called so.
+const READ_FOLDERS: [&str; 7] = [
+    "branches",
+    "hooks",
+    "info",
+    "rebase-apply",
+    "rebase-merge",
+    "remotes",
+    "sequencer",
+];
+
 /// Something that is looked at by itself, as it may hold any number of files and folders.
 pub(super) struct Task {
     work: Work,
@@ -345,7 +356,8 @@ impl Search<'_> {
         let marks = verified.iter().map(|it| (it.into(), mark(&path.join(it))));
         let marks = marks.filter(|(_, mark): &(OsString, _)| !mark.is_of_nothing());
         folder.verified.extend(marks);
-        if is_folder && !is_plain && self.roots.contains(&path.as_path()) {
+        let is_read_by_git = || READ_FOLDERS.iter().any(|it| name.eq_ignore_ascii_case(it));
+        if is_folder && !is_plain && self.roots.contains(&path.as_path()) && !is_read_by_git() {
             // A worktree of a bare repository that somebody works in is none of its settings.
             let leads_to = target_of(&entry.join(".git"));
             if leads_to.is_some_and(|target| target.starts_with(path.join("worktrees"))) {

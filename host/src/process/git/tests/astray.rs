@@ -209,7 +209,10 @@ fn patches_are_applied_to_the_worktree_only() {
     for (name, text, is_kept) in [
         ("0001", "From x\n", true),
         ("apply-opt", "\n", true),
+        ("apply-opt", " '--whitespace=fix' '-C1' '-p2'\n", true),
         ("apply-opt", " '--unsafe-paths'\n", false),
+        ("apply-opt", " '-p2' '--directory=..'\n", false),
+        ("apply-opt", " '-p2--unsafe-paths'\n", false),
         ("new-in-git", "", false),
     ] {
         fs::create_dir(&apply).unwrap();
@@ -274,4 +277,42 @@ fn what_nothing_protected_is_told_of() {
     assert_eq!(said.len(), 3, "{said:?}");
     // What was protected is the user's own work.
     assert_eq!(reviewed(&root, &before, &before, false), [""; 0]);
+}
+
+/// A copy that shares its files, such as a backup of the user's.
+#[test]
+fn git_goes_on_writing_to_files_that_had_a_second_name_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let project = root.join("project");
+    git(&root, "init -q -b main project");
+    let message = project.join(".git/COMMIT_EDITMSG");
+    fs::write(&message, "one\n").unwrap();
+    fs::hard_link(&message, root.join("copy")).unwrap();
+    let before = Repositories::find(&[project.as_path()]);
+    fs::write(&message, "two, and longer\n").unwrap();
+    assert_eq!(reviewed(&project, &before, &before, true), [""; 0]);
+    // One more name is a command's.
+    fs::hard_link(&message, project.join("x")).unwrap();
+    let said = reviewed(&project, &before, &before, true).join("\n");
+    assert!(!message.exists(), "{said}");
+}
+
+/// A submodule was moved away, and something else is where its worktree was.
+#[test]
+fn no_repository_is_made_where_another_one_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    git(&root, "init -q -b main .");
+    fs::create_dir(root.join(".git/modules")).unwrap();
+    git(&root, "init -q -b main --separate-git-dir .git/modules/x x");
+    let config = root.join(".git/modules/x/config");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, format!("{text}[core]\n\tworktree = ../../../x\n")).unwrap();
+    let before = Repositories::find(&[root.as_path()]);
+    fs::rename(root.join("x"), root.join("y")).unwrap();
+    make_repository(&root.join("x"));
+    let said = reviewed(&root, &before, &before, true).join("\n");
+    assert!(!root.join("x/HEAD").exists(), "{said}");
+    assert!(root.join(".git/modules/x/HEAD").exists(), "{said}");
 }
