@@ -95,6 +95,39 @@ fn saved_edits_are_applied_to_later_requests() {
 }
 
 #[test]
+fn what_is_taken_back_is_not_applied_any_more() {
+    let provider = Provider::always(Response::reply("Fine."));
+    let environment = environment(&provider);
+    environment.configure_for(&provider, "");
+    let mut chat = Pausing::open(&environment, "auto");
+    let prompt = "› (pause: auto) Type a message, @ to attach a file";
+    chat.say("count the gulls");
+    chat.does("add seed 7");
+    chat.chat.say("send");
+    chat.chat.terminal.wait_for("1 edit is saved (session)");
+    chat.prompt(prompt);
+    chat.chat.say("/auto capture");
+    chat.chat
+        .terminal
+        .wait_for("The first request of the next message is paused; what");
+    chat.prompt(prompt);
+    chat.say("count the gannets");
+    chat.does("reset");
+    chat.chat.say("send");
+    chat.chat
+        .terminal
+        .wait_for("1 saved edit is removed; /auto lists the others.");
+    chat.prompt(prompt);
+    chat.chat.say("/auto");
+    chat.chat.terminal.wait_for("No edits are saved here");
+    let seeds = provider.requests();
+    let seeds = seeds
+        .iter()
+        .map(|request| request.body.get("seed").cloned());
+    assert_eq!(seeds.collect::<Vec<_>>(), [Some(json!(7)), None]);
+}
+
+#[test]
 fn a_provider_cannot_undo_saved_edits() {
     let refused = json!({ "error": { "message": "this model does not support tools" } });
     let provider = Provider::play([
