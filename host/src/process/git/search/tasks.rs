@@ -147,14 +147,15 @@ impl Work {
 }
 
 impl Part {
-    /// Whether git keeps no repositories in it.
+    /// Whether git itself writes to it, and keeps no repositories in it.
     fn is_data(&self) -> bool {
-        !matches!(self.kind, PartKind::Repositories | PartKind::Other)
+        let is_plain = |name: &OsStr| is_plain(name, FileType::Directory);
+        self.top.file_name().is_some_and(is_plain) && self.kind != PartKind::Repositories
     }
 
-    /// Whether git writes to files in it that are there.
+    /// Whether git writes to files in it that are there. Others may keep files with several names in folders of their own.
     fn is_written_in_place(&self) -> bool {
-        matches!(self.kind, PartKind::Written | PartKind::References)
+        self.is_data() && self.kind != PartKind::Objects
     }
 
     /// Whether git would write through a link in this folder of it.

@@ -289,7 +289,15 @@ fn git_goes_on_writing_to_files_that_had_a_second_name_before() {
     let message = project.join(".git/COMMIT_EDITMSG");
     fs::write(&message, "one\n").unwrap();
     fs::hard_link(&message, root.join("copy")).unwrap();
+    // Other programs keep any number of such files in folders of their own.
+    let annex = project.join(".git/annex");
+    fs::create_dir(&annex).unwrap();
+    fs::write(root.join("key"), "").unwrap();
+    for number in 0..1_100 {
+        fs::hard_link(root.join("key"), annex.join(number.to_string())).unwrap();
+    }
     let before = Repositories::find(&[project.as_path()]);
+    assert_eq!(before.unread, BTreeMap::new());
     fs::write(&message, "two, and longer\n").unwrap();
     assert_eq!(reviewed(&project, &before, &before, true), [""; 0]);
     // One more name is a command's.
