@@ -292,7 +292,10 @@ pub fn keep(
             });
         }
         let before = file.edits.len();
-        let is_taken_back = |kept: &Kept| holds(app, kept) && taken_back.contains(&kept.edit);
+        // Those of a wider scope hold elsewhere, too: `/auto remove` takes them back.
+        let is_taken_back = |kept: &Kept| {
+            kept.scope == scope && holds(app, kept) && taken_back.contains(&kept.edit)
+        };
         file.edits.retain(|kept| !is_taken_back(kept));
         let removed = before - file.edits.len();
         let scope = scope.as_str();

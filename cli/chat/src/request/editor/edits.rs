@@ -430,6 +430,15 @@ impl EditableRequest {
     /// # Errors
     /// It does not fit the request as it is now: what it replaces is something else.
     pub fn apply(&mut self, edit: Edit) -> Result<Change, EditError> {
+        let edit = match edit {
+            // What stands around JSON says nothing.
+            Edit::Set { target, old, new } => Edit::Set {
+                target,
+                old,
+                new: new.map(|new| new.trim().to_owned()),
+            },
+            edit => edit,
+        };
         match &edit {
             Edit::Set { target, old, new } => {
                 let index = self.index_of(&target.section)?;

@@ -22,10 +22,17 @@ impl EditableRequest {
             Err(EditError::UnknownPath { .. }) => self.option(path)?,
             Err(error) => return Err(error),
         };
-        self.add_target(&target, value)
+        let index = self.option_index(&target)?;
+        let takes_text = self
+            .known_option(index, &target.path)
+            .is_some_and(|option| option.kind == OptionKind::Text);
+        match takes_text && document::decode(value).is_none() && !is_tree(value) {
+            true => self.add_target(&target, &document::encode(value)),
+            false => self.add_target(&target, value),
+        }
     }
 
-    /// Adds an option by its target. See [`EditableRequest::add`].
+    /// Adds an option by its target. The value is JSON. See [`EditableRequest::add`].
     ///
     /// # Errors
     /// As there.
@@ -35,12 +42,7 @@ impl EditableRequest {
             let path = self.shown(index, &target.path);
             return Err(EditError::Present { path });
         }
-        let new = match self.known_option(index, &target.path).map(|it| it.kind) {
-            Some(OptionKind::Text) if document::decode(value).is_none() && !is_tree(value) => {
-                document::encode(value)
-            }
-            _ => value.trim().to_owned(),
-        };
+        let new = value.trim().to_owned();
         self.addable(index, &target.path, &new)?;
         let (target, new) = (target.clone(), Some(new));
         Ok(self.push(

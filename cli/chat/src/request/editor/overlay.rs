@@ -123,7 +123,15 @@ impl Overlay {
         }
         let node = base.node(section)?;
         let (leaf, inner) = node.reach(path.steps());
-        if base.options_section() == Some(section) && self.is_removed(path) {
+        let is_options = base.options_section() == Some(section);
+        if is_options && !matches!(leaf.shape, Shape::Leaf(_)) {
+            // Set as a whole, it stands for all that was added in it.
+            self.added
+                .retain(|(added, _)| !added.steps().starts_with(path.steps()));
+        }
+        if is_options && self.is_removed(path) {
+            self.added
+                .retain(|(added, _)| !added.steps().starts_with(path.steps()));
             // As it was composed, it is at its place again.
             let is_composed = inner.is_empty() && base.text.get(leaf.span.clone()) == Some(new);
             if !(is_composed && self.removed.remove(path)) {
@@ -135,7 +143,7 @@ impl Overlay {
             Shape::Leaf(kind) => Some(kind),
             Shape::Object(_) | Shape::Array(_) => None,
         };
-        if inner.is_empty() && kind_of(new) != kind || kind.is_none() {
+        if is_options && inner.is_empty() && kind_of(new) != kind || kind.is_none() {
             // An option of another shape stands behind the others, as one that was added.
             if inner.is_empty() {
                 self.remove(base, section, path);

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::edits::Target;
 use super::leaves::Difference;
 use super::model::EditableRequest;
-use super::overlay::Overlay;
+use super::overlay::{Overlay, kind_of};
 use super::path::Path;
 use super::sections::SectionId;
 
@@ -165,11 +165,15 @@ impl EditableRequest {
             (None, _) => self.remove_target(&target),
             (Some(value), None) => self.add_target(&target, value),
             (Some(value), Some(_)) => {
+                let found = self.overlay.find(&self.base, index, &target.path);
+                let kind = found.and_then(|found| found.kind);
                 // A string is set by its text, everything else by its JSON.
                 let text = serde_json::from_str::<String>(value);
                 let text = text.as_deref().unwrap_or(value);
-                self.set_target(&target, text)
-                    .or_else(|_| self.replace_option(&target, value))
+                match kind.is_some() && kind == kind_of(value) {
+                    true => self.set_target(&target, text),
+                    false => self.replace_option(&target, value),
+                }
             }
         };
         match change {

@@ -120,9 +120,8 @@ impl EditableRequest {
                     let (old, new) = (&member.value, &same.value);
                     let begun = steps.len();
                     let inner = self.steps((old_text, old), (new_text, new), &path, steps);
-                    let is_leaf = |node: &Node| matches!(node.shape, Shape::Leaf(_));
                     if let Err(error) = inner {
-                        if is_leaf(old) && is_leaf(new) || !self.has_option_at(&path) {
+                        if !self.has_option_at(&path) {
                             return Err(error);
                         }
                         steps.truncate(begun);

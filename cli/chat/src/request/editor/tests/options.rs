@@ -131,3 +131,56 @@ fn a_composed_option_takes_another_shape() {
     request.undo().unwrap();
     assert!(!request.is_dirty());
 }
+
+/// Edits that others have made, such as an inspector or a file.
+#[test]
+fn no_edit_adds_a_key_twice_or_elsewhere() {
+    let set = |section, path: &str, old: Option<&str>, new: &str| Edit::Set {
+        target: Target {
+            section,
+            path: path.parse().unwrap(),
+        },
+        old: old.map(str::to_owned),
+        new: Some(new.to_owned()),
+    };
+    let mut request = request();
+    let old = Some("\"Be brief\"");
+    request
+        .apply(set(SectionId::System, "content", old, " \"x\" "))
+        .unwrap();
+    let body: Value = serde_json::from_str(&text(&request)).unwrap();
+    assert_eq!(
+        (&body["messages"][0]["content"], body.get("content")),
+        (&json!("x"), None)
+    );
+    request.add("extra.y", "5").unwrap();
+    let whole = set(SectionId::Options, "extra", Some(""), "{\"z\":1}");
+    request.apply(whole).unwrap();
+    assert!(
+        text(&request).ends_with(",\"extra\":{\"z\":1}}"),
+        "{}",
+        text(&request)
+    );
+    assert_eq!(text(&request).matches("extra").count(), 1);
+    // One of another type stays that when it is done again.
+    let mut typed = super::request();
+    typed.remove("stream").unwrap();
+    typed.add("stream", "\"yes\"").unwrap();
+    typed.remove("model").unwrap();
+    typed.add("model", "{\"type\":\"none\"}").unwrap();
+    let mut later = super::request();
+    for saved in typed.to_save() {
+        assert_eq!(later.apply_saved(&saved), Outcome::Done, "{saved:?}");
+    }
+    assert_eq!(text(&later), text(&typed));
+    // What is JSON stays JSON, and an option keeps its type.
+    let mut tree = super::request();
+    let whole = tree.tree("$").unwrap();
+    let edited = whole.replacen('{', "{\"tool_choice\": 5,", 1);
+    let error = tree.set_tree("$", &edited).unwrap_err().to_string();
+    assert!(error.contains("tool_choice takes a string"), "{error}");
+    let edited = whole.replacen("\"temperature\": 0.2", "\"temperature\": \"hot\"", 1);
+    let error = tree.set_tree("$", &edited).unwrap_err().to_string();
+    assert!(error.contains("temperature takes a number"), "{error}");
+    assert!(!tree.is_dirty());
+}
