@@ -292,31 +292,39 @@ pub fn keep(
             });
         }
         let before = file.edits.len();
-        // Those of a wider scope hold elsewhere, too: `/auto remove` takes them back.
-        let is_taken_back = |kept: &Kept| {
-            kept.scope == scope && holds(app, kept) && taken_back.contains(&kept.edit)
-        };
-        file.edits.retain(|kept| !is_taken_back(kept));
+        let is_taken_back = |kept: &Kept| holds(app, kept) && taken_back.contains(&kept.edit);
+        // Those of another scope hold elsewhere, too: `/auto remove` takes them back.
+        let is_removed = |kept: &Kept| kept.scope == scope && is_taken_back(kept);
+        file.edits.retain(|kept| !is_removed(kept));
         let removed = before - file.edits.len();
+        let still_saved = file.edits.iter().filter(|kept| is_taken_back(kept)).count();
         let scope = scope.as_str();
         let saved = counted(count, "edit is", "edits are");
         let saved = format!("{saved} saved ({scope}) and applied from now on");
         let removed_edits = counted(removed, "saved edit is", "saved edits are");
         let said = match (count, removed) {
-            (_, 0) => format!("{saved}; /auto lists them."),
-            (0, _) => format!("{removed_edits} removed; /auto lists the others."),
-            _ => format!("{saved}, {removed_edits} removed; /auto lists them."),
+            (0, 0) if left_out + still_saved > 0 => None,
+            (_, 0) => Some(format!("{saved}; /auto lists them.")),
+            (0, _) => Some(format!("{removed_edits} removed; /auto lists the others.")),
+            _ => Some(format!(
+                "{saved}, {removed_edits} removed; /auto lists them."
+            )),
         };
-        match left_out {
-            0 => said,
-            _ => {
-                let others = counted(
-                    left_out,
-                    "edit of a message holds",
-                    "edits of messages hold",
-                );
-                format!("{said} {others} for this request only: messages belong to one session.")
-            }
+        let mut said: Vec<String> = said.into_iter().collect();
+        if left_out > 0 {
+            let (one, many) = ("edit of a message holds", "edits of messages hold");
+            let others = counted(left_out, one, many);
+            said.push(format!(
+                "{others} for this request only: messages belong to one session."
+            ));
         }
+        if still_saved > 0 {
+            let (one, many) = ("edit that you took back is", "edits that you took back are");
+            let others = counted(still_saved, one, many);
+            said.push(format!(
+                "{others} saved for another scope and applied again from the next request on: /auto remove N removes one."
+            ));
+        }
+        said.join(" ")
     })
 }

@@ -26,12 +26,10 @@ impl Inspector {
                 match paused.step(set) {
                     Ok(done) => {
                         self.say(&done);
-                        let request = paused.request();
-                        let edit = request.edits().last().cloned();
-                        let edit = edit.filter(|_| request.revision() != before);
-                        return edit.map_or(Effect::None, |edit| {
-                            Effect::Changed(Changed::Edit(edit, Some(typed)))
-                        });
+                        return match paused.request().revision() == before {
+                            true => Effect::None,
+                            false => last_edit(paused, Some(typed)),
+                        };
                     }
                     Err(error) => error.to_string(),
                 }
@@ -69,12 +67,9 @@ impl Inspector {
         paused: &mut Paused,
         edit: impl FnOnce(&mut EditableRequest) -> Result<Change, EditError>,
     ) -> Effect {
-        if !self.step_and_say(how, paused, edit) {
-            return Effect::None;
-        }
-        match paused.request().edits().last() {
-            Some(edit) => Effect::Changed(Changed::Edit(edit.clone(), None)),
-            None => Effect::None,
+        match self.step_and_say(how, paused, edit) {
+            true => last_edit(paused, None),
+            false => Effect::None,
         }
     }
 
@@ -138,10 +133,7 @@ impl Inspector {
                 match paused.step(|request| request.add(&path, value)) {
                     Ok(done) => {
                         self.say(&done);
-                        let edit = paused.request().edits().last().cloned();
-                        return edit.map_or(Effect::None, |edit| {
-                            Effect::Changed(Changed::Edit(edit, None))
-                        });
+                        return last_edit(paused, None);
                     }
                     Err(error) => error.to_string(),
                 }
@@ -233,4 +225,12 @@ impl Inspector {
             }
         }
     }
+}
+
+/// The edit that was just done. `typed`: the text that it came of.
+fn last_edit(paused: &Paused, typed: Option<Typed>) -> Effect {
+    let edit = paused.request().edits().last().cloned();
+    edit.map_or(Effect::None, |edit| {
+        Effect::Changed(Changed::Edit(edit, typed))
+    })
 }

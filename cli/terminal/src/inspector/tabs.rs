@@ -7,7 +7,7 @@ use dunlin_host::json;
 
 use super::tree::{Line, Look};
 use crate::approval::text::wrap;
-use crate::request::difference;
+use crate::request::difference::{self, WordDiff};
 use crate::ui::calls::fit;
 use crate::ui::style::Label;
 
@@ -96,11 +96,10 @@ pub fn differences(request: &EditableRequest, columns: usize) -> Vec<Line> {
                 target, old, new, ..
             } => {
                 let path = one_line(&target.path.to_string());
-                let heading = format!("* {number} {label}  {path}");
+                let (found, what) = difference::of_values(old.as_deref(), new.as_deref());
+                let heading = format!("* {number} {label}  {path}{what}");
                 lines.push(Line::new(Look::Label(Label::Name), fit(&heading, columns)));
-                let text =
-                    |json: Option<String>| json.map_or_else(String::new, |json| decoded(&json));
-                lines.extend(words(&text(old), &text(new), columns));
+                lines.extend(words(&found, columns));
             }
         }
     }
@@ -110,15 +109,10 @@ pub fn differences(request: &EditableRequest, columns: usize) -> Vec<Line> {
     lines
 }
 
-/// The text of a JSON string; of other values the JSON.
-fn decoded(json: &str) -> String {
-    serde_json::from_str::<String>(json).unwrap_or_else(|_| json.to_owned())
-}
-
-fn words(old: &str, new: &str, columns: usize) -> Vec<Line> {
+fn words(found: &WordDiff, columns: usize) -> Vec<Line> {
     const BAR: &str = "  │ ";
     let mut lines = Vec::new();
-    for line in difference::of_texts(old, new).lines() {
+    for line in found.lines() {
         let mut rows = vec![Vec::new()];
         let mut used = 0;
         for (change, text) in line {

@@ -69,6 +69,24 @@ pub fn of_bodies(old: &str, new: &str) -> WordDiff {
     WordDiff(lines)
 }
 
+/// The difference between two values of a request, as JSON, and what else there is to say of it: an option that was added
+/// or removed may have no text. A string is compared by its text.
+pub fn of_values(old: Option<&str>, new: Option<&str>) -> (WordDiff, &'static str) {
+    let text = |json: Option<&str>| serde_json::from_str::<String>(json?).ok();
+    let shown = |json: Option<&str>| text(json).or(json.map(str::to_owned)).unwrap_or_default();
+    let note = match (old, new) {
+        (None, Some(_)) => "  added",
+        (Some(_), None) => "  removed",
+        _ => "",
+    };
+    // An empty string is told from nothing, and a number from a string of the same digits.
+    let words = match shown(old) == shown(new) && old != new {
+        true => of_texts(old.unwrap_or_default(), new.unwrap_or_default()),
+        false => of_texts(&shown(old), &shown(new)),
+    };
+    (words, note)
+}
+
 /// The difference between two texts. Of what stays the words beside a change are shown.
 pub fn of_texts(old: &str, new: &str) -> WordDiff {
     let words = between(old, new);
@@ -185,5 +203,19 @@ mod tests {
             text(&of_bodies("not JSON", "not json")),
             "not [-JSON-]{+json+}"
         );
+    }
+
+    #[test]
+    fn what_came_or_went_is_told_from_what_is_empty() {
+        let check = |old: Option<&str>, new: Option<&str>, expected: &str| {
+            let (words, note) = of_values(old, new);
+            assert_eq!(format!("{}{note}", text(&words)), expected);
+        };
+        check(None, Some("\"\""), "{+\"\"+}  added");
+        check(Some("\"\""), None, "[-\"\"-]  removed");
+        check(Some("\"a\""), Some("\"\""), "[-a-]");
+        check(None, Some("7"), "{+7+}  added");
+        check(Some("7"), Some("\"7\""), "[-7-]{+\"7\"+}");
+        check(Some("{\"a\":1}"), Some("null"), "[-{\"a\":1}-]{+null+}");
     }
 }

@@ -163,14 +163,14 @@ pub fn differences(
                 let label = label(request, number, window);
                 let path = escape(&target.path.to_string()).into_owned();
                 let path = fit(&path, window.columns / 2);
-                let heading = format!("* {number} {label}  {path}{note}");
+                let (words, what) = difference::of_values(old.as_deref(), new.as_deref());
+                let heading = format!("* {number} {label}  {path}{what}{note}");
                 rows.push(format!(
                     "{MARGIN}{}",
                     window.styles.paint(Label::Name, &heading)
                 ));
-                let text =
-                    |json: Option<String>| json.map_or_else(String::new, |json| decoded(&json));
-                rows.extend(words(&text(old), &text(new), window));
+                let words = words.rows(Styles::plain());
+                rows.extend(words.iter().flat_map(|row| text(row, window)));
             }
         }
     }
@@ -230,17 +230,6 @@ fn label(request: &EditableRequest, number: usize, window: Window) -> String {
     section.map_or_else(String::new, |section| {
         fit(&one_line(&section.label), columns)
     })
-}
-
-/// The text of a JSON string; of other values the JSON.
-fn decoded(json: &str) -> String {
-    serde_json::from_str::<String>(json).unwrap_or_else(|_| json.to_owned())
-}
-
-/// Two texts compared word by word, behind a bar.
-fn words(old: &str, new: &str, window: Window) -> Vec<String> {
-    let rows = difference::of_texts(old, new).rows(Styles::plain());
-    rows.iter().flat_map(|row| text(row, window)).collect()
 }
 
 /// The JSON that would be sent, and what there is to say about it. Characters that could act on the terminal or hide in it

@@ -302,10 +302,13 @@ pub(super) fn word(typed: &str) -> Option<&'static str> {
 /// The path of an option, where no numbers stand.
 fn option(rest: &str) -> Result<Option<String>, NotUnderstood> {
     let rest = rest.trim();
-    let is_path = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '$' | '[');
-    match rest.starts_with(is_path) && !rest.contains(char::is_whitespace) {
-        true => Ok(Some(rest.parse::<Path>()?.to_string())),
-        false => Ok(None),
+    let is_path = |c: char| c.is_alphabetic() || matches!(c, '_' | '$' | '[');
+    if !rest.starts_with(is_path) {
+        return Ok(None);
+    }
+    match Path::parse_first(rest)? {
+        (path, "") => Ok(Some(path.to_string())),
+        _ => Ok(None),
     }
 }
 
@@ -391,6 +394,9 @@ mod tests {
             Command::Remove("options.top_k".to_owned()),
         );
         check("restore seed", Command::RestoreOption("seed".to_owned()));
+        let removed = |path: &str| Command::Remove(path.to_owned());
+        check("d [\"a b\"]", removed("[\"a b\"]"));
+        check("d größe", removed("[\"größe\"]"));
         let added = |value: &str| Command::Add("x.y".to_owned(), value.to_owned());
         check("add x.y 7", added("7"));
         check("add  x.y {\"a\": [1]}", added("{\"a\": [1]}"));

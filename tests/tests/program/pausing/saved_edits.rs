@@ -120,11 +120,39 @@ fn what_is_taken_back_is_not_applied_any_more() {
     chat.prompt(prompt);
     chat.chat.say("/auto");
     chat.chat.terminal.wait_for("No edits are saved here");
+    chat.prompt(prompt);
+    // One of another scope stays saved, and that is said.
+    chat.chat.say("/auto scope global");
+    chat.chat.terminal.wait_for("saved for: global");
+    chat.prompt(prompt);
+    chat.say("count the terns");
+    chat.does("add seed 8");
+    chat.chat.say("send");
+    chat.chat.terminal.wait_for("1 edit is saved (global)");
+    chat.prompt(prompt);
+    chat.chat.say("/auto scope session");
+    chat.chat.terminal.wait_for("saved for: session");
+    chat.prompt(prompt);
+    chat.chat.say("/auto capture");
+    chat.chat.terminal.wait_until("capturing", |screen| {
+        screen.count("The first request of the next message is paused; what") == 2
+            && screen.cursor_line.trim_end() == prompt
+    });
+    chat.say("count the ducks");
+    chat.does("reset");
+    chat.chat.say("send");
+    let screen = chat
+        .chat
+        .terminal
+        .wait_for("1 edit that you took back is saved for another scope");
+    assert!(!screen.contains("0 edits"), "{screen:?}");
+    chat.prompt(prompt);
     let seeds = provider.requests();
     let seeds = seeds
         .iter()
         .map(|request| request.body.get("seed").cloned());
-    assert_eq!(seeds.collect::<Vec<_>>(), [Some(json!(7)), None]);
+    let expected = [Some(json!(7)), None, Some(json!(8)), None];
+    assert_eq!(seeds.collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -239,7 +239,8 @@ impl Case {
     fn step(&mut self, request: &mut EditableRequest, source: &mut Source<'_>) -> Law {
         let before = request.clone();
         let number = 1 + source.below(request.sections().len());
-        let (asked, change) = match source.below(12) {
+        let (asked, change) = match source.below(13) {
+            12 => return self.tree(request, source),
             0 => (Asked::Edit, request.delete(number)),
             1 => (Asked::Edit, request.restore(number)),
             2 => (Asked::Undo, request.undo()),
@@ -314,6 +315,83 @@ impl Case {
     }
 }
 
+impl Case {
+    /// Edits an object with options as JSON and checks that the body is what was written.
+    fn tree(&mut self, request: &mut EditableRequest, source: &mut Source<'_>) -> Law {
+        let read =
+            |json: &[u8]| serde_json::from_slice::<Value>(json).map_err(|error| error.to_string());
+        let failed = |error: EditError| error.to_string();
+        let before = request.bytes().clone();
+        let path = source.pick(&["$", "options", "x"]);
+        let key = source.pick(&[
+            "temperature",
+            "num_ctx",
+            "top_p",
+            "a",
+            "model",
+            "x",
+            "messages",
+        ]);
+        let value = match source.below(3) {
+            0 => None,
+            1 => Some(read(source.object().as_bytes())?),
+            _ => Some(read(source.scalar().as_bytes())?),
+        };
+        let mut expected = read(&before)?;
+        let around = match path {
+            "$" => Some(&mut expected),
+            _ => expected.get_mut(path),
+        };
+        let Some(Value::Object(members)) = around else {
+            return Ok(());
+        };
+        match value {
+            Some(value) => drop(members.insert(key.to_owned(), value)),
+            None => drop(members.remove(key)),
+        }
+        let edited = Value::Object(members.clone()).to_string();
+        let Ok(changes) = request.set_tree(path, &edited) else {
+            return same(
+                request.bytes(),
+                &before,
+                "an edit that is refused changes nothing",
+            );
+        };
+        let mut states = Vec::new();
+        for _ in &changes {
+            states.push(request.bytes().clone());
+            request.undo().map_err(failed)?;
+        }
+        same(
+            request.bytes(),
+            &before,
+            "a tree is undone by as many steps as it took",
+        )?;
+        for _ in &changes {
+            request.redo().map_err(failed)?;
+        }
+        if !changes.is_empty() {
+            self.states.truncate(self.at + 1);
+            self.at += changes.len();
+            self.states.extend(states.into_iter().rev());
+        }
+        let mut found = read(request.bytes())?;
+        without_empty_options([&mut found, &mut expected]);
+        same(&found, &expected, "the body is what was written")
+    }
+}
+
+/// The object around options comes with the first that is added and goes with the last.
+fn without_empty_options(bodies: [&mut Value; 2]) {
+    for body in bodies {
+        if body["options"] == Value::Object(Map::new())
+            && let Some(body) = body.as_object_mut()
+        {
+            body.remove("options");
+        }
+    }
+}
+
 /// Adds, removes or restores an option and checks that nothing else has changed.
 fn option(
     request: &mut EditableRequest,
@@ -368,15 +446,8 @@ fn option(
         (Some(members), None) => drop(members.remove(key)),
         (None, _) => return Err("an option is in an object".to_owned()),
     }
-    // The object around options comes with the first that is added and goes with the last.
     let mut found = after.clone();
-    for body in [&mut found, &mut expected] {
-        if body["options"] == Value::Object(Map::new())
-            && let Some(body) = body.as_object_mut()
-        {
-            body.remove("options");
-        }
-    }
+    without_empty_options([&mut found, &mut expected]);
     same(&found, &expected, "nothing but the option changes")?;
     Ok(change)
 }

@@ -134,11 +134,9 @@ impl EditableRequest {
             let leaves = leaves.take_while(|((of, _), _)| *of == index);
             differences.extend(leaves.map(|((_, path), new)| set(path, Some(new))));
             if self.base.options_section() == Some(index) {
-                let (added, removed) = (&self.overlay.added, &self.overlay.removed);
-                let is_back = |path: &&Path| added.iter().any(|(added, _)| added == *path);
-                let gone = removed.iter().filter(|path| !is_back(path));
+                let (added, gone) = (self.overlay.added.iter(), self.overlay.gone());
                 differences.extend(gone.map(|path| set(path, None)));
-                differences.extend(added.iter().map(|(path, new)| set(path, Some(new))));
+                differences.extend(added.map(|(path, new)| set(path, Some(new))));
             }
         }
         differences

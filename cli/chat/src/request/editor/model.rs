@@ -165,15 +165,9 @@ impl EditableRequest {
 
     /// How many [`differences`](Self::differences) there are.
     pub fn difference_count(&self) -> usize {
-        let Overlay {
-            leaves,
-            added,
-            removed,
-            deleted,
-        } = &self.overlay;
-        let is_back = |path: &&Path| added.iter().any(|(added, _)| added == *path);
-        let removed = removed.iter().filter(|path| !is_back(path)).count();
-        leaves.len() + added.len() + removed + deleted.len()
+        let overlay = &self.overlay;
+        let options = overlay.added.len() + overlay.gone().count();
+        overlay.leaves.len() + options + overlay.deleted.len()
     }
 
     /// The edits that are done, oldest first. With the original they give the current body.

@@ -44,15 +44,7 @@ impl EditableRequest {
         }
         let new = value.trim().to_owned();
         self.addable(index, &target.path, &new)?;
-        let (target, new) = (target.clone(), Some(new));
-        Ok(self.push(
-            Edit::Set {
-                target,
-                old: None,
-                new,
-            },
-            vec![index],
-        ))
+        Ok(self.put(target, index, Some(new)))
     }
 
     /// Removes an option, with all that is in it.
@@ -70,18 +62,8 @@ impl EditableRequest {
     /// As there.
     pub fn remove_target(&mut self, target: &Target) -> Result<Change, EditError> {
         let index = self.option_index(target)?;
-        let found = self.overlay.find(&self.base, index, &target.path);
-        let old = found.map(|found| found.raw.into_owned());
-        let old = old.ok_or_else(|| self.unknown(&self.shown(index, &target.path)))?;
-        let (target, old) = (target.clone(), Some(old));
-        Ok(self.push(
-            Edit::Set {
-                target,
-                old,
-                new: None,
-            },
-            vec![index],
-        ))
+        self.present(index, target)?;
+        Ok(self.put(target, index, None))
     }
 
     /// Gives an option another value, which may be of another shape.
@@ -94,32 +76,58 @@ impl EditableRequest {
         json: &str,
     ) -> Result<Change, EditError> {
         let index = self.option_index(target)?;
-        let found = self.overlay.find(&self.base, index, &target.path);
-        let old = found.map(|found| found.raw.into_owned());
-        let old = old.ok_or_else(|| self.unknown(&self.shown(index, &target.path)))?;
+        self.present(index, target)?;
         self.addable(index, &target.path, json)?;
-        let (target, new) = (target.clone(), Some(json.to_owned()));
-        let old = Some(old);
-        Ok(self.push(Edit::Set { target, old, new }, vec![index]))
+        Ok(self.put(target, index, Some(json.to_owned())))
     }
 
-    /// Brings an option back that was removed, as it was composed.
+    /// Has an option with this value, or not at all.
+    fn put(&mut self, target: &Target, index: usize, new: Option<String>) -> Change {
+        let old = self.overlay.find(&self.base, index, &target.path);
+        let old = old.map(|found| found.raw.into_owned());
+        let target = target.clone();
+        self.push(Edit::Set { target, old, new }, vec![index])
+    }
+
+    fn present(&self, index: usize, target: &Target) -> Result<(), EditError> {
+        match self.overlay.find(&self.base, index, &target.path) {
+            Some(_) => Ok(()),
+            None => Err(self.unknown(&self.shown(index, &target.path))),
+        }
+    }
+
+    /// What was composed at this path of the options, as JSON.
+    fn composed_option(&self, index: usize, path: &Path) -> Option<String> {
+        let composed = Overlay::default();
+        let found = composed.find(&self.base, index, path)?;
+        Some(found.raw.into_owned())
+    }
+
+    /// Brings an option back that was removed, as it was composed. One that the dialect knows may be named by its key alone.
     ///
     /// # Errors
     /// The path is no option's, or the option was not composed or is there.
     pub fn restore_option(&mut self, path: &str) -> Result<Change, EditError> {
-        let target = self.option(path)?;
-        let index = self.option_index(&target)?;
-        let composed = Overlay::default();
-        let composed = composed.find(&self.base, index, &target.path);
-        let composed = composed.map(|found| found.raw.into_owned());
-        let is_there = self.overlay.find(&self.base, index, &target.path).is_some();
-        match composed.filter(|_| !is_there) {
-            Some(composed) => self.add_target(&target, &composed),
-            None => Err(EditError::NotRemoved {
-                path: path.to_owned(),
-            }),
+        let typed = self.option(path)?;
+        let index = self.option_index(&typed)?;
+        let by_key = typed
+            .path
+            .steps()
+            .first()
+            .filter(|_| typed.path.steps().len() == 1);
+        let known = self.base.options.iter().map(|option| &option.path);
+        let known = known.filter(|path| by_key.is_some() && path.steps().last() == by_key);
+        let paths: Vec<Path> = std::iter::once(&typed.path).chain(known).cloned().collect();
+        for path in paths {
+            let is_there = self.overlay.find(&self.base, index, &path).is_some();
+            if let Some(composed) = self.composed_option(index, &path).filter(|_| !is_there) {
+                let target = Target { path, ..typed };
+                return self.add_target(&target, &composed);
+            }
         }
+        Err(EditError::NotRemoved {
+            path: path.to_owned(),
+        })
     }
 
     /// The option that a path would name, whether or not there is one.
@@ -167,8 +175,12 @@ impl EditableRequest {
         has_place && self.base.options_section() == Some(index)
     }
 
-    /// Checks that an option which is not there can be added with this JSON.
+    /// Checks that an option which is not there can be added with this JSON. It can be as it was composed, whatever the
+    /// dialect says of it.
     pub(super) fn addable(&self, index: usize, path: &Path, json: &str) -> Result<(), EditError> {
+        if self.composed_option(index, path).as_deref() == Some(json) {
+            return Ok(());
+        }
         let Some(option) = self.known_option(index, path) else {
             if let Err(error) = serde_json::from_str::<serde_json::Value>(json) {
                 let error = format!("{error}; a text stands in quotation marks");

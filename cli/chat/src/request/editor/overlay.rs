@@ -116,9 +116,13 @@ impl Overlay {
         {
             let text = json_string::set_within(raw, inner, new)?;
             let outer = path.steps().len() - inner.len();
-            let outer = path.steps().get(..outer)?;
+            let outer = Path::root().join(path.steps().get(..outer)?);
+            if self.is_back(base, section, &outer, &text) {
+                self.added.retain(|(added, _)| *added != outer);
+                return Some(());
+            }
             let mut added = self.added.iter_mut();
-            added.find(|(added, _)| added.steps() == outer)?.1 = text;
+            added.find(|(added, _)| *added == outer)?.1 = text;
             return Some(());
         }
         let node = base.node(section)?;
@@ -132,9 +136,7 @@ impl Overlay {
         if is_options && self.is_removed(path) {
             self.added
                 .retain(|(added, _)| !added.steps().starts_with(path.steps()));
-            // As it was composed, it is at its place again.
-            let is_composed = inner.is_empty() && base.text.get(leaf.span.clone()) == Some(new);
-            if !(is_composed && self.removed.remove(path)) {
+            if !self.is_back(base, section, path, new) {
                 self.added.push((path.clone(), new.to_owned()));
             }
             return Some(());
@@ -162,6 +164,19 @@ impl Overlay {
             self.leaves.insert(key, text);
         }
         Some(())
+    }
+
+    /// Has an option that was removed at its place again, if this is what it was composed as. Whether it was.
+    fn is_back(&mut self, base: &Base, section: usize, path: &Path, new: &str) -> bool {
+        let composed = base.node(section).and_then(|node| node.find(path));
+        let composed = composed.and_then(|node| base.text.get(node.span.clone()));
+        composed == Some(new) && self.removed.remove(path)
+    }
+
+    /// The options of the original that are left out and were not added again.
+    pub(super) fn gone(&self) -> impl Iterator<Item = &Path> {
+        let is_added = |path: &Path| self.added.iter().any(|(added, _)| added == path);
+        self.removed.iter().filter(move |path| !is_added(path))
     }
 
     /// Leaves an option out, with all that is in it.

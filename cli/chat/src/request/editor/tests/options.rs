@@ -184,3 +184,42 @@ fn no_edit_adds_a_key_twice_or_elsewhere() {
     assert!(error.contains("temperature takes a number"), "{error}");
     assert!(!tree.is_dirty());
 }
+
+#[test]
+fn an_option_that_is_as_composed_again_is_no_difference() {
+    let body = json!({
+        "model": "m",
+        "messages": [{"role": "user", "content": "Hi"}],
+        "options": {"num_ctx": 8192, "top_k": null},
+    });
+    let options = vec![
+        KnownOption::new(&["options", "num_ctx"], OptionKind::WholeNumber),
+        KnownOption::new(&["options", "top_k"], OptionKind::WholeNumber),
+    ];
+    let composed = || {
+        let outline = Outline::of_chat(&body, &[SectionId::Message(0).into()], options.clone());
+        EditableRequest::new(body.to_string().into(), outline)
+    };
+    let mut request = composed();
+    request.remove("num_ctx").unwrap();
+    request.add("num_ctx", "4096").unwrap();
+    assert_eq!(request.difference_count(), 1);
+    request.set("num_ctx", "8192").unwrap();
+    assert!(!request.is_dirty() && request.bytes() == request.original());
+    // By the key alone, as it was added and removed.
+    request.remove("num_ctx").unwrap();
+    request.restore_option("num_ctx").unwrap();
+    assert!(!request.is_dirty());
+    let error = request.restore_option("num_ctx").unwrap_err();
+    assert!(matches!(error, EditError::NotRemoved { .. }), "{error}");
+    // Composed is what no reader of the dialect would take when typed.
+    request.remove("top_k").unwrap();
+    assert!(request.add("top_k", "\"x\"").is_err());
+    request.restore_option("options.top_k").unwrap();
+    let edits = request.edits().to_vec();
+    let mut again = composed();
+    for edit in edits {
+        again.apply(edit).unwrap();
+    }
+    assert!(!request.is_dirty() && !again.is_dirty());
+}
