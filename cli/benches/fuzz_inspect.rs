@@ -294,6 +294,7 @@ fn commanded(
             scale: paused.measure().scale(),
             room: paused.room(),
             window: paused.window_tokens(),
+            last_sent: None,
         }),
     };
     let told = serde_json::to_vec(&state.message());

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use dunlin::config::request_editor::PauseMode;
 use dunlin::inspect::folder::sockets;
+use dunlin::inspect::protocol::Pauses;
 use dunlin::inspect::remote_pause::RemotePause;
 use dunlin::inspect::server::listen;
 use dunlin::inspect::shared_state::{Chat, SharedState};
@@ -30,8 +31,11 @@ const ROUNDS: usize = 31;
 struct Bench;
 
 impl Chat for Bench {
-    fn mode(&self) -> PauseMode {
-        PauseMode::Every
+    fn pauses(&self) -> Pauses {
+        Pauses {
+            mode: PauseMode::Every,
+            ..Pauses::default()
+        }
     }
 
     fn set_mode(&self, _: PauseMode) {}

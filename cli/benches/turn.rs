@@ -17,7 +17,7 @@ use dunlin::args::Global;
 use dunlin::config::env::Environment;
 use dunlin::config::request_editor::PauseMode;
 use dunlin::inspect::folder::sockets;
-use dunlin::inspect::protocol;
+use dunlin::inspect::protocol::{self, Pauses};
 use dunlin::inspect::server::{Listening, listen};
 use dunlin::inspect::shared_state::{Chat, SharedState};
 use dunlin::prompt::interceptor::TerminalInterceptor;
@@ -249,8 +249,11 @@ fn compare(
 struct Asleep;
 
 impl Chat for Asleep {
-    fn mode(&self) -> PauseMode {
-        PauseMode::Off
+    fn pauses(&self) -> Pauses {
+        Pauses {
+            mode: PauseMode::Off,
+            ..Pauses::default()
+        }
     }
 
     fn set_mode(&self, _: PauseMode) {}

@@ -28,6 +28,7 @@ use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::dialogue::aside::Aside;
 use crate::error::CliError;
 use crate::host_options::{commands, meaning, search};
+use crate::inspect::protocol::Pauses;
 use crate::inspect::shared_state::{Chat, SharedState, WAKE_AGAIN};
 use crate::pausing::Pausing;
 use crate::plugin::installed::InstalledPlugins;
@@ -125,8 +126,11 @@ struct ThisChat {
 }
 
 impl Chat for ThisChat {
-    fn mode(&self) -> PauseMode {
-        self.pausing.mode()
+    fn pauses(&self) -> Pauses {
+        Pauses {
+            mode: self.pausing.mode(),
+            shown: self.pausing.typed(),
+        }
     }
 
     fn set_mode(&self, mode: PauseMode) {

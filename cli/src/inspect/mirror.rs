@@ -15,7 +15,7 @@ use dunlin_terminal::inspector::chats::{Act, Arrived, Conversation, Source, Upda
 use dunlin_terminal::request::paused::Paused;
 
 use super::client::{Chats, News};
-use super::protocol::{self, At, Command, Edits, Message, Operation, PausedMessage};
+use super::protocol::{self, At, Command, Edits, Message, Operation, PausedMessage, Pauses};
 use crate::config::request_editor::PauseMode;
 
 /// How much is taken in before the screen is drawn again.
@@ -59,7 +59,7 @@ impl Mirror {
         match message {
             Message::Hello {
                 active,
-                mode,
+                pauses,
                 conversation,
                 ..
             } => {
@@ -67,13 +67,13 @@ impl Mirror {
                 vec![
                     Update::Attached(active.min(now())),
                     Update::Conversation(listed(conversation)),
-                    Update::Mode(mode.as_str().to_owned()),
+                    Update::Mode(shown(pauses)),
                 ]
             }
             Message::Conversation(conversation) => {
                 vec![Update::Conversation(listed(conversation))]
             }
-            Message::Mode { mode } => vec![Update::Mode(mode.as_str().to_owned())],
+            Message::Mode(pauses) => vec![Update::Mode(shown(pauses))],
             Message::Paused(message) => {
                 // One with many edits is told whole again after each.
                 let is_known = self.is_at(message.edits.pause);
@@ -197,6 +197,7 @@ fn now() -> u64 {
 
 /// The request as a chat has it. The body is not copied: it may be large.
 pub fn paused(message: PausedMessage) -> Arrived {
+    let last_sent = message.last_sent.clone();
     let request = EditableRequest::new(Bytes::from(message.body), message.outline);
     let mut paused = Paused::new(PausedRequest {
         round: message.round,
@@ -210,6 +211,7 @@ pub fn paused(message: PausedMessage) -> Arrived {
     Arrived {
         paused,
         is_exact: followed.is_ok(),
+        last_sent,
     }
 }
 
@@ -248,6 +250,14 @@ impl Mirrors {
                 vec![Update::Ended(reason.to_string())]
             }
         }
+    }
+}
+
+/// Chats of an earlier Dunlin tell the mode alone.
+fn shown(pauses: Pauses) -> String {
+    match pauses.shown.is_empty() {
+        true => pauses.mode.as_str().to_owned(),
+        false => pauses.shown,
     }
 }
 

@@ -35,6 +35,16 @@ pub struct Conversation {
     pub model: String,
 }
 
+/// Which requests a chat pauses.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pauses {
+    /// The mode.
+    pub mode: PauseMode,
+    /// The same with what it is restricted to, as the chat's prompt shows it: `turn, next tools`.
+    #[serde(default)]
+    pub shown: String,
+}
+
 /// The edits of a paused request. With the original they make the request as it is now.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Edits {
@@ -71,6 +81,10 @@ pub struct PausedMessage {
     pub room: u64,
     /// The model's context window in tokens, as far as known.
     pub window: Option<u64>,
+    /// The SHA-256 of the last request that this endpoint was sent, in lower-case hexadecimal: its server may have that in
+    /// its cache. The session file has it under this digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_sent: Option<String>,
 }
 
 /// From the chat to the inspector.
@@ -87,7 +101,8 @@ pub enum Message {
         /// The process of the chat.
         pid: u32,
         /// Which requests are paused.
-        mode: PauseMode,
+        #[serde(flatten)]
+        pauses: Pauses,
         /// The conversation.
         #[serde(flatten)]
         conversation: Conversation,
@@ -95,10 +110,7 @@ pub enum Message {
     /// The chat is in another conversation, or its title or model has changed.
     Conversation(Conversation),
     /// Other requests are paused from now on.
-    Mode {
-        /// Which.
-        mode: PauseMode,
-    },
+    Mode(Pauses),
     /// A request is paused.
     Paused(Box<PausedMessage>),
     /// The paused request was edited.

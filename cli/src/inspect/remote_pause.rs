@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dunlin_chat::request::editor::EditableRequest;
 use dunlin_chat::turn::CancelReason;
+use dunlin_host::sha256_hex;
 use dunlin_terminal::inspector::{Closed, Remote, Step};
 use dunlin_terminal::request::paused::Paused;
 
@@ -37,6 +38,7 @@ impl RemotePause {
             scale: paused.measure().scale(),
             room: paused.room(),
             window: paused.window_tokens(),
+            last_sent: paused.last_sent().map(|body| sha256_hex(body.as_bytes())),
         };
         RemotePause {
             shared: Arc::clone(shared),

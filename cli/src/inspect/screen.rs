@@ -1,10 +1,12 @@
 //! The inspector of all running chats on the whole screen.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::app::App;
 use crate::error::{CliError, Exit};
 use crate::inspect::client::{Chats, NoSuchChat};
+use crate::inspect::logs::SessionLogs;
 use crate::inspect::mirror::Mirrors;
 use crate::value_in_editor::EditValue;
 use dunlin_terminal::inspector::chats::{self, ChatList, Source};
@@ -25,7 +27,9 @@ pub fn run(app: &App, session: Option<&str>) -> Result<Exit, CliError> {
     let mut found = Chats::new(&app.settings.folders.run);
     found.look().map_err(CliError::failed)?;
     let mut mirrors = Mirrors::new(found);
-    let mut list = ChatList::new(app.ui.styles(), session.map(str::to_owned));
+    let logs = Arc::new(SessionLogs(app.store()));
+    let list = ChatList::new(app.ui.styles(), session.map(str::to_owned));
+    let mut list = list.with_logs(logs);
     // Those that run already are listed before the first frame.
     let end = Instant::now() + LONGEST_GREETING;
     while mirrors.is_greeting() && Instant::now() < end {

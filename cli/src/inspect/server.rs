@@ -19,9 +19,8 @@ use rustix::net::{SendFlags, send};
 
 use super::folder::{self, FolderError, SOCKET_MODE};
 use super::lines::{LineError, read_line};
-use super::protocol::{Command, Conversation, MAX_COMMAND_BYTES, Message, VERSION};
+use super::protocol::{Command, Conversation, MAX_COMMAND_BYTES, Message, Pauses, VERSION};
 use super::shared_state::{Logged, PausedState, Published, SharedState};
-use crate::config::request_editor::PauseMode;
 
 /// How many inspectors can be attached. A person has one or two; each costs two threads.
 const MAX_CLIENTS: usize = 8;
@@ -310,7 +309,7 @@ fn has_hung_up(stream: &UnixStream) -> bool {
 #[derive(Default)]
 pub struct ClientState {
     conversation: Conversation,
-    mode: PauseMode,
+    pauses: Pauses,
     paused: Option<Told>,
     logged: Option<Logged>,
 }
@@ -336,20 +335,20 @@ impl Told {
 
 impl ClientState {
     /// The first messages to an inspector.
-    pub fn greet(published: &Published, mode: PauseMode) -> (ClientState, Vec<Message>) {
+    pub fn greet(published: &Published, pauses: &Pauses) -> (ClientState, Vec<Message>) {
         let mut client = ClientState {
             conversation: published.conversation.clone(),
-            mode,
+            pauses: pauses.clone(),
             ..ClientState::default()
         };
         let mut messages = vec![Message::Hello {
             version: VERSION,
             active: published.active,
             pid: std::process::id(),
-            mode,
+            pauses: pauses.clone(),
             conversation: published.conversation.clone(),
         }];
-        messages.extend(client.news(published, mode));
+        messages.extend(client.news(published, pauses));
         // Last: what a reader is told after it is new.
         if published.paused.is_none() {
             messages.push(Message::Idle);
@@ -359,15 +358,15 @@ impl ClientState {
 
     /// What has changed since. What happened in between is left out, also whole pauses. The end of a pause is told to those
     /// who were told that it began, and to nobody else.
-    pub fn news(&mut self, published: &Published, mode: PauseMode) -> Vec<Message> {
+    pub fn news(&mut self, published: &Published, pauses: &Pauses) -> Vec<Message> {
         let mut news = Vec::new();
         if self.conversation != published.conversation {
             self.conversation.clone_from(&published.conversation);
             news.push(Message::Conversation(self.conversation.clone()));
         }
-        if self.mode != mode {
-            self.mode = mode;
-            news.push(Message::Mode { mode });
+        if self.pauses != *pauses {
+            self.pauses.clone_from(pauses);
+            news.push(Message::Mode(pauses.clone()));
         }
         let paused = published.paused.as_deref();
         let is_over = |told: &mut Told| paused.is_none_or(|paused| paused.pause != told.pause);
@@ -406,7 +405,7 @@ fn write_events(
     mut serial: u64,
 ) -> io::Result<()> {
     let published = shared.now();
-    let (mut client, first) = ClientState::greet(&published, shared.mode());
+    let (mut client, first) = ClientState::greet(&published, &shared.pauses());
     write(stream, &first)?;
     while !connection.is_closed.load(Ordering::Relaxed) {
         let published = shared.after(serial);
@@ -418,7 +417,7 @@ fn write_events(
             true => published,
             false => shared.now(),
         };
-        write(stream, &client.news(&published, shared.mode()))?;
+        write(stream, &client.news(&published, &shared.pauses()))?;
         write(stream, &answers.messages)?;
         if answers.is_last {
             break;

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use dunlin_chat::request::editor::{Edit, EditError, EditableRequest, Outline, Section};
 use dunlin_chat::request::measure::Scale;
 
-use super::protocol::{At, Conversation, Edits, Message, Operation, PausedMessage};
+use super::protocol::{At, Conversation, Edits, Message, Operation, PausedMessage, Pauses};
 use crate::config::request_editor::PauseMode;
 
 /// How long is waited before the line that the chat reads is woken again. See `dunlin_terminal::ui::wake`.
@@ -47,7 +47,7 @@ impl From<EditError> for Refusal {
 /// What the state asks of the chat.
 pub trait Chat: Send + Sync {
     /// Which requests are paused.
-    fn mode(&self) -> PauseMode;
+    fn pauses(&self) -> Pauses;
     /// Has other requests paused.
     fn set_mode(&self, mode: PauseMode);
     /// Ends the line that is being read, so that a command is done.
@@ -84,6 +84,8 @@ pub struct Head {
     pub room: u64,
     /// The context window.
     pub window: Option<u64>,
+    /// The SHA-256 of the last request that the endpoint was sent.
+    pub last_sent: Option<String>,
 }
 
 impl PausedState {
@@ -134,6 +136,7 @@ impl PausedState {
             scale: self.head.scale.clone(),
             room: self.head.room,
             window: self.head.window,
+            last_sent: self.head.last_sent.clone(),
         }))
     }
 
@@ -302,8 +305,8 @@ impl SharedState {
     }
 
     /// Which requests are paused.
-    pub fn mode(&self) -> PauseMode {
-        self.chat.mode()
+    pub fn pauses(&self) -> Pauses {
+        self.chat.pauses()
     }
 
     /// The chat is in this conversation.

@@ -15,7 +15,7 @@ use dunlin_terminal::request::paused::Paused;
 use serde_json::{Value, json};
 
 use super::folder::sockets;
-use super::protocol::{Conversation, MAX_COMMAND_BYTES, MAX_ERROR_CHARS};
+use super::protocol::{Conversation, MAX_COMMAND_BYTES, MAX_ERROR_CHARS, Pauses};
 use super::remote_pause::RemotePause;
 use super::server::{ClientState, Listening, listen};
 use super::shared_state::{Chat, SharedState};
@@ -32,8 +32,10 @@ struct Played {
 }
 
 impl Chat for Played {
-    fn mode(&self) -> PauseMode {
-        *self.mode.lock().unwrap()
+    fn pauses(&self) -> Pauses {
+        let mode = *self.mode.lock().unwrap();
+        let shown = format!("{} tools", mode.as_str());
+        Pauses { mode, shown }
     }
 
     fn set_mode(&self, mode: PauseMode) {
@@ -488,7 +490,7 @@ fn a_pause_is_over_for_those_who_saw_it() {
     let stage = Stage::new();
     let shared = &stage.shared;
     let kinds = |client: &mut ClientState| -> Vec<Value> {
-        let news = client.news(&shared.now(), PauseMode::Off);
+        let news = client.news(&shared.now(), &Pauses::default());
         news.iter()
             .map(|it| serde_json::to_value(it).unwrap())
             .map(|it| json!([it["type"], it["pause"]]))
@@ -500,7 +502,7 @@ fn a_pause_is_over_for_those_who_saw_it() {
             remote.sent();
         }
     };
-    let (mut client, _) = ClientState::greet(&shared.now(), PauseMode::Off);
+    let (mut client, _) = ClientState::greet(&shared.now(), &Pauses::default());
     // A whole pause between two looks.
     pause(true);
     assert_eq!(kinds(&mut client), [] as [Value; 0]);

@@ -1,24 +1,19 @@
 //! The request inspector on a paused request, and what it shows beside a request.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::metadata::{Answering, Metadata};
 use crate::app::App;
 use crate::inspect::remote_pause::RemotePause;
-use crate::requests::summary;
+use crate::requests::summaries;
 use crate::value_in_editor::EditValue;
-use dunlin_chat::session::requests::RequestFile;
 use dunlin_terminal::inspector::{self, Closed, Inspector, Mode, Sides};
 use dunlin_terminal::request::paused::Paused;
 
 /// What is said where nothing can take the whole screen.
 pub const NO_SCREEN: &str =
     "This terminal has no full screen; list, show N and payload show the same.";
-
-/// How many requests the log lists.
-const MAX_LISTED: usize = 1000;
 
 /// Shows a paused request until the inspector is left. `None`: it failed, and the request is lost.
 ///
@@ -71,24 +66,7 @@ pub fn sides(app: &App, metadata: Metadata) -> Sides {
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .collect()
         }),
-        log: Box::new(move || sent(log.as_ref())),
+        log: Box::new(move || summaries(log.as_deref())),
         conversation,
     }
-}
-
-/// The requests in a session file, newest first.
-fn sent(path: Option<&PathBuf>) -> Vec<String> {
-    let Some(path) = path else {
-        return vec!["Nothing was sent in this session yet.".to_owned()];
-    };
-    let file = match RequestFile::read(path) {
-        Ok(file) => file,
-        Err(error) => return vec![dunlin_host::display::chain(&error)],
-    };
-    let requests = file.requests().iter().rev().take(MAX_LISTED);
-    let mut rows: Vec<String> = requests.map(|request| summary(&file, request)).collect();
-    if rows.is_empty() {
-        rows.push("Nothing was sent in this session yet.".to_owned());
-    }
-    rows
 }

@@ -1,6 +1,8 @@
 //! `dunlin requests list`.
 
-use dunlin_host::display::{escape, one_line};
+use std::path::Path;
+
+use dunlin_host::display::{chain, escape, one_line};
 use dunlin_host::json;
 use jiff::Timestamp;
 
@@ -12,6 +14,9 @@ use crate::error::CliError;
 use dunlin_chat::session::requests::{Kind, LoggedRequest, RequestFile};
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::style::Label;
+
+/// How many requests the log of the inspector lists.
+const MAX_SUMMARIES: usize = 1000;
 
 /// How many columns a number takes.
 const NUMBER_COLUMNS: usize = 4;
@@ -67,8 +72,24 @@ pub fn rows(app: &App, file: &RequestFile, requests: &[LoggedRequest]) {
     }
 }
 
+/// The newest requests in a session file, the newest first, in a row each. `None`: there is no file yet.
+pub fn summaries(path: Option<&Path>) -> Vec<String> {
+    let mut rows = match path.map(RequestFile::read) {
+        None => Vec::new(),
+        Some(Err(error)) => vec![chain(&error)],
+        Some(Ok(file)) => {
+            let requests = file.requests().iter().rev().take(MAX_SUMMARIES);
+            requests.map(|request| summary(&file, request)).collect()
+        }
+    };
+    if rows.is_empty() {
+        rows.push("Nothing was sent in this session yet.".to_owned());
+    }
+    rows
+}
+
 /// The number of a request, and what is known of it, in one row.
-pub fn summary(file: &RequestFile, request: &LoggedRequest) -> String {
+fn summary(file: &RequestFile, request: &LoggedRequest) -> String {
     let about = about(file, request, Timestamp::now());
     format!("{:>NUMBER_COLUMNS$}  {about}", request.entry.number)
 }

@@ -303,10 +303,24 @@ fn requests_that_are_not_paused_are_told() {
     chat.turn("which birds?");
     let sent = |number: u32| format!("\"type\":\"sent\",\"number\":{number}");
     scripted.wait_for_stdout(&sent(2));
-    inspector.wait_for("Request 2 was sent without a pause");
+    inspector.wait_for("READ ONLY  request 2 was sent without a pause");
+    inspector.wait_for("File 'notes.txt': 1 line");
     chat.turn("more?");
     scripted.wait_for_stdout(&sent(3));
-    inspector.wait_for("Request 3 was sent without a pause");
+    inspector.wait_until("the request", |screen| {
+        screen.contains("READ ONLY  request 3 was sent without a pause")
+            && screen.contains(KEYS_ACT)
+    });
+    inspector.type_text("\t\t\t\t");
+    inspector.wait_until("the log", |screen| {
+        [" 1  ", " 2  ", " 3  "]
+            .iter()
+            .all(|number| screen.contains(number))
+            && screen.contains("answered")
+    });
+    chat.say("/pause every tools");
+    inspector.wait_for("· pause: every tools");
+    scripted.wait_for_stdout("\"shown\":\"every tools\"");
     scripted.signal(Signal::KILL);
     inspector.type_text("q");
     chat.leave();

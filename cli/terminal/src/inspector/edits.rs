@@ -7,7 +7,7 @@ use dunlin_host::display::{escape, needs_escape};
 
 use super::entry::{Entry, Purpose};
 use super::keymap::Action;
-use super::state::{Changed, Effect, Inspector, Pane, Typed};
+use super::state::{Changed, Effect, Inspector, Mode, Pane, Typed};
 use super::tabs::Tab;
 use crate::request::paused::Paused;
 
@@ -17,6 +17,11 @@ impl Inspector {
     pub fn set(&mut self, typed: Typed, paused: &mut Paused) -> Effect {
         if typed.new == typed.old {
             self.say("Nothing is changed.");
+            return Effect::None;
+        }
+        if let Mode::ReadOnly(why) = self.mode() {
+            let why = why.clone();
+            self.keep(typed, &why, paused);
             return Effect::None;
         }
         let problem = match paused.draft(&typed.target) {
@@ -127,6 +132,7 @@ impl Inspector {
     pub(super) fn add_option(&mut self, typed: &str, paused: &mut Paused) -> Effect {
         let parsed = Path::parse_first(typed.trim());
         let problem = match parsed {
+            _ if let Mode::ReadOnly(why) = self.mode() => why.clone(),
             _ if typed.trim().is_empty() => "a name and a value are missing".to_owned(),
             Ok((path, value)) if !value.trim().is_empty() => {
                 let path = path.to_string();

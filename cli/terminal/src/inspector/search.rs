@@ -5,54 +5,75 @@ use dunlin_chat::request::editor::{EditableRequest, Row, RowValue};
 use super::state::{Inspector, Pane};
 use super::tabs::Tab;
 
+/// A value: its section's number, and its index among the section's rows.
+type Place = (usize, usize);
+
+/// What was searched last, and where it is.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// The text, and the revision of the request.
+    asked: (String, u64),
+    /// In the order of the request.
+    places: Vec<Place>,
+}
+
 impl Inspector {
     /// Goes to the next place of the text that was searched, from the selected row on.
     pub(super) fn find(&mut self, forward: bool, request: &EditableRequest) {
-        let needle = self.needle.clone();
-        if needle.is_empty() {
+        if self.needle.is_empty() {
             self.say("Nothing was searched yet; / finds a text.");
             return;
         }
-        let has = |row: &Row| match &row.value {
-            RowValue::Leaf(leaf) => leaf.text().to_lowercase().contains(&needle),
-            RowValue::Object(_) | RowValue::Array(_) => false,
-        };
+        self.search(request);
         let here = match (self.pane, self.tab) {
             (Pane::Detail, Tab::Request) => {
                 self.lines.get(self.detail.at).and_then(|line| line.value)
             }
             _ => None,
         };
-        let count = request.sections().len();
-        for distance in 0..=count {
-            let number = match forward {
-                true => (self.number - 1 + distance) % count + 1,
-                false => (self.number - 1 + count - distance % count) % count + 1,
-            };
-            let rows = request.rows(number);
-            let is_after = |index: usize| match (distance, here) {
-                // The selected section, before and after the selected row.
-                (0, Some(here)) => match forward {
-                    true => index > here,
-                    false => index < here,
-                },
-                _ => true,
-            };
-            let mut found = rows
-                .iter()
-                .enumerate()
-                .filter(|(index, row)| is_after(*index) && has(row));
-            let found = match forward {
-                true => found.next(),
-                false => found.next_back(),
-            };
-            if let Some((index, row)) = found {
-                let row = row.clone();
-                self.reveal(number, index, &row);
+        // Where a section is selected, and no value in it, its first one counts.
+        let is_before = |(number, index): &Place| match here {
+            Some(here) if forward => (*number, *index) <= (self.number, here),
+            Some(here) => (*number, *index) < (self.number, here),
+            None if forward => *number < self.number,
+            None => *number <= self.number,
+        };
+        let places = &self.found.places;
+        let (count, before) = (places.len(), places.partition_point(is_before));
+        let at = match forward {
+            _ if count == 0 => {
+                self.say(&format!("Not found: {}", self.needle));
                 return;
             }
+            true => before % count,
+            false => (before + count - 1) % count,
+        };
+        let Some((number, index)) = places.get(at).copied() else {
+            return;
+        };
+        if let Some(row) = request.rows(number).into_iter().nth(index) {
+            self.reveal(number, index, &row);
+            self.say(&format!("{} of {count}", at + 1));
         }
-        self.say(&format!("Not found: {}", self.needle));
+    }
+
+    /// Finds all places, unless they are known.
+    fn search(&mut self, request: &EditableRequest) {
+        let asked = (self.needle.clone(), request.revision());
+        if self.found.asked == asked {
+            return;
+        }
+        let has = |row: &Row| match &row.value {
+            RowValue::Leaf(leaf) => leaf.text().to_lowercase().contains(&asked.0),
+            RowValue::Object(_) | RowValue::Array(_) => false,
+        };
+        let mut places = Vec::new();
+        for number in 1..=request.sections().len() {
+            let rows = request.rows(number).into_iter().enumerate();
+            let found = rows.filter(|(_, row)| has(row));
+            places.extend(found.map(|(index, _)| (number, index)));
+        }
+        self.found = Found { asked, places };
     }
 
     /// Selects a value: its section, with nothing around it folded.

@@ -11,6 +11,7 @@ use super::entry::{Entry, Purpose, Typing};
 use super::help::Help;
 use super::keymap::{self, Action};
 use super::list::Sections;
+use super::search::Found;
 use super::tabs::{self, Tab};
 use super::tree::{self, Line, Look};
 use crate::approval::text::wrap;
@@ -185,6 +186,7 @@ pub struct Inspector {
     /// Whether the window has room for anything.
     pub(super) has_room: bool,
     pub(super) needle: String,
+    pub(super) found: Found,
     pub(super) areas: Areas,
     pub(super) markdown: bool,
     pub(super) folded: HashSet<Target>,
@@ -227,6 +229,7 @@ impl Inspector {
             keys_act: true,
             has_room: true,
             needle: String::new(),
+            found: Found::default(),
             areas: Areas::default(),
             markdown: false,
             folded: HashSet::new(),
@@ -252,12 +255,17 @@ impl Inspector {
         &self.mode
     }
 
-    /// It is for something else from now on. A value that is being typed is lost where nothing can be edited any more.
+    /// It is for something else from now on. A value that is being typed stays where it is, and cannot be saved any more
+    /// where nothing can be edited.
     pub fn set_mode(&mut self, mode: Mode) {
-        if mode != Mode::Paused && self.entry.as_ref().is_some_and(Entry::is_value) {
-            self.entry = None;
-        }
         self.mode = mode;
+        let types = self.entry.as_ref().is_some_and(Entry::is_value);
+        if let Mode::ReadOnly(why) = &self.mode
+            && types
+        {
+            let note = format!("{why}: this text cannot be saved any more, Esc discards it");
+            self.say(&note);
+        }
     }
 
     /// The conversation is called this now.
@@ -268,6 +276,7 @@ impl Inspector {
     /// The request is another one, or was edited by somebody else: everything is laid out again.
     pub fn redraw(&mut self) {
         self.made = None;
+        self.found = Found::default();
         self.sections.forget();
     }
 

@@ -166,6 +166,11 @@ impl LastRequest {
         LastRequest { text, root }
     }
 
+    /// The body; empty where it was no text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The element of a list at the top of the body.
     fn element(&self, path: &Path) -> &str {
         let node = self.root.as_ref().and_then(|root| root.find(path));

@@ -4,8 +4,8 @@
 //! another one by then, the edit is not done. A tool that is left out is left out by its name: whoever describes the tool
 //! also chooses that text, and could bring the tool back by changing it.
 
+use dunlin_host::sha256_hex;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::edits::Target;
 use super::leaves::Difference;
@@ -205,8 +205,7 @@ impl EditableRequest {
 }
 
 fn digest(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    sha256_hex(text.as_bytes())
 }
 
 #[cfg(test)]

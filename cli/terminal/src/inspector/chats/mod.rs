@@ -20,6 +20,7 @@ use ratatui::Frame;
 
 use super::screen::{self, Endless, Meanwhile, View};
 use super::{EditText, Effect, Event, Typed};
+use crate::request::paused::Paused;
 use crate::ui::Ui;
 pub use history::follow;
 pub use state::{Act, Arrived, ChatList, Conversation, Update, When};
@@ -38,6 +39,21 @@ pub trait Source {
     /// # Errors
     /// It cannot be asked, for the reason that the sentence gives.
     fn act(&mut self, chat: &str, act: Act) -> Result<(), String>;
+}
+
+/// What sessions have kept of the requests that they sent.
+pub trait Logs: Send + Sync {
+    /// The requests of a session, the newest first, as rows for people.
+    fn rows(&self, session: &str) -> Vec<String>;
+
+    /// A request of a session, with the edits that it was sent with.
+    ///
+    /// # Errors
+    /// It cannot be shown, for the reason that the sentence gives.
+    fn sent(&self, session: &str, number: u64) -> Result<Paused, String>;
+
+    /// The newest body of a session that has this SHA-256, in lower-case hexadecimal.
+    fn body(&self, session: &str, sha256: &str) -> Option<Vec<u8>>;
 }
 
 /// Shows the chats until the user leaves. Blocks; has the keyboard alone.
@@ -68,6 +84,7 @@ impl Chats<'_> {
             self.list.apply(&chat, update);
         }
         is_changed |= self.list.set_problem(self.source.problem());
+        is_changed |= self.list.load();
         is_changed
     }
 
@@ -112,6 +129,7 @@ impl View for Chats<'_> {
         }
         let (effect, act) = self.list.handle(event);
         self.act(act);
+        self.list.load();
         effect
     }
 

@@ -1,15 +1,23 @@
 //! One chat, and what its news show.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dunlin_chat::request::editor::Edit;
 use dunlin_host::display::one_line;
 
+use super::Logs;
 use super::history::follow;
-use super::state::{Conversation, Update, When};
+use super::state::{Conversation, PATIENCE, Update, When};
 use crate::inspector::state::{Inspector, Mode, Sides, Typed};
 use crate::request::paused::Paused;
 use crate::ui::style::Styles;
+
+/// How long a chat that has ended stays listed while another one is selected.
+pub(super) const REMEMBERED: Duration = Duration::from_secs(30);
+
+/// What is said behind a step that the chat has not answered yet.
+const UNCONFIRMED: &str = " · the chat has not confirmed this yet";
 
 /// How long a new request is marked as new.
 pub(super) const FLASH: Duration = Duration::from_secs(2);
@@ -24,6 +32,8 @@ pub(super) struct Waiting {
     pub(super) since: Instant,
     /// The text that it takes over.
     pub(super) typed: Option<Typed>,
+    /// Whether it was said that it is not answered yet.
+    pub(super) is_told: bool,
 }
 
 /// One chat.
@@ -47,7 +57,23 @@ pub struct Row {
     /// Whether a key was pressed since its request is paused.
     pub(super) is_touched: bool,
     pub(super) waiting: Option<Waiting>,
+    /// When it ended.
+    ended_at: Option<Instant>,
+    /// The number of a request that was sent, and is to be read in the log.
+    unread: Option<u64>,
+    /// The SHA-256 of the request before the paused one, which is to be read in the log.
+    last_sent: Option<String>,
     pub(super) view: Option<(Inspector, Paused)>,
+}
+
+/// What was read in the log.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Loaded {
+    Nothing,
+    /// Something about what is shown.
+    Detail,
+    /// A request, which is shown now.
+    Request,
 }
 
 /// What an update shows.
@@ -75,23 +101,81 @@ impl Row {
             active: 0,
             is_touched: false,
             waiting: None,
+            ended_at: None,
+            unread: None,
+            last_sent: None,
             view: None,
         }
     }
 
     /// Takes in news.
-    pub(super) fn apply(&mut self, update: Update, styles: Styles) -> Shows {
-        let shows = self.take_in(update, styles);
+    pub(super) fn apply(
+        &mut self,
+        update: Update,
+        styles: Styles,
+        logs: Option<&Arc<dyn Logs>>,
+    ) -> Shows {
+        let shows = self.take_in(update, styles, logs);
         if let Some((inspector, _)) = &mut self.view {
             inspector.rename(status(&self.conversation, &self.mode));
         }
         shows
     }
 
-    fn take_in(&mut self, update: Update, styles: Styles) -> Shows {
+    /// Reads what is to be shown of the log. `follows`: a request that was sent replaces the one that is shown.
+    pub(super) fn load(&mut self, logs: &Arc<dyn Logs>, follows: bool, styles: Styles) -> Loaded {
+        let session = self.conversation.session.as_str();
+        if let Some(sha256) = self.last_sent.take()
+            && let Some((_, paused)) = &mut self.view
+            && let Some(body) = logs.body(session, &sha256)
+        {
+            paused.set_last_sent(&body);
+            return Loaded::Detail;
+        }
+        if self.is_paused || self.types() || (self.view.is_some() && !follows) {
+            return Loaded::Nothing;
+        }
+        let Some(number) = self.unread.take() else {
+            return Loaded::Nothing;
+        };
+        let why = format!("request {number} was sent without a pause");
+        match logs.sent(session, number) {
+            Ok(paused) => {
+                self.show(paused, Mode::ReadOnly(why), styles, Some(logs));
+                Loaded::Request
+            }
+            Err(error) => {
+                self.sent = Some(format!("{why}; it cannot be shown: {error}"));
+                Loaded::Detail
+            }
+        }
+    }
+
+    /// Says that the last command is not answered yet, once it has waited for a while. Whether it was said now.
+    pub(super) fn says_that_it_waits(&mut self, now: Instant) -> bool {
+        let (Some(waiting), Some((inspector, _))) = (&mut self.waiting, &mut self.view) else {
+            return false;
+        };
+        let is_late = now.saturating_duration_since(waiting.since) > PATIENCE;
+        let says = is_late && !waiting.is_told;
+        if says {
+            waiting.is_told = true;
+            let note = inspector.note.take().unwrap_or_default();
+            inspector.note = Some(format!("{note}{UNCONFIRMED}"));
+        }
+        says
+    }
+
+    /// Whether it has ended so long ago that it need not be listed.
+    pub(super) fn is_past(&self, now: Instant) -> bool {
+        let ended = self.ended_at;
+        ended.is_some_and(|at| now.saturating_duration_since(at) > REMEMBERED)
+    }
+
+    fn take_in(&mut self, update: Update, styles: Styles, logs: Option<&Arc<dyn Logs>>) -> Shows {
         match update {
             Update::Attached(active) => {
-                self.ended = None;
+                (self.ended, self.ended_at) = (None, None);
                 self.active = self.active.max(active);
             }
             Update::Conversation(conversation) => self.conversation = conversation,
@@ -99,8 +183,9 @@ impl Row {
             Update::Paused(arrived, when) => {
                 self.happens(when);
                 (self.is_paused, self.is_touched) = (true, false);
+                (self.unread, self.last_sent) = (None, arrived.last_sent);
                 let mode = mode(arrived.is_exact);
-                self.show(arrived.paused, mode, styles);
+                self.show(arrived.paused, mode, styles, logs);
                 return Shows::Request(when.is_new);
             }
             Update::Revised(edits, undone) if self.is_paused => return self.revise(edits, undone),
@@ -113,6 +198,7 @@ impl Row {
             }
             Update::Sent(number, when) => {
                 self.happens(when);
+                self.unread = number;
                 self.sent = Some(match number {
                     Some(number) => format!("request {number} was sent without a pause"),
                     None => "a request was sent without a pause".to_owned(),
@@ -121,7 +207,15 @@ impl Row {
                     return Shows::Sent;
                 }
             }
-            Update::Done => self.waiting = None,
+            Update::Done => {
+                self.waiting = None;
+                if let Some((inspector, _)) = &mut self.view
+                    && let Some(note) = &mut inspector.note
+                    && let Some(confirmed) = note.strip_suffix(UNCONFIRMED)
+                {
+                    *note = confirmed.to_owned();
+                }
+            }
             Update::Refused(why) => self.refused(&why),
             Update::Said(text) => {
                 if let Some((inspector, _)) = &mut self.view {
@@ -133,6 +227,7 @@ impl Row {
                 self.flash = None;
                 self.over(why.clone());
                 self.ended = Some(why);
+                self.ended_at = Some(Instant::now());
             }
         }
         Shows::Nothing
@@ -145,13 +240,15 @@ impl Row {
         }
     }
 
-    fn show(&mut self, paused: Paused, mode: Mode, styles: Styles) {
+    fn show(&mut self, paused: Paused, mode: Mode, styles: Styles, logs: Option<&Arc<dyn Logs>>) {
         let conversation = self.conversation.clone();
+        let typed = self.types();
         let pins = self.view.take().map(|(_, before)| before.pins().clone());
         let paused = match pins {
             Some(pins) => paused.with_pins(pins),
             None => paused,
         };
+        let (session, logs) = (conversation.session.clone(), logs.cloned());
         let sides = Sides {
             metadata: Box::new(move |paused| {
                 let model = paused.model().unwrap_or_else(|| conversation.model.clone());
@@ -164,10 +261,18 @@ impl Row {
                 .map(|(name, value)| (name.to_owned(), value))
                 .to_vec()
             }),
-            log: Box::new(|| vec!["`dunlin requests list` lists what was sent.".to_owned()]),
+            log: Box::new(move || match &logs {
+                Some(logs) => logs.rows(&session),
+                None => Vec::new(),
+            }),
             conversation: status(&self.conversation, &self.mode),
         };
-        let inspector = Inspector::new(mode, sides, styles, &paused);
+        let mut inspector = Inspector::new(mode, sides, styles, &paused);
+        if typed {
+            inspector.say(
+                "This is another request: what was being typed for the last one is discarded.",
+            );
+        }
         self.view = Some((inspector, paused));
     }
 
@@ -236,7 +341,7 @@ fn mode(is_exact: bool) -> Mode {
 
 /// The conversation for the status line.
 fn status(conversation: &Conversation, mode: &str) -> String {
-    format!("pause: {mode} · {}", label(conversation))
+    format!("pause: {} · {}", one_line(mode), label(conversation))
 }
 
 /// `agent · title · …id`

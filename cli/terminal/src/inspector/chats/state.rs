@@ -1,13 +1,15 @@
 //! The conversations, which of them is selected, and what an event does.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dunlin_chat::request::editor::Edit;
 use dunlin_host::display::one_line;
 use ratatui_textarea::{Input, Key};
 
-use super::row::{Row, Shows, Waiting};
+use super::Logs;
+use super::row::{Loaded, Row, Shows, Waiting};
 use crate::inspector::help::Help;
 use crate::inspector::keymap::{self, Action};
 use crate::inspector::screen::is_control;
@@ -16,7 +18,7 @@ use crate::request::paused::Paused;
 use crate::ui::style::Styles;
 
 /// How long a key waits until the chat has answered the command before it. Most chats take less.
-const PATIENCE: Duration = Duration::from_millis(300);
+pub(super) const PATIENCE: Duration = Duration::from_millis(300);
 
 /// What Esc says where it has nothing to close.
 const NOTHING_OPEN: &str = "Nothing is open here that Esc closes; q leaves.";
@@ -66,6 +68,8 @@ pub struct Arrived {
     pub paused: Paused,
     /// Whether all edits of the chat could be repeated.
     pub is_exact: bool,
+    /// The SHA-256 of the request before, if one was sent.
+    pub last_sent: Option<String>,
 }
 
 /// News of a chat.
@@ -133,6 +137,7 @@ pub struct ChatList {
     /// Why no chat can be found.
     problem: Option<String>,
     styles: Styles,
+    logs: Option<Arc<dyn Logs>>,
 }
 
 impl ChatList {
@@ -151,6 +156,16 @@ impl ChatList {
             note: String::new(),
             problem: None,
             styles,
+            logs: None,
+        }
+    }
+
+    /// The same with the requests that were sent without a pause.
+    #[must_use]
+    pub fn with_logs(self, logs: Arc<dyn Logs>) -> ChatList {
+        ChatList {
+            logs: Some(logs),
+            ..self
         }
     }
 
@@ -260,8 +275,25 @@ impl ChatList {
         let mut is_over = false;
         for row in &mut self.rows {
             is_over |= row.flash.take_if(|until| *until <= now).is_some();
+            is_over |= row.says_that_it_waits(now);
         }
-        is_over
+        let selected = self.selected.as_deref();
+        let before = self.rows.len();
+        self.rows
+            .retain(|row| Some(row.chat.as_str()) == selected || !row.is_past(now));
+        is_over || self.rows.len() != before
+    }
+
+    /// Reads what the selected chat shows of its log. Whether anything was read.
+    pub fn load(&mut self) -> bool {
+        let (logs, styles, follows) = (self.logs.clone(), self.styles, self.follows);
+        let (Some(logs), Some(row)) = (logs, self.row_mut()) else {
+            return false;
+        };
+        let loaded = row.load(&logs, follows, styles);
+        // Keys would act on another request.
+        self.is_new |= loaded == Loaded::Request;
+        loaded != Loaded::Nothing
     }
 
     /// Takes in news of a chat.
@@ -285,7 +317,7 @@ impl ChatList {
         if let Update::Refused(why) | Update::Said(why) = &update {
             self.note = one_line(why);
         }
-        let shows = row.apply(update, styles);
+        let shows = row.apply(update, styles, self.logs.as_ref());
         // What is typed into a text goes on into it, as long as that is there.
         let is_other = !matches!(shows, Shows::Nothing | Shows::Sent) && !typed;
         self.is_new |= is_shown && (is_other || typed != row.types());
@@ -473,7 +505,11 @@ impl ChatList {
     fn wait(&mut self, typed: Option<Typed>) {
         if let Some(row) = self.row_mut() {
             let since = Instant::now();
-            row.waiting = Some(Waiting { since, typed });
+            row.waiting = Some(Waiting {
+                since,
+                typed,
+                is_told: false,
+            });
         }
     }
 

@@ -1,5 +1,6 @@
 //! Several chats without a terminal.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -11,8 +12,9 @@ use ratatui::style::Color;
 use ratatui_textarea::{Input, Key};
 use serde_json::json;
 
-use super::row::FLASH;
-use super::{Act, Arrived, ChatList, Conversation, Update, When, draw, follow};
+use super::row::{FLASH, REMEMBERED};
+use super::state::PATIENCE;
+use super::{Act, Arrived, ChatList, Conversation, Logs, Update, When, draw, follow};
 use crate::inspector::{Effect, Event};
 use crate::request::paused::Paused;
 use crate::ui::style::Styles;
@@ -50,6 +52,7 @@ fn paused(text: &str, when: When) -> Update {
     let arrived = Arrived {
         paused: request(text),
         is_exact: true,
+        last_sent: None,
     };
     Update::Paused(Box::new(arrived), when)
 }
@@ -163,6 +166,130 @@ fn the_newest_request_is_followed_or_not() {
     press(&mut list, "M");
     list.apply("a", paused("dance", new(70)));
     assert_eq!(list.selected(), Some("b"));
+}
+
+/// A session with a request of number 5.
+struct OneRequest;
+
+impl Logs for OneRequest {
+    fn rows(&self, session: &str) -> Vec<String> {
+        vec![format!("  5  just now · {session}")]
+    }
+
+    fn sent(&self, _session: &str, number: u64) -> Result<Paused, String> {
+        match number {
+            5 => Ok(request("whistle")),
+            _ => Err("the session is not stored".to_owned()),
+        }
+    }
+
+    fn body(&self, _session: &str, sha256: &str) -> Option<Vec<u8>> {
+        (sha256 == "e3").then(|| request("count").request().bytes().to_vec())
+    }
+}
+
+#[test]
+fn what_was_sent_without_a_pause_is_read_in_the_log() {
+    let mut list = list(None).with_logs(Arc::new(OneRequest));
+    list.apply("a", Update::Sent(Some(5), new(30)));
+    assert!(list.load() && list.take_new() && !list.load());
+    assert_shows(
+        &mut list,
+        &["READ ONLY  request 5 was sent without a pause", "whistle"],
+    );
+    key(&mut list, Key::Tab);
+    key(&mut list, Key::Tab);
+    key(&mut list, Key::Tab);
+    key(&mut list, Key::Tab);
+    assert_shows(&mut list, &["just now · k7mq2x9d"]);
+    assert_eq!(press(&mut list, "sd"), [], "it was sent");
+    // One that is paused takes its place, and knows what was sent before.
+    let arrived = Arrived {
+        paused: request("count"),
+        is_exact: true,
+        last_sent: Some("e3".to_owned()),
+    };
+    list.apply("a", Update::Paused(Box::new(arrived), new(40)));
+    assert!(list.load());
+    assert_shows(&mut list, &["the server has read the first"]);
+    list.apply("a", Update::Over("sent as request 6".to_owned(), new(50)));
+    assert!(!list.load());
+    // Without following the view stays where it is.
+    press(&mut list, "f");
+    list.apply("a", Update::Sent(Some(5), new(60)));
+    assert!(!list.load());
+    assert_shows(&mut list, &["READ ONLY  sent as request 6"]);
+    press(&mut list, "f");
+    list.apply("b", Update::Sent(Some(7), new(70)));
+    assert!(list.load());
+    assert_shows(
+        &mut list,
+        &["Request 7 was sent without a pause; it cannot be shown: the session is not stored."],
+    );
+}
+
+#[test]
+fn a_step_that_the_chat_has_not_done_yet_is_told_from_one_that_it_has() {
+    let mut list = list(None);
+    list.apply("a", paused("count", new(30)));
+    press(&mut list, "g");
+    assert!(key(&mut list, Key::Char('d')).1.is_some());
+    assert!(!list.tick(Instant::now()));
+    let later = Instant::now() + PATIENCE * 2;
+    assert!(list.tick(later) && !list.tick(later));
+    let unconfirmed = "deleted";
+    assert_shows(
+        &mut list,
+        &[unconfirmed, "· the chat has not confirmed this yet"],
+    );
+    list.apply("a", Update::Done);
+    let shown = screen(&mut list);
+    assert!(
+        shown.contains(unconfirmed) && !shown.contains("confirmed"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_chat_that_has_ended_is_listed_for_a_while() {
+    let mut list = list(None);
+    for chat in ["c", "d", "e", "f", "g"] {
+        attach(&mut list, chat, chat, "", 1);
+    }
+    assert_shows(
+        &mut list,
+        &["7 chats · 0 paused · follow: on · 1-6 of 7 listed"],
+    );
+    let ended = |list: &mut ChatList, chat| {
+        list.apply(chat, Update::Ended("the chat has ended".to_owned()));
+    };
+    ended(&mut list, "a");
+    ended(&mut list, "b");
+    assert!(!list.tick(Instant::now()) && list.rows().len() == 7);
+    let later = Instant::now() + REMEMBERED * 2;
+    assert!(list.tick(later));
+    // The selected one says what became of it.
+    assert_eq!((list.rows().len(), list.selected()), (6, Some("a")));
+    ctrl(&mut list, 'n');
+    assert!(list.tick(later));
+    assert_eq!(list.rows().len(), 5);
+}
+
+#[test]
+fn a_text_outlives_the_pause_and_cannot_be_saved() {
+    let mut list = list(None);
+    list.apply("a", paused("count", new(30)));
+    assert_eq!(press(&mut list, "ge mine"), []);
+    list.apply("a", Update::Over("sent as request 3".to_owned(), new(40)));
+    let cannot = "sent as request 3: this text cannot be saved any more";
+    assert_shows(&mut list, &["count mine", cannot]);
+    assert_eq!(press(&mut list, "\n"), []);
+    assert_shows(&mut list, &["count mine", "Not saved: sent as request 3"]);
+    list.apply("a", paused("sing", new(50)));
+    assert_shows(
+        &mut list,
+        &["what was being typed for the last one is discarded"],
+    );
 }
 
 #[test]
@@ -351,6 +478,7 @@ fn an_edit_that_does_not_apply_makes_the_request_read_only() {
     let arrived = Arrived {
         paused: request("count"),
         is_exact: false,
+        last_sent: None,
     };
     list.apply("b", Update::Paused(Box::new(arrived), new(40)));
     ctrl(&mut list, 'p');
@@ -524,6 +652,8 @@ fn keys_do_not_act_on_what_nobody_has_seen() {
     list.apply("b", paused("croak", new(60)));
     assert!(!list.take_new());
     list.apply("a", Update::Over("sent as request 3".to_owned(), new(70)));
+    assert!(!list.take_new());
+    list.apply("a", paused("dive", new(80)));
     assert!(list.take_new());
     // The keys are shown once they act.
     let key = "? all keys";

@@ -91,7 +91,13 @@ fn lines(list: &ChatList, palette: Palette, area: Rect) -> Vec<Line<'static>> {
     let first = at.unwrap_or_default().saturating_sub(most - 1);
     let columns = usize::from(area.width);
     let bold = Style::default().add_modifier(Modifier::BOLD);
-    let mut lines = vec![Line::styled(fit(&heading(list), columns), bold)];
+    let mut heading = heading(list);
+    let count = list.rows().len();
+    if count > most {
+        let last = count.min(first + most);
+        heading += &format!(" · {}-{last} of {count} listed", first + 1);
+    }
+    let mut lines = vec![Line::styled(fit(&heading, columns), bold)];
     if let Some(problem) = list.problem().filter(|_| !list.rows().is_empty()) {
         let text = fit(&format!(" {problem}"), columns);
         lines.push(Line::from(palette.span(Label::Warning, text)));

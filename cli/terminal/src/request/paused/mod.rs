@@ -337,6 +337,16 @@ impl Paused {
         self.window_tokens
     }
 
+    /// The last request that the endpoint was sent, as far as known.
+    pub fn last_sent(&self) -> Option<&str> {
+        self.last_sent.as_ref().map(LastRequest::text)
+    }
+
+    /// This is the last request that the endpoint was sent.
+    pub fn set_last_sent(&mut self, body: &[u8]) {
+        self.last_sent = Some(LastRequest::new(body));
+    }
+
     /// How much of the last request is kept, where there was one.
     pub fn kept(&self) -> Option<String> {
         let last = self.last_sent.as_ref()?;

@@ -1,0 +1,58 @@
+//! What an inspector reads in the files of sessions: the requests that were sent.
+//!
+//! A chat names a session and a number. Both only select what this user has stored; no file is named by a chat.
+
+use std::path::PathBuf;
+
+use dunlin_chat::request::editor::{EditableRequest, Outline};
+use dunlin_chat::session::Store;
+use dunlin_chat::session::requests::{LogError, RequestFile, Side};
+use dunlin_chat::turn::PausedRequest;
+use dunlin_host::display::chain;
+use dunlin_terminal::inspector::chats::Logs;
+use dunlin_terminal::request::paused::Paused;
+
+use crate::requests::summaries;
+
+/// The logs in the data folder of this user.
+pub struct SessionLogs(pub Store);
+
+impl SessionLogs {
+    fn path(&self, session: &str) -> Option<PathBuf> {
+        let entries = self.0.entries(true).into_iter();
+        let mut found = entries.filter(|entry| entry.id == session);
+        found.next().map(|entry| entry.path)
+    }
+
+    fn file(&self, session: &str) -> Result<RequestFile, String> {
+        let path = self.path(session);
+        let path = path.ok_or_else(|| "the session is not stored".to_owned())?;
+        RequestFile::read(&path).map_err(|error| chain(&error))
+    }
+}
+
+impl Logs for SessionLogs {
+    fn rows(&self, session: &str) -> Vec<String> {
+        summaries(self.path(session).as_deref())
+    }
+
+    fn sent(&self, session: &str, number: u64) -> Result<Paused, String> {
+        let failed = |error: LogError| chain(&error);
+        let file = self.file(session)?;
+        let original = file.body(number, Side::Original).map_err(failed)?.into();
+        let sent = file.body(number, Side::Sent).map_err(failed)?;
+        let request = EditableRequest::between(original, &sent)
+            .unwrap_or_else(|| EditableRequest::new(sent.into(), Outline::raw()));
+        Ok(Paused::new(PausedRequest {
+            number: Some(number),
+            ..PausedRequest::new(request)
+        }))
+    }
+
+    fn body(&self, session: &str, sha256: &str) -> Option<Vec<u8>> {
+        let file = self.file(session).ok()?;
+        let mut requests = file.requests().iter().rev();
+        let request = requests.find(|request| request.entry.sent_body().sha256 == sha256)?;
+        file.body(request.entry.number, Side::Sent).ok()
+    }
+}
