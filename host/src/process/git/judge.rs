@@ -149,6 +149,16 @@ const PLAIN_REBASE: &[&str] = &[
     "verbose",
 ];
 
+/// Files of a rebase that hold a number. The prompt of a shell shows them as they are (git-sh-prompt), and runs what is
+/// in them.
+const NUMBERS: [[&str; 2]; 2] = [["end", "msgnum"], ["last", "next"]];
+
+/// Digits of such a number.
+const MAX_DIGITS: usize = 16;
+
+/// The file with the paths that `git bisect` is restricted to, which earlier versions of git have a shell read.
+const BISECTED: &[u8] = b"BISECT_NAMES";
+
 /// Commands of a rebase or cherry-pick that run no program.
 const PLAIN_TODO: &[&str] = &[
     "break",
@@ -203,10 +213,16 @@ pub(super) fn is_plain(name: &OsStr, kind: FileType) -> bool {
         || text.starts_with("next-index-")
 }
 
-/// Whether what has this name in the folder of a repository names files that git writes without looking at their paths.
+/// Whether what has this name in the folder of a repository names files, and git does not look at their paths.
 pub(super) fn is_verified(name: &OsStr) -> bool {
     let name = name.as_bytes();
-    name == b"index" || name == CONFLICTS || name.starts_with(b"sharedindex.")
+    let names = [b"index", CONFLICTS, BISECTED];
+    names.contains(&name) || name.starts_with(b"sharedindex.")
+}
+
+/// Whether this is the file in which `git rerere` finds conflicts.
+pub(super) fn is_conflicts(name: &OsStr) -> bool {
+    name.as_bytes() == CONFLICTS
 }
 
 /// Whether git may read a reference from a file of this name in the folder of a repository. A message may begin with `ref:`.
@@ -247,11 +263,25 @@ pub(super) fn is_trustworthy(folder: &Path, name: &OsStr) -> bool {
         // Git does without it.
         return false;
     }
-    match name.as_bytes() == CONFLICTS {
+    match name.as_bytes() {
         // `git rerere` reads and writes the files that are named in it, also through links. Git does without it.
-        true => path.symlink_metadata().is_ok_and(|meta| meta.len() == 0),
-        false => index::is_trustworthy(&path, &common_of(folder).unwrap_or_else(|| folder.into())),
+        CONFLICTS => path.symlink_metadata().is_ok_and(|meta| meta.len() == 0),
+        BISECTED => read_short(&path, MAX_TODO_BYTES).is_ok_and(|text| are_quoted(&text)),
+        _ => index::is_trustworthy(&path, &common_of(folder).unwrap_or_else(|| folder.into())),
     }
+}
+
+/// Whether a text is words in single quotation marks, as git writes them for a shell.
+fn are_quoted(text: &[u8]) -> bool {
+    let mut rest = without_line_end(text);
+    while let Some(quoted) = rest.strip_prefix(b" '") {
+        let end = quoted.iter().position(|byte| *byte == b'\'');
+        let Some(after) = end.and_then(|end| quoted.get(end + 1..)) else {
+            return false;
+        };
+        rest = after;
+    }
+    rest.is_empty()
 }
 
 /// Whether a setting that a command has made can do no harm: it says nothing but what `git init`, `git clone` and the
@@ -312,7 +342,8 @@ fn is_plain_rebase(folder: &Path) -> bool {
     };
     // A link to a folder would lead to another list later.
     every_entry(folder, is_known)
-        && has_built_in_strategy(&folder.join("strategy"))
+        && has_numbers(folder)
+        && has_built_in_strategy(folder)
         && is_plain_todo(&folder.join("git-rebase-todo"))
         && has_plain_updates(&folder.join("update-refs"))
 }
@@ -327,6 +358,7 @@ fn is_plain_apply(folder: &Path) -> bool {
     };
     let options = folder.join("apply-opt");
     every_entry(folder, is_known)
+        && has_numbers(folder)
         && (options.symlink_metadata().is_err() || are_plain_options(&options))
 }
 
@@ -352,12 +384,38 @@ fn are_plain_options(path: &Path) -> bool {
     text.split_whitespace().all(is_plain)
 }
 
-/// Whether no strategy is named, or one that runs no program.
-fn has_built_in_strategy(path: &Path) -> bool {
+/// Whether the [`NUMBERS`] of a rebase are none but digits.
+fn has_numbers(folder: &Path) -> bool {
+    let mut names = NUMBERS.iter().flatten();
+    names.all(|name| {
+        is_text(&folder.join(name), MAX_DIGITS, |text| {
+            text.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    })
+}
+
+/// Whether no strategy is named, or one that runs no program, with options that are words.
+fn has_built_in_strategy(folder: &Path) -> bool {
+    let is_option = |word: &str| {
+        // Git has written them as words of a shell, as options, and in quotation marks.
+        let marks = ['"', '\''].into_iter();
+        let mut quoted = marks.filter_map(|mark| word.strip_prefix(mark)?.strip_suffix(mark));
+        let option = quoted.next().unwrap_or(word);
+        settings::is_strategy_option(option.strip_prefix("--").unwrap_or(option))
+    };
+    is_text(&folder.join("strategy"), MAX_COMMON_BYTES, |name| {
+        settings::BUILT_IN_STRATEGIES.contains(&name)
+    }) && is_text(&folder.join("strategy_opts"), MAX_LINK_BYTES, |text| {
+        text.split_whitespace().all(is_option)
+    })
+}
+
+/// Whether there is no file here, or one whose text is accepted. Without the line end.
+fn is_text(path: &Path, most: usize, accepts: impl Fn(&str) -> bool) -> bool {
     path.symlink_metadata().is_err()
-        || read_short(path, MAX_COMMON_BYTES).is_ok_and(|text| {
-            let name = std::str::from_utf8(without_line_end(&text)).unwrap_or_default();
-            settings::BUILT_IN_STRATEGIES.contains(&name)
+        || read_short(path, most).is_ok_and(|text| {
+            let text = std::str::from_utf8(without_line_end(&text));
+            text.is_ok_and(&accepts)
         })
 }
 
@@ -431,6 +489,60 @@ mod tests {
         }
         assert!(is_plain(OsStr::new("modules"), FileType::Directory));
         assert!(!is_plain(OsStr::new("modules"), FileType::Symlink));
+    }
+
+    #[test]
+    fn the_state_of_a_rebase_is_what_git_writes() {
+        let folder = tempfile::tempdir().unwrap();
+        let rebase = folder.path().join("rebase-merge");
+        std::fs::create_dir(&rebase).unwrap();
+        std::fs::write(rebase.join("git-rebase-todo"), "pick e83c516\n").unwrap();
+        let is_plain = |name: &str, text: &str| {
+            std::fs::write(rebase.join(name), text).unwrap();
+            let is_plain = is_plain_rebase(&rebase);
+            std::fs::remove_file(rebase.join(name)).unwrap();
+            is_plain
+        };
+        for (name, text) in [
+            ("msgnum", "12\n"),
+            ("strategy", "ort\n"),
+            ("strategy_opts", "\"patience\" \"subtree=a/b\"\n"),
+            ("strategy_opts", " --ours --diff-algorithm=histogram\n"),
+            ("strategy_opts", "\n"),
+        ] {
+            assert!(is_plain(name, text), "{name} {text}");
+        }
+        for (name, text) in [
+            ("msgnum", "$(touch x)\n"),
+            ("end", "1\n2\n"),
+            ("end", "12345678901234567\n"),
+            // Shell scripts of git, which do not expect their options from others.
+            ("strategy", "octopus\n"),
+            ("strategy", "resolve\n"),
+            ("strategy_opts", "-- --a \"--$(touch${IFS}x)\" --b\n"),
+            ("strategy_opts", "\"\"\n"),
+            ("strategy_opts", "\"-a\"\n"),
+            ("strategy_opts", "\"a'\n"),
+            ("strategy_opts", "--index-output=~/.profile\n"),
+        ] {
+            assert!(!is_plain(name, text), "{name} {text}");
+        }
+        let apply = folder.path().join("rebase-apply");
+        std::fs::create_dir(&apply).unwrap();
+        std::fs::write(apply.join("next"), "1\n").unwrap();
+        assert!(is_plain_apply(&apply));
+        std::fs::write(apply.join("last"), "$(touch x)\n").unwrap();
+        assert!(!is_plain_apply(&apply));
+        for (text, expected) in [
+            ("\n", true),
+            (" 'f' 'a b $x'\n", true),
+            (" 'it'\\''s'\n", false),
+            (" $(touch x)\n", false),
+            (" 'f' $(touch x)\n", false),
+            (" 'f\n", false),
+        ] {
+            assert_eq!(are_quoted(text.as_bytes()), expected, "{text}");
+        }
     }
 
     #[test]

@@ -21,13 +21,16 @@ const HARMLESS: &[(&str, &[&str])] = &[
     (
         "core",
         &[
+            "abbrev",
             "autocrlf",
             "bare",
             "eol",
             "filemode",
             "ignorecase",
             "logallrefupdates",
+            "longpaths",
             "precomposeunicode",
+            "quotepath",
             "repositoryformatversion",
             "sparsecheckout",
             "sparsecheckoutcone",
@@ -48,7 +51,9 @@ const HARMLESS: &[(&str, &[&str])] = &[
     ("gc", &["auto"]),
     ("tag", &["gpgsign"]),
     ("init", &["defaultbranch"]),
-    ("branch", &["merge", "rebase"]),
+    ("branch", &["description", "merge", "rebase"]),
+    ("color", &["ui"]),
+    ("merge", &["conflictstyle"]),
     // Of a cherry-pick.
     (
         "options",
@@ -88,9 +93,9 @@ const SCHEMES: &[&str] = &[
     "file", "ftp", "ftps", "git", "git+ssh", "http", "https", "ssh", "ssh+git",
 ];
 
-/// Strategies of merges that are part of git (merge-strategies in git-merge(1)); any other one is a program.
-pub(super) const BUILT_IN_STRATEGIES: [&str; 6] =
-    ["octopus", "ort", "ours", "recursive", "resolve", "subtree"];
+/// Strategies of merges that git has in itself (merge-strategies in git-merge(1)). `octopus` and `resolve` are shell scripts,
+/// which have the shell or `git read-tree` read their options; any other one is a program.
+pub(super) const BUILT_IN_STRATEGIES: [&str; 4] = ["ort", "ours", "recursive", "subtree"];
 
 /// Whether the settings in a file are harmless, for a repository kept in `folder`, in this project.
 pub(super) fn are_harmless(file: &Path, folder: &Path, project: &Path) -> bool {
@@ -213,9 +218,10 @@ fn is_harmless(section: &str, key: &str, value: &str, folder: &Path, project: &P
         ("core", "worktree") => {
             !value.contains('"') && is_own_worktree(&folder.join(value), folder, project)
         }
-        // Any other strategy is a program.
         ("options", "strategy") => BUILT_IN_STRATEGIES.contains(&value),
-        ("options", "strategy-option") => !value.contains('"'),
+        ("options", "strategy-option") => is_strategy_option(value),
+        // Each is a hint that git shows or not.
+        ("advice", _) => true,
         ("remote", "pushurl") | ("remote" | "submodule", "url") | ("branch", "remote") => {
             is_plain_address(value)
         }
@@ -223,6 +229,12 @@ fn is_harmless(section: &str, key: &str, value: &str, folder: &Path, project: &P
             .iter()
             .any(|(name, keys)| *name == section && keys.contains(&key)),
     }
+}
+
+/// Whether this is an option of a strategy as git documents them: a word, and what it is set to.
+pub(super) fn is_strategy_option(option: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-=%./_".contains(c);
+    !option.is_empty() && !option.starts_with('-') && option.chars().all(is_plain)
 }
 
 /// Whether git speaks to a remote itself, or it is a path or `host:path`. For any other scheme, and for `helper::address`, it

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::aside::{self, Entry};
 use super::extent::{Limit, MAX_REPOSITORIES};
-use super::judge::{is_harmless, is_of_worktree, is_trustworthy};
+use super::judge::{is_conflicts, is_harmless, is_of_worktree, is_trustworthy};
 use super::listing::is_aside;
 use super::{COMMON, GitFolder, GitLink, Mark, Repositories, SUFFIX, settings};
 use crate::process::access::Access;
@@ -106,6 +106,7 @@ pub(in crate::process) fn review(
         unusable: BTreeSet::new(),
         gone: HashSet::new(),
         left: Vec::new(),
+        later: Vec::new(),
         // Where both searches had to leave out folders for their number, the next command would find no more.
         is_complete: !after.is_incomplete
             || before.is_incomplete
@@ -163,6 +164,9 @@ pub(in crate::process) fn review(
             true => review.left.push(path),
             false => review.link(path, link),
         }
+    }
+    for (why, path, id, name) in std::mem::take(&mut review.later) {
+        review.set_aside(why, path, id, name);
     }
     // There may be many, and a repository that is gone does not need it.
     for (path, folder) in known.iter().chain(&new) {
@@ -231,6 +235,8 @@ const HARMFUL: &str =
 const ASTRAY: &str = "The command made a git file that names files outside of the worktree";
 const ASTRAY_WITHIN: &str = "The command made a git file with a second name, a reference that leads out of refs, or what \
                              makes a repository of a folder in git's own data";
+const UNSAFE_CONFLICTS: &str =
+    "The command left conflicts for git rerere, which writes to the files that are named there";
 const LED_AWAY: &str = "The command led the worktree of a git repository elsewhere";
 const UNREAD: &str = "The command made a git repository that cannot be looked at";
 
@@ -298,6 +304,8 @@ struct Review<'a> {
     gone: HashSet<PathBuf>,
     /// What there was no time for at all.
     left: Vec<&'a Path>,
+    /// What is set aside once the repositories in it are: they would not be found under its new name.
+    later: Vec<(&'static str, &'a Path, FileId, &'a OsStr)>,
     is_complete: bool,
 }
 
@@ -333,43 +341,6 @@ impl<'a> Review<'a> {
     /// Whether there is no time left for anything.
     fn is_over(&self) -> bool {
         Instant::now() >= self.means.until
-    }
-
-    fn say_what_is_left(&mut self) {
-        let Some(first) = self.left.first() else {
-            return;
-        };
-        self.is_complete = false;
-        self.urge(format!(
-            "The command made so many git repositories that Dunlin had no time to look at {} of them, such as {}: do not run git in new folders before another command has run here.",
-            self.left.len(),
-            self.short(Some(first))
-        ));
-        // Git would look into those that an index names as submodules, also where the index could not be changed.
-        for (path, folder) in &self.after.folders {
-            let is_known = self.known(folder).is_some_and(|known| !known.is_reference);
-            if is_known && folder.has_head && could_change(self.access, path) {
-                self.make_unusable(path, folder.id);
-            }
-        }
-    }
-
-    /// The first of some paths, and how many more there are. Empty: there are none.
-    fn named<'p>(&self, paths: impl Iterator<Item = &'p Path>, before: &str) -> String {
-        let mut paths = paths.peekable();
-        if paths.peek().is_none() {
-            return String::new();
-        }
-        let shown: Vec<String> = paths
-            .by_ref()
-            .take(MAX_NAMED)
-            .map(|path| self.short(Some(path)))
-            .collect();
-        let more = match paths.count() {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        format!("{before}{}{more}", shown.join(", "))
     }
 
     /// The same repository before the command. It may have been moved together with a folder that it lies in.
@@ -529,7 +500,14 @@ impl<'a> Review<'a> {
         }
     }
 
-    fn folder(&mut self, path: &Path, folder: &GitFolder) {
+    /// Whether what may be a repository lies here that was not there before.
+    fn holds_new_ones(&self, path: &Path) -> bool {
+        let below = self.after.folders.range(path.to_owned()..);
+        let mut below = below.take_while(|(inner, _)| inner.starts_with(path));
+        below.any(|(_, folder)| self.known(folder).is_none())
+    }
+
+    fn folder(&mut self, path: &'a Path, folder: &'a GitFolder) {
         if self.is_frozen(path) {
             // Whatever is new there is the user's own, such as a rebase in another terminal.
             if self.leads_elsewhere(path, folder) && folder.has_head {
@@ -587,13 +565,23 @@ impl<'a> Review<'a> {
                 return;
             }
         }
-        match harmful.len() > MAX_SENTENCES {
-            true => self.set_aside_many(path, folder.id, &harmful),
+        let (holding, alone): (Vec<_>, Vec<_>) = harmful
+            .iter()
+            .copied()
+            .partition(|name| self.holds_new_ones(&path.join(name)));
+        let why = |name: &OsStr| match folder.settings.contains_key(name) {
+            true => HARMFUL,
+            false if is_conflicts(name) => UNSAFE_CONFLICTS,
+            false => ASTRAY,
+        };
+        let later = holding.into_iter();
+        let later = later.map(|name| (why(name), path, folder.id, name));
+        self.later.extend(later);
+        match alone.len() > MAX_SENTENCES {
+            true => self.set_aside_many(path, folder.id, &alone),
             false => {
-                for name in &harmful {
-                    let is_setting = folder.settings.contains_key(*name);
-                    let why = if is_setting { HARMFUL } else { ASTRAY };
-                    self.set_aside(why, path, folder.id, name);
+                for name in alone {
+                    self.set_aside(why(name), path, folder.id, name);
                 }
             }
         }
@@ -601,56 +589,6 @@ impl<'a> Review<'a> {
         // A worktree is told of by the `.git` that leads there.
         if is_new && harmful.is_empty() && folder.has_head && !folder.has_common {
             self.say(format!("New git repository: {}.", self.short(Some(path))));
-        }
-    }
-
-    /// Says which settings are others than before: those that are harmless only where nothing protected them.
-    fn say_what_changed(
-        &mut self,
-        path: &Path,
-        folder: &GitFolder,
-        known: Option<&GitFolder>,
-        harmful: &[&OsStr],
-    ) {
-        let Some(known) = known else {
-            return;
-        };
-        let is_protected = self.protected.contains(&folder.id);
-        for (name, mark) in &folder.settings {
-            let before = known.settings.get(name);
-            let is_changed = before.is_some_and(|before| !before.is_like(mark));
-            let is_named = harmful.contains(&name.as_os_str());
-            let is_harmless = || !self.is_late() && is_harmless(path, name, &self.access.project);
-            if is_changed && !is_named && !(is_protected && is_harmless()) {
-                let shown = self.short(Some(&path.join(name)));
-                self.urge(format!(
-                    "{shown} changed while the command ran. If you did not change it, look at it before you run git there."
-                ));
-            }
-        }
-        for name in ["config", "config.worktree", "hooks", "info"].map(OsStr::new) {
-            let is_gone = known.settings.contains_key(name) && !folder.settings.contains_key(name);
-            if is_gone && !is_protected {
-                let shown = self.short(Some(&path.join(name)));
-                self.urge(format!("{shown} is gone since the command ran."));
-            }
-        }
-    }
-
-    /// Says which repositories are gone that nothing protected.
-    fn say_what_is_gone(&mut self) {
-        let ids: BTreeSet<FileId> = self.after.ids().collect();
-        let gone = self.before.folders.iter().filter(|(path, folder)| {
-            let is_one = folder.has_head && !folder.is_aside && !folder.is_reference;
-            let is_left = ids.contains(&folder.id) || self.after.unread.contains_key(*path);
-            is_one && !is_left && !self.protected.contains(&folder.id)
-        });
-        let gone: Vec<&Path> = gone.map(|(path, _)| path.as_path()).collect();
-        if self.after.is_whole() && !gone.is_empty() {
-            let named = self.named(gone.into_iter(), "");
-            self.urge(format!(
-                "These git repositories are gone since the command ran: {named}."
-            ));
         }
     }
 
@@ -670,25 +608,6 @@ impl<'a> Review<'a> {
         }
         for name in harmful.into_iter().filter(|name| is_file(name)) {
             self.set_aside(HARMFUL, path, folder.id, name);
-        }
-    }
-
-    /// A path as the user writes it: within the project without the project.
-    fn short(&self, path: Option<&Path>) -> String {
-        let path = path.unwrap_or(&self.access.project);
-        let short = path.strip_prefix(&self.access.project).unwrap_or(path);
-        let short = match short.as_os_str().is_empty() {
-            true => Path::new("."),
-            false => short,
-        };
-        let short = short.to_string_lossy();
-        let escaped = crate::display::escape(&short);
-        let shown = crate::display::shorten(&escaped, MAX_PATH_CHARS).into_owned();
-        // Any other name could go on with the sentence.
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
-        match shown.chars().all(is_plain) && !shown.ends_with('.') || shown == "." {
-            true => shown,
-            false => format!("'{}'", shown.replace('\'', "\\'")),
         }
     }
 }

@@ -324,3 +324,62 @@ fn no_repository_is_made_where_another_one_writes() {
     assert!(!root.join("x/HEAD").exists(), "{said}");
     assert!(root.join(".git/modules/x/HEAD").exists(), "{said}");
 }
+
+/// Git and the prompt of a shell run what is in the state of a rebase, if it is not what git writes itself.
+#[test]
+fn the_state_of_a_rebase_runs_nothing() {
+    let states: [&[(&str, &str)]; 5] = [
+        &[
+            ("rebase-merge/strategy", "octopus\n"),
+            ("rebase-merge/strategy_opts", "-- --a \"--$(x)\" --b\n"),
+        ],
+        &[("rebase-merge/msgnum", "$(x)\n")],
+        &[("rebase-apply/last", "$(x)\n")],
+        &[(
+            "sequencer/opts",
+            "[options]\n\tstrategy = octopus\n\tstrategy-option =\n\tstrategy-option = a\n",
+        )],
+        &[("BISECT_NAMES", " $(x)\n")],
+    ];
+    for files in states {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        git(&root, "init -q -b main .");
+        let before = Repositories::find(&[root.as_path()]);
+        let at = |name: &str| root.join(".git").join(name);
+        for (name, text) in files {
+            fs::create_dir_all(at(name).parent().unwrap()).unwrap();
+            fs::write(at(name), text).unwrap();
+        }
+        if files[0].0.starts_with("rebase-merge") {
+            fs::write(at("rebase-merge/git-rebase-todo"), "").unwrap();
+        }
+        let said = reviewed(&root, &before, &before, true).join("\n");
+        let state = files[0].0.split('/').next().unwrap();
+        let is_aside = at(&format!("{state}.set-aside")).exists();
+        assert!(!at(state).exists() && is_aside, "{files:?}: {said}");
+    }
+}
+
+/// Under its new name nobody would find them.
+#[test]
+fn a_repository_in_what_is_set_aside_is_set_aside_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    git(&root, "init -q -b main .");
+    let before = Repositories::find(&[root.as_path()]);
+    let inner = root.join(".git/lfs/q");
+    fs::create_dir_all(&inner).unwrap();
+    git(&inner, "init -q -b main .");
+    fs::write(inner.join(".git/config"), EVIL).unwrap();
+    let bare = root.join(".git/lfs/bare");
+    git(&inner, &format!("init -q --bare {}", bare.display()));
+    fs::write(bare.join("config"), EVIL).unwrap();
+    let said = reviewed(&root, &before, &before, true).join("\n");
+    let aside = root.join(".git/lfs.set-aside");
+    assert!(aside.is_dir() && !root.join(".git/lfs").exists(), "{said}");
+    for head in ["q/.git/HEAD", "bare/HEAD"] {
+        assert!(!aside.join(head).exists(), "{head}: {said}");
+    }
+    assert!(!said.contains("could not be set aside"), "{said}");
+}
