@@ -18,6 +18,7 @@
 pub mod chats;
 mod edits;
 mod entry;
+mod found;
 mod help;
 mod keymap;
 mod list;

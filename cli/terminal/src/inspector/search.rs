@@ -2,20 +2,9 @@
 
 use dunlin_chat::request::editor::{EditableRequest, Row, RowValue};
 
+use super::found::Place;
 use super::state::{Inspector, Pane};
 use super::tabs::Tab;
-
-/// A value: its section's number, and its index among the section's rows.
-type Place = (usize, usize);
-
-/// What was searched last, and where it is.
-#[derive(Debug, Default)]
-pub(super) struct Found {
-    /// The text, and the revision of the request.
-    asked: (String, u64),
-    /// In the order of the request.
-    places: Vec<Place>,
-}
 
 impl Inspector {
     /// Goes to the next place of the text that was searched, from the selected row on.
@@ -24,7 +13,7 @@ impl Inspector {
             self.say("Nothing was searched yet; / finds a text.");
             return;
         }
-        self.search(request);
+        self.found.refresh(&self.needle, request);
         let here = match (self.pane, self.tab) {
             (Pane::Detail, Tab::Request) => {
                 self.lines.get(self.detail.at).and_then(|line| line.value)
@@ -38,7 +27,7 @@ impl Inspector {
             None if forward => *number < self.number,
             None => *number <= self.number,
         };
-        let places = &self.found.places;
+        let places = self.found.places();
         let (count, before) = (places.len(), places.partition_point(is_before));
         let at = match forward {
             _ if count == 0 => {
@@ -55,25 +44,6 @@ impl Inspector {
             self.reveal(number, index, &row);
             self.say(&format!("{} of {count}", at + 1));
         }
-    }
-
-    /// Finds all places, unless they are known.
-    fn search(&mut self, request: &EditableRequest) {
-        let asked = (self.needle.clone(), request.revision());
-        if self.found.asked == asked {
-            return;
-        }
-        let has = |row: &Row| match &row.value {
-            RowValue::Leaf(leaf) => leaf.text().to_lowercase().contains(&asked.0),
-            RowValue::Object(_) | RowValue::Array(_) => false,
-        };
-        let mut places = Vec::new();
-        for number in 1..=request.sections().len() {
-            let rows = request.rows(number).into_iter().enumerate();
-            let found = rows.filter(|(_, row)| has(row));
-            places.extend(found.map(|(index, _)| (number, index)));
-        }
-        self.found = Found { asked, places };
     }
 
     /// Selects a value: its section, with nothing around it folded.

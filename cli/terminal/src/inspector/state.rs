@@ -8,10 +8,10 @@ use ratatui::layout::{Position, Rect};
 use ratatui_textarea::Input;
 
 use super::entry::{Entry, Purpose, Typing};
+use super::found::Found;
 use super::help::Help;
 use super::keymap::{self, Action};
 use super::list::Sections;
-use super::search::Found;
 use super::tabs::{self, Tab};
 use super::tree::{self, Line, Look};
 use crate::approval::text::wrap;
