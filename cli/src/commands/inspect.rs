@@ -11,6 +11,7 @@ use crate::error::{CliError, Exit};
 use crate::inspect::client::{Chats, News, NoSuchChat, Reason};
 use crate::inspect::protocol::Message;
 use crate::inspect::screen::LONGEST_GREETING;
+use dunlin_terminal::inspector::chats::is_meant;
 use dunlin_terminal::ui::style::Label;
 
 /// How long something new is waited for before new chats are looked for.
@@ -96,10 +97,7 @@ impl Events<'_> {
             self.sessions.insert(chat.to_owned(), session);
         }
         let session = self.sessions.get(chat).map_or("", String::as_str);
-        if self
-            .wanted
-            .is_some_and(|wanted| !session.starts_with(wanted))
-        {
+        if self.wanted.is_some_and(|wanted| !is_meant(session, wanted)) {
             return Ok(None);
         }
         self.has_found = true;

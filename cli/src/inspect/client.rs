@@ -93,7 +93,7 @@ impl fmt::Display for Reason {
 /// No chat is in the session that was asked for.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no running chat has a session id that begins with '{}'; `dunlin inspect` alone shows all chats",
+    "no running chat has a session id that begins or ends with '{}'; `dunlin inspect` alone shows all chats",
     dunlin_host::display::escape(_0)
 )]
 pub struct NoSuchChat(pub String);

@@ -106,6 +106,10 @@ impl<'a> TerminalInterceptor<'a> {
                     false => Some(rows.join("\n")),
                     true => {
                         rows.iter().for_each(|row| ui.status(row));
+                        let (before, after) = typed.get();
+                        if ui.is_chat() && !(before.is_empty() && after.is_empty()) {
+                            ui.keep_for_later(&format!("{before}{after}"));
+                        }
                         None
                     }
                 }

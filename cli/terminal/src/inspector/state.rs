@@ -609,8 +609,13 @@ impl Inspector {
         Effect::None
     }
 
+    /// Whether only some sections are listed.
+    pub(super) fn is_filtered(&self) -> bool {
+        !self.sections.filter().is_empty()
+    }
+
     fn close(&mut self, paused: &Paused) -> Effect {
-        if !self.sections.filter().is_empty() {
+        if self.is_filtered() {
             self.sections.set_filter("", paused);
             self.say("All sections are listed again.");
             return Effect::None;

@@ -224,6 +224,14 @@ pub enum EditError {
         /// The option.
         path: String,
     },
+    /// An option that was not composed cannot be restored.
+    #[error(
+        "{path} was not in the request as composed: `undo` takes its removal back, and `add` adds it again"
+    )]
+    NotComposed {
+        /// The option.
+        path: String,
+    },
     /// An option that is to be added is there.
     #[error("{path} already exists: `e {path}` changes it")]
     Present {

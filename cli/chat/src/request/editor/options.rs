@@ -118,15 +118,23 @@ impl EditableRequest {
         let known = self.base.options.iter().map(|option| &option.path);
         let known = known.filter(|path| by_key.is_some() && path.steps().last() == by_key);
         let paths: Vec<Path> = std::iter::once(&typed.path).chain(known).cloned().collect();
-        for path in paths {
+        for path in paths.iter().cloned() {
             let is_there = self.overlay.find(&self.base, index, &path).is_some();
             if let Some(composed) = self.composed_option(index, &path).filter(|_| !is_there) {
                 let target = Target { path, ..typed };
                 return self.add_target(&target, &composed);
             }
         }
-        Err(EditError::NotRemoved {
-            path: path.to_owned(),
+        let is_gone = |path: &Path| {
+            let is_removal = |edit: &Edit| matches!(edit, Edit::Set { target, new: None, .. } if target.path == *path);
+            self.edits().iter().any(is_removal)
+                && self.overlay.find(&self.base, index, path).is_none()
+        };
+        let is_gone = paths.iter().any(is_gone);
+        let path = path.to_owned();
+        Err(match is_gone {
+            true => EditError::NotComposed { path },
+            false => EditError::NotRemoved { path },
         })
     }
 

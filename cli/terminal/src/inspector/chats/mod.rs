@@ -23,7 +23,7 @@ use super::{EditText, Effect, Event, Typed};
 use crate::request::paused::Paused;
 use crate::ui::Ui;
 pub use history::follow;
-pub use state::{Act, Arrived, ChatList, Conversation, Update, When};
+pub use state::{Act, Arrived, ChatList, Conversation, Update, When, is_meant};
 pub use view::draw;
 
 /// The chats, wherever they are.

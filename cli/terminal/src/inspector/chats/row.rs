@@ -66,16 +66,6 @@ pub struct Row {
     pub(super) view: Option<(Inspector, Paused)>,
 }
 
-/// What was read in the log.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Loaded {
-    Nothing,
-    /// Something about what is shown.
-    Detail,
-    /// A request, which is shown now.
-    Request,
-}
-
 /// What an update shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shows {
@@ -122,33 +112,32 @@ impl Row {
         shows
     }
 
-    /// Reads what is to be shown of the log. `follows`: a request that was sent replaces the one that is shown.
-    pub(super) fn load(&mut self, logs: &Arc<dyn Logs>, follows: bool, styles: Styles) -> Loaded {
+    /// Reads what is to be shown of the log; whether there was anything. `follows`: a request that was sent replaces the one
+    /// that is shown.
+    pub(super) fn load(&mut self, logs: &Arc<dyn Logs>, follows: bool, styles: Styles) -> bool {
         let session = self.conversation.session.as_str();
         if let Some(sha256) = self.last_sent.take()
             && let Some((_, paused)) = &mut self.view
             && let Some(body) = logs.body(session, &sha256)
         {
             paused.set_last_sent(&body);
-            return Loaded::Detail;
+            return true;
         }
         if self.is_paused || self.types() || (self.view.is_some() && !follows) {
-            return Loaded::Nothing;
+            return false;
         }
         let Some(number) = self.unread.take() else {
-            return Loaded::Nothing;
+            return false;
         };
         let why = format!("request {number} was sent without a pause");
         match logs.sent(session, number) {
-            Ok(paused) => {
-                self.show(paused, Mode::ReadOnly(why), styles, Some(logs));
-                Loaded::Request
-            }
+            Ok(paused) => self.show(paused, Mode::ReadOnly(why), styles, Some(logs)),
             Err(error) => {
+                self.view = None;
                 self.sent = Some(format!("{why}; it cannot be shown: {error}"));
-                Loaded::Detail
             }
         }
+        true
     }
 
     /// Says that the last command is not answered yet, once it has waited for a while. Whether it was said now.
@@ -178,7 +167,13 @@ impl Row {
                 (self.ended, self.ended_at) = (None, None);
                 self.active = self.active.max(active);
             }
-            Update::Conversation(conversation) => self.conversation = conversation,
+            Update::Conversation(conversation) => {
+                // What was sent in another session is none of this one.
+                if conversation.session != self.conversation.session && !self.is_paused {
+                    (self.view, self.unread, self.sent) = (None, None, None);
+                }
+                self.conversation = conversation;
+            }
             Update::Mode(mode) => self.mode = mode,
             Update::Paused(arrived, when) => {
                 self.happens(when);

@@ -9,7 +9,7 @@ use dunlin_host::display::one_line;
 use ratatui_textarea::{Input, Key};
 
 use super::Logs;
-use super::row::{Loaded, Row, Shows, Waiting};
+use super::row::{Row, Shows, Waiting};
 use crate::inspector::help::Help;
 use crate::inspector::keymap::{self, Action};
 use crate::inspector::screen::is_control;
@@ -114,6 +114,11 @@ pub enum Act {
     Cancel,
     /// Pause these requests from now on.
     Mode(&'static str),
+}
+
+/// Whether a session is meant by the beginning of its id, or by its end, which the list shows.
+pub fn is_meant(session: &str, typed: &str) -> bool {
+    session.starts_with(typed) || session.ends_with(typed)
 }
 
 /// All chats.
@@ -290,10 +295,8 @@ impl ChatList {
         let (Some(logs), Some(row)) = (logs, self.row_mut()) else {
             return false;
         };
-        let loaded = row.load(&logs, follows, styles);
-        // Keys would act on another request.
-        self.is_new |= loaded == Loaded::Request;
-        loaded != Loaded::Nothing
+        // It is read-only: no key does harm to it, so that none has to wait for it.
+        row.load(&logs, follows, styles)
     }
 
     /// Takes in news of a chat.
@@ -323,9 +326,8 @@ impl ChatList {
         self.is_new |= is_shown && (is_other || typed != row.types());
         let session = row.conversation.session.as_str();
         let wanted = self.wanted.as_deref();
-        let is_wanted = !types
-            && !session.is_empty()
-            && wanted.is_some_and(|wanted| session.starts_with(wanted));
+        let is_wanted =
+            !types && !session.is_empty() && wanted.is_some_and(|wanted| is_meant(session, wanted));
         if is_wanted {
             self.wanted = None;
         }
@@ -407,6 +409,12 @@ impl ChatList {
             return (Effect::None, self.choose(&event));
         }
         let types = self.types();
+        // Esc closes what was opened here, and must not close more than was meant.
+        let is_esc = matches!(&event, Event::Key(input) if input.key == Key::Esc);
+        if is_esc && !types && !self.is_filtered() {
+            self.say(NOTHING_OPEN);
+            return NOTHING;
+        }
         // Nobody sees what a key does where there is no room.
         let has_room = self.shown().is_none_or(|(inspector, _)| inspector.has_room);
         if is_interrupt && !has_room {
@@ -416,14 +424,9 @@ impl ChatList {
             && !types
             && has_room
         {
-            // Ctrl-C ends this program, as it does others: it is no key of a request in another terminal. Esc closes what
-            // was opened here, and must not close more than was meant.
+            // Ctrl-C ends this program, as it does others: it is no key of a request in another terminal.
             if is_interrupt {
                 return (Effect::Close, None);
-            }
-            if input.key == Key::Esc {
-                self.say(NOTHING_OPEN);
-                return NOTHING;
             }
             match keymap::action(input) {
                 Some(Action::NextChat) => self.step(true),
@@ -436,6 +439,12 @@ impl ChatList {
             return NOTHING;
         }
         self.handle_shown(event)
+    }
+
+    /// Whether only some sections of the request are listed.
+    fn is_filtered(&self) -> bool {
+        let view = self.row().and_then(|row| row.view.as_ref());
+        view.is_some_and(|(inspector, _)| inspector.has_room && inspector.is_filtered())
     }
 
     /// What an event does to the request that is shown.

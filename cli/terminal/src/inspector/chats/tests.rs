@@ -192,7 +192,7 @@ impl Logs for OneRequest {
 fn what_was_sent_without_a_pause_is_read_in_the_log() {
     let mut list = list(None).with_logs(Arc::new(OneRequest));
     list.apply("a", Update::Sent(Some(5), new(30)));
-    assert!(list.load() && list.take_new() && !list.load());
+    assert!(list.load() && !list.take_new() && !list.load());
     assert_shows(
         &mut list,
         &["READ ONLY  request 5 was sent without a pause", "whistle"],
@@ -226,6 +226,15 @@ fn what_was_sent_without_a_pause_is_read_in_the_log() {
         &mut list,
         &["Request 7 was sent without a pause; it cannot be shown: the session is not stored."],
     );
+    // Neither what cannot be shown nor another session leaves an old request on the screen.
+    list.apply("b", Update::Sent(Some(5), new(80)));
+    assert!(list.load() && screen(&mut list).contains("whistle"));
+    list.apply("b", Update::Sent(Some(7), new(90)));
+    assert!(list.load() && !screen(&mut list).contains("whistle"));
+    list.apply("b", Update::Sent(Some(5), new(100)));
+    assert!(list.load() && screen(&mut list).contains("whistle"));
+    attach(&mut list, "b", "n3w", "", 110);
+    assert_shows(&mut list, &["No request yet."]);
 }
 
 #[test]

@@ -53,24 +53,6 @@ impl Sentences {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_too_much_is_counted() {
-        let mut few = Sentences::at_most(2);
-        for text in ["a", "b", "c", "d"] {
-            few.push(text.to_owned());
-        }
-        assert_eq!(few.into_all(), ["a", "b", "And 2 more."]);
-        let mut long = Sentences::at_most(2);
-        long.push("x".repeat(MAX_BYTES + 1));
-        long.push("a".to_owned());
-        assert_eq!(long.into_all(), ["And 2 more."]);
-    }
-}
-
 impl Review<'_> {
     /// Says which repositories there was no time for.
     pub(super) fn say_what_is_left(&mut self) {
@@ -177,5 +159,23 @@ impl Review<'_> {
             true => shown,
             false => format!("'{}'", shown.replace('\'', "\\'")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_much_is_counted() {
+        let mut few = Sentences::at_most(2);
+        for text in ["a", "b", "c", "d"] {
+            few.push(text.to_owned());
+        }
+        assert_eq!(few.into_all(), ["a", "b", "And 2 more."]);
+        let mut long = Sentences::at_most(2);
+        long.push("x".repeat(MAX_BYTES + 1));
+        long.push("a".to_owned());
+        assert_eq!(long.into_all(), ["And 2 more."]);
     }
 }

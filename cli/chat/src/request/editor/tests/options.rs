@@ -212,6 +212,12 @@ fn an_option_that_is_as_composed_again_is_no_difference() {
     assert!(!request.is_dirty());
     let error = request.restore_option("num_ctx").unwrap_err();
     assert!(matches!(error, EditError::NotRemoved { .. }), "{error}");
+    request.add("seed", "7").unwrap();
+    request.remove("seed").unwrap();
+    let error = request.restore_option("seed").unwrap_err();
+    assert!(matches!(error, EditError::NotComposed { .. }), "{error}");
+    request.undo().unwrap();
+    request.undo().unwrap();
     // Composed is what no reader of the dialect would take when typed.
     request.remove("top_k").unwrap();
     assert!(request.add("top_k", "\"x\"").is_err());
