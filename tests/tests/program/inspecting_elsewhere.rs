@@ -205,6 +205,22 @@ fn commands_from_elsewhere_take_no_key_away() {
     assert!(provider.requests().is_empty());
 }
 
+#[test]
+fn what_is_typed_outlives_a_request_that_is_sent_elsewhere() {
+    let provider = Provider::play([Response::reply("Two.")]);
+    let environment = environment(&provider);
+    let mut paused = Pausing::open(&environment, "turn");
+    let mut peer = Peer::attach(&environment);
+    paused.say("count the birds");
+    let revision = peer.wait("paused")["revision"].clone();
+    paused.chat.terminal.type_text("and the terns");
+    paused.prompt(&format!("{REQUEST} and the terns"));
+    peer.say(&json!({"id": 1, "op": "send", "pause": 1, "revision": revision}));
+    peer.wait("sent");
+    paused.prompt("› (pause: turn) and the terns  (put back: Enter sends it)");
+    assert_eq!(provider.requests().len(), 1);
+}
+
 /// The prompt always says what is paused, also where a message is half typed.
 #[test]
 fn the_prompt_says_what_is_paused_elsewhere() {
