@@ -42,7 +42,8 @@ impl Inspector {
         };
         if let Some(row) = request.rows(number).into_iter().nth(index) {
             self.reveal(number, index, &row);
-            self.say(&format!("{} of {count}", at + 1));
+            let path = row.path.unwrap_or(row.target.path);
+            self.say(&format!("{} of {count} · {path}", at + 1));
         }
     }
 
