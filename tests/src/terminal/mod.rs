@@ -95,7 +95,7 @@ impl Terminal {
                 while let Ok(count @ 1..) = output.read(&mut buffer) {
                     seen.update(|seen| seen.show(&buffer[..count]));
                 }
-                seen.update(|seen| seen.closed = true);
+                seen.update(Seen::close);
             })
         };
         let waiter = {

@@ -8,6 +8,10 @@ const SCROLLBACK_LINES: usize = 10_000;
 /// The private mode of a terminal that shows what comes in one piece.
 const SYNCHRONISED_OUTPUT: u16 = 2026;
 
+/// How a program begins and ends what is to be shown in one piece.
+const SHOW_LATER: &[u8] = b"\x1b[?2026h";
+const SHOW_NOW: &[u8] = b"\x1b[?2026l";
+
 /// Whether a row that is too long is continued on the next one. The emulator always does that.
 const WRAPPING: u16 = 7;
 
@@ -25,6 +29,8 @@ pub struct Screen {
 /// What is known of a program in a terminal, changed by the threads that listen to it.
 pub(super) struct Seen {
     emulator: vt100::Parser<Effects>,
+    /// What is to be shown in one piece and is not complete.
+    held: Vec<u8>,
     /// Everything as it was written.
     pub(super) bytes: Vec<u8>,
     /// The program's side is closed.
@@ -61,16 +67,35 @@ impl Seen {
         let emulator = vt100::Parser::new_with_callbacks(rows, columns, SCROLLBACK_LINES, effects);
         Seen {
             emulator,
+            held: Vec::new(),
             bytes: Vec::new(),
             closed: false,
             ended: None,
         }
     }
 
-    /// Takes in what the program wrote.
+    /// Takes in what the program wrote. What it wants shown in one piece is shown when all of it is there.
     pub(super) fn show(&mut self, bytes: &[u8]) {
-        self.emulator.process(bytes);
         self.bytes.extend_from_slice(bytes);
+        self.held.extend_from_slice(bytes);
+        let last = |mark: &[u8]| self.held.windows(mark.len()).rposition(|it| it == mark);
+        let complete = match (last(SHOW_LATER), last(SHOW_NOW)) {
+            (Some(begin), end) if end.is_none_or(|end| end < begin) => begin,
+            _ => self.held.len(),
+        };
+        // The mark may be cut itself.
+        let is_cut = |length: &usize| self.held.ends_with(&SHOW_LATER[..*length]);
+        let cut = (1..SHOW_LATER.len()).rev().find(is_cut).unwrap_or(0);
+        let complete = complete.min(self.held.len() - cut);
+        let held = self.held.split_off(complete);
+        self.emulator.process(&self.held);
+        self.held = held;
+    }
+
+    /// Nothing more will come.
+    pub(super) fn close(&mut self) {
+        self.emulator.process(&std::mem::take(&mut self.held));
+        self.closed = true;
     }
 
     /// Takes on another size.

@@ -38,6 +38,20 @@ fn lines_above_the_screen_count_and_long_lines_are_whole() {
 }
 
 #[test]
+fn what_is_to_be_seen_in_one_piece_is() {
+    let mut terminal =
+        shell(r"printf 'ready\n\033[?2026hone'; read x; printf ' two\033[?2026l'; read x");
+    terminal.wait_for("ready");
+    terminal.assert_absent("one");
+    terminal.type_line("");
+    terminal.wait_for(" two");
+    // A program that ends in between has shown what it wrote.
+    let terminal = shell(r"printf '\033[?2026hone'");
+    assert_eq!(terminal.wait_end(), Some(0));
+    assert!(terminal.screen().contains("one"), "{terminal:?}");
+}
+
+#[test]
 fn ctrl_c_is_a_signal() {
     let mut terminal = shell("trap 'exit 130' INT; echo ready; read never");
     terminal.wait_for("ready");
