@@ -146,6 +146,8 @@ impl Dialogue {
         if let Some(text) = &loaded.unsent {
             app.ui.status(CANCELLED_BEFORE_SENDING);
             app.ui.keep_foreign_for_later(text);
+        } else if !loaded.closed && loaded.is_unanswered() {
+            app.ui.status(UNANSWERED);
         }
         self.conversation.number_calls_after(loaded.last_call);
         app.calls.restore(loaded.records());
@@ -586,3 +588,6 @@ fn conclude_with(
 
 /// Said of a paused request that was not sent.
 const CANCELLED_BEFORE_SENDING: &str = "Request cancelled before sending.";
+
+/// Said of a conversation that Dunlin did not end.
+const UNANSWERED: &str = "Dunlin ended before the model had answered. What came before it stays, and /retry begins the message again.";

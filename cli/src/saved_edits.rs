@@ -297,7 +297,11 @@ pub fn keep(
         let is_removed = |kept: &Kept| kept.scope == scope && is_taken_back(kept);
         file.edits.retain(|kept| !is_removed(kept));
         let removed = before - file.edits.len();
-        let still_saved = file.edits.iter().filter(|kept| is_taken_back(kept)).count();
+        let is_of_same = |kept: &Kept| {
+            let mut taken_back = taken_back.iter();
+            holds(app, kept) && taken_back.any(|edit| is_same(edit, &kept.edit))
+        };
+        let still_saved = file.edits.iter().filter(|kept| is_of_same(kept)).count();
         let scope = scope.as_str();
         let saved = counted(count, "edit is", "edits are");
         let saved = format!("{saved} saved ({scope}) and applied from now on");

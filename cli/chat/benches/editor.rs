@@ -83,6 +83,11 @@ fn main() -> Result<(), EditError> {
         "read the section of an edit as a tree",
         median(|| drop(request.rows(1000))),
     );
+    let opened = one_edit_in_json();
+    show(
+        "read an edited string with 5,000 values as JSON",
+        median(|| drop(opened.rows(1))),
+    );
     show(
         "check before sending",
         median(|| {
@@ -97,6 +102,18 @@ fn main() -> Result<(), EditError> {
         }),
     );
     failed.map_or(Ok(()), Err)
+}
+
+/// A result of a tool that is JSON with many values, one of them edited.
+fn one_edit_in_json() -> EditableRequest {
+    let values: Vec<Value> = (0..5000).map(|n| json!({ "n": n })).collect();
+    let body = json!({"model": "small", "messages": [
+        {"role": "user", "content": Value::from(values).to_string()}]});
+    let outline = Outline::of_chat(&body, &[SectionId::Message(0).into()], Vec::new());
+    let mut request = EditableRequest::new(Bytes::from(body.to_string()), outline);
+    let set = request.set("messages[0].content[7].n", "8");
+    assert!(set.is_ok(), "{set:?}");
+    request
 }
 
 /// Turns of a question, a call, its result and an answer.

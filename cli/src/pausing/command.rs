@@ -38,6 +38,13 @@ fn about(app: &App, mode: PauseMode) -> &'static str {
     }
 }
 
+/// What is to be known of saved edits, where the mode that is set does not apply them.
+fn unapplied(app: &App) -> Option<&'static str> {
+    let has_edits = saved_edits::has_edits(app).unwrap_or(false);
+    (has_edits && app.pausing.mode() != PauseMode::Auto)
+        .then_some("Your saved edits are applied in mode auto only; /auto lists them.")
+}
+
 /// The names that a filter can be: the agents of the configuration with their models, and those of this conversation.
 pub fn names_of(app: &App) -> Vec<String> {
     let agents = app.settings.agents.iter();
@@ -65,6 +72,9 @@ pub fn run(app: &App, rest: &str) {
             Ok(filter) => {
                 pausing.set_for(mode, filter.clone());
                 ui.status(&says(mode, &filter));
+                if let Some(note) = unapplied(app) {
+                    ui.status(note);
+                }
             }
             Err(problem) => ui.status(&escape(&problem.to_string())),
         },

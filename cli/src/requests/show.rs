@@ -4,7 +4,7 @@ use bytes::Bytes;
 use dunlin_host::display::{escape, one_line, own_command};
 use dunlin_host::json;
 
-use super::about::{About, cost, edits, ending, size};
+use super::about::{About, cost, edits, ending, net_edits, size};
 use super::curl;
 use super::log::Log;
 use crate::app::App;
@@ -12,6 +12,7 @@ use crate::args::RequestsShowArgs;
 use crate::error::CliError;
 use dunlin_chat::request::editor::EditableRequest;
 use dunlin_chat::session::requests::{LoggedRequest, Side};
+use dunlin_chat::tokens::counted;
 use dunlin_terminal::request::{difference, show as editor};
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
@@ -156,6 +157,12 @@ fn about(app: &App, log: &Log, request: &LoggedRequest) {
         (false, _) => row("edits", "none"),
         (true, true) => row("edits", "sent with changes"),
         (true, false) => {
+            let net = net_edits(request, &log.file);
+            if net != edits.len() {
+                let steps = counted(edits.len(), "step", "steps");
+                let all = format!("{} left of {steps}", counted(net, "edit", "edits"));
+                row("edits", &all);
+            }
             for edit in edits {
                 row("edit", &edit);
             }

@@ -100,6 +100,12 @@ impl Loaded {
             .is_none_or(|head| head.project == project)
     }
 
+    /// Whether the last turn ended without an answer of the model.
+    pub fn is_unanswered(&self) -> bool {
+        let last = self.messages.last();
+        last.is_some_and(|last| matches!(last.role, Role::User | Role::Tool))
+    }
+
     /// Every call of the session as the chat knows it. One that has no entry was interrupted with Dunlin.
     pub fn records(&self) -> Vec<CallRecord> {
         let entries = self.calls.iter().cloned().map(CallEntry::into_record);

@@ -218,17 +218,11 @@ pub enum EditError {
         /// The path as it was given.
         path: String,
     },
-    /// The option was not removed.
-    #[error("{path} was not removed: there is nothing to restore")]
-    NotRemoved {
-        /// The option.
-        path: String,
-    },
-    /// An option that was not composed cannot be restored.
+    /// The option was not composed, or is there.
     #[error(
-        "{path} was not in the request as composed: `undo` takes its removal back, and `add` adds it again"
+        "nothing to restore at {path}: `restore` brings back what was composed and removed, and `add` adds an option"
     )]
-    NotComposed {
+    NotRemoved {
         /// The option.
         path: String,
     },

@@ -313,9 +313,7 @@ impl Case {
         }
         Ok(())
     }
-}
 
-impl Case {
     /// Edits an object with options as JSON and checks that the body is what was written.
     fn tree(&mut self, request: &mut EditableRequest, source: &mut Source<'_>) -> Law {
         let read =
@@ -345,12 +343,20 @@ impl Case {
         let Some(Value::Object(members)) = around else {
             return Ok(());
         };
+        // A key that nothing has is an option, whatever it is called.
+        let is_new = path == "$" && value.is_some() && !members.contains_key(key);
         match value {
             Some(value) => drop(members.insert(key.to_owned(), value)),
             None => drop(members.remove(key)),
         }
         let edited = Value::Object(members.clone()).to_string();
-        let Ok(changes) = request.set_tree(path, &edited) else {
+        let has_options = |it: &EditableRequest| it.number(&SectionId::Options).is_some();
+        let is_free = is_new && key == "x" && has_options(request);
+        let done = request.set_tree(path, &edited);
+        if is_free {
+            same(&done.is_ok(), &true, "a key that nothing has can be added")?;
+        }
+        let Ok(changes) = done else {
             return same(
                 request.bytes(),
                 &before,

@@ -55,6 +55,16 @@ pub struct Leaf {
     pub holds_json: bool,
 }
 
+impl Row {
+    /// Whether it is a leaf whose text contains this, which is given in lower case.
+    pub fn contains(&self, text: &str) -> bool {
+        match &self.value {
+            RowValue::Leaf(leaf) => leaf.text().to_lowercase().contains(text),
+            RowValue::Object(_) | RowValue::Array(_) => false,
+        }
+    }
+}
+
 impl Leaf {
     /// The text of a string, or the JSON of any other value. Escape before showing.
     pub fn text(&self) -> String {
@@ -102,9 +112,16 @@ impl EditableRequest {
                 path: self.path(number),
                 rows: &mut rows,
                 is_whole: section.path.steps().is_empty(),
-                is_edited: self.is_edited(number),
             };
-            walk.value(&text, &node, &Path::root(), 0);
+            let composed = self.base.node(number - 1).map(|node| Composed {
+                text: &self.base.text,
+                node,
+            });
+            let composed = match self.is_edited(number) {
+                true => Original::At(composed),
+                false => Original::Same,
+            };
+            walk.value((&text, &node), composed, &Path::root(), 0);
         }
         rows
     }
@@ -161,13 +178,9 @@ impl EditableRequest {
         if is_there || self.known_option(index, &inside).is_some() {
             return Ok(target(inside));
         }
-        if let [Step::Key(key)] = inside.steps() {
-            let mut options = self.base.options.iter();
-            if let Some(option) = options.find(|option| option.key() == &**key)
-                && self.known_option(index, &option.path).is_some()
-            {
-                return Ok(target(option.path.clone()));
-            }
+        let mut named = self.paths_named(&inside).into_iter();
+        if let Some(path) = named.find(|path| self.known_option(index, path).is_some()) {
+            return Ok(target(path));
         }
         Err(self.unknown(&path.to_string()))
     }
@@ -372,68 +385,148 @@ struct Walk<'a> {
     rows: &'a mut Vec<Row>,
     /// Whether the section is the body, without the lists that are sections.
     is_whole: bool,
-    is_edited: bool,
+}
+
+/// A value of the body as composed, or of a string in it.
+#[derive(Clone, Copy)]
+struct Composed<'a> {
+    text: &'a str,
+    node: &'a Node,
+}
+
+impl<'a> Composed<'a> {
+    fn raw(self) -> &'a str {
+        self.text.get(self.node.span.clone()).unwrap_or_default()
+    }
+
+    fn at(self, node: &'a Node) -> Composed<'a> {
+        Composed { node, ..self }
+    }
+}
+
+/// What a value was composed as. It is walked beside the current one: to look each value up from the root takes quadratic
+/// time, and strings that hold JSON would be parsed once for every value in them.
+#[derive(Clone, Copy)]
+enum Original<'a> {
+    /// The section is as it was composed.
+    Same,
+    /// This value; `None`: there was none.
+    At(Option<Composed<'a>>),
+}
+
+impl<'a> Original<'a> {
+    /// What a member of an object was, which is likely still the `index`th.
+    fn member(self, index: usize, key: &str) -> Original<'a> {
+        self.inside(|composed| {
+            let Shape::Object(members) = &composed.node.shape else {
+                return None;
+            };
+            let same = members.get(index).filter(|member| *member.key == *key);
+            let member = same.or_else(|| members.iter().find(|member| *member.key == *key))?;
+            Some(composed.at(&member.value))
+        })
+    }
+
+    fn item(self, index: usize) -> Original<'a> {
+        self.inside(|composed| match &composed.node.shape {
+            Shape::Array(items) => items.get(index).map(|item| composed.at(item)),
+            Shape::Object(_) | Shape::Leaf(_) => None,
+        })
+    }
+
+    fn inside(self, find: impl FnOnce(Composed<'a>) -> Option<Composed<'a>>) -> Original<'a> {
+        match self {
+            Original::Same => Original::Same,
+            Original::At(composed) => Original::At(composed.and_then(find)),
+        }
+    }
+
+    fn is(self, raw: &str) -> bool {
+        match self {
+            Original::Same => true,
+            Original::At(composed) => composed.is_some_and(|composed| composed.raw() == raw),
+        }
+    }
 }
 
 impl Walk<'_> {
-    fn value(&mut self, text: &str, node: &Node, path: &Path, depth: usize) {
+    fn value(
+        &mut self,
+        (text, node): (&str, &Node),
+        original: Original<'_>,
+        path: &Path,
+        depth: usize,
+    ) {
         let value = match &node.shape {
             Shape::Object(members) => RowValue::Object(members.len()),
             Shape::Array(items) => RowValue::Array(items.len()),
-            Shape::Leaf(kind) => return self.leaf(text, node, *kind, path, depth),
+            Shape::Leaf(kind) => return self.leaf((text, node), *kind, original, path, depth),
         };
         self.push(path, depth, value);
+        self.inside((text, node), original, path, depth);
+    }
+
+    /// The values in an object or an array.
+    fn inside(
+        &mut self,
+        (text, node): (&str, &Node),
+        original: Original<'_>,
+        path: &Path,
+        depth: usize,
+    ) {
         match &node.shape {
             Shape::Object(members) => {
-                for member in members {
+                for (index, member) in members.iter().enumerate() {
                     let is_list = || self.request.base.is_list(&member.key);
                     if !(self.is_whole && depth == 0 && is_list()) {
                         let path = path.then(&*member.key);
-                        self.value(text, &member.value, &path, depth + 1);
+                        let original = original.member(index, &member.key);
+                        self.value((text, &member.value), original, &path, depth + 1);
                     }
                 }
             }
             Shape::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.value(text, item, &path.then(index), depth + 1);
+                    let original = original.item(index);
+                    self.value((text, item), original, &path.then(index), depth + 1);
                 }
             }
             Shape::Leaf(_) => {}
         }
     }
 
-    fn leaf(&mut self, text: &str, node: &Node, kind: LeafKind, path: &Path, depth: usize) {
+    fn leaf(
+        &mut self,
+        (text, node): (&str, &Node),
+        kind: LeafKind,
+        original: Original<'_>,
+        path: &Path,
+        depth: usize,
+    ) {
         let raw = text.get(node.span.clone()).unwrap_or_default();
         let opened = json_string::open(raw).filter(|_| kind == LeafKind::String);
-        let composed = Overlay::default();
-        let is_composed = |request: &EditableRequest| {
-            let found = composed.find(&request.base, self.index, path);
-            found.is_some_and(|found| found.raw == raw)
-        };
         let leaf = Leaf {
             kind,
             json: raw.to_owned(),
-            is_edited: self.is_edited && !is_composed(self.request),
+            is_edited: !original.is(raw),
             holds_json: opened.is_some(),
         };
         self.push(path, depth, RowValue::Leaf(leaf));
         let Some((text, root)) = opened else {
             return;
         };
-        match &root.shape {
-            Shape::Object(members) => {
-                for member in members {
-                    let path = path.then(&*member.key);
-                    self.value(&text, &member.value, &path, depth + 1);
-                }
-            }
-            Shape::Array(items) => {
-                for (index, item) in items.iter().enumerate() {
-                    self.value(&text, item, &path.then(index), depth + 1);
-                }
-            }
-            Shape::Leaf(_) => {}
-        }
+        let composed = match original {
+            Original::At(Some(composed)) => json_string::open(composed.raw()),
+            Original::Same | Original::At(None) => None,
+        };
+        let composed = composed
+            .as_ref()
+            .map(|(text, node)| Composed { text, node });
+        let original = match original {
+            Original::Same => Original::Same,
+            Original::At(_) => Original::At(composed),
+        };
+        self.inside((&text, &root), original, path, depth);
     }
 
     fn push(&mut self, path: &Path, depth: usize, value: RowValue) {

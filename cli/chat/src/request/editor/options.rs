@@ -2,9 +2,10 @@
 //!
 //! They are the only part of a request where a value can be added or removed by itself.
 
+use dunlin_host::nearest::misspelt;
+
 use super::document::{self, LeafKind};
 use super::edits::{Change, Edit, EditError, Target, wrong_type};
-use super::leaves::Difference;
 use super::model::EditableRequest;
 use super::overlay::{Overlay, kind_of};
 use super::path::{Path, Step};
@@ -30,6 +31,16 @@ impl EditableRequest {
             true => self.add_target(&target, &document::encode(value)),
             false => self.add_target(&target, value),
         }
+    }
+
+    /// The option that the dialect knows and that a path is a misspelling of.
+    pub fn misspelt_option(&self, path: &str) -> Option<String> {
+        let known = self.base.options.iter();
+        let known: Vec<String> = known.map(|option| option.path.to_string()).collect();
+        let names = known.iter().map(String::as_str);
+        let is_known = names.clone().any(|name| name == path);
+        let near = (!is_known).then(|| misspelt(path, names)).flatten();
+        near.map(str::to_owned)
     }
 
     /// Adds an option by its target. The value is JSON. See [`EditableRequest::add`].
@@ -62,7 +73,7 @@ impl EditableRequest {
     /// As there.
     pub fn remove_target(&mut self, target: &Target) -> Result<Change, EditError> {
         let index = self.option_index(target)?;
-        self.present(index, target)?;
+        self.check_present(index, target)?;
         Ok(self.put(target, index, None))
     }
 
@@ -76,12 +87,12 @@ impl EditableRequest {
         json: &str,
     ) -> Result<Change, EditError> {
         let index = self.option_index(target)?;
-        self.present(index, target)?;
+        self.check_present(index, target)?;
         self.addable(index, &target.path, json)?;
         Ok(self.put(target, index, Some(json.to_owned())))
     }
 
-    /// Has an option with this value, or not at all.
+    /// Records one edit that sets an option, or removes it where there is no new value.
     fn put(&mut self, target: &Target, index: usize, new: Option<String>) -> Change {
         let old = self.overlay.find(&self.base, index, &target.path);
         let old = old.map(|found| found.raw.into_owned());
@@ -89,7 +100,8 @@ impl EditableRequest {
         self.push(Edit::Set { target, old, new }, vec![index])
     }
 
-    fn present(&self, index: usize, target: &Target) -> Result<(), EditError> {
+    /// Checks that an option is there.
+    fn check_present(&self, index: usize, target: &Target) -> Result<(), EditError> {
         match self.overlay.find(&self.base, index, &target.path) {
             Some(_) => Ok(()),
             None => Err(self.unknown(&self.shown(index, &target.path))),
@@ -110,32 +122,27 @@ impl EditableRequest {
     pub fn restore_option(&mut self, path: &str) -> Result<Change, EditError> {
         let typed = self.option(path)?;
         let index = self.option_index(&typed)?;
-        let by_key = typed
-            .path
-            .steps()
-            .first()
-            .filter(|_| typed.path.steps().len() == 1);
-        let known = self.base.options.iter().map(|option| &option.path);
-        let known = known.filter(|path| by_key.is_some() && path.steps().last() == by_key);
-        let paths: Vec<Path> = std::iter::once(&typed.path).chain(known).cloned().collect();
-        for path in paths.iter().cloned() {
+        for path in self.paths_named(&typed.path) {
             let is_there = self.overlay.find(&self.base, index, &path).is_some();
             if let Some(composed) = self.composed_option(index, &path).filter(|_| !is_there) {
                 let target = Target { path, ..typed };
                 return self.add_target(&target, &composed);
             }
         }
-        let is_gone = |path: &Path| {
-            let is_removal = |edit: &Edit| matches!(edit, Edit::Set { target, new: None, .. } if target.path == *path);
-            self.edits().iter().any(is_removal)
-                && self.overlay.find(&self.base, index, path).is_none()
-        };
-        let is_gone = paths.iter().any(is_gone);
-        let path = path.to_owned();
-        Err(match is_gone {
-            true => EditError::NotComposed { path },
-            false => EditError::NotRemoved { path },
+        Err(EditError::NotRemoved {
+            path: path.to_owned(),
         })
+    }
+
+    /// A path, and those of the options that the dialect knows by this key alone.
+    pub(super) fn paths_named(&self, path: &Path) -> Vec<Path> {
+        let mut paths = vec![path.clone()];
+        if let [Step::Key(key)] = path.steps() {
+            let options = self.base.options.iter();
+            let named = options.filter(|option| option.key() == &**key);
+            paths.extend(named.map(|option| option.path.clone()));
+        }
+        paths
     }
 
     /// The option that a path would name, whether or not there is one.
@@ -232,14 +239,7 @@ impl EditableRequest {
 
     /// The options that were composed and are removed.
     pub fn removed_options(&self) -> Vec<Path> {
-        let differences = self.differences().into_iter();
-        let removed = differences.filter_map(|difference| match difference {
-            Difference::Set {
-                target, new: None, ..
-            } => Some(target.path),
-            _ => None,
-        });
-        removed.collect()
+        self.overlay.gone().cloned().collect()
     }
 
     /// The options that the dialect knows and the request does not have now.

@@ -117,7 +117,7 @@ impl Overlay {
             let text = json_string::set_within(raw, inner, new)?;
             let outer = path.steps().len() - inner.len();
             let outer = Path::root().join(path.steps().get(..outer)?);
-            if self.is_back(base, section, &outer, &text) {
+            if self.take_back_removal(base, section, &outer, &text) {
                 self.added.retain(|(added, _)| *added != outer);
                 return Some(());
             }
@@ -128,15 +128,13 @@ impl Overlay {
         let node = base.node(section)?;
         let (leaf, inner) = node.reach(path.steps());
         let is_options = base.options_section() == Some(section);
-        if is_options && !matches!(leaf.shape, Shape::Leaf(_)) {
-            // Set as a whole, it stands for all that was added in it.
+        if is_options {
+            // Set as a whole, an object stands for all that was added in it.
             self.added
                 .retain(|(added, _)| !added.steps().starts_with(path.steps()));
         }
         if is_options && self.is_removed(path) {
-            self.added
-                .retain(|(added, _)| !added.steps().starts_with(path.steps()));
-            if !self.is_back(base, section, path, new) {
+            if !self.take_back_removal(base, section, path, new) {
                 self.added.push((path.clone(), new.to_owned()));
             }
             return Some(());
@@ -166,8 +164,8 @@ impl Overlay {
         Some(())
     }
 
-    /// Has an option that was removed at its place again, if this is what it was composed as. Whether it was.
-    fn is_back(&mut self, base: &Base, section: usize, path: &Path, new: &str) -> bool {
+    /// Forgets that an option was removed, if this is what it was composed as. Whether it did.
+    fn take_back_removal(&mut self, base: &Base, section: usize, path: &Path, new: &str) -> bool {
         let composed = base.node(section).and_then(|node| node.find(path));
         let composed = composed.and_then(|node| base.text.get(node.span.clone()));
         composed == Some(new) && self.removed.remove(path)

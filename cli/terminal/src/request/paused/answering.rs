@@ -40,9 +40,7 @@ impl Paused {
             Command::Edit(place, value) => self.edit(&place, value, window),
             Command::Delete(numbers) => self.each(SectionStep::Delete, &numbers, window),
             Command::Restore(numbers) => self.each(SectionStep::Restore, &numbers, window),
-            Command::Add(path, value) => {
-                self.change("", |request| request.add(&path, &value), window)
-            }
+            Command::Add(path, value) => Reply::Say(self.add(&path, &value, window)),
             Command::Remove(path) => self.change("", |request| request.remove(&path), window),
             Command::RestoreOption(path) => {
                 self.change("", |request| request.restore_option(&path), window)
@@ -84,7 +82,10 @@ impl Paused {
                 for change in &changes {
                     self.counts.update(&self.request, change, &self.measure);
                 }
-                let done = format!("{} set", counted(changes.len(), "value", "values"));
+                let mut done = format!("{} set", counted(changes.len(), "value", "values"));
+                if changes.len() > 1 {
+                    done.push_str("; each undo takes one back");
+                }
                 self.done(&done, before, window)
             }
             Err(error) => {
@@ -200,6 +201,21 @@ impl Paused {
             text: refused.map_or_else(|| now.clone(), |(_, text, _)| text),
             now,
         }
+    }
+
+    /// Adds an option. One that the dialect does not know is sent as it is, and may be a misspelling.
+    fn add(&mut self, path: &str, value: &str, window: Window) -> Vec<String> {
+        let before = self.request.revision();
+        let mut rows = self.changed("", |request| request.add(path, value), window);
+        if self.request.revision() != before
+            && let Some(known) = self.request.misspelt_option(path)
+        {
+            let path = escape(path);
+            let note =
+                format!("{path} is sent as you typed it; did you mean {known}? undo takes it back");
+            rows.extend(self.say(&note, window));
+        }
+        rows
     }
 
     /// Deletes or restores sections. Where several are named, what is so already is passed over, as the results of a call

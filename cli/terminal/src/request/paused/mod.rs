@@ -347,6 +347,14 @@ impl Paused {
         self.last_sent = Some(LastRequest::new(body));
     }
 
+    /// Makes the request as it was composed, without a history of edits.
+    pub fn forget_edits(&mut self) {
+        let original = self.request.original().clone();
+        self.request = EditableRequest::new(original, self.request.outline());
+        self.counts = Counts::of(&self.request, &self.measure);
+        self.refused = None;
+    }
+
     /// How much of the last request is kept, where there was one.
     pub fn kept(&self) -> Option<String> {
         let last = self.last_sent.as_ref()?;

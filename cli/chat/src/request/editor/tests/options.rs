@@ -64,10 +64,10 @@ fn any_option_can_be_added_and_removed() {
         ),
         (
             "restore x",
-            "x was not removed: there is nothing to restore",
+            "nothing to restore at x: `restore` brings back what was composed and removed",
         ),
-        ("restore reasoning", "reasoning was not removed"),
-        ("restore model", "model was not removed"),
+        ("restore reasoning", "nothing to restore at reasoning"),
+        ("restore model", "nothing to restore at model"),
     ] {
         let refused = step(&mut request, line).unwrap_err().to_string();
         assert!(refused.starts_with(error), "{line}: {refused}");
@@ -215,7 +215,7 @@ fn an_option_that_is_as_composed_again_is_no_difference() {
     request.add("seed", "7").unwrap();
     request.remove("seed").unwrap();
     let error = request.restore_option("seed").unwrap_err();
-    assert!(matches!(error, EditError::NotComposed { .. }), "{error}");
+    assert!(matches!(error, EditError::NotRemoved { .. }), "{error}");
     request.undo().unwrap();
     request.undo().unwrap();
     // Composed is what no reader of the dialect would take when typed.
@@ -228,4 +228,13 @@ fn an_option_that_is_as_composed_again_is_no_difference() {
         again.apply(edit).unwrap();
     }
     assert!(!request.is_dirty() && !again.is_dirty());
+}
+
+#[test]
+fn a_misspelling_of_a_known_option_is_noticed() {
+    let request = request();
+    let near = |path: &str| request.misspelt_option(path);
+    assert_eq!(near("temperatur").as_deref(), Some("temperature"));
+    assert_eq!(near("temperature"), None);
+    assert_eq!(near("reasoning"), None);
 }
