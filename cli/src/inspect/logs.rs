@@ -4,12 +4,13 @@
 
 use std::path::PathBuf;
 
+use bytes::Bytes;
 use dunlin_chat::request::editor::{EditableRequest, Outline};
 use dunlin_chat::session::Store;
 use dunlin_chat::session::requests::{LogError, RequestFile, Side};
 use dunlin_chat::turn::PausedRequest;
 use dunlin_host::display::chain;
-use dunlin_terminal::inspector::chats::Logs;
+use dunlin_terminal::inspector::{Logged, Logs};
 use dunlin_terminal::request::paused::Paused;
 
 use crate::requests::summaries;
@@ -32,17 +33,21 @@ impl SessionLogs {
 }
 
 impl Logs for SessionLogs {
-    fn rows(&self, session: &str) -> Vec<String> {
+    fn rows(&self, session: &str) -> Vec<Logged> {
         summaries(self.path(session).as_deref())
     }
 
     fn sent(&self, session: &str, number: u64) -> Result<Paused, String> {
         let failed = |error: LogError| chain(&error);
         let file = self.file(session)?;
-        let original = file.body(number, Side::Original).map_err(failed)?.into();
-        let sent = file.body(number, Side::Sent).map_err(failed)?;
+        let original: Bytes = file.body(number, Side::Original).map_err(failed)?.into();
+        let is_edited = file.request(number).map_err(failed)?.entry.is_edited();
+        let sent = match is_edited {
+            true => file.body(number, Side::Sent).map_err(failed)?.into(),
+            false => original.clone(),
+        };
         let request = EditableRequest::between(original, &sent)
-            .unwrap_or_else(|| EditableRequest::new(sent.into(), Outline::raw()));
+            .unwrap_or_else(|| EditableRequest::new(sent, Outline::raw()));
         Ok(Paused::new(PausedRequest {
             number: Some(number),
             ..PausedRequest::new(request)

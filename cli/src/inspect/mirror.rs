@@ -4,7 +4,7 @@
 //! chat does what was meant for what was on the screen, or refuses it.
 
 use std::collections::HashMap;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_chat::request::editor::EditableRequest;
@@ -16,6 +16,7 @@ use dunlin_terminal::request::paused::Paused;
 
 use super::client::{Chats, News};
 use super::protocol::{self, At, Command, Edits, Message, Operation, PausedMessage, Pauses};
+use super::shared_state::unix_millis;
 use crate::config::request_editor::PauseMode;
 
 /// How much is taken in before the screen is drawn again.
@@ -49,11 +50,11 @@ impl Mirror {
         let is_new = self.greet(&message);
         let at = |active: u64| When {
             // A chat does not know the future, whatever it says.
-            active: active.min(now()),
+            active: active.min(unix_millis()),
             is_new,
         };
         let just = When {
-            active: if is_new { now() } else { 0 },
+            active: if is_new { unix_millis() } else { 0 },
             is_new,
         };
         match message {
@@ -65,7 +66,7 @@ impl Mirror {
             } => {
                 *self = Mirror::default();
                 vec![
-                    Update::Attached(active.min(now())),
+                    Update::Attached(active.min(unix_millis())),
                     Update::Conversation(listed(conversation)),
                     Update::Mode(shown(pauses)),
                 ]
@@ -166,38 +167,30 @@ impl Mirror {
         if self.waiting.is_some() {
             return Err("the chat has not answered the last command");
         }
-        if let Act::Mode(name) = act {
-            let mode = PauseMode::ALL.iter().find(|mode| mode.as_str() == name);
-            let mode = *mode.ok_or("there is no such mode")?;
-            return Ok(Operation::Mode { mode, at: None });
-        }
-        let told = self.told.as_ref().ok_or("no request is paused")?;
-        let at = At {
-            pause: told.pause,
-            revision: told.revision.clone(),
+        let at = || {
+            let told = self.told.as_ref().ok_or("no request is paused")?;
+            Ok::<At, &str>(At {
+                pause: told.pause,
+                revision: told.revision.clone(),
+            })
         };
         Ok(match act {
-            Act::Edit(edit) => Operation::Edit { at, edit },
-            Act::Undo => Operation::Undo(at),
-            Act::Redo => Operation::Redo(at),
-            Act::Send => Operation::Send(at),
-            Act::Cancel => Operation::Cancel(at),
-            Act::Mode(_) => return Err("there is no such mode"),
+            Act::Edit(edit) => Operation::Edit { at: at()?, edit },
+            Act::Undo => Operation::Undo(at()?),
+            Act::Redo => Operation::Redo(at()?),
+            Act::Send => Operation::Send(at()?),
+            Act::Cancel => Operation::Cancel(at()?),
+            Act::Mode(name) => {
+                let mode = PauseMode::ALL.iter().find(|mode| mode.as_str() == name);
+                let mode = *mode.ok_or("there is no such mode")?;
+                Operation::Mode { mode, at: None }
+            }
         })
     }
 }
 
-/// Now, in milliseconds of Unix time.
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-    })
-}
-
 /// The request as a chat has it. The body is not copied: it may be large.
 pub fn paused(message: PausedMessage) -> Arrived {
-    let last_sent = message.last_sent.clone();
     let request = EditableRequest::new(Bytes::from(message.body), message.outline);
     let mut paused = Paused::new(PausedRequest {
         round: message.round,
@@ -211,7 +204,7 @@ pub fn paused(message: PausedMessage) -> Arrived {
     Arrived {
         paused,
         is_exact: followed.is_ok(),
-        last_sent,
+        last_sent: message.last_sent,
     }
 }
 
@@ -359,7 +352,7 @@ mod tests {
         assert!(matches!(first[0], Update::Attached(7)), "{first:?}");
         let is_new = |updates: Vec<Update>| match &updates[..] {
             [Update::Paused(_, when) | Update::Over(_, when) | Update::Sent(_, when)] => {
-                assert!(when.active <= now(), "{when:?}");
+                assert!(when.active <= unix_millis(), "{when:?}");
                 when.is_new
             }
             other => panic!("{other:?}"),

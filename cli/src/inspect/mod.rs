@@ -12,7 +12,7 @@
 pub mod client;
 pub mod folder;
 pub mod lines;
-mod logs;
+pub mod logs;
 pub mod mirror;
 pub mod protocol;
 pub mod remote_pause;

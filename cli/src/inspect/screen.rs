@@ -28,8 +28,7 @@ pub fn run(app: &App, session: Option<&str>) -> Result<Exit, CliError> {
     found.look().map_err(CliError::failed)?;
     let mut mirrors = Mirrors::new(found);
     let logs = Arc::new(SessionLogs(app.store()));
-    let list = ChatList::new(app.ui.styles(), session.map(str::to_owned));
-    let mut list = list.with_logs(logs);
+    let mut list = ChatList::new(app.ui.styles(), session.map(str::to_owned), logs);
     // Those that run already are listed before the first frame.
     let end = Instant::now() + LONGEST_GREETING;
     while mirrors.is_greeting() && Instant::now() < end {

@@ -360,10 +360,6 @@ impl ClientState {
     /// who were told that it began, and to nobody else.
     pub fn news(&mut self, published: &Published, pauses: &Pauses) -> Vec<Message> {
         let mut news = Vec::new();
-        if self.conversation != published.conversation {
-            self.conversation.clone_from(&published.conversation);
-            news.push(Message::Conversation(self.conversation.clone()));
-        }
         if self.pauses != *pauses {
             self.pauses.clone_from(pauses);
             news.push(Message::Mode(pauses.clone()));
@@ -373,6 +369,11 @@ impl ClientState {
         if let Some(over) = self.paused.take_if(is_over) {
             let ended = published.ended.iter().find(|it| it.pause == over.pause);
             news.push(ended.map_or(Message::Idle, |ended| ended.message()));
+        }
+        // Behind the end of a pause, which belongs to the conversation before.
+        if self.conversation != published.conversation {
+            self.conversation.clone_from(&published.conversation);
+            news.push(Message::Conversation(self.conversation.clone()));
         }
         if let Some(paused) = paused {
             let now = Told::of(paused);

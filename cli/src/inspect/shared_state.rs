@@ -290,7 +290,7 @@ impl SharedState {
     /// Of a chat in which nothing has happened yet.
     pub fn new(chat: Box<dyn Chat>) -> SharedState {
         let published = Published {
-            active: now(),
+            active: unix_millis(),
             ..Published::default()
         };
         SharedState {
@@ -338,7 +338,7 @@ impl SharedState {
         let paused = PausedState {
             pause: inner.pauses,
             revision: self.new_revision(&mut inner),
-            active: now(),
+            active: unix_millis(),
             request,
             problem,
             head: Arc::new(head),
@@ -361,7 +361,7 @@ impl SharedState {
         inner.published.paused = Some(Arc::new(PausedState {
             pause: before.pause,
             revision: self.new_revision(&mut inner),
-            active: now(),
+            active: unix_millis(),
             request: request.clone(),
             problem: problem(),
             head: Arc::clone(&before.head),
@@ -522,7 +522,7 @@ impl SharedState {
 
     fn publish(&self, mut inner: MutexGuard<'_, Inner>) {
         inner.published.serial += 1;
-        inner.published.active = now();
+        inner.published.active = unix_millis();
         drop(inner);
         self.changed.notify_all();
     }
@@ -533,7 +533,7 @@ impl SharedState {
 }
 
 /// Milliseconds of Unix time.
-fn now() -> u64 {
+pub(super) fn unix_millis() -> u64 {
     let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

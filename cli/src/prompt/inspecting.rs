@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::metadata::{Answering, Metadata};
 use crate::app::App;
+use crate::inspect::logs::SessionLogs;
 use crate::inspect::remote_pause::RemotePause;
-use crate::requests::summaries;
 use crate::value_in_editor::EditValue;
-use dunlin_terminal::inspector::{self, Closed, Inspector, Mode, Sides};
+use dunlin_terminal::inspector::{self, Closed, Inspector, Mode, SessionLog, Sides};
 use dunlin_terminal::request::paused::Paused;
 
 /// What is said where nothing can take the whole screen.
@@ -56,8 +56,10 @@ pub fn sides(app: &App, metadata: Metadata) -> Sides {
         metadata.agent,
         metadata.session
     );
-    let log = app.store().find(Some(&metadata.session)).ok();
-    let log = log.map(|entry| entry.path);
+    let log = SessionLog {
+        logs: Arc::new(SessionLogs(app.store())),
+        session: metadata.session.clone(),
+    };
     Sides {
         metadata: Box::new(move |paused| {
             let metadata = metadata.after_edits(paused);
@@ -66,7 +68,7 @@ pub fn sides(app: &App, metadata: Metadata) -> Sides {
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .collect()
         }),
-        log: Box::new(move || summaries(log.as_deref())),
+        log,
         conversation,
     }
 }

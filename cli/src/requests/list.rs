@@ -12,6 +12,7 @@ use crate::age::ago;
 use crate::app::App;
 use crate::error::CliError;
 use dunlin_chat::session::requests::{Kind, LoggedRequest, RequestFile};
+use dunlin_terminal::inspector::Logged;
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::style::Label;
 
@@ -72,26 +73,39 @@ pub fn rows(app: &App, file: &RequestFile, requests: &[LoggedRequest]) {
     }
 }
 
-/// The newest requests in a session file, the newest first, in a row each. `None`: there is no file yet.
-pub fn summaries(path: Option<&Path>) -> Vec<String> {
+/// The newest requests in a session file, the newest first. `None`: there is no file yet.
+pub fn summaries(path: Option<&Path>) -> Vec<Logged> {
     let mut rows = match path.map(RequestFile::read) {
         None => Vec::new(),
-        Some(Err(error)) => vec![chain(&error)],
+        Some(Err(error)) => vec![only_said(chain(&error))],
         Some(Ok(file)) => {
             let requests = file.requests().iter().rev().take(MAX_SUMMARIES);
             requests.map(|request| summary(&file, request)).collect()
         }
     };
     if rows.is_empty() {
-        rows.push("Nothing was sent in this session yet.".to_owned());
+        let nothing = "Nothing was sent in this session yet.";
+        rows.push(only_said(nothing.to_owned()));
     }
     rows
 }
 
+/// A row that is about no request.
+fn only_said(about: String) -> Logged {
+    Logged {
+        number: None,
+        about,
+    }
+}
+
 /// The number of a request, and what is known of it, in one row.
-fn summary(file: &RequestFile, request: &LoggedRequest) -> String {
+fn summary(file: &RequestFile, request: &LoggedRequest) -> Logged {
+    let number = request.entry.number;
     let about = about(file, request, Timestamp::now());
-    format!("{:>NUMBER_COLUMNS$}  {about}", request.entry.number)
+    Logged {
+        number: Some(number),
+        about: format!("{number:>NUMBER_COLUMNS$}  {about}"),
+    }
 }
 
 fn about(file: &RequestFile, request: &LoggedRequest, now: Timestamp) -> String {

@@ -1,12 +1,13 @@
 //! What the request inspector costs: the first frame of a request of 200,000 tokens, and a key until its frame, beside
 //! reading and writing the same body with `serde_json`, and its memory beside the body. Prints figures and decides nothing.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use dunlin_chat::request::editor::{EditableRequest, Origin, Outline, SectionId};
 use dunlin_chat::turn::PausedRequest;
-use dunlin_terminal::inspector::{Event, Inspector, Mode, Sides, draw};
+use dunlin_terminal::inspector::{Event, Inspector, Logged, Logs, Mode, SessionLog, Sides, draw};
 use dunlin_terminal::request::paused::Paused;
 use dunlin_terminal::ui::style::Styles;
 use peak_alloc::PeakAlloc;
@@ -118,10 +119,29 @@ fn main() {
     hold("memory, with the payload");
 }
 
+struct NothingSent;
+
+impl Logs for NothingSent {
+    fn rows(&self, _: &str) -> Vec<Logged> {
+        Vec::new()
+    }
+
+    fn sent(&self, _: &str, _: u64) -> Result<Paused, String> {
+        Err("nothing was sent".to_owned())
+    }
+
+    fn body(&self, _: &str, _: &str) -> Option<Vec<u8>> {
+        None
+    }
+}
+
 fn open(paused: &Paused) -> Inspector {
     let sides = Sides {
         metadata: Box::new(|_| Vec::new()),
-        log: Box::new(Vec::new),
+        log: SessionLog {
+            logs: Arc::new(NothingSent),
+            session: String::new(),
+        },
         conversation: String::new(),
     };
     Inspector::new(Mode::Paused, sides, Styles::coloured(), paused)

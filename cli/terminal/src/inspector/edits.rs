@@ -50,8 +50,7 @@ impl Inspector {
     pub fn keep(&mut self, typed: Typed, problem: &str, paused: &Paused) {
         let path = paused.request().path_of(&typed.target);
         let path = escape(&path).into_owned();
-        let has_hidden = |c: char| !matches!(c, '\n' | '\t') && needs_escape(c);
-        if typed.new.chars().any(has_hidden) {
+        if has_hidden(&typed.new) {
             self.say(&format!("Not saved: {problem}."));
             return;
         }
@@ -60,9 +59,21 @@ impl Inspector {
             path,
             &typed.new,
         ));
+        let then = match self.mode() {
+            Mode::Paused => "; e then edits the current value",
+            Mode::ReadOnly(_) => "",
+        };
         self.say(&format!(
-            "Not saved: {problem}. Esc discards your text; e then edits the current value."
+            "Not saved: {problem}. Esc discards your text{then}."
         ));
+    }
+
+    /// Shows a text that cannot be saved any more, so that nothing of it is lost. `why` ends a sentence.
+    pub fn show_text(&mut self, why: &str, text: &str) {
+        if !has_hidden(text) {
+            self.entry = Some(Entry::new(Purpose::Lost, "your text".to_owned(), text));
+        }
+        self.say(&format!("Not saved: {why}."));
     }
 
     /// Makes a new edit, if it is possible.
@@ -231,6 +242,12 @@ impl Inspector {
             }
         }
     }
+}
+
+/// Whether a text has characters that a text area cannot show.
+fn has_hidden(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.any(|c| !matches!(c, '\n' | '\t') && needs_escape(c))
 }
 
 /// The edit that was just done. `typed`: the text that it came of.

@@ -14,6 +14,8 @@ pub enum Purpose {
     Find,
     /// A text that listed sections contain.
     Filter,
+    /// Nothing: the text is shown, and cannot be saved.
+    Lost,
 }
 
 /// A text that is being typed.
@@ -44,7 +46,7 @@ impl Entry {
         match purpose {
             // What is typed replaces what was searched last.
             Purpose::Find | Purpose::Filter => area.select_all(),
-            Purpose::Value(..) | Purpose::Option => {
+            Purpose::Value(..) | Purpose::Option | Purpose::Lost => {
                 area.move_cursor(CursorMove::Bottom);
                 area.move_cursor(CursorMove::End);
             }
@@ -66,9 +68,11 @@ impl Entry {
         &self.title
     }
 
-    /// The keys that end it.
-    pub fn keys(&self) -> &'static str {
+    /// The keys that end it. `can_save`: whether a value can be taken over.
+    pub fn keys(&self, can_save: bool) -> &'static str {
         match (&self.purpose, self.is_long()) {
+            (Purpose::Value(..) | Purpose::Option, _) if !can_save => "Esc discards",
+            (Purpose::Lost, _) => "Esc discards",
             (Purpose::Value(..), true) => "Ctrl-S saves · Esc discards",
             (Purpose::Value(..), false) => "Enter saves · Alt-Enter new line · Esc discards",
             (Purpose::Option, _) => "Enter adds it · Esc discards",
@@ -105,7 +109,7 @@ impl Entry {
                 key: Key::Char('s'),
                 ctrl: true,
                 ..
-            } => return self.done(),
+            } if self.purpose != Purpose::Lost => return self.done(),
             // As at the prompt; the text area would undo.
             Input {
                 key: Key::Char('u'),
@@ -119,6 +123,9 @@ impl Entry {
             } if is_value => self.area.insert_newline(),
             Input {
                 key: Key::Enter, ..
+            } if self.purpose == Purpose::Lost => self.area.insert_newline(),
+            Input {
+                key: Key::Enter, ..
             } if !is_value || !self.is_long() => return self.done(),
             input => drop(self.area.input(input)),
         }
@@ -129,7 +136,7 @@ impl Entry {
     pub fn paste(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         match self.purpose {
-            Purpose::Value(..) => drop(self.area.insert_str(text)),
+            Purpose::Value(..) | Purpose::Lost => drop(self.area.insert_str(text)),
             Purpose::Option | Purpose::Find | Purpose::Filter => {
                 self.area.insert_str(text.replace('\n', " "));
             }

@@ -1,6 +1,6 @@
 //! Where a text is in a request.
 
-use dunlin_chat::request::editor::{EditableRequest, Row, RowValue};
+use dunlin_chat::request::editor::{EditableRequest, Row};
 
 /// A value: its section's number, and its index among the section's rows.
 pub(super) type Place = (usize, usize);
@@ -24,16 +24,29 @@ impl Found {
         if self.asked.0 == needle && self.asked.1 == request.revision() {
             return;
         }
-        let has = |row: &Row| match &row.value {
-            RowValue::Leaf(leaf) => leaf.text().to_lowercase().contains(needle),
-            RowValue::Object(_) | RowValue::Array(_) => false,
-        };
         self.asked = (needle.to_owned(), request.revision());
         self.places.clear();
         for number in 1..=request.sections().len() {
-            let rows = request.rows(number).into_iter().enumerate();
-            let found = rows.filter(|(_, row)| has(row));
-            self.places.extend(found.map(|(index, _)| (number, index)));
+            let rows = request.rows(number);
+            let found: Vec<usize> = (0..rows.len())
+                .filter(|index| rows.get(*index).is_some_and(|row| row.contains(needle)))
+                .collect();
+            for (at, index) in found.iter().enumerate() {
+                // The text of a string that holds JSON is found where it is in that, and here only in its keys.
+                let next = found.get(at + 1).and_then(|next| rows.get(*next));
+                let is_in = |next: &Row| {
+                    let row = rows.get(*index);
+                    row.is_some_and(|row| {
+                        next.target
+                            .path
+                            .steps()
+                            .starts_with(row.target.path.steps())
+                    })
+                };
+                if !next.is_some_and(is_in) {
+                    self.places.push((number, *index));
+                }
+            }
         }
     }
 }

@@ -8,9 +8,10 @@ use ratatui::widgets::{Block, Clear, Paragraph};
 use super::keymap::{self, Action};
 use super::view::Palette;
 use crate::ui::style::{Label, Styles};
+use crate::ui::wrap;
 
 /// How it is scrolled and closed.
-const KEYS: &str = "j k scroll · any other key closes";
+const KEYS: &str = "j k scroll · other keys close";
 
 /// Keys, what they do, and the word that does the same at the prompt.
 type Row = (&'static str, &'static str, &'static str);
@@ -22,6 +23,8 @@ pub(super) struct Help {
     top: usize,
     /// How many were visible last.
     height: usize,
+    /// How many there are, as they were laid out last.
+    count: usize,
     /// Whether several chats are listed.
     are_chats: bool,
 }
@@ -56,7 +59,7 @@ impl Help {
     pub(super) fn after(self, action: Option<Action>) -> Option<Help> {
         // One row of those before stays.
         let page = self.height.saturating_sub(1).max(1);
-        let last = self.rows().len().saturating_sub(page + 1);
+        let last = self.count.saturating_sub(page + 1);
         let top = match action? {
             Action::Down => self.top + 1,
             Action::Up => self.top.saturating_sub(1),
@@ -80,16 +83,34 @@ impl Help {
         let keys = widest(|row| row.0).unwrap_or_default();
         let about = widest(|row| row.1).unwrap_or_default();
         let words = widest(|row| row.2).unwrap_or_default();
-        let lines = rows.iter().skip(self.top).map(|row| {
-            Line::from(vec![
-                palette.span(Label::Key, format!(" {:keys$}  ", row.0)),
-                Span::raw(format!("{:about$}  ", row.1)),
-                palette.span(Label::Quiet, row.2),
-            ])
-        });
         let wanted = |length: usize| u16::try_from(length + 2).unwrap_or(u16::MAX);
-        let width = wanted(keys + about + words + 6).min(area.width);
-        let height = wanted(rows.len()).min(area.height);
+        let all = wanted(keys + about + words + 6);
+        let (width, title) = match all <= area.width {
+            true => (all, " Keys, and words at the prompt "),
+            // The words can be listed at the prompt.
+            false => (wanted(keys + about + 4).min(area.width), " Keys "),
+        };
+        let room = usize::from(width).saturating_sub(keys + 6).max(1);
+        let mut lines = Vec::new();
+        for row in &rows {
+            if width == all {
+                lines.push(Line::from(vec![
+                    palette.span(Label::Key, format!(" {:keys$}  ", row.0)),
+                    Span::raw(format!("{:about$}  ", row.1)),
+                    palette.span(Label::Quiet, row.2),
+                ]));
+                continue;
+            }
+            for (index, piece) in wrap::rows(row.1, room).into_iter().enumerate() {
+                let key = if index == 0 { row.0 } else { "" };
+                lines.push(Line::from(vec![
+                    palette.span(Label::Key, format!(" {key:keys$}  ")),
+                    Span::raw(piece),
+                ]));
+            }
+        }
+        self.count = lines.len();
+        let height = wanted(lines.len()).min(area.height);
         let place = Rect {
             x: area.x + (area.width - width) / 2,
             y: area.y + (area.height - height) / 2,
@@ -98,12 +119,13 @@ impl Help {
         };
         frame.render_widget(Clear, place);
         let block = Block::bordered()
-            .title(" Keys, and words at the prompt ")
+            .title(title)
             .title_bottom(format!(" {KEYS} "))
             .border_style(palette.style(Label::Key));
         let inside = block.inner(place);
         self.height = usize::from(inside.height);
         frame.render_widget(block, place);
-        frame.render_widget(Paragraph::new(lines.collect::<Vec<Line<'_>>>()), inside);
+        let visible: Vec<Line<'_>> = lines.into_iter().skip(self.top).collect();
+        frame.render_widget(Paragraph::new(visible), inside);
     }
 }

@@ -21,7 +21,7 @@ pub enum Action {
     Left,
     /// Goes to the pane of the selected section; unfolds in the tree.
     Right,
-    /// Opens the selected section, or folds and unfolds a value.
+    /// Opens the selected section or request of the log, or folds and unfolds a value.
     Open,
     /// Goes to the next tab.
     NextTab,

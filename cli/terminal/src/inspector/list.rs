@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use dunlin_chat::request::editor::{EditableRequest, RowValue};
+use dunlin_chat::request::editor::EditableRequest;
 
 use crate::request::paused::Paused;
 use crate::request::pins::Pins;
@@ -71,9 +71,5 @@ impl Sections {
 fn contains(request: &EditableRequest, number: usize, text: &str) -> bool {
     let section = request.section(number);
     let in_label = section.is_some_and(|section| section.label.to_lowercase().contains(text));
-    in_label
-        || request.rows(number).iter().any(|row| match &row.value {
-            RowValue::Leaf(leaf) => leaf.text().to_lowercase().contains(text),
-            RowValue::Object(_) | RowValue::Array(_) => false,
-        })
+    in_label || request.rows(number).iter().any(|row| row.contains(text))
 }

@@ -5,9 +5,10 @@
 //! paused request; [`KEYMAP`] names both.
 //!
 //! - `keymap` maps keys to actions: one table, from which the help is made.
-//! - `state` applies an action to the request and to the view. It knows no terminal, so tests call it directly. `edits`, `search` and
-//!   `mouse` are parts of it.
-//! - `list`, `tree` and `tabs` lay out what the panes show; `entry` is the text area of an edit.
+//! - `state` applies an action to the request and to the view. It knows no terminal, so tests call it directly. `edits`, `search`,
+//!   `found` and `mouse` are parts of it.
+//! - `log` reads what was sent before, and opens it over the request.
+//! - `layout`, `list`, `tree` and `tabs` lay out what the panes show; `entry` is the text area of an edit.
 //! - `view` draws the state into a frame; `help` draws the keys over it.
 //! - `screen` owns the terminal: the alternate screen, keys, mouse, and giving all of it back.
 //! - `chats` shows the requests of several running chats, for `dunlin inspect`.
@@ -21,7 +22,9 @@ mod entry;
 mod found;
 mod help;
 mod keymap;
+mod layout;
 mod list;
+mod log;
 mod mouse;
 mod screen;
 mod search;
@@ -31,11 +34,10 @@ mod tree;
 mod view;
 
 #[cfg(test)]
-mod shared_tests;
-#[cfg(test)]
 mod tests;
 
 pub use keymap::{Action, Binding, KEYMAP};
+pub use log::{Logged, Logs, SessionLog};
 pub use screen::{Alone, Closed, EditText, Remote, Step, run};
 pub use state::{Changed, Effect, Event, Inspector, Mode, Sides, Typed};
 pub use view::draw;

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self, KeyEventKind, MouseButton, MouseEventKind};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
 use ratatui::layout::Position;
 use ratatui::{Frame, Terminal};
 use ratatui_textarea::{Input, Key};
@@ -143,10 +145,10 @@ impl View for One<'_> {
             Step::Close(closed) => Meanwhile::Close(closed),
             Step::Said(said) => {
                 self.inspector.say(&said);
-                match self.inspector.entry {
+                match self.inspector.types() {
                     // A text is typed on, whatever the request is.
-                    Some(_) => Meanwhile::Draw,
-                    None => Meanwhile::New,
+                    true => Meanwhile::Draw,
+                    false => Meanwhile::New,
                 }
             }
         }
@@ -288,8 +290,12 @@ impl Screen {
         }
     }
 
+    /// Draws a frame, which a terminal shows in one piece if it can: nobody presses a key for a half of it.
     fn draw(&mut self, view: &mut impl View) -> io::Result<()> {
-        self.terminal.draw(|frame| view.draw(frame)).map(drop)
+        execute!(io::stdout(), BeginSynchronizedUpdate)?;
+        let drawn = self.terminal.draw(|frame| view.draw(frame)).map(drop);
+        execute!(io::stdout(), EndSynchronizedUpdate)?;
+        drawn
     }
 
     /// Takes the terminal again where the program was stopped from outside: it is not in the inspector's mode then.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use dunlin_chat::request::editor::{Edit, EditableRequest, Row, RowValue, Target};
-use dunlin_host::display::{escape, one_line};
+use dunlin_host::display::one_line;
 use ratatui::layout::{Position, Rect};
 use ratatui_textarea::Input;
 
@@ -11,15 +11,13 @@ use super::entry::{Entry, Purpose, Typing};
 use super::found::Found;
 use super::help::Help;
 use super::keymap::{self, Action};
+use super::layout::Made;
 use super::list::Sections;
-use super::tabs::{self, Tab};
-use super::tree::{self, Line, Look};
-use crate::approval::text::wrap;
+use super::log::{Opened, SessionLog};
+use super::tabs::Tab;
+use super::tree::Line;
 use crate::request::paused::{Draft, Paused};
 use crate::ui::style::Styles;
-
-/// How much of a text is looked at for a preview, in characters.
-const PREVIEW_CHARS: usize = 120;
 
 /// Rows that one notch of the wheel moves.
 const WHEEL_ROWS: usize = 3;
@@ -40,8 +38,8 @@ type Metadata = Box<dyn Fn(&Paused) -> Vec<(String, String)> + Send>;
 pub struct Sides {
     /// The metadata tab.
     pub metadata: Metadata,
-    /// The requests that the session has sent, newest first, as rows for people. Called when the tab is shown.
-    pub log: Box<dyn Fn() -> Vec<String> + Send>,
+    /// The requests that the session has sent. Read when the tab is shown.
+    pub log: SessionLog,
     /// The mode of pausing, the agent and the conversation's title, for the status line.
     pub conversation: String,
 }
@@ -156,21 +154,10 @@ impl Cursor {
     }
 }
 
-/// What the rows of the right pane were made for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Made {
-    tab: Tab,
-    number: usize,
-    revision: u64,
-    columns: usize,
-    markdown: bool,
-    folds: usize,
-}
-
 /// The view of one request.
 pub struct Inspector {
     mode: Mode,
-    sides: Sides,
+    pub(super) sides: Sides,
     styles: Styles,
     pub(super) sections: Sections,
     pub(super) list: Cursor,
@@ -192,15 +179,19 @@ pub struct Inspector {
     pub(super) folded: HashSet<Target>,
     /// Counts the changes of `folded`.
     pub(super) folds: usize,
-    values: Vec<Row>,
+    pub(super) values: Vec<Row>,
     pub(super) lines: Vec<Line>,
-    made: Option<Made>,
+    pub(super) made: Option<Made>,
     /// The beginnings of sections at one revision.
-    previews: (u64, HashMap<usize, String>),
+    pub(super) previews: (u64, HashMap<usize, String>),
     /// The section that was selected last; the list may be filtered.
     pub(super) number: usize,
     /// The value to select as soon as its rows are laid out.
     pub(super) wanted: Option<usize>,
+    /// The request that each row of the log tab is about.
+    pub(super) logged: Vec<Option<u64>>,
+    /// A request of the log, shown instead of this one until it is closed.
+    pub(super) opened: Option<Opened>,
 }
 
 impl Inspector {
@@ -240,6 +231,8 @@ impl Inspector {
             previews: (0, HashMap::new()),
             number: 1,
             wanted: None,
+            logged: Vec::new(),
+            opened: None,
         };
         inspector.select(last.unwrap_or_default() + 1);
         inspector
@@ -248,6 +241,9 @@ impl Inspector {
     /// Whether keys act from now on.
     pub fn keys_act(&mut self, act: bool) {
         self.keys_act = act;
+        if let Some(opened) = &mut self.opened {
+            opened.0.keys_act(act);
+        }
     }
 
     /// What it is for.
@@ -259,6 +255,8 @@ impl Inspector {
     /// where nothing can be edited.
     pub fn set_mode(&mut self, mode: Mode) {
         self.mode = mode;
+        // The log may have one more.
+        self.made = None;
         let types = self.entry.as_ref().is_some_and(Entry::is_value);
         if let Mode::ReadOnly(why) = &self.mode
             && types
@@ -266,6 +264,11 @@ impl Inspector {
             let note = format!("{why}: this text cannot be saved any more, Esc discards it");
             self.say(&note);
         }
+    }
+
+    /// Shows the same tab as another inspector, in the same way.
+    pub fn look_like(&mut self, other: &Inspector) {
+        (self.tab, self.markdown, self.pane) = (other.tab, other.markdown, other.pane);
     }
 
     /// The conversation is called this now.
@@ -314,109 +317,12 @@ impl Inspector {
         self.values.get(line.value?)
     }
 
-    /// The beginning of a section's text; empty where it has none, or several.
-    pub(super) fn preview(&mut self, request: &EditableRequest, number: usize) -> &str {
-        // Reading a section takes time in proportion to it, and every frame shows many.
-        let (revision, previews) = &mut self.previews;
-        if *revision != request.revision() {
-            *revision = request.revision();
-            previews.clear();
-        }
-        previews.entry(number).or_insert_with(|| {
-            let target = request.only_text(number);
-            let mut rows = request.rows(number).into_iter();
-            let row = target
-                .ok()
-                .and_then(|target| rows.find(|row| row.target == target));
-            let text = match row.map(|row| row.value) {
-                Some(RowValue::Leaf(leaf)) => leaf.text(),
-                _ => String::new(),
-            };
-            let beginning: String = text.trim_start().chars().take(PREVIEW_CHARS).collect();
-            one_line(&beginning.replace(['\n', '\t'], " "))
-        })
-    }
-
-    /// Brings everything that is shown up to date. `columns`: those of the right pane.
-    pub fn refresh(&mut self, paused: &Paused, columns: usize) {
-        let request = paused.request();
-        self.sections.refresh(paused);
-        if let Some(at) = self.sections.position(self.number) {
-            self.list.at = at;
-        }
-        let made = Made {
-            tab: self.tab,
-            number: match self.tab {
-                Tab::Request => self.number,
-                _ => 0,
-            },
-            revision: request.revision(),
-            columns,
-            markdown: self.markdown,
-            folds: self.folds,
-        };
-        if self.made.as_ref() == Some(&made) {
-            self.go_to_wanted();
-            return;
-        }
-        self.lines = match self.tab {
-            Tab::Request if self.markdown => self.rendered(request, columns),
-            Tab::Request => {
-                self.values = request.rows(self.number);
-                tree::lines(&self.values, &self.folded, columns)
-            }
-            Tab::Payload => tabs::payload(request, columns),
-            Tab::Diff => tabs::differences(request, columns),
-            Tab::Metadata => tabs::pairs(&(self.sides.metadata)(paused), columns),
-            Tab::Log => {
-                let log = (self.sides.log)().into_iter();
-                log.flat_map(|row| wrap(&escape(&row), columns))
-                    .map(|row| Line::new(Look::Plain, row))
-                    .collect()
-            }
-        };
-        if self.tab == Tab::Request && self.lines.is_empty() && self.values.is_empty() {
-            // A body that is not JSON.
-            let text = request.text(self.number).unwrap_or_default();
-            let text = dunlin_host::display::escape_multiline(text);
-            let rows = text.split('\n').flat_map(|line| wrap(line, columns));
-            self.lines = rows.map(|row| Line::new(Look::Plain, row)).collect();
-        }
-        self.made = Some(made);
-        self.go_to_wanted();
-        self.detail.at = self.detail.at.min(self.lines.len().saturating_sub(1));
-    }
-
-    /// Selects the row of the wanted value that has the text that was searched, or its first one.
-    fn go_to_wanted(&mut self) {
-        let Some(index) = self.wanted.take() else {
-            return;
-        };
-        let lines = self.lines.iter().enumerate();
-        let mut of_value = lines.filter(|(_, line)| line.value == Some(index));
-        let first = of_value.clone().next();
-        let found = of_value.find(|(_, line)| {
-            !self.needle.is_empty() && line.text().to_lowercase().contains(&self.needle)
-        });
-        if let Some((at, _)) = found.or(first) {
-            self.detail.at = at;
-        }
-    }
-
-    /// The text of the selected section as the chat would show it.
-    fn rendered(&self, request: &EditableRequest, columns: usize) -> Vec<Line> {
-        let target = request.only_text(self.number);
-        let leaf = target.and_then(|target| request.leaf(&target));
-        let text = match leaf {
-            Ok(Some(leaf)) => leaf.text(),
-            Ok(None) => String::new(),
-            Err(error) => return vec![Line::new(Look::Plain, one_line(&error.to_string()))],
-        };
-        super::view::markdown(&text, columns, self.styles)
-    }
-
     /// Does what an event means. Events come one by one; a frame is drawn after each.
     pub fn handle(&mut self, event: Event, paused: &mut Paused) -> Effect {
+        let event = match self.handle_opened(event) {
+            Ok(effect) => return effect,
+            Err(event) => event,
+        };
         if !self.has_room {
             // Nobody sees what another key would do, or what is being typed.
             let closes =
@@ -486,6 +392,8 @@ impl Inspector {
                 return self.set(Typed { target, old, new }, paused);
             }
             Typing::Done(Purpose::Option, text) => return self.add_option(&text, paused),
+            // It is left with Esc alone.
+            Typing::Done(Purpose::Lost, _) => {}
             Typing::Done(Purpose::Find, text) => {
                 self.needle = text.to_lowercase();
                 self.find(true, paused.request());
@@ -588,6 +496,7 @@ impl Inspector {
             Action::Open => match (self.pane, self.tab) {
                 (Pane::Sections, _) => self.pane = Pane::Detail,
                 (Pane::Detail, Tab::Request) => drop(self.toggle_fold(None)),
+                (Pane::Detail, Tab::Log) => self.open_logged(),
                 (Pane::Detail, _) => {}
             },
             Action::Left => {
@@ -609,13 +518,8 @@ impl Inspector {
         Effect::None
     }
 
-    /// Whether only some sections are listed.
-    pub(super) fn is_filtered(&self) -> bool {
-        !self.sections.filter().is_empty()
-    }
-
     fn close(&mut self, paused: &Paused) -> Effect {
-        if self.is_filtered() {
+        if !self.sections.filter().is_empty() {
             self.sections.set_filter("", paused);
             self.say("All sections are listed again.");
             return Effect::None;

@@ -1,5 +1,11 @@
 //! Drives the inspector without a terminal, and draws it on a test screen.
 
+mod log;
+mod mouse;
+mod shared;
+
+use std::sync::Arc;
+
 use bytes::Bytes;
 use dunlin_chat::request::editor::{
     EditableRequest, KnownOption, OptionKind, Origin, Outline, SectionId,
@@ -13,6 +19,7 @@ use ratatui_textarea::{Input, Key};
 use serde_json::{Value, json};
 
 use super::keymap::KEYMAP;
+use super::log::{Logged, Logs, SessionLog};
 use super::state::{Changed, Effect, Event, Inspector, Mode, Sides};
 use super::view;
 use crate::request::paused::Paused;
@@ -40,6 +47,40 @@ fn body() -> Value {
     })
 }
 
+/// A session that has sent two requests; the first is gone.
+struct Sent;
+
+impl Logs for Sent {
+    fn rows(&self, _: &str) -> Vec<Logged> {
+        let row = |number: u64, about: &str| Logged {
+            number: Some(number),
+            about: format!("{number}  {about}"),
+        };
+        vec![row(2, "1,310 tokens"), row(1, "1,204 tokens")]
+    }
+
+    fn sent(&self, _: &str, number: u64) -> Result<Paused, String> {
+        let earlier = json!({"model": "small", "messages": [
+            {"role": "system", "content": "You are brief."},
+            {"role": "user", "content": "What was asked before"}]});
+        match number {
+            2 => Ok(paused(&earlier)),
+            _ => Err("its bytes are not those that were sent".to_owned()),
+        }
+    }
+
+    fn body(&self, _: &str, _: &str) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+fn session_log() -> SessionLog {
+    SessionLog {
+        logs: Arc::new(Sent),
+        session: "k7mq2x9d".to_owned(),
+    }
+}
+
 fn paused(body: &Value) -> Paused {
     let messages = body["messages"].as_array().map_or(0, Vec::len);
     let origins: Vec<Origin> = (0..messages - 1)
@@ -59,9 +100,9 @@ fn paused(body: &Value) -> Paused {
     })
 }
 
-pub(super) struct Fixture {
-    pub(super) inspector: Inspector,
-    pub(super) paused: Paused,
+struct Fixture {
+    inspector: Inspector,
+    paused: Paused,
     terminal: Terminal<TestBackend>,
 }
 
@@ -75,7 +116,7 @@ impl Fixture {
                     ("edited".to_owned(), paused.edits().to_string()),
                 ]
             }),
-            log: Box::new(|| ["1,204 tokens", "1,310 tokens"].map(str::to_owned).to_vec()),
+            log: session_log(),
             conversation: "every · assistant · Tides".to_owned(),
         };
         let inspector = Inspector::new(Mode::Paused, sides, styles, &paused);
@@ -96,7 +137,7 @@ impl Fixture {
             .draw(|frame| view::draw(frame, inspector, paused));
     }
 
-    pub(super) fn screen(&self) -> String {
+    fn screen(&self) -> String {
         self.terminal.backend().to_string()
     }
 
@@ -118,14 +159,14 @@ impl Fixture {
         effect
     }
 
-    pub(super) fn key(&mut self, key: Key) -> Effect {
+    fn key(&mut self, key: Key) -> Effect {
         self.event(Event::Key(Input {
             key,
             ..Input::default()
         }))
     }
 
-    pub(super) fn ctrl(&mut self, letter: char) -> Effect {
+    fn ctrl(&mut self, letter: char) -> Effect {
         self.event(Event::Key(Input {
             key: Key::Char(letter),
             ctrl: true,
@@ -134,7 +175,7 @@ impl Fixture {
     }
 
     /// Keys that are letters; the effect of the last one.
-    pub(super) fn keys(&mut self, keys: &str) -> Effect {
+    fn keys(&mut self, keys: &str) -> Effect {
         let mut effect = Effect::None;
         for key in keys.chars() {
             effect = self.key(Key::Char(key));
@@ -142,12 +183,12 @@ impl Fixture {
         effect
     }
 
-    pub(super) fn body(&self) -> Value {
+    fn body(&self) -> Value {
         serde_json::from_slice(self.paused.request().bytes()).unwrap_or_default()
     }
 }
 
-pub(super) fn fixture() -> Fixture {
+fn fixture() -> Fixture {
     Fixture::new(&body(), (120, 40), Styles::plain())
 }
 
@@ -451,104 +492,6 @@ fn what_cannot_be_shown_is_edited_outside() {
 }
 
 #[test]
-fn pins_have_an_order_of_their_own_and_change_nothing() {
-    let mut fixture = fixture();
-    fixture.keys("p");
-    fixture.keys("gj");
-    assert_eq!(fixture.inspector.selected(), 1);
-    fixture.keys("p");
-    assert_eq!(
-        fixture.inspector.sections.shown().get(..3),
-        Some([5, 1, 2].as_slice())
-    );
-    fixture.keys("K");
-    assert_eq!(
-        fixture.inspector.sections.shown().get(..3),
-        Some([1, 5, 2].as_slice())
-    );
-    fixture.keys("K");
-    assert!(fixture.screen().contains("among the pins"));
-    fixture.keys("Jp");
-    assert_eq!(
-        fixture.inspector.sections.shown().get(..3),
-        Some([5, 1, 2].as_slice())
-    );
-    assert_eq!(fixture.body(), body());
-}
-
-#[test]
-fn a_pin_is_dragged() {
-    let mut fixture = fixture();
-    fixture.keys("gpjpjp");
-    assert_eq!(
-        fixture.inspector.sections.shown().get(..3),
-        Some([1, 2, 3].as_slice())
-    );
-    let list = fixture.inspector.areas.list;
-    let row = |row| Position {
-        x: list.x,
-        y: list.y + row,
-    };
-    fixture.event(Event::Press(row(0)));
-    fixture.event(Event::Drag(row(2)));
-    fixture.event(Event::Release);
-    assert_eq!(
-        fixture.inspector.sections.shown().get(..4),
-        Some([2, 3, 1, 4].as_slice())
-    );
-}
-
-#[test]
-fn the_mouse_selects_folds_and_scrolls() {
-    let mut fixture = fixture();
-    let list = fixture.inspector.areas.list;
-    fixture.event(Event::Press(Position {
-        x: list.x,
-        y: list.y + 2,
-    }));
-    assert_eq!(fixture.inspector.selected(), 3);
-    let detail = fixture.inspector.areas.detail;
-    let calls = fixture
-        .inspector
-        .lines()
-        .iter()
-        .position(|line| line.text().contains("tool_calls"));
-    let calls = u16::try_from(calls.unwrap_or_default()).unwrap_or_default();
-    let before = fixture.inspector.lines().len();
-    let at = Position {
-        x: detail.x + 4,
-        y: detail.y + calls,
-    };
-    fixture.event(Event::Press(at));
-    fixture.event(Event::Press(at));
-    assert!(fixture.inspector.lines().len() < before);
-    fixture.event(Event::Press(at));
-    assert_eq!(fixture.inspector.lines().len(), before);
-    fixture.event(Event::Wheel {
-        at: Position {
-            x: list.x,
-            y: list.y,
-        },
-        down: true,
-    });
-    assert_eq!(fixture.inspector.selected(), 6);
-    let (_, tab) = fixture
-        .inspector
-        .areas
-        .tabs
-        .iter()
-        .map(|(area, tab)| (*area, *tab))
-        .nth(2)
-        .unwrap_or_default();
-    let (area, _) = fixture.inspector.areas.tabs[2];
-    fixture.event(Event::Press(Position {
-        x: area.x,
-        y: area.y,
-    }));
-    assert_eq!(fixture.inspector.tab, tab);
-}
-
-#[test]
 fn a_filter_lists_what_contains_it() {
     let mut fixture = fixture();
     fixture.keys("&");
@@ -599,7 +542,7 @@ fn nothing_can_be_changed_where_nothing_is_paused() {
     let mut fixture = fixture();
     let sides = Sides {
         metadata: Box::new(|_| Vec::new()),
-        log: Box::new(Vec::new),
+        log: session_log(),
         conversation: String::new(),
     };
     let mode = Mode::ReadOnly("No request is paused.".to_owned());
@@ -627,7 +570,7 @@ fn a_body_of_unknown_shape_is_shown() {
         let mut fixture = fixture();
         let sides = Sides {
             metadata: Box::new(|_| Vec::new()),
-            log: Box::new(Vec::new),
+            log: session_log(),
             conversation: String::new(),
         };
         fixture.inspector = Inspector::new(Mode::Paused, sides, Styles::plain(), &paused);

@@ -29,8 +29,9 @@ const MIN_COLUMNS_FOR_PANES: u16 = 72;
 const MIN_COLUMNS: u16 = 20;
 const MIN_ROWS: u16 = 8;
 
-/// The widest list of sections.
+/// The widest list of sections, and the narrowest beside a section.
 const MAX_LIST_COLUMNS: u16 = 64;
+const MIN_LIST_COLUMNS: u16 = 36;
 
 /// Columns of the longest bar, and of the one of the context window.
 const BAR_COLUMNS: usize = 6;
@@ -38,9 +39,6 @@ const WINDOW_BAR_COLUMNS: usize = 10;
 
 /// Lists that are narrower show no bars.
 const MIN_COLUMNS_FOR_BARS: usize = 44;
-
-/// Columns of a number of tokens.
-const TOKEN_COLUMNS: usize = 7;
 
 /// Columns of a section's kind.
 const KIND_COLUMNS: usize = 9;
@@ -55,7 +53,7 @@ const SEPARATOR: &str = " · ";
 pub fn draw(frame: &mut Frame<'_>, inspector: &mut Inspector, paused: &Paused) {
     draw_in(frame, frame.area(), inspector, paused, None);
     let (area, styles) = (frame.area(), inspector.styles());
-    if let Some(help) = &mut inspector.help {
+    if let Some(help) = &mut inspector.on_top().help {
         help.draw(frame, area, styles);
     }
 }
@@ -69,6 +67,11 @@ pub(super) fn draw_in(
     chats: Option<usize>,
 ) {
     inspector.has_room = area.width >= MIN_COLUMNS && area.height >= MIN_ROWS;
+    if let Some(opened) = &mut inspector.opened {
+        let (inspector, sent) = &mut **opened;
+        draw_in(frame, area, inspector, sent, chats);
+        return;
+    }
     if !inspector.has_room {
         let text = Paragraph::new(match &inspector.entry {
             Some(_) => "This window is too small: enlarge it.",
@@ -107,7 +110,9 @@ pub(super) fn draw_in(
     let can_change = *inspector.mode() == Mode::Paused;
     let line = match (&inspector.entry, inspector.keys_act) {
         (_, false) => Line::default(),
-        (Some(entry), _) => Line::from(palette.span(Label::Key, format!(" {}", entry.keys()))),
+        (Some(entry), _) => {
+            Line::from(palette.span(Label::Key, format!(" {}", entry.keys(can_change))))
+        }
         (None, _) => key_line(palette, keys.width, chats, |action| {
             can_change || !super::state::changes(action)
         }),
@@ -127,7 +132,7 @@ fn panes(inspector: &Inspector, body: Rect) -> (Rect, Rect) {
             _ => (Rect { width: 0, ..body }, body),
         };
     }
-    let list = (body.width * 2 / 5).min(MAX_LIST_COLUMNS);
+    let list = (body.width * 2 / 5).clamp(MIN_LIST_COLUMNS, MAX_LIST_COLUMNS);
     let [list, _, detail] = Layout::horizontal([
         Constraint::Length(list),
         Constraint::Length(1),
@@ -339,8 +344,9 @@ fn section_row(
         false => tokens,
     };
     let head = format!("{mark}{pin}{number:>digits$} ");
-    let kind = format!("{:KIND_COLUMNS$} ", kind(section.kind));
-    let count = format!("{:>TOKEN_COLUMNS$} ", grouped(tokens));
+    let kind = kind(section.kind);
+    let widest = grouped(paused.tokens()).len();
+    let count = format!("{:>widest$} ", grouped(tokens));
     let bar = match columns >= MIN_COLUMNS_FOR_BARS {
         true => format!("{:BAR_COLUMNS$} ", bar(share, paused.tokens(), BAR_COLUMNS)),
         false => String::new(),
@@ -350,7 +356,8 @@ fn section_row(
         (false, true) => "edited ",
         (false, false) => "",
     };
-    let fixed: usize = [&head, &kind, &count, &bar]
+    let kind_column = format!("{kind:KIND_COLUMNS$} ");
+    let fixed: usize = [&head, &kind_column, &count, &bar]
         .map(|text| usual_width(text))
         .iter()
         .sum();
@@ -359,13 +366,17 @@ fn section_row(
         _ => "",
     };
     let label = match label.is_empty() {
-        true => one_line(&section.label),
+        // The column before says `tool` already.
+        true => one_line(section.label.strip_prefix(kind).unwrap_or(&section.label)),
         false => label.to_owned(),
     };
-    let label = beginning(&label, columns.saturating_sub(fixed + state.len()));
+    let label = beginning(
+        label.trim_start(),
+        columns.saturating_sub(fixed + state.len()),
+    );
     Line::from(vec![
         Span::styled(head, palette.style(look)),
-        palette.span(Label::Quiet, kind),
+        palette.span(Label::Quiet, kind_column),
         Span::raw(count),
         palette.span(Label::Quiet, bar),
         Span::styled(state, palette.style(look)),

@@ -4,7 +4,6 @@
 //! part, and on from there: the body is kept once, however often it is edited.
 
 use dunlin_chat::request::editor::{Edit, EditError, EditableRequest};
-use dunlin_chat::turn::PausedRequest;
 
 use crate::request::paused::Paused;
 
@@ -27,7 +26,7 @@ pub fn follow(paused: &mut Paused, edits: Vec<Edit>, undone: Vec<Edit>) -> Resul
             // Only a new edit makes a history shorter: the last one that stays is done again.
             match same.checked_sub(1) {
                 Some(before) => same = before,
-                None => *paused = composed(paused),
+                None => paused.forget_edits(),
             }
         }
         go_to(paused, same)?;
@@ -48,19 +47,4 @@ fn go_to(paused: &mut Paused, done: usize) -> Result<(), EditError> {
         paused.step(EditableRequest::redo)?;
     }
     Ok(())
-}
-
-/// The request as composed, without a history.
-fn composed(paused: &Paused) -> Paused {
-    let request = paused.request();
-    let request = EditableRequest::new(request.original().clone(), request.outline());
-    let again = Paused::new(PausedRequest {
-        number: paused.number(),
-        round: paused.round(),
-        measure: paused.measure().clone(),
-        room: paused.room(),
-        window: paused.window_tokens(),
-        ..PausedRequest::new(request)
-    });
-    again.with_pins(paused.pins().clone())
 }

@@ -11,6 +11,8 @@ mod row;
 mod state;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod text_tests;
 mod view;
 
 use std::io;
@@ -20,7 +22,6 @@ use ratatui::Frame;
 
 use super::screen::{self, Endless, Meanwhile, View};
 use super::{EditText, Effect, Event, Typed};
-use crate::request::paused::Paused;
 use crate::ui::Ui;
 pub use history::follow;
 pub use state::{Act, Arrived, ChatList, Conversation, Update, When, is_meant};
@@ -39,21 +40,6 @@ pub trait Source {
     /// # Errors
     /// It cannot be asked, for the reason that the sentence gives.
     fn act(&mut self, chat: &str, act: Act) -> Result<(), String>;
-}
-
-/// What sessions have kept of the requests that they sent.
-pub trait Logs: Send + Sync {
-    /// The requests of a session, the newest first, as rows for people.
-    fn rows(&self, session: &str) -> Vec<String>;
-
-    /// A request of a session, with the edits that it was sent with.
-    ///
-    /// # Errors
-    /// It cannot be shown, for the reason that the sentence gives.
-    fn sent(&self, session: &str, number: u64) -> Result<Paused, String>;
-
-    /// The newest body of a session that has this SHA-256, in lower-case hexadecimal.
-    fn body(&self, session: &str, sha256: &str) -> Option<Vec<u8>>;
 }
 
 /// Shows the chats until the user leaves. Blocks; has the keyboard alone.

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use dunlin_chat::request::editor::Edit;
 use dunlin_host::display::one_line;
 
-use super::Logs;
 use super::history::follow;
 use super::state::{Conversation, PATIENCE, Update, When};
+use crate::inspector::log::{Logs, SessionLog};
 use crate::inspector::state::{Inspector, Mode, Sides, Typed};
 use crate::request::paused::Paused;
 use crate::ui::style::Styles;
@@ -16,8 +16,9 @@ use crate::ui::style::Styles;
 /// How long a chat that has ended stays listed while another one is selected.
 pub(super) const REMEMBERED: Duration = Duration::from_secs(30);
 
-/// What is said behind a step that the chat has not answered yet.
+/// What is said behind a step that the chat has not answered yet, and where nothing was said of the step.
 const UNCONFIRMED: &str = " · the chat has not confirmed this yet";
+const ALL_UNCONFIRMED: &str = "the chat has not confirmed this yet";
 
 /// How long a new request is marked as new.
 pub(super) const FLASH: Duration = Duration::from_secs(2);
@@ -48,8 +49,10 @@ pub struct Row {
     pub is_paused: bool,
     /// Why it is not attached any more.
     pub ended: Option<String>,
-    /// The request that was sent last without a pause, in words.
-    pub sent: Option<String>,
+    /// What became of its last request, in words, where that is not shown.
+    pub last_event: Option<String>,
+    /// Whether its last request was sent without a pause.
+    pub has_sent: bool,
     /// Until when its request is new.
     pub flash: Option<Instant>,
     /// When something happened last, in milliseconds of Unix time.
@@ -63,6 +66,8 @@ pub struct Row {
     unread: Option<u64>,
     /// The SHA-256 of the request before the paused one, which is to be read in the log.
     last_sent: Option<String>,
+    /// How many requests it has paused since it is listed.
+    pub(super) pauses: u64,
     pub(super) view: Option<(Inspector, Paused)>,
 }
 
@@ -86,7 +91,8 @@ impl Row {
             mode: String::new(),
             is_paused: false,
             ended: None,
-            sent: None,
+            last_event: None,
+            has_sent: false,
             flash: None,
             active: 0,
             is_touched: false,
@@ -94,17 +100,13 @@ impl Row {
             ended_at: None,
             unread: None,
             last_sent: None,
+            pauses: 0,
             view: None,
         }
     }
 
     /// Takes in news.
-    pub(super) fn apply(
-        &mut self,
-        update: Update,
-        styles: Styles,
-        logs: Option<&Arc<dyn Logs>>,
-    ) -> Shows {
+    pub(super) fn apply(&mut self, update: Update, styles: Styles, logs: &Arc<dyn Logs>) -> Shows {
         let shows = self.take_in(update, styles, logs);
         if let Some((inspector, _)) = &mut self.view {
             inspector.rename(status(&self.conversation, &self.mode));
@@ -123,18 +125,20 @@ impl Row {
             paused.set_last_sent(&body);
             return true;
         }
-        if self.is_paused || self.types() || (self.view.is_some() && !follows) {
+        let view = self.view.as_ref();
+        let reads = view.is_some_and(|(inspector, _)| inspector.has_open() || !follows);
+        if self.is_paused || self.types() || reads {
             return false;
         }
         let Some(number) = self.unread.take() else {
             return false;
         };
-        let why = format!("request {number} was sent without a pause");
+        let why = sent_without_pause(Some(number));
         match logs.sent(session, number) {
-            Ok(paused) => self.show(paused, Mode::ReadOnly(why), styles, Some(logs)),
+            Ok(paused) => self.show(paused, Mode::ReadOnly(why), styles, logs),
             Err(error) => {
                 self.view = None;
-                self.sent = Some(format!("{why}; it cannot be shown: {error}"));
+                self.last_event = Some(format!("{why}; it cannot be shown: {error}"));
             }
         }
         true
@@ -149,8 +153,10 @@ impl Row {
         let says = is_late && !waiting.is_told;
         if says {
             waiting.is_told = true;
-            let note = inspector.note.take().unwrap_or_default();
-            inspector.note = Some(format!("{note}{UNCONFIRMED}"));
+            inspector.note = Some(match inspector.note.take() {
+                Some(note) => note + UNCONFIRMED,
+                None => ALL_UNCONFIRMED.to_owned(),
+            });
         }
         says
     }
@@ -161,7 +167,7 @@ impl Row {
         ended.is_some_and(|at| now.saturating_duration_since(at) > REMEMBERED)
     }
 
-    fn take_in(&mut self, update: Update, styles: Styles, logs: Option<&Arc<dyn Logs>>) -> Shows {
+    fn take_in(&mut self, update: Update, styles: Styles, logs: &Arc<dyn Logs>) -> Shows {
         match update {
             Update::Attached(active) => {
                 (self.ended, self.ended_at) = (None, None);
@@ -170,7 +176,8 @@ impl Row {
             Update::Conversation(conversation) => {
                 // What was sent in another session is none of this one.
                 if conversation.session != self.conversation.session && !self.is_paused {
-                    (self.view, self.unread, self.sent) = (None, None, None);
+                    (self.view, self.unread, self.last_event) = (None, None, None);
+                    self.has_sent = false;
                 }
                 self.conversation = conversation;
             }
@@ -178,6 +185,8 @@ impl Row {
             Update::Paused(arrived, when) => {
                 self.happens(when);
                 (self.is_paused, self.is_touched) = (true, false);
+                self.has_sent = false;
+                self.pauses += 1;
                 (self.unread, self.last_sent) = (None, arrived.last_sent);
                 let mode = mode(arrived.is_exact);
                 self.show(arrived.paused, mode, styles, logs);
@@ -188,16 +197,18 @@ impl Row {
             Update::Over(why, when) => {
                 self.over(why.clone());
                 // A request that is shown says itself what became of it.
-                self.sent = self.view.is_none().then_some(why);
+                self.last_event = self.view.is_none().then_some(why);
                 self.happens(when);
             }
             Update::Sent(number, when) => {
                 self.happens(when);
                 self.unread = number;
-                self.sent = Some(match number {
-                    Some(number) => format!("request {number} was sent without a pause"),
-                    None => "a request was sent without a pause".to_owned(),
-                });
+                self.has_sent = true;
+                self.last_event = Some(sent_without_pause(number));
+                if let Some((inspector, _)) = &mut self.view {
+                    // Its log has one more.
+                    inspector.redraw();
+                }
                 if when.is_new {
                     return Shows::Sent;
                 }
@@ -205,10 +216,10 @@ impl Row {
             Update::Done => {
                 self.waiting = None;
                 if let Some((inspector, _)) = &mut self.view
-                    && let Some(note) = &mut inspector.note
-                    && let Some(confirmed) = note.strip_suffix(UNCONFIRMED)
+                    && let Some(note) = &inspector.note
                 {
-                    *note = confirmed.to_owned();
+                    let rest = note.strip_suffix(UNCONFIRMED).unwrap_or(note);
+                    inspector.note = (rest != ALL_UNCONFIRMED).then(|| rest.to_owned());
                 }
             }
             Update::Refused(why) => self.refused(&why),
@@ -235,15 +246,18 @@ impl Row {
         }
     }
 
-    fn show(&mut self, paused: Paused, mode: Mode, styles: Styles, logs: Option<&Arc<dyn Logs>>) {
+    fn show(&mut self, paused: Paused, mode: Mode, styles: Styles, logs: &Arc<dyn Logs>) {
         let conversation = self.conversation.clone();
         let typed = self.types();
-        let pins = self.view.take().map(|(_, before)| before.pins().clone());
-        let paused = match pins {
-            Some(pins) => paused.with_pins(pins),
+        let before = self.view.take();
+        let paused = match &before {
+            Some((_, before)) => paused.with_pins(before.pins().clone()),
             None => paused,
         };
-        let (session, logs) = (conversation.session.clone(), logs.cloned());
+        let log = SessionLog {
+            logs: Arc::clone(logs),
+            session: conversation.session.clone(),
+        };
         let sides = Sides {
             metadata: Box::new(move |paused| {
                 let model = paused.model().unwrap_or_else(|| conversation.model.clone());
@@ -256,13 +270,13 @@ impl Row {
                 .map(|(name, value)| (name.to_owned(), value))
                 .to_vec()
             }),
-            log: Box::new(move || match &logs {
-                Some(logs) => logs.rows(&session),
-                None => Vec::new(),
-            }),
+            log,
             conversation: status(&self.conversation, &self.mode),
         };
         let mut inspector = Inspector::new(mode, sides, styles, &paused);
+        if let Some((before, _)) = &before {
+            inspector.look_like(before);
+        }
         if typed {
             inspector.say(
                 "This is another request: what was being typed for the last one is discarded.",
@@ -274,7 +288,7 @@ impl Row {
     /// Whether a text is being typed.
     pub(super) fn types(&self) -> bool {
         let view = self.view.as_ref();
-        view.is_some_and(|(inspector, _)| inspector.entry.is_some())
+        view.is_some_and(|(inspector, _)| inspector.types())
     }
 
     /// Whether the user works on its paused request.
@@ -324,6 +338,11 @@ impl Row {
         }
         self.is_paused = false;
     }
+}
+
+fn sent_without_pause(number: Option<u64>) -> String {
+    let request = number.map_or("a request".to_owned(), |number| format!("request {number}"));
+    format!("{request} was sent without a pause")
 }
 
 /// What a request is for, of which all edits could be repeated or not.

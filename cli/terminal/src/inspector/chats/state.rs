@@ -8,12 +8,12 @@ use dunlin_chat::request::editor::Edit;
 use dunlin_host::display::one_line;
 use ratatui_textarea::{Input, Key};
 
-use super::Logs;
 use super::row::{Row, Shows, Waiting};
 use crate::inspector::help::Help;
 use crate::inspector::keymap::{self, Action};
+use crate::inspector::log::Logs;
 use crate::inspector::screen::is_control;
-use crate::inspector::state::{Changed, Effect, Event, Inspector, Mode, Typed, changes};
+use crate::inspector::state::{Changed, Effect, Event, Inspector, Typed, changes};
 use crate::request::paused::Paused;
 use crate::ui::style::Styles;
 
@@ -141,13 +141,16 @@ pub struct ChatList {
     note: String,
     /// Why no chat can be found.
     problem: Option<String>,
+    /// The chat whose request is being edited in the user's editor, and which pause of it that is.
+    outside: Option<(String, u64)>,
     styles: Styles,
-    logs: Option<Arc<dyn Logs>>,
+    logs: Arc<dyn Logs>,
 }
 
 impl ChatList {
-    /// No chat yet. `wanted`: the beginning of the id of the session to select.
-    pub fn new(styles: Styles, wanted: Option<String>) -> ChatList {
+    /// No chat yet. `wanted`: the beginning or the end of the id of the session to select; of several, the chat that is
+    /// there first. `logs`: what sessions have sent before.
+    pub fn new(styles: Styles, wanted: Option<String>, logs: Arc<dyn Logs>) -> ChatList {
         ChatList {
             rows: Vec::new(),
             selected: None,
@@ -160,17 +163,9 @@ impl ChatList {
             wanted,
             note: String::new(),
             problem: None,
+            outside: None,
             styles,
-            logs: None,
-        }
-    }
-
-    /// The same with the requests that were sent without a pause.
-    #[must_use]
-    pub fn with_logs(self, logs: Arc<dyn Logs>) -> ChatList {
-        ChatList {
-            logs: Some(logs),
-            ..self
+            logs,
         }
     }
 
@@ -275,7 +270,7 @@ impl ChatList {
         }
     }
 
-    /// It is that late now. Whether that is to be seen.
+    /// Updates what depends on the time. Whether to draw again.
     pub fn tick(&mut self, now: Instant) -> bool {
         let mut is_over = false;
         for row in &mut self.rows {
@@ -291,12 +286,10 @@ impl ChatList {
 
     /// Reads what the selected chat shows of its log. Whether anything was read.
     pub fn load(&mut self) -> bool {
-        let (logs, styles, follows) = (self.logs.clone(), self.styles, self.follows);
-        let (Some(logs), Some(row)) = (logs, self.row_mut()) else {
-            return false;
-        };
+        let (logs, styles, follows) = (Arc::clone(&self.logs), self.styles, self.follows);
         // It is read-only: no key does harm to it, so that none has to wait for it.
-        row.load(&logs, follows, styles)
+        let row = self.row_mut();
+        row.is_some_and(|row| row.load(&logs, follows, styles))
     }
 
     /// Takes in news of a chat.
@@ -320,7 +313,7 @@ impl ChatList {
         if let Update::Refused(why) | Update::Said(why) = &update {
             self.note = one_line(why);
         }
-        let shows = row.apply(update, styles, self.logs.as_ref());
+        let shows = row.apply(update, styles, &self.logs);
         // What is typed into a text goes on into it, as long as that is there.
         let is_other = !matches!(shows, Shows::Nothing | Shows::Sent) && !typed;
         self.is_new |= is_shown && (is_other || typed != row.types());
@@ -411,23 +404,20 @@ impl ChatList {
         let types = self.types();
         // Esc closes what was opened here, and must not close more than was meant.
         let is_esc = matches!(&event, Event::Key(input) if input.key == Key::Esc);
-        if is_esc && !types && !self.is_filtered() {
+        if is_esc && !types && !self.has_open() {
             self.say(NOTHING_OPEN);
             return NOTHING;
         }
         // Nobody sees what a key does where there is no room.
         let has_room = self.shown().is_none_or(|(inspector, _)| inspector.has_room);
-        if is_interrupt && !has_room {
+        // Ctrl-C ends this program, as it does others: it is no key of a request in another terminal.
+        if is_interrupt && (!types || !has_room) {
             return (Effect::Close, None);
         }
         if let Event::Key(input) = &event
             && !types
             && has_room
         {
-            // Ctrl-C ends this program, as it does others: it is no key of a request in another terminal.
-            if is_interrupt {
-                return (Effect::Close, None);
-            }
             match keymap::action(input) {
                 Some(Action::NextChat) => self.step(true),
                 Some(Action::PreviousChat) => self.step(false),
@@ -441,10 +431,10 @@ impl ChatList {
         self.handle_shown(event)
     }
 
-    /// Whether only some sections of the request are listed.
-    fn is_filtered(&self) -> bool {
+    /// Whether Esc closes something in the request that is shown.
+    fn has_open(&self) -> bool {
         let view = self.row().and_then(|row| row.view.as_ref());
-        view.is_some_and(|(inspector, _)| inspector.has_room && inspector.is_filtered())
+        view.is_some_and(|(inspector, _)| inspector.has_room && inspector.has_open())
     }
 
     /// What an event does to the request that is shown.
@@ -480,14 +470,33 @@ impl ChatList {
         self.command(effect)
     }
 
-    /// Takes over what a value was edited to.
+    /// Selects the request again that was edited in the user's editor. `false`: it is gone, and what is shown is another one.
+    fn return_from_outside(&mut self) -> bool {
+        let Some((chat, pauses)) = self.outside.take() else {
+            return false;
+        };
+        let mut rows = self.rows.iter();
+        let is_there = rows.any(|row| row.chat == chat && row.pauses == pauses);
+        if is_there {
+            self.selected = Some(chat);
+            self.is_settled = true;
+        }
+        is_there
+    }
+
+    /// Takes over what a value was edited to in the user's editor. That has taken its time: another request may be shown by
+    /// now, which the text was not meant for.
     pub fn set(&mut self, typed: Typed) -> Option<Act> {
-        let is_waiting = self.row().is_some_and(|row| row.waiting.is_some());
-        let (inspector, paused) = self.shown()?;
-        if *inspector.mode() != Mode::Paused {
-            inspector.say("Not saved: the request cannot be edited any more.");
+        if !self.return_from_outside() {
+            let why = "the request that you edited is gone; this was your text";
+            match self.shown() {
+                Some((inspector, _)) => inspector.show_text(why, &typed.new),
+                None => self.say(why),
+            }
             return None;
         }
+        let is_waiting = self.row().is_some_and(|row| row.waiting.is_some());
+        let (inspector, paused) = self.shown()?;
         if is_waiting {
             let problem = "the chat has not answered the last command yet";
             inspector.keep(typed, problem, paused);
@@ -499,6 +508,9 @@ impl ChatList {
 
     /// The command that an effect is for the selected chat, which has not answered it then.
     fn command(&mut self, effect: Effect) -> (Effect, Option<Act>) {
+        if let Effect::EditOutside(..) = &effect {
+            self.outside = self.row().map(|row| (row.chat.clone(), row.pauses));
+        }
         let (act, typed) = match effect {
             Effect::Changed(Changed::Edit(edit, typed)) => (Act::Edit(edit), typed),
             Effect::Changed(Changed::Undo) => (Act::Undo, None),

@@ -14,8 +14,8 @@ use serde_json::json;
 
 use super::row::{FLASH, REMEMBERED};
 use super::state::PATIENCE;
-use super::{Act, Arrived, ChatList, Conversation, Logs, Update, When, draw, follow};
-use crate::inspector::{Effect, Event};
+use super::{Act, Arrived, ChatList, Conversation, Update, When, draw, follow};
+use crate::inspector::{Effect, Event, Logged, Logs};
 use crate::request::paused::Paused;
 use crate::ui::style::Styles;
 
@@ -34,7 +34,7 @@ fn request(text: &str) -> Paused {
 }
 
 /// Something that happens now.
-fn new(active: u64) -> When {
+pub(super) fn new(active: u64) -> When {
     When {
         active,
         is_new: true,
@@ -48,7 +48,7 @@ fn old(active: u64) -> When {
     }
 }
 
-fn paused(text: &str, when: When) -> Update {
+pub(super) fn paused(text: &str, when: When) -> Update {
     let arrived = Arrived {
         paused: request(text),
         is_exact: true,
@@ -57,7 +57,7 @@ fn paused(text: &str, when: When) -> Update {
     Update::Paused(Box::new(arrived), when)
 }
 
-fn set(number: usize, old: &str, new: &str) -> Edit {
+pub(super) fn set(number: usize, old: &str, new: &str) -> Edit {
     Edit::Set {
         target: Target {
             section: SectionId::Message(number),
@@ -68,7 +68,7 @@ fn set(number: usize, old: &str, new: &str) -> Edit {
     }
 }
 
-fn revised(edits: &[Edit]) -> Update {
+pub(super) fn revised(edits: &[Edit]) -> Update {
     Update::Revised(edits.to_vec(), Vec::new())
 }
 
@@ -84,15 +84,19 @@ fn attach(list: &mut ChatList, chat: &str, session: &str, title: &str, active: u
     list.apply(chat, Update::Mode("turn".to_owned()));
 }
 
-fn list(wanted: Option<&str>) -> ChatList {
-    let mut list = ChatList::new(Styles::plain(), wanted.map(str::to_owned));
+pub(super) fn list(wanted: Option<&str>) -> ChatList {
+    let mut list = ChatList::new(
+        Styles::plain(),
+        wanted.map(str::to_owned),
+        Arc::new(OneRequest),
+    );
     attach(&mut list, "a", "k7mq2x9d", "Terns", 20);
     attach(&mut list, "b", "b2cdq8rs", "", 10);
     list.take_new();
     list
 }
 
-fn key(list: &mut ChatList, key: Key) -> (Effect, Option<Act>) {
+pub(super) fn key(list: &mut ChatList, key: Key) -> (Effect, Option<Act>) {
     let input = Input {
         key,
         ..Input::default()
@@ -110,7 +114,7 @@ fn ctrl(list: &mut ChatList, letter: char) -> (Effect, Option<Act>) {
 }
 
 /// The keys, of which the chat answers each; what it has done.
-fn press(list: &mut ChatList, keys: &str) -> Vec<Act> {
+pub(super) fn press(list: &mut ChatList, keys: &str) -> Vec<Act> {
     let mut acts = Vec::new();
     for typed in keys.chars() {
         let typed = match typed {
@@ -126,14 +130,14 @@ fn press(list: &mut ChatList, keys: &str) -> Vec<Act> {
     acts
 }
 
-fn screen(list: &mut ChatList) -> String {
+pub(super) fn screen(list: &mut ChatList) -> String {
     let Ok(mut terminal) = Terminal::new(TestBackend::new(100, 24));
     let Ok(_) = terminal.draw(|frame| draw(frame, list));
     terminal.backend().to_string()
 }
 
 #[track_caller]
-fn assert_shows(list: &mut ChatList, texts: &[&str]) {
+pub(super) fn assert_shows(list: &mut ChatList, texts: &[&str]) {
     let shown = screen(list);
     for text in texts {
         assert!(shown.contains(text), "{text}\n{shown}");
@@ -172,8 +176,11 @@ fn the_newest_request_is_followed_or_not() {
 struct OneRequest;
 
 impl Logs for OneRequest {
-    fn rows(&self, session: &str) -> Vec<String> {
-        vec![format!("  5  just now · {session}")]
+    fn rows(&self, session: &str) -> Vec<Logged> {
+        vec![Logged {
+            number: Some(5),
+            about: format!("5  just now · {session}"),
+        }]
     }
 
     fn sent(&self, _session: &str, number: u64) -> Result<Paused, String> {
@@ -190,7 +197,7 @@ impl Logs for OneRequest {
 
 #[test]
 fn what_was_sent_without_a_pause_is_read_in_the_log() {
-    let mut list = list(None).with_logs(Arc::new(OneRequest));
+    let mut list = list(None);
     list.apply("a", Update::Sent(Some(5), new(30)));
     assert!(list.load() && !list.take_new() && !list.load());
     assert_shows(
@@ -203,6 +210,18 @@ fn what_was_sent_without_a_pause_is_read_in_the_log() {
     key(&mut list, Key::Tab);
     assert_shows(&mut list, &["just now · k7mq2x9d"]);
     assert_eq!(press(&mut list, "sd"), [], "it was sent");
+    // Enter shows one, until Esc or q, which leave nothing else here.
+    press(&mut list, "\n");
+    press(&mut list, "j\n");
+    let opened = "READ ONLY  request 5 as it was sent";
+    assert_shows(&mut list, &[opened, "whistle"]);
+    list.apply("a", Update::Sent(Some(5), new(35)));
+    assert!(!list.load(), "what is read is not taken away");
+    key(&mut list, Key::Esc);
+    assert!(!screen(&mut list).contains(opened));
+    assert!(list.load());
+    // The next one is shown in the same tab.
+    assert_shows(&mut list, &["just now · k7mq2x9d"]);
     // One that is paused takes its place, and knows what was sent before.
     let arrived = Arrived {
         paused: request("count"),
@@ -246,17 +265,20 @@ fn a_step_that_the_chat_has_not_done_yet_is_told_from_one_that_it_has() {
     assert!(!list.tick(Instant::now()));
     let later = Instant::now() + PATIENCE * 2;
     assert!(list.tick(later) && !list.tick(later));
-    let unconfirmed = "deleted";
-    assert_shows(
-        &mut list,
-        &[unconfirmed, "· the chat has not confirmed this yet"],
-    );
+    assert_shows(&mut list, &["tokens · the chat has not confirmed this yet"]);
     list.apply("a", Update::Done);
     let shown = screen(&mut list);
     assert!(
-        shown.contains(unconfirmed) && !shown.contains("confirmed"),
+        shown.contains("deleted") && !shown.contains("confirmed"),
         "{shown}"
     );
+    // Nothing is said of a request that is to be sent.
+    list.apply("a", paused("sing", new(40)));
+    assert!(key(&mut list, Key::Char('s')).1.is_some());
+    assert!(list.tick(Instant::now() + PATIENCE * 2));
+    assert_shows(&mut list, &[" the chat has not confirmed this yet"]);
+    list.apply("a", Update::Done);
+    assert!(!screen(&mut list).contains("confirmed"));
 }
 
 #[test]
@@ -285,25 +307,8 @@ fn a_chat_that_has_ended_is_listed_for_a_while() {
 }
 
 #[test]
-fn a_text_outlives_the_pause_and_cannot_be_saved() {
-    let mut list = list(None);
-    list.apply("a", paused("count", new(30)));
-    assert_eq!(press(&mut list, "ge mine"), []);
-    list.apply("a", Update::Over("sent as request 3".to_owned(), new(40)));
-    let cannot = "sent as request 3: this text cannot be saved any more";
-    assert_shows(&mut list, &["count mine", cannot]);
-    assert_eq!(press(&mut list, "\n"), []);
-    assert_shows(&mut list, &["count mine", "Not saved: sent as request 3"]);
-    list.apply("a", paused("sing", new(50)));
-    assert_shows(
-        &mut list,
-        &["what was being typed for the last one is discarded"],
-    );
-}
-
-#[test]
 fn what_was_before_is_not_followed_and_work_is_not_taken_away() {
-    let mut list = ChatList::new(Styles::plain(), None);
+    let mut list = ChatList::new(Styles::plain(), None, Arc::new(OneRequest));
     attach(&mut list, "a", "k7mq2x9d", "Terns", 10);
     list.apply("a", paused("count", old(10)));
     assert_eq!(list.selected(), Some("a"));
@@ -437,42 +442,6 @@ fn one_command_waits_for_the_other() {
 }
 
 #[test]
-fn a_refusal_shows_the_state_and_keeps_the_text() {
-    let mut list = list(None);
-    list.apply("a", paused("count", new(30)));
-    press(&mut list, "ge");
-    for typed in " mine".chars() {
-        key(&mut list, Key::Char(typed));
-    }
-    assert!(key(&mut list, Key::Enter).1.is_some());
-    list.take_new();
-    // Somebody else was faster: the chat tells its state, and refuses.
-    list.apply("a", revised(&[set(0, "count", "theirs")]));
-    list.apply("a", Update::Refused("the request has changed".to_owned()));
-    assert!(list.take_new(), "keys were meant for something else");
-    assert_shows(
-        &mut list,
-        &["Not saved: the request has changed", "count mine", "theirs"],
-    );
-    // Enter does not overwrite it, either.
-    assert_eq!(press(&mut list, "\n"), []);
-    assert_shows(&mut list, &["changed elsewhere", "count mine"]);
-    key(&mut list, Key::Esc);
-    assert_eq!(
-        press(&mut list, "e too\n"),
-        [Act::Edit(set(0, "theirs", "theirs too"))]
-    );
-    // What was shown as done already is taken back.
-    assert!(key(&mut list, Key::Char('d')).1.is_some());
-    list.apply("a", revised(&[set(0, "count", "theirs")]));
-    list.apply("a", Update::Refused("the chat is busy".to_owned()));
-    assert_shows(&mut list, &["has refused this: the chat is busy"]);
-    let (_, shown) = list.shown().unwrap();
-    assert!(!shown.request().is_deleted(1));
-    assert_eq!(shown.request().edits().len(), 1);
-}
-
-#[test]
 fn an_edit_that_does_not_apply_makes_the_request_read_only() {
     let mut list = list(None);
     list.apply("a", paused("count", new(30)));
@@ -581,7 +550,7 @@ fn keys_that_leave_cancel_nothing() {
 
 #[test]
 fn without_a_chat_it_waits_or_says_why() {
-    let mut list = ChatList::new(Styles::plain(), Some("k7".to_owned()));
+    let mut list = ChatList::new(Styles::plain(), Some("k7".to_owned()), Arc::new(OneRequest));
     assert!(list.is_missing());
     assert_shows(&mut list, &["No chat is running", "q close", "? all keys"]);
     assert!(list.set_problem(Some("the folder /run has mode 755, and must have 700")));
@@ -610,7 +579,7 @@ fn without_a_chat_it_waits_or_says_why() {
 
 #[test]
 fn nothing_acts_under_the_help() {
-    let mut empty = ChatList::new(Styles::plain(), None);
+    let mut empty = ChatList::new(Styles::plain(), None, Arc::new(OneRequest));
     press(&mut empty, "?");
     assert_shows(&mut empty, &["pause mode"]);
     let mut list = list(None);
@@ -674,7 +643,7 @@ fn keys_do_not_act_on_what_nobody_has_seen() {
 
 /// A list with everything that is hard to show.
 fn full(styles: Styles) -> ChatList {
-    let mut list = ChatList::new(styles, None);
+    let mut list = ChatList::new(styles, None, Arc::new(OneRequest));
     attach(&mut list, "chat-1", "k7mq2x9d", "海鳥の数え方を教えて", 10);
     attach(&mut list, "chat-2", "b2cdq8rs", "a\u{1b}[2J\u{202e}b", 20);
     attach(&mut list, "chat-3", "c3xyw7ab", "", 5);

@@ -125,10 +125,10 @@ fn without_request(list: &ChatList) -> String {
     let selected = list.selected();
     let mut rows = list.rows().iter();
     let row = rows.find(|row| Some(row.chat.as_str()) == selected);
-    let text = match row.map(|row| (&row.ended, &row.sent)) {
+    let text = match row.map(|row| (&row.ended, &row.last_event)) {
         None => list.problem().unwrap_or(NO_CHAT).to_owned(),
         Some((Some(ended), _)) => sentence(ended),
-        Some((None, Some(sent))) => sentence(sent),
+        Some((None, Some(event))) => sentence(event),
         Some((None, None)) => {
             "No request yet. M chooses which requests this chat pauses.".to_owned()
         }
@@ -171,14 +171,14 @@ fn row_text(row: &Row, is_selected: bool, columns: usize) -> String {
         true => "▸",
         false => " ",
     };
-    let state = match (&row.ended, row.is_paused, row.flash.is_some(), &row.sent) {
+    let state = match (&row.ended, row.is_paused, row.flash.is_some(), row.has_sent) {
         (Some(_), ..) => "ended",
         (None, true, true, _) => "⏸ PAUSED new",
         (None, true, false, _) => "⏸ PAUSED",
-        (None, false, true, Some(_)) => "sent new",
-        (None, false, true, None) => "new",
-        (None, false, false, Some(_)) => "sent",
-        (None, false, false, None) => "",
+        (None, false, true, true) => "sent new",
+        (None, false, true, false) => "new",
+        (None, false, false, true) => "sent",
+        (None, false, false, false) => "",
     };
     let is_narrow = columns < MIN_COLUMNS_FOR_ALL;
     let label = match (row.conversation.session.as_str(), is_narrow) {

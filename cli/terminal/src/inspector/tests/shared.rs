@@ -3,8 +3,7 @@
 use dunlin_chat::request::editor::Edit;
 use ratatui_textarea::Key;
 
-use super::state::{Changed, Effect};
-use super::tests::fixture;
+use super::{Changed, Effect, fixture};
 
 #[test]
 fn a_text_that_somebody_else_has_changed_is_not_overwritten() {

@@ -1,0 +1,122 @@
+//! What the right pane shows, laid out anew when it is another text or the pane has another width.
+
+use dunlin_chat::request::editor::{EditableRequest, RowValue};
+use dunlin_host::display::{escape_multiline, one_line};
+
+use super::state::Inspector;
+use super::tabs::{self, Tab};
+use super::tree::{self, Line, Look};
+use crate::approval::text::wrap;
+use crate::request::paused::Paused;
+
+/// How much of a text is looked at for a preview, in characters.
+const PREVIEW_CHARS: usize = 120;
+
+/// What the rows of the right pane were made for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Made {
+    tab: Tab,
+    number: usize,
+    revision: u64,
+    columns: usize,
+    markdown: bool,
+    folds: usize,
+}
+
+impl Inspector {
+    /// The beginning of a section's text; empty where it has none, or several.
+    pub(super) fn preview(&mut self, request: &EditableRequest, number: usize) -> &str {
+        // Reading a section takes time in proportion to it, and every frame shows many.
+        let (revision, previews) = &mut self.previews;
+        if *revision != request.revision() {
+            *revision = request.revision();
+            previews.clear();
+        }
+        previews.entry(number).or_insert_with(|| {
+            let target = request.only_text(number);
+            let mut rows = request.rows(number).into_iter();
+            let row = target
+                .ok()
+                .and_then(|target| rows.find(|row| row.target == target));
+            let text = match row.map(|row| row.value) {
+                Some(RowValue::Leaf(leaf)) => leaf.text(),
+                _ => String::new(),
+            };
+            let beginning: String = text.trim_start().chars().take(PREVIEW_CHARS).collect();
+            one_line(&beginning.replace(['\n', '\t'], " "))
+        })
+    }
+
+    /// Brings everything that is shown up to date. `columns`: those of the right pane.
+    pub fn refresh(&mut self, paused: &Paused, columns: usize) {
+        let request = paused.request();
+        self.sections.refresh(paused);
+        if let Some(at) = self.sections.position(self.number) {
+            self.list.at = at;
+        }
+        let made = Made {
+            tab: self.tab,
+            number: match self.tab {
+                Tab::Request => self.number,
+                _ => 0,
+            },
+            revision: request.revision(),
+            columns,
+            markdown: self.markdown,
+            folds: self.folds,
+        };
+        if self.made.as_ref() == Some(&made) {
+            self.go_to_wanted();
+            return;
+        }
+        self.lines = match self.tab {
+            Tab::Request if self.markdown => self.rendered(request, columns),
+            Tab::Request => {
+                self.values = request.rows(self.number);
+                tree::lines(&self.values, &self.folded, columns)
+            }
+            Tab::Payload => tabs::payload(request, columns),
+            Tab::Diff => tabs::differences(request, columns),
+            Tab::Metadata => tabs::pairs(&(self.sides.metadata)(paused), columns),
+            Tab::Log => self.log_lines(columns),
+        };
+        if self.tab == Tab::Request && self.lines.is_empty() && self.values.is_empty() {
+            // A body that is not JSON.
+            let text = request.text(self.number).unwrap_or_default();
+            let text = escape_multiline(text);
+            let rows = text.split('\n').flat_map(|line| wrap(line, columns));
+            self.lines = rows.map(|row| Line::new(Look::Plain, row)).collect();
+        }
+        self.made = Some(made);
+        self.go_to_wanted();
+        self.detail.at = self.detail.at.min(self.lines.len().saturating_sub(1));
+    }
+
+    /// Selects the row of the wanted value that has the text that was searched, or its first one.
+    fn go_to_wanted(&mut self) {
+        let Some(index) = self.wanted.take() else {
+            return;
+        };
+        let lines = self.lines.iter().enumerate();
+        let mut of_value = lines.filter(|(_, line)| line.value == Some(index));
+        let first = of_value.clone().next();
+        let found = of_value.find(|(_, line)| {
+            !self.needle.is_empty() && line.text().to_lowercase().contains(&self.needle)
+        });
+        if let Some((at, _)) = found.or(first) {
+            self.detail.at = at;
+        }
+    }
+
+    /// The text of the selected section as the chat would show it.
+    fn rendered(&self, request: &EditableRequest, columns: usize) -> Vec<Line> {
+        let target = request.only_text(self.number);
+        let leaf = target.and_then(|target| request.leaf(&target));
+        let text = match leaf {
+            Ok(Some(leaf)) => leaf.text(),
+            Ok(None) => String::new(),
+            Err(error) => return vec![Line::new(Look::Plain, one_line(&error.to_string()))],
+        };
+        super::view::markdown(&text, columns, self.styles())
+    }
+}
