@@ -131,7 +131,10 @@ fn what_is_taken_back_is_not_applied_any_more() {
     chat.chat.terminal.wait_for("1 edit is saved (global)");
     chat.prompt(prompt);
     chat.chat.say("/auto scope session");
-    chat.chat.terminal.wait_for("saved for: session");
+    // `/auto` has said so before.
+    chat.chat.terminal.wait_until("the scope", |screen| {
+        screen.count("New edits are saved for: session") == 2
+    });
     chat.prompt(prompt);
     chat.chat.say("/auto capture");
     chat.chat.terminal.wait_until("capturing", |screen| {
@@ -147,11 +150,42 @@ fn what_is_taken_back_is_not_applied_any_more() {
         .wait_for("1 edit that you took back is saved for another scope");
     assert!(!screen.contains("0 edits"), "{screen:?}");
     chat.prompt(prompt);
+    // The same where one of this scope hides it.
+    chat.chat.say("/auto capture");
+    chat.chat.terminal.wait_until("capturing", |screen| {
+        screen.count("The first request of the next message is paused; what") == 3
+            && screen.cursor_line.trim_end() == prompt
+    });
+    chat.say("count the geese");
+    chat.does("e seed 9");
+    chat.chat.say("send");
+    chat.chat.terminal.wait_for("1 edit is saved (session)");
+    chat.prompt(prompt);
+    chat.chat.say("/auto capture");
+    chat.chat.terminal.wait_until("capturing", |screen| {
+        screen.count("The first request of the next message is paused; what") == 4
+            && screen.cursor_line.trim_end() == prompt
+    });
+    chat.say("count the swans");
+    chat.does("reset");
+    chat.chat.say("send");
+    chat.chat.terminal.wait_until("both are said", |screen| {
+        screen.count("1 saved edit is removed;") == 2
+            && screen.count("1 edit that you took back is saved for another scope") == 2
+    });
+    chat.prompt(prompt);
     let seeds = provider.requests();
     let seeds = seeds
         .iter()
         .map(|request| request.body.get("seed").cloned());
-    let expected = [Some(json!(7)), None, Some(json!(8)), None];
+    let expected = [
+        Some(json!(7)),
+        None,
+        Some(json!(8)),
+        None,
+        Some(json!(9)),
+        None,
+    ];
     assert_eq!(seeds.collect::<Vec<_>>(), expected);
 }
 

@@ -5,7 +5,7 @@ use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
 use super::{Pausing, said};
-use crate::stage::{Chat, environment};
+use crate::stage::{Chat, environment, read};
 
 #[test]
 fn a_kill_loses_nothing() {
@@ -84,4 +84,27 @@ fn text_of_a_session_file_that_does_not_fit_is_folded() {
     chat.terminal.press(Key::Enter);
     chat.terminal.wait_for("Fine.");
     assert_eq!(said(&provider.requests()[0])[0].1, text);
+}
+
+#[test]
+fn a_kill_at_a_later_request_is_told_and_keeps_what_was_done() {
+    let provider = Provider::play([read("notes.txt"), Response::reply("Gulls.")]);
+    let environment = environment(&provider);
+    environment.project_file("notes.txt", "gulls");
+    let mut chat = Pausing::open(&environment, "every");
+    chat.say("count the birds");
+    chat.does("send");
+    kill_process(chat.chat.terminal.id(), Signal::KILL).expect("a process to kill");
+    drop(chat);
+    assert_eq!(provider.requests().len(), 1);
+    let mut chat = Chat::waiting(environment.terminal(["--resume"]));
+    let screen = chat.prompt();
+    assert!(
+        screen.contains("Dunlin ended before the model had answered."),
+        "{screen:?}"
+    );
+    chat.turn("go on");
+    chat.leave();
+    let said = said(&provider.requests()[1]);
+    assert_eq!(said.len(), 4, "the call and its result are there: {said:?}");
 }

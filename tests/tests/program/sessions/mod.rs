@@ -1,5 +1,8 @@
 //! Sessions: nothing is lost, whatever ends the program, and nothing is in the way.
 
+mod exports;
+mod killed;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -45,110 +48,6 @@ fn kill(chat: Chat) {
 
 fn resumed(environment: &Environment) -> Chat {
     Chat::of(environment.terminal(["--resume"]))
-}
-
-#[test]
-fn a_killed_stream_is_there_up_to_its_last_line() {
-    let gate = Gate::new();
-    let lines = "The first line of it.\nThe second line, which is longer.\n\nThe third\nhalf";
-    let provider = Provider::play([
-        Response::stream().text(lines).wait(&gate),
-        Response::reply("of it."),
-    ]);
-    let environment = environment(&provider);
-    let mut chat = Chat::open(&environment);
-    chat.say("tell me");
-    chat.terminal.wait_for("The third");
-    kill(chat);
-    let mut chat = resumed(&environment);
-    let screen = chat.terminal.screen();
-    for line in [
-        "› tell me",
-        "The first line of it.",
-        "The third",
-        "(interrupted)",
-    ] {
-        assert!(screen.contains(line), "{line}: {:?}", chat.terminal);
-    }
-    chat.turn("go on");
-    chat.leave();
-    let messages = told(&provider.wait_for_request(1));
-    assert_eq!(messages.len(), 3, "{messages:?}");
-    assert_eq!(messages[1].0, "assistant");
-    let kept = &messages[1].1;
-    assert!(
-        lines.starts_with(kept.as_str()) && kept.contains("The third\n"),
-        "{kept}"
-    );
-}
-
-#[test]
-fn a_killed_call_is_closed_as_interrupted() {
-    let calls = [("bare", json!({})), ("loop_forever", json!({}))];
-    let provider = Provider::play([Response::calls(calls), Response::reply("All right.")]);
-    let environment = environment(&provider);
-    let guests = ["bare", "loop_forever"];
-    let mut chat = Chat::with_guests(&environment, &guests);
-    chat.say("work");
-    chat.terminal.wait_for("… 2 loop_forever");
-    kill(chat);
-    let terminal = environment.command(["--resume"]).guests(&guests).terminal();
-    let mut chat = Chat::of(terminal);
-    let screen = chat.terminal.screen();
-    assert!(
-        screen.contains("– 2 loop_forever · cancelled"),
-        "{:?}",
-        chat.terminal
-    );
-    assert!(chat.turn("and?").contains("All right."));
-    chat.leave();
-    let request = provider.wait_for_request(1);
-    let results: Vec<(String, String)> = told(&request)
-        .into_iter()
-        .filter(|(role, _)| role == "tool")
-        .collect();
-    assert_eq!(results.len(), 2, "{results:?}");
-    assert!(!results[0].1.starts_with("interrupted"), "{results:?}");
-    assert!(
-        results[1].1.starts_with("interrupted: Dunlin ended before"),
-        "{results:?}"
-    );
-}
-
-#[test]
-fn a_call_that_waited_for_an_answer_was_not_started() {
-    let provider = Provider::play([read("../outside/a.txt"), Response::reply("All right.")]);
-    let environment = environment(&provider);
-    environment.outside_file("a.txt", "the text of a");
-    let mut chat = Chat::open(&environment);
-    chat.say("work");
-    chat.question();
-    kill(chat);
-    let mut chat = resumed(&environment);
-    assert!(
-        chat.terminal
-            .screen()
-            .contains("– 1 read_file ../outside/a.txt · not run"),
-        "{:?}",
-        chat.terminal
-    );
-    chat.turn("and?");
-    chat.leave();
-    let request = provider.wait_for_request(1);
-    let result = told(&request).into_iter().find(|(role, _)| role == "tool");
-    assert_eq!(
-        result.expect("a result").1,
-        "not started: Dunlin ended before this call ran, as far as was noted"
-    );
-    let id = only_id(&environment);
-    let exported = environment.run(["sessions", "export", &id, "--format", "json"]);
-    let exported: Value = serde_json::from_str(&exported.stdout).unwrap();
-    let call = &exported["messages"][2]["toolCall"];
-    assert_eq!(
-        (&call["toolName"], &call["status"], &call["type"]),
-        (&json!("read_file"), &json!("not_run"), &json!("function")),
-        "{call}"
-    );
 }
 
 #[test]
@@ -460,91 +359,6 @@ fn sessions_from_within_the_chat() {
     let mut chat = resumed(&environment);
     chat.turn("again");
     assert_eq!(told(&provider.requests()[5]).len(), 3);
-    chat.leave();
-}
-
-#[test]
-fn conversations_are_exported() {
-    let provider = Provider::always(Response::reply("It is *fine*."));
-    let environment = environment(&provider);
-    let mut chat = Chat::open(&environment);
-    assert!(chat.turn("/export").contains("Nothing was said yet."));
-    chat.turn("How is it?");
-    let id = only_id(&environment);
-    chat.say("/export");
-    chat.terminal
-        .wait_for(&format!("/how-is-it-{id}.md? [y/n] "));
-    assert_eq!(fs::read_dir(environment.project()).unwrap().count(), 0);
-    chat.say("y");
-    let screen = chat.prompt();
-    let name = format!("how-is-it-{id}.md");
-    assert!(screen.contains("Saved to "), "{:?}", chat.terminal);
-    let text = fs::read_to_string(environment.project().join(&name)).unwrap();
-    assert!(
-        text.contains("## You\n\nHow is it?\n\n## scripted\n\nIt is *fine*.\n"),
-        "{text}"
-    );
-    chat.say("/export");
-    chat.terminal.wait_for("already exists. Overwrite? [y/n]");
-    chat.say("perhaps");
-    chat.terminal.wait_until("the question again", |screen| {
-        screen.count("Overwrite?") == 2
-    });
-    chat.say("n");
-    assert!(chat.prompt().contains("was not written."));
-    chat.say("/export json notes.json");
-    chat.terminal.wait_for("/notes.json? [y/n] ");
-    chat.say("y");
-    chat.prompt();
-    assert!(
-        chat.turn("/export notes.html")
-            .contains("\"html\" is not a format"),
-        "{:?}",
-        chat.terminal
-    );
-    let text = fs::read_to_string(environment.project().join("notes.json")).unwrap();
-    let value: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(value["messages"][1]["content"], "It is *fine*.");
-    chat.say("/export no/such/folder/a.md");
-    chat.terminal.wait_for("/no/such/folder/a.md? [y/n] ");
-    chat.say("y");
-    assert!(chat.prompt().contains("cannot write "));
-    chat.leave();
-}
-
-/// What runs in the project meanwhile does not choose where an export goes.
-#[test]
-fn an_export_follows_no_link_that_came_with_the_question() {
-    let provider = Provider::always(Response::reply("Fine."));
-    let environment = environment(&provider);
-    let [folder, moved] = ["d", "d2"].map(|name| environment.project().join(name));
-    fs::create_dir(&folder).unwrap();
-    let outside = environment.root().join("elsewhere");
-    fs::create_dir(&outside).unwrap();
-    let mut chat = Chat::open(&environment);
-    chat.turn("How is it?");
-    // A link that was there before is resolved, and the question shows where it leads.
-    std::os::unix::fs::symlink(&folder, environment.project().join("before")).unwrap();
-    chat.say("/export md before/a.md");
-    chat.terminal.wait_for("/d/a.md? [y/n] ");
-    chat.say("y");
-    assert!(chat.prompt().contains("Saved to "), "{:?}", chat.terminal);
-    assert!(folder.join("a.md").is_file());
-
-    chat.say("/export md d/notes.md");
-    chat.terminal.wait_for("/d/notes.md? [y/n] ");
-    fs::rename(&folder, &moved).unwrap();
-    std::os::unix::fs::symlink(&outside, &folder).unwrap();
-    chat.say("y");
-    let screen = chat.prompt();
-    assert!(
-        screen.contains("a link has appeared"),
-        "{:?}",
-        chat.terminal
-    );
-    for folder in [&outside, &moved] {
-        assert!(!folder.join("notes.md").exists());
-    }
     chat.leave();
 }
 
