@@ -4,16 +4,14 @@
 
 use std::path::PathBuf;
 
-use bytes::Bytes;
-use dunlin_chat::request::editor::{EditableRequest, Outline};
 use dunlin_chat::session::Store;
-use dunlin_chat::session::requests::{LogError, RequestFile, Side};
+use dunlin_chat::session::requests::{RequestFile, Side};
 use dunlin_chat::turn::PausedRequest;
 use dunlin_host::display::chain;
 use dunlin_terminal::inspector::{Logged, Logs};
 use dunlin_terminal::request::paused::Paused;
 
-use crate::requests::summaries;
+use crate::requests::{sent, summaries};
 
 /// The logs in the data folder of this user.
 pub struct SessionLogs(pub Store);
@@ -38,16 +36,7 @@ impl Logs for SessionLogs {
     }
 
     fn sent(&self, session: &str, number: u64) -> Result<Paused, String> {
-        let failed = |error: LogError| chain(&error);
-        let file = self.file(session)?;
-        let original: Bytes = file.body(number, Side::Original).map_err(failed)?.into();
-        let is_edited = file.request(number).map_err(failed)?.entry.is_edited();
-        let sent = match is_edited {
-            true => file.body(number, Side::Sent).map_err(failed)?.into(),
-            false => original.clone(),
-        };
-        let request = EditableRequest::between(original, &sent)
-            .unwrap_or_else(|| EditableRequest::new(sent, Outline::raw()));
+        let request = sent(&self.file(session)?, number).map_err(|error| chain(&error))?;
         Ok(Paused::new(PausedRequest {
             number: Some(number),
             ..PausedRequest::new(request)

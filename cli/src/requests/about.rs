@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use dunlin_chat::provider::Usage;
-use dunlin_chat::request::editor::{Edit, SectionId};
+use dunlin_chat::request::editor::{Edit, EditableRequest, RowValue, Section, SectionId};
 use dunlin_chat::session::requests::{AnswerEntry, Ending, Kind, LoggedRequest, RequestFile};
 use dunlin_chat::tokens::counted;
 use dunlin_terminal::ui::calls::elapsed;
@@ -51,6 +51,51 @@ pub struct About<'a> {
     pub first_event_ms: Option<f64>,
     /// Milliseconds until the end.
     pub total_ms: Option<f64>,
+}
+
+/// A request with what it consists of.
+#[derive(Debug, Serialize)]
+pub struct Whole<'a> {
+    #[serde(flatten)]
+    about: About<'a>,
+    /// The body as composed; those that were deleted before it was sent included.
+    sections: Vec<SectionAbout<'a>>,
+}
+
+/// A section of a request.
+#[derive(Debug, Serialize)]
+struct SectionAbout<'a> {
+    number: usize,
+    #[serde(flatten)]
+    section: &'a Section,
+    edited: bool,
+    deleted: bool,
+    /// The paths of its values in the body as sent, those in strings that hold JSON included.
+    values: Vec<String>,
+}
+
+impl<'a> Whole<'a> {
+    /// What is known of a request, and its sections.
+    pub fn of(about: About<'a>, request: &'a EditableRequest) -> Whole<'a> {
+        let sections = request.sections().iter().zip(1..);
+        let section = |(section, number)| {
+            let rows = request.rows(number).into_iter();
+            let leaves = rows.filter(|row| matches!(row.value, RowValue::Leaf(_)));
+            SectionAbout {
+                number,
+                section,
+                edited: request.is_edited(number),
+                deleted: request.is_deleted(number),
+                values: leaves
+                    .filter_map(|row| Some(row.path?.to_string()))
+                    .collect(),
+            }
+        };
+        Whole {
+            about,
+            sections: sections.map(section).collect(),
+        }
+    }
 }
 
 impl<'a> About<'a> {

@@ -1,9 +1,12 @@
 //! The log of a session's requests.
 
+use bytes::Bytes;
+
 use crate::app::App;
 use crate::error::CliError;
+use dunlin_chat::request::editor::{EditableRequest, Outline};
 use dunlin_chat::session::Entry;
-use dunlin_chat::session::requests::{LogError, RequestFile};
+use dunlin_chat::session::requests::{LogError, RequestFile, Side};
 use dunlin_host::display::{escape, own_command};
 
 /// A session with its requests.
@@ -42,6 +45,20 @@ impl Log {
             )
         })
     }
+}
+
+/// A request as it was sent, with what was edited where that can be told. One of unknown shape is one section.
+///
+/// # Errors
+/// It is not there, or its bytes are not those that were sent.
+pub fn sent(file: &RequestFile, number: u64) -> Result<EditableRequest, LogError> {
+    let original: Bytes = file.body(number, Side::Original)?.into();
+    let sent = match file.request(number)?.entry.is_edited() {
+        true => file.body(number, Side::Sent)?.into(),
+        false => original.clone(),
+    };
+    let request = EditableRequest::between(original, &sent);
+    Ok(request.unwrap_or_else(|| EditableRequest::new(sent, Outline::raw())))
 }
 
 impl From<LogError> for CliError {

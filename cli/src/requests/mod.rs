@@ -14,6 +14,6 @@ pub use about::net_edits;
 pub use export::run as export;
 pub use fork::run as fork;
 pub use list::{rows, run as list, summaries};
-pub use log::Log;
+pub use log::{Log, sent};
 pub use replay::run as replay;
 pub use show::{Part, print};

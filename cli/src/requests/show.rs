@@ -4,9 +4,9 @@ use bytes::Bytes;
 use dunlin_host::display::{escape, one_line, own_command};
 use dunlin_host::json;
 
-use super::about::{About, cost, edits, ending, net_edits, size};
+use super::about::{About, Whole, cost, edits, ending, net_edits, size};
 use super::curl;
-use super::log::Log;
+use super::log::{Log, sent};
 use crate::app::App;
 use crate::args::RequestsShowArgs;
 use crate::error::CliError;
@@ -62,8 +62,10 @@ pub fn print(app: &App, log: &Log, number: u64, part: Part) -> Result<(), CliErr
     match part {
         Part::About => about(app, log, request),
         Part::Json => {
+            let editable = sent(&log.file, number)?;
             let about = About::of(&log.entry.id, &log.file, request);
-            ui.data(&json::to_string_pretty(&about).map_err(CliError::failed)?);
+            let whole = Whole::of(about, &editable);
+            ui.data(&json::to_string_pretty(&whole).map_err(CliError::failed)?);
         }
         Part::Original => body(ui, &log.file.body(number, Side::Original)?),
         Part::Sent => body(ui, &log.file.body(number, Side::Sent)?),

@@ -214,6 +214,16 @@ fn every_request_of_a_session_comes_back_as_it_was_sent() {
         all[0]["endpoint"],
         format!("{}/chat/completions", provider.base_url())
     );
+    let shown = environment.command(["requests", "show", "2", "--json"]);
+    let shown: Value = serde_json::from_slice(&shown.stdout_bytes()).expect("a JSON document");
+    let sections = shown["sections"].as_array().expect("sections");
+    let kinds: Vec<&Value> = sections.iter().map(|it| &it["kind"]).collect();
+    assert_eq!(kinds[..3], ["user", "assistant", "tool_result"]);
+    let call = &sections[1];
+    assert_eq!(call["number"], 2);
+    let path = json!("messages[1].tool_calls[0].function.arguments.file_path");
+    let values = call["values"].as_array().expect("values");
+    assert!(values.contains(&path), "{call:#}");
     assert_in_no_file(&environment, API_KEY);
 
     // An export has the same bytes, and the replies.
