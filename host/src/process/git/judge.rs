@@ -7,6 +7,7 @@ use std::path::Path;
 
 use rustix::fs::FileType;
 
+use super::mark::MAX_ENTRIES;
 use super::read::{MAX_LINK_BYTES, common_of, list, read_short, read_start, without_line_end};
 use super::{SUFFIX, index, settings};
 
@@ -329,9 +330,12 @@ pub(super) fn is_of_worktree(folder: &Path) -> bool {
     folder.parent().and_then(Path::file_name) == Some("worktrees".as_ref())
 }
 
-/// Whether a path is a folder, not a link to one, in which every file has a name that is accepted.
+/// Whether a path is a folder, not a link to one, in which every file has a name that is accepted. In one with too many
+/// nobody would notice a file that can be changed through another name.
 fn every_entry(folder: &Path, accepts: impl Fn(&OsStr) -> bool) -> bool {
-    list(folder).is_ok_and(|entries| entries.iter().all(|(name, _)| accepts(name)))
+    list(folder).is_ok_and(|entries| {
+        entries.len() <= MAX_ENTRIES && entries.iter().all(|(name, _)| accepts(name))
+    })
 }
 
 /// Whether `git rebase --continue` would only do what it does to commits.

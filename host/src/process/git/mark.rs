@@ -14,8 +14,8 @@ use super::read::{list, read_short, real_path};
 /// 10 MB.
 const MAX_CONTENT_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Entries of a setting that is a folder, such as `hooks`.
-const MAX_ENTRIES: usize = 1_000;
+/// Entries of a setting that is a folder, such as `hooks`. Of more, nothing says which of them have other names.
+pub(super) const MAX_ENTRIES: usize = 1_000;
 
 /// What tells whether a file or folder was changed, and the same of what is in it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]

@@ -425,10 +425,19 @@ impl Repositories {
                 held.extend(names.map(|(name, is_folder)| hold(name, is_folder)));
             }
             if !folder.has_common {
-                let names = [("config", false), ("hooks", true), ("info", true)];
+                // Git reads addresses in the last two, and has not written any there for many years.
+                let names = [
+                    ("config", false),
+                    ("hooks", true),
+                    ("info", true),
+                    ("branches", true),
+                    ("remotes", true),
+                ];
                 let names = names.into_iter().filter(|(name, _)| missing(name));
                 held.extend(names.map(|(name, is_folder)| hold(name, is_folder)));
-                if missing(COMMON) {
+                // Git would take a repository with `reftable` for a worktree and lock nothing; a new one is set aside.
+                let has_tables = folder.data.iter().any(|it| it == "reftable");
+                if missing(COMMON) && !has_tables {
                     held.push(Held {
                         text: placeholder::ITSELF.to_owned(),
                         ..hold(COMMON, false)

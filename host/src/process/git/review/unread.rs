@@ -130,6 +130,10 @@ impl Review<'_> {
         if !could_change(self.access, path) {
             return false;
         }
+        // Into many repositories it may take long to look, and each of them may be as it was.
+        if is_unreached && after.unguarded.contains(repository) {
+            return false;
+        }
         self.is_complete = false;
         if is_unreached {
             self.make_unusable(repository, folder.id);

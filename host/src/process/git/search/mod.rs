@@ -237,15 +237,16 @@ impl Search<'_> {
         {
             return false;
         }
-        // Nobody works in a folder of a `.git`, but it may take long to look into those of many.
+        // Nobody works in a folder of a `.git`, and it may take long to look into those of many. A command may have hidden a
+        // repository there: then only repositories are looked for.
         let is_git = repository
             .file_name()
             .is_some_and(|name| name.eq_ignore_ascii_case(".git"));
         let is_unguarded = |it: &Repositories| it.unguarded.contains(repository);
-        if is_git
+        let is_light = is_git
             && !holds_repositories(name)
-            && (is_unguarded(&self.found) || self.before.is_some_and(is_unguarded))
-        {
+            && (is_unguarded(&self.found) || self.before.is_some_and(is_unguarded));
+        if is_light && self.before.is_none() {
             return true;
         }
         let top = repository.join(name);
@@ -258,7 +259,7 @@ impl Search<'_> {
                 folders,
                 ..self.limits.step
             };
-            let part = Work::part(repository, name);
+            let part = Work::part(repository, name, is_light);
             self.tasks
                 .push(Task::new(part, extent, &self.limits, group));
         }

@@ -75,6 +75,8 @@ pub(super) struct Part {
     repository: PathBuf,
     top: PathBuf,
     kind: PartKind,
+    /// Whether only repositories are looked for in it.
+    is_light: bool,
     /// What is still to be looked at, and whether it can be the folder of a submodule or worktree by where it lies.
     todo: Vec<(PathBuf, bool)>,
 }
@@ -96,6 +98,15 @@ enum PartKind {
 /// Whether git keeps repositories in a folder of this name in that of a repository.
 pub(super) fn holds_repositories(name: &OsStr) -> bool {
     name == "modules" || name == "worktrees"
+}
+
+/// Whether there may be a folder in a folder. Where a file system counts them as its names, most folders of objects need not
+/// be listed.
+fn may_hold_folders(folder: &Path) -> bool {
+    const NONE: u64 = 2;
+    !folder
+        .symlink_metadata()
+        .is_ok_and(|meta| meta.nlink() == NONE)
 }
 
 fn has_other_names(path: &Path) -> bool {
@@ -135,13 +146,14 @@ impl Work {
         }))
     }
 
-    pub(super) fn part(repository: &Path, name: &OsStr) -> Work {
+    pub(super) fn part(repository: &Path, name: &OsStr, is_light: bool) -> Work {
         let top = repository.join(name);
         Work::Part(Part {
             repository: repository.to_owned(),
             todo: vec![(top.clone(), false)],
             top,
             kind: PartKind::of(name),
+            is_light,
         })
     }
 }
@@ -432,7 +444,8 @@ impl Search<'_> {
             };
             let holds_places = part.kind == PartKind::Repositories
                 && (folder == part.top || is_place && !listing.is_repository);
-            for name in &listing.links {
+            let links = listing.links.iter().filter(|_| !part.is_light);
+            for name in links {
                 let link = folder.join(name);
                 if holds_places {
                     self.note_link(&link);
@@ -442,16 +455,22 @@ impl Search<'_> {
                 }
             }
             // Git writes a `HEAD` into some of them.
-            for name in listing.names.make_a_repository().filter(|_| part.is_data()) {
+            let is_data = part.is_data() && !part.is_light;
+            for name in listing.names.make_a_repository().filter(|_| is_data) {
                 // What is in it may change.
                 self.note_stray(part, &folder.join(name), Mark::default());
             }
             if part.is_written_in_place()
+                && !part.is_light
                 && let Err(error) = self.look_at_files(part, &folder)
             {
                 self.cannot_look(&part.top, &error);
             }
-            let folders = self.without_parts(&folder, listing).into_iter();
+            let mut folders = self.without_parts(&folder, listing);
+            if part.is_light && part.kind == PartKind::Objects {
+                folders.retain(|folder| may_hold_folders(folder));
+            }
+            let folders = folders.into_iter();
             part.todo
                 .extend(folders.map(|folder| (folder, holds_places)));
         }

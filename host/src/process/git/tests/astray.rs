@@ -361,6 +361,24 @@ fn the_state_of_a_rebase_runs_nothing() {
     }
 }
 
+/// Among many files nobody looks for one that can be changed through another name.
+#[test]
+fn a_state_of_many_files_hides_no_second_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    git(&root, "init -q -b main .");
+    let before = Repositories::find(&[root.as_path()]);
+    let apply = root.join(".git/rebase-apply");
+    fs::create_dir(&apply).unwrap();
+    for patch in 1000..2001 {
+        fs::write(apply.join(patch.to_string()), "").unwrap();
+    }
+    fs::write(root.join(".git/objects/x"), "1\n").unwrap();
+    fs::hard_link(root.join(".git/objects/x"), apply.join("next")).unwrap();
+    let said = reviewed(&root, &before, &before, true).join("\n");
+    assert!(!apply.exists(), "{said}");
+}
+
 /// Under its new name nobody would find them.
 #[test]
 fn a_repository_in_what_is_set_aside_is_set_aside_first() {

@@ -105,6 +105,39 @@ fn no_number_of_repositories_hides_a_new_one() {
     );
 }
 
+/// Those that are too many to be protected are looked into after a command: in the folder of one another may be hidden.
+#[test]
+fn no_unguarded_repository_hides_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    for number in 0..extent::MAX_REPOSITORIES + 10 {
+        make_repository(&root.join(number.to_string()).join(".git"));
+    }
+    let before = Repositories::find(&[root.as_path()]);
+    let unguarded = before.unguarded.iter().next().unwrap().clone();
+    let hidden = ["objects/q/s", "objects/ab/s", "logs/s", "refs/heads/s"];
+    let hidden = hidden.map(|below| unguarded.join(below));
+    for path in &hidden {
+        make_repository(path);
+    }
+    let after = Repositories::find_after(&[root.as_path()], &before);
+    let access = Access {
+        project: root.clone(),
+        ..Access::default()
+    };
+    let means = Means {
+        place: &root.join("place"),
+        protected: Some(&before),
+        is_plain: true,
+        until: Instant::now() + Duration::from_secs(60),
+    };
+    let said = review(&access, &before, &after, means).sentences;
+    for path in &hidden {
+        assert!(!path.join("HEAD").exists(), "{}: {said:?}", path.display());
+    }
+    assert!(unguarded.join("HEAD").exists(), "{said:?}");
+}
+
 #[test]
 fn many_planted_links_take_their_folder_along() {
     let folder = tempfile::tempdir().unwrap();
