@@ -17,6 +17,7 @@ use dunlin_host::{Host, LoadError, Tool};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::app::App;
+use crate::config::request_editor::PauseMode;
 use crate::error::{CliError, Exit};
 use crate::prompt::approver::TerminalApprover;
 use crate::prompt::interceptor::TerminalInterceptor;
@@ -145,6 +146,9 @@ impl Dialogue {
         }
         if let Some(text) = &loaded.unsent {
             app.ui.status(CANCELLED_BEFORE_SENDING);
+            if app.pausing.mode() == PauseMode::Off {
+                app.ui.status(PAUSED_BEFORE);
+            }
             app.ui.keep_foreign_for_later(text);
         } else if !loaded.closed && loaded.is_unanswered() {
             app.ui.status(UNANSWERED);
@@ -588,6 +592,9 @@ fn conclude_with(
 
 /// Said of a paused request that was not sent.
 const CANCELLED_BEFORE_SENDING: &str = "Request cancelled before sending.";
+
+/// Said where the request of a message was paused when Dunlin ended, and would not be now.
+const PAUSED_BEFORE: &str = "Its request was paused and what was edited in it is gone. Pausing is off now; /pause changes that.";
 
 /// Said of a conversation that Dunlin did not end.
 const UNANSWERED: &str = "Dunlin ended before the model had answered. What came before it stays, and /retry begins the message again.";

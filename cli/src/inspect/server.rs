@@ -333,6 +333,15 @@ impl Told {
     }
 }
 
+impl Logged {
+    fn message(self) -> Message {
+        Message::Sent {
+            pause: None,
+            number: Some(self.number),
+        }
+    }
+}
+
 impl ClientState {
     /// The first messages to an inspector.
     pub fn greet(published: &Published, pauses: &Pauses) -> (ClientState, Vec<Message>) {
@@ -349,6 +358,8 @@ impl ClientState {
             conversation: published.conversation.clone(),
         }];
         messages.extend(client.news(published, pauses));
+        let was_paused = published.logged.filter(|logged| logged.was_paused);
+        messages.extend(was_paused.map(Logged::message));
         // Last: what a reader is told after it is new.
         if published.paused.is_none() {
             messages.push(Message::Idle);
@@ -389,10 +400,8 @@ impl ClientState {
         }
         if self.logged != published.logged {
             self.logged = published.logged;
-            news.extend(self.logged.map(|logged| Message::Sent {
-                pause: None,
-                number: Some(logged.number),
-            }));
+            let unseen = self.logged.filter(|logged| !logged.was_paused);
+            news.extend(unseen.map(Logged::message));
         }
         news
     }

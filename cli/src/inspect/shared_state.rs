@@ -234,17 +234,19 @@ pub struct Published {
     pub paused: Option<Arc<PausedState>>,
     /// The last pauses that are over, the newest one last.
     pub ended: VecDeque<Ended>,
-    /// The last request that was sent without a pause, if any was in this conversation.
+    /// The last request that was sent, if any was in this conversation.
     pub logged: Option<Logged>,
 }
 
-/// A request that was sent without a pause.
+/// A request that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Logged {
     /// Its number in the session.
     pub number: u64,
     /// Counts those of the chat: a number can come again in a session that was cleared.
     pub count: u64,
+    /// Whether it was paused before: those who saw that know that it was sent.
+    pub was_paused: bool,
 }
 
 /// A command that the chat has to do or refuse. Dropping it refuses it.
@@ -372,13 +374,16 @@ impl SharedState {
     /// A request of this session is in its file.
     pub fn logged(&self, session: &str, number: u64) {
         let mut inner = self.inner();
-        let is_known = inner.expected.take_if(|it| *it == number).is_some();
-        if is_known || inner.published.conversation.session != session {
+        let was_paused = inner.expected.take_if(|it| *it == number).is_some();
+        if inner.published.conversation.session != session {
             return;
         }
         inner.logged += 1;
-        let count = inner.logged;
-        inner.published.logged = Some(Logged { number, count });
+        inner.published.logged = Some(Logged {
+            number,
+            count: inner.logged,
+            was_paused,
+        });
         self.publish(inner);
     }
 

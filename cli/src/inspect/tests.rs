@@ -537,6 +537,11 @@ fn requests_that_are_not_paused_are_told_once() {
     drop(remote);
     assert_eq!(peer.wait("sent")["pause"], 1);
     shared.logged("a", 1);
+    // Who comes later has not seen that pause.
+    assert_eq!(
+        stage.connect().wait("sent"),
+        json!({"type": "sent", "number": 1})
+    );
     shared.logged("b", 7);
     shared.logged("a", 2);
     assert_eq!(peer.wait("sent")["number"], 2);

@@ -444,8 +444,9 @@ impl TerminalInterceptor<'_> {
             ));
         }
         if applied.has_lost {
-            let lost = "A saved edit could not be applied, so the request is paused. /auto lists the saved edits, and \
-                        /auto remove N removes one.";
+            let lost = "A saved edit could not be applied, so the request is paused. What you edit now is for this \
+                        request only. /auto lists the saved edits, /auto remove N removes one, and /auto capture \
+                        saves new ones from the next message.";
             let notices = request.notice.take().into_iter();
             let notices: Vec<String> = notices.chain([lost.to_owned()]).collect();
             request.notice = Some(notices.join(" "));

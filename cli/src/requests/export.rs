@@ -51,15 +51,14 @@ pub fn run(
         may_write(path, force)?;
     }
     let id = escape(&log.entry.id);
-    ui.status(&match (log.file.requests().len(), &output) {
-        (0, _) => format!("No request of session {id} was logged."),
-        (all, None) => format!("{} of session {id}:", counted(all, "request", "requests")),
-        (all, Some(path)) => format!(
-            "{} of session {id}, to {}.",
-            counted(all, "request", "requests"),
-            escape(&path.display().to_string())
-        ),
-    });
+    let all = log.file.requests().len();
+    let counted = counted(all, "request", "requests");
+    if output.is_none() || all == 0 {
+        ui.status(&match all {
+            0 => format!("No request of session {id} was logged."),
+            _ => format!("{counted} of session {id}:"),
+        });
+    }
     if let Some(before) = log.before(app) {
         ui.status(&ui.status_styles().paint(Label::Quiet, &before));
     }
@@ -98,11 +97,16 @@ pub fn run(
     let mut lines = lines.map(|line| line.map_err(io::Error::other));
     match output {
         Some(path) => {
-            write_with(&with_real_folder(path), force, |file| {
+            let path = with_real_folder(path);
+            write_with(&path, force, |file| {
                 let mut file = io::BufWriter::new(file);
                 lines.try_for_each(|line| writeln!(file, "{}", line?))?;
                 file.flush()
             })?;
+            if all > 0 {
+                let path = path.display().to_string();
+                ui.status(&format!("{counted} of session {id}, to {}.", escape(&path)));
+            }
         }
         None => {
             for line in lines {

@@ -22,6 +22,12 @@ pub enum StartError {
         /// Where it was found.
         path: PathBuf,
     },
+    /// There is no file that can be run at this path.
+    #[error("cannot start {name:?}: there is no program at that path")]
+    NoFile {
+        /// As written.
+        name: String,
+    },
     /// There is none, or none where commands cannot write.
     #[error("cannot start {name:?}: no folder of PATH that commands cannot change holds it")]
     Missing {
@@ -62,7 +68,13 @@ impl Permissions {
         let Some((name, arguments)) = words.split_first() else {
             return Ok(line.to_owned());
         };
-        let path = find(name)?.ok_or_else(|| StartError::Missing { name: name.clone() })?;
+        let path = find(name)?.ok_or_else(|| {
+            let name = name.clone();
+            match name.contains('/') {
+                true => StartError::NoFile { name },
+                false => StartError::Missing { name },
+            }
+        })?;
         // `env editor`
         for word in arguments.iter().filter(|word| !word.contains('/')) {
             find(word)?;

@@ -319,13 +319,12 @@ fn requests_that_are_not_paused_are_told() {
     chat.turn("which birds?");
     let sent = |number: u32| format!("\"type\":\"sent\",\"number\":{number}");
     scripted.wait_for_stdout(&sent(2));
-    inspector.wait_for("READ ONLY  request 2 was sent without a pause");
+    inspector.wait_for("READ ONLY  request 2 was sent");
     inspector.wait_for("File 'notes.txt': 1 line");
     chat.turn("more?");
     scripted.wait_for_stdout(&sent(3));
     inspector.wait_until("the request", |screen| {
-        screen.contains("READ ONLY  request 3 was sent without a pause")
-            && screen.contains(KEYS_ACT)
+        screen.contains("READ ONLY  request 3 was sent") && screen.contains(KEYS_ACT)
     });
     inspector.type_text("\t\t\t\t");
     inspector.wait_until("the log", |screen| {

@@ -149,7 +149,10 @@ impl Inspector {
                 let path = path.to_string();
                 match paused.step(|request| request.add(&path, value)) {
                     Ok(done) => {
-                        self.say(&done);
+                        self.say(&match paused.request().misspelt_option(&path) {
+                            Some(known) => format!("{done} · did you mean {known}?"),
+                            None => done,
+                        });
                         return last_edit(paused, None);
                     }
                     Err(error) => error.to_string(),

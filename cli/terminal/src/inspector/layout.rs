@@ -8,6 +8,7 @@ use super::tabs::{self, Tab};
 use super::tree::{self, Line, Look};
 use crate::approval::text::wrap;
 use crate::request::paused::Paused;
+use crate::ui::style::Label;
 
 /// How much of a text is looked at for a preview, in characters.
 const PREVIEW_CHARS: usize = 120;
@@ -115,7 +116,13 @@ impl Inspector {
         let text = match leaf {
             Ok(Some(leaf)) => leaf.text(),
             Ok(None) => String::new(),
-            Err(error) => return vec![Line::new(Look::Plain, one_line(&error.to_string()))],
+            Err(_) => {
+                let note = "This section has no text of its own; m shows its values.";
+                return wrap(note, columns)
+                    .into_iter()
+                    .map(|row| Line::new(Look::Label(Label::Quiet), row))
+                    .collect();
+            }
         };
         super::view::markdown(&text, columns, self.styles())
     }

@@ -71,6 +71,10 @@ impl Inspector {
         });
         let (logged, lines) = key.into_iter().chain(rows).unzip();
         self.logged = logged;
+        // The hint is not a row of a request.
+        if self.detail.at == 0 && self.logged.len() > 1 {
+            self.detail.at = self.logged.iter().position(Option::is_some).unwrap_or(0);
+        }
         lines
     }
 

@@ -420,12 +420,17 @@ impl Inspector {
     /// Says why the request cannot be changed.
     pub(super) fn say_why_read_only(&mut self) {
         if let Mode::ReadOnly(why) = &self.mode {
-            let why = why.clone();
+            let why = format!("Nothing can be changed or sent here: {why}.");
             self.say(&why);
         }
     }
 
     fn act(&mut self, action: Action, paused: &mut Paused) -> Effect {
+        let is_of_value = matches!(action, Action::Edit | Action::EditOutside);
+        if is_of_value && self.pane == Pane::Detail && self.tab != Tab::Request {
+            self.say("Values are edited in the request tab.");
+            return Effect::None;
+        }
         if matches!(self.mode, Mode::ReadOnly(_)) && changes(action) {
             if action == Action::Cancel {
                 return Effect::Close;
@@ -494,7 +499,7 @@ impl Inspector {
                 return self.copy(action, paused.request());
             }
             Action::Open => match (self.pane, self.tab) {
-                (Pane::Sections, _) => self.pane = Pane::Detail,
+                (Pane::Sections, _) => self.go_to_detail(paused.request()),
                 (Pane::Detail, Tab::Request) => drop(self.toggle_fold(None)),
                 (Pane::Detail, Tab::Log) => self.open_logged(),
                 (Pane::Detail, _) => {}
@@ -505,7 +510,7 @@ impl Inspector {
                 }
             }
             Action::Right => match self.pane {
-                Pane::Sections => self.pane = Pane::Detail,
+                Pane::Sections => self.go_to_detail(paused.request()),
                 Pane::Detail => drop(self.toggle_fold(Some(false))),
             },
             Action::Down => self.step(1),
@@ -531,6 +536,18 @@ impl Inspector {
         if self.tab != tab {
             self.tab = tab;
             self.detail = Cursor::default();
+        }
+    }
+
+    /// Gives the keys to the right pane, and selects the text that the section is about unless something is selected there.
+    fn go_to_detail(&mut self, request: &EditableRequest) {
+        self.pane = Pane::Detail;
+        if self.tab == Tab::Request
+            && self.detail.at == 0
+            && let Ok(text) = request.only_text(self.number)
+        {
+            let mut rows = request.rows(self.number).into_iter();
+            self.wanted = rows.position(|row| row.target == text);
         }
     }
 

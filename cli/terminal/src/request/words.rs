@@ -193,6 +193,9 @@ pub enum NotUnderstood {
     /// Nothing is named that could be found.
     #[error("find takes a text, as in find notes.txt")]
     Find,
+    /// Nothing that could be listed is named.
+    #[error("list takes all or no argument, as in list all")]
+    List,
     /// The word stands alone.
     #[error("{word} takes no argument")]
     Surplus {
@@ -254,8 +257,11 @@ pub fn parse(line: &str) -> Result<Command, NotUnderstood> {
     match word {
         "send" => alone(Command::Send),
         "cancel" => alone(Command::Cancel),
-        "list" if rest.trim() == "all" => Ok(Command::List(true)),
-        "list" => alone(Command::List(false)),
+        "list" => match rest.trim() {
+            "" => Ok(Command::List(false)),
+            "all" => Ok(Command::List(true)),
+            _ => Err(NotUnderstood::List),
+        },
         "show" => numbers(word, rest).map(Command::Show),
         "d" => match option(rest)? {
             Some(path) => Ok(Command::Remove(path)),
@@ -476,6 +482,7 @@ mod tests {
         check("add seed ", add);
         assert!(parse("d a[").is_err() && parse("restore a..b").is_err());
         check("send it", "send takes no argument");
+        check("list foo", "list takes all or no argument, as in list all");
         check(
             "e",
             "e takes the number of a section or the path of a value, as in e 2 or e temperature 0.2",

@@ -51,7 +51,7 @@ pub struct Row {
     pub ended: Option<String>,
     /// What became of its last request, in words, where that is not shown.
     pub last_event: Option<String>,
-    /// Whether its last request was sent without a pause.
+    /// Whether its last request was sent.
     pub has_sent: bool,
     /// Until when its request is new.
     pub flash: Option<Instant>,
@@ -133,7 +133,7 @@ impl Row {
         let Some(number) = self.unread.take() else {
             return false;
         };
-        let why = sent_without_pause(Some(number));
+        let why = was_sent(Some(number));
         match logs.sent(session, number) {
             Ok(paused) => self.show(paused, Mode::ReadOnly(why), styles, logs),
             Err(error) => {
@@ -202,9 +202,13 @@ impl Row {
             }
             Update::Sent(number, when) => {
                 self.happens(when);
+                if self.is_paused && !when.is_new {
+                    // That was before the request that is paused.
+                    return Shows::Nothing;
+                }
                 self.unread = number;
                 self.has_sent = true;
-                self.last_event = Some(sent_without_pause(number));
+                self.last_event = Some(was_sent(number));
                 if let Some((inspector, _)) = &mut self.view {
                     // Its log has one more.
                     inspector.redraw();
@@ -340,9 +344,9 @@ impl Row {
     }
 }
 
-fn sent_without_pause(number: Option<u64>) -> String {
+fn was_sent(number: Option<u64>) -> String {
     let request = number.map_or("a request".to_owned(), |number| format!("request {number}"));
-    format!("{request} was sent without a pause")
+    format!("{request} was sent")
 }
 
 /// What a request is for, of which all edits could be repeated or not.

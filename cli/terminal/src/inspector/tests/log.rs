@@ -17,7 +17,6 @@ fn log() -> Fixture {
 #[test]
 fn a_request_of_the_log_is_opened_over_the_paused_one() {
     let mut fixture = log();
-    fixture.keys("j");
     fixture.key(Key::Enter);
     let screen = fixture.screen();
     assert!(
@@ -45,9 +44,15 @@ fn a_request_of_the_log_is_opened_over_the_paused_one() {
 #[test]
 fn a_request_that_cannot_be_shown_is_said_to_be_so() {
     let mut fixture = log();
+    fixture.keys("k");
     fixture.key(Key::Enter);
     assert!(fixture.screen().contains("Select a request first."));
-    fixture.keys("jj");
+    fixture.keys("jje");
+    assert!(
+        fixture
+            .screen()
+            .contains("Values are edited in the request tab.")
+    );
     fixture.key(Key::Enter);
     let said = "Request 1 cannot be shown: its bytes are not those that were sent";
     assert!(fixture.screen().contains(said), "{}", fixture.screen());
