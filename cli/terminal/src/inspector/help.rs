@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph};
 
 use super::keymap::{self, Action};
-use super::view::Palette;
+use super::palette::Palette;
 use crate::ui::style::{Label, Styles};
 use crate::ui::wrap;
 

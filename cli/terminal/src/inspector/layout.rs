@@ -1,14 +1,17 @@
 //! What the right pane shows, laid out anew when it is another text or the pane has another width.
 
+use ansi_to_tui::IntoText;
 use dunlin_chat::request::editor::{EditableRequest, RowValue};
-use dunlin_host::display::{escape_multiline, one_line};
+use dunlin_host::display::{escape, escape_multiline, one_line};
 
 use super::state::Inspector;
 use super::tabs::{self, Tab};
 use super::tree::{self, Line, Look};
 use crate::approval::text::wrap;
 use crate::request::paused::Paused;
-use crate::ui::style::Label;
+use crate::ui::markdown::Markdown;
+use crate::ui::stream::Filter;
+use crate::ui::style::{Label, Styles};
 
 /// How much of a text is looked at for a preview, in characters.
 const PREVIEW_CHARS: usize = 120;
@@ -124,6 +127,28 @@ impl Inspector {
                     .collect();
             }
         };
-        super::view::markdown(&text, columns, self.styles())
+        markdown(&text, columns, self.styles())
     }
+}
+
+/// A text as the chat renders Markdown.
+fn markdown(text: &str, columns: usize, styles: Styles) -> Vec<Line> {
+    let mut markdown = Markdown::new(styles.without_links());
+    let mut filter = Filter::default();
+    let text = filter.piece(text);
+    let mut shown = markdown.piece(&text, columns);
+    shown.push_str(&markdown.end(columns));
+    let rendered = shown.into_text().unwrap_or_default();
+    let lines = rendered.lines.into_iter().map(|line| Line {
+        value: None,
+        pieces: line
+            .spans
+            .into_iter()
+            .map(|span| {
+                let text = escape(&span.content).into_owned();
+                (Look::Markdown(span.style), text)
+            })
+            .collect(),
+    });
+    lines.collect()
 }

@@ -9,7 +9,7 @@
 //!   `found` and `mouse` are parts of it.
 //! - `log` reads what was sent before, and opens it over the request.
 //! - `layout`, `list`, `tree` and `tabs` lay out what the panes show; `entry` is the text area of an edit.
-//! - `view` draws the state into a frame; `help` draws the keys over it.
+//! - `view` draws the state into a frame with the styles of `palette`; `help` draws the keys over it.
 //! - `screen` owns the terminal: the alternate screen, keys, mouse, and giving all of it back.
 //! - `chats` shows the requests of several running chats, for `dunlin inspect`.
 //!
@@ -26,6 +26,7 @@ mod layout;
 mod list;
 mod log;
 mod mouse;
+mod palette;
 mod screen;
 mod search;
 mod state;

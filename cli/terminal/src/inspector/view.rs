@@ -1,25 +1,24 @@
 //! Draws the inspector into a frame.
 
-use ansi_to_tui::IntoText;
 use dunlin_chat::request::editor::SectionKind;
 use dunlin_chat::tokens::counted;
 use dunlin_host::display::{grouped, one_line, usual_width};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph};
 
 use super::keymap::{self, Action};
 use super::list::Sections;
+use super::palette::Palette;
 use super::state::{Inspector, Mode, Pane};
 use super::tabs::Tab;
-use super::tree::{self, Look};
+use super::tree;
 use crate::request::list::beginning;
 use crate::request::paused::Paused;
 use crate::ui::calls::fit;
-use crate::ui::markdown::Markdown;
-use crate::ui::style::{Label, Styles};
+use crate::ui::style::Label;
 use crate::ui::wrap;
 
 /// From this width on both panes are side by side.
@@ -140,46 +139,6 @@ fn panes(inspector: &Inspector, body: Rect) -> (Rect, Rect) {
     ])
     .areas(body);
     (list, detail)
-}
-
-/// Labels as styles of the screen.
-#[derive(Clone, Copy)]
-pub(super) struct Palette(pub(super) Styles);
-
-impl Palette {
-    pub(super) fn style(self, label: Label) -> Style {
-        let plain = Style::default();
-        let bold = plain.add_modifier(Modifier::BOLD);
-        let coloured = |color| match self.0.is_coloured() {
-            true => plain.fg(color),
-            false => plain,
-        };
-        match label {
-            Label::Name | Label::Key | Label::Prompt => bold,
-            Label::Quiet => match self.0.is_coloured() {
-                true => plain.add_modifier(Modifier::DIM),
-                false => plain,
-            },
-            Label::Target | Label::Hint | Label::Place => coloured(Color::Cyan),
-            Label::Good | Label::Added => coloured(Color::Green),
-            Label::Bad | Label::Removed => coloured(Color::Red),
-            Label::Error => coloured(Color::Red).add_modifier(Modifier::BOLD),
-            Label::Warning => coloured(Color::Yellow),
-        }
-    }
-
-    fn look(self, look: Look) -> Style {
-        match look {
-            Look::Plain => Style::default(),
-            Look::Label(label) => self.style(label),
-            Look::Markdown(style) if self.0.is_coloured() => style,
-            Look::Markdown(_) => Style::default(),
-        }
-    }
-
-    pub(super) fn span(self, label: Label, text: impl Into<String>) -> Span<'static> {
-        Span::styled(text.into(), self.style(label))
-    }
 }
 
 fn title_line(
@@ -558,26 +517,4 @@ fn draw_entry(frame: &mut Frame<'_>, inspector: &Inspector, palette: Palette, bo
     let inside = block.inner(area);
     frame.render_widget(block, area);
     frame.render_widget(entry.area(), inside);
-}
-
-/// A text as the chat renders Markdown.
-pub fn markdown(text: &str, columns: usize, styles: Styles) -> Vec<tree::Line> {
-    let mut markdown = Markdown::new(styles.without_links());
-    let mut filter = crate::ui::stream::Filter::default();
-    let text = filter.piece(text);
-    let mut shown = markdown.piece(&text, columns);
-    shown.push_str(&markdown.end(columns));
-    let rendered = shown.into_text().unwrap_or_default();
-    let lines = rendered.lines.into_iter().map(|line| tree::Line {
-        value: None,
-        pieces: line
-            .spans
-            .into_iter()
-            .map(|span| {
-                let text = dunlin_host::display::escape(&span.content).into_owned();
-                (Look::Markdown(span.style), text)
-            })
-            .collect(),
-    });
-    lines.collect()
 }

@@ -10,7 +10,8 @@ use ratatui::widgets::{Clear, Paragraph, Wrap};
 use super::row::{Row, label, name};
 use super::state::{ChatList, MODES};
 use crate::inspector::keymap::Action;
-use crate::inspector::view::{self, Palette, key_line};
+use crate::inspector::palette::Palette;
+use crate::inspector::view::{self, key_line};
 use crate::ui::calls::fit;
 use crate::ui::style::Label;
 
