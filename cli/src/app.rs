@@ -18,8 +18,7 @@ use dunlin_host::command::StartError;
 use dunlin_host::files::make_private;
 use dunlin_host::permission::ToolMode;
 use dunlin_host::{
-    Description, Host, HostOptions, Limits, ParameterText, Permissions, Plugin, ToolTexts,
-    WebOptions,
+    Description, Host, HostOptions, Limits, Permissions, Plugin, ToolTexts, WebOptions,
 };
 use tokio::runtime::Runtime;
 
@@ -469,10 +468,7 @@ fn description(embedded: &dunlin_plugins::Description) -> Description {
     let tools = embedded.tools.iter().map(|tool| ToolTexts {
         name: tool.name.to_owned(),
         description: tool.description.to_owned(),
-        parameters: match tool.notation {
-            "lines" => ParameterText::Lines(tool.parameters.to_owned()),
-            _ => ParameterText::JsonSchema(tool.parameters.to_owned()),
-        },
+        parameters: tool.parameters.to_owned(),
     });
     Description {
         contract: embedded.contract.to_owned(),

@@ -24,11 +24,16 @@ mod bare {
         world: "plugin",
         imports: { default: trappable },
         exports: { default: async },
-        with: { "dunlin:tool/files.file": super::OpenFile },
+        with: {
+            "dunlin:tool/files.file": super::OpenFile,
+            "dunlin:tool/files.metadata": super::Metadata,
+            "dunlin:tool/tool-types.output": super::Output,
+        },
     });
 }
 
-use bare::dunlin::tool::{chat, files, log, types};
+use bare::dunlin::tool::tool_types::{Failure, Plan, PluginInfo, ToolInfo};
+use bare::dunlin::tool::{chat, files, log, tool_types, types};
 use bare::exports::dunlin::tool::tool;
 
 const ROUNDS: usize = 2_000;
@@ -37,6 +42,14 @@ const LINES: usize = 40;
 /// A file without any checks around it.
 #[derive(Debug)]
 pub struct OpenFile(File);
+
+/// The size of a file in bytes.
+#[derive(Debug)]
+pub struct Metadata(u64);
+
+/// The text of a result.
+#[derive(Debug, Default)]
+pub struct Output(String);
 
 struct Bare {
     table: ResourceTable,
@@ -53,23 +66,119 @@ impl files::Host for Bare {
     fn list_folder(&mut self, _: String, _: u32) -> Answer<Vec<files::Entry>> {
         unreachable!("read_file lists nothing")
     }
-    fn stat(&mut self, _: String) -> Answer<files::Facts> {
+    fn stat(&mut self, _: String) -> Answer<Resource<Metadata>> {
         unreachable!("read_file opens what it looks at")
     }
-    fn edit(&mut self, _: String, _: Vec<files::LineEdit>) -> Answer<files::Edited> {
+    fn edit(&mut self, _: String, _: Vec<types::LineEdit>) -> Answer<files::Edited> {
         unreachable!("read_file changes nothing")
     }
 }
 
+impl files::HostMetadata for Bare {
+    fn kind(&mut self, _: Resource<Metadata>) -> Result<files::Kind> {
+        Ok(files::Kind::File)
+    }
+    fn size_bytes(&mut self, metadata: Resource<Metadata>) -> Result<u64> {
+        Ok(self.table.get(&metadata)?.0)
+    }
+    fn modified_ms(&mut self, _: Resource<Metadata>) -> Result<u64> {
+        Ok(0)
+    }
+    fn history(&mut self, _: Resource<Metadata>) -> Result<files::History> {
+        Ok(files::History::empty())
+    }
+    fn drop(&mut self, metadata: Resource<Metadata>) -> Result<()> {
+        self.table.delete(metadata)?;
+        Ok(())
+    }
+}
+
+impl tool_types::Host for Bare {}
+
+impl tool_types::HostOutput for Bare {
+    fn new(&mut self) -> Result<Resource<Output>> {
+        Ok(self.table.push(Output::default())?)
+    }
+    fn add_text(&mut self, output: Resource<Output>, text: String) -> Result<()> {
+        self.table.get_mut(&output)?.0.push_str(&text);
+        Ok(())
+    }
+    fn add_blob(&mut self, _: Resource<Output>, _: String, _: Vec<u8>) -> Result<()> {
+        unreachable!("read_file gives text")
+    }
+    fn set_structured(&mut self, _: Resource<Output>, _: String) -> Result<()> {
+        unreachable!("read_file gives text")
+    }
+    fn drop(&mut self, output: Resource<Output>) -> Result<()> {
+        self.table.delete(output)?;
+        Ok(())
+    }
+}
+
+impl tool_types::HostFailure for Bare {
+    fn new(&mut self, _: tool_types::FailureKind, _: String) -> Result<Resource<Failure>> {
+        unreachable!("read_file finds what it reads")
+    }
+    fn set_retry_after_ms(&mut self, _: Resource<Failure>, _: u64) -> Result<()> {
+        unreachable!("read_file finds what it reads")
+    }
+    fn drop(&mut self, _: Resource<Failure>) -> Result<()> {
+        unreachable!("read_file finds what it reads")
+    }
+}
+
+impl tool_types::HostPlan for Bare {
+    fn new(&mut self, _: String) -> Result<Resource<Plan>> {
+        unreachable!("nothing is prepared")
+    }
+    fn add_need(&mut self, _: Resource<Plan>, _: types::Need) -> Result<()> {
+        unreachable!("nothing is prepared")
+    }
+    fn add_edit(&mut self, _: Resource<Plan>, _: String, _: Vec<types::LineEdit>) -> Result<()> {
+        unreachable!("nothing is prepared")
+    }
+    fn add_command(&mut self, _: Resource<Plan>, _: types::CommandLine) -> Result<()> {
+        unreachable!("nothing is prepared")
+    }
+    fn drop(&mut self, _: Resource<Plan>) -> Result<()> {
+        unreachable!("nothing is prepared")
+    }
+}
+
+impl tool_types::HostPluginInfo for Bare {
+    fn new(&mut self) -> Result<Resource<PluginInfo>> {
+        unreachable!("nothing is described")
+    }
+    fn add_tool(&mut self, _: Resource<PluginInfo>, _: Resource<ToolInfo>) -> Result<()> {
+        unreachable!("nothing is described")
+    }
+    fn drop(&mut self, _: Resource<PluginInfo>) -> Result<()> {
+        unreachable!("nothing is described")
+    }
+}
+
+impl tool_types::HostToolInfo for Bare {
+    fn new(&mut self, _: String, _: String, _: String) -> Result<Resource<ToolInfo>> {
+        unreachable!("nothing is described")
+    }
+    fn set_title(&mut self, _: Resource<ToolInfo>, _: String) -> Result<()> {
+        unreachable!("nothing is described")
+    }
+    fn set_output_schema(&mut self, _: Resource<ToolInfo>, _: String) -> Result<()> {
+        unreachable!("nothing is described")
+    }
+    fn set_hints(&mut self, _: Resource<ToolInfo>, _: tool_types::ToolHints) -> Result<()> {
+        unreachable!("nothing is described")
+    }
+    fn drop(&mut self, _: Resource<ToolInfo>) -> Result<()> {
+        unreachable!("nothing is described")
+    }
+}
+
 impl files::HostFile for Bare {
-    fn facts(&mut self, file: Resource<OpenFile>) -> Answer<files::Facts> {
+    fn metadata(&mut self, file: Resource<OpenFile>) -> Answer<Resource<Metadata>> {
         let size_bytes = self.table.get(&file)?.0.metadata()?.len();
-        Ok(Ok(files::Facts {
-            kind: files::Kind::File,
-            size_bytes,
-            modified_ms: 0,
-            history: files::History::empty(),
-        }))
+        Ok(Ok(self.table.push(Metadata(size_bytes))?))
     }
     fn read_at(&mut self, file: Resource<OpenFile>, offset: u64, max: u32) -> Answer<Vec<u8>> {
         let file = &self.table.get(&file)?.0;
@@ -208,6 +317,7 @@ fn main() -> Result<()> {
     bare::dunlin::tool::types::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut Bare| {
         state
     })?;
+    tool_types::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut Bare| state)?;
     files::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut Bare| state)?;
     log::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut Bare| state)?;
     chat::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut Bare| state)?;
@@ -234,16 +344,15 @@ fn main() -> Result<()> {
                 },
             );
             let instance = pre.instantiate_async(&mut store).await?;
-            let content = instance
+            let output = instance
                 .dunlin_tool_tool()
                 .call_run(&mut store, &bare_call)
                 .await?;
+            let output = output.map(|output| store.data_mut().table.delete(output));
             drop(store);
             bare_times.push(start.elapsed());
-            if let Ok(content) = content
-                && let Some(tool::Content::Text(text)) = content.into_iter().next()
-            {
-                texts.0 = text;
+            if let Ok(output) = output {
+                texts.0 = output?.0;
             }
 
             let plan = host.prepare(&call).await.expect("a plan");

@@ -5,7 +5,8 @@ mod command;
 use std::time::Duration;
 
 pub(crate) use self::command::Conditions;
-use crate::bindings::exports::dunlin::tool::tool as wire;
+use crate::bindings::declared::DeclaredAction;
+use crate::bindings::dunlin::tool::types as wire;
 use crate::call::{Action, Call, Failure};
 use crate::capability::Shared;
 use crate::capability::edit::LookError;
@@ -35,7 +36,7 @@ pub(crate) async fn look(
     shared: &Shared,
     call: &Call,
     plugin: &Registered,
-    planned: Vec<wire::Action>,
+    planned: Vec<DeclaredAction>,
 ) -> Result<Looked, Failure> {
     let mut looked = Looked {
         actions: Vec::with_capacity(planned.len()),
@@ -53,16 +54,17 @@ pub(crate) async fn look(
     // All files of a question together: it must not wait for each.
     let mut left = limits::SYNTAX_TIME;
     for action in planned {
-        let edit = match action {
-            wire::Action::Edit(edit) => edit,
-            wire::Action::Command(command) => {
+        let (path, edits) = match action {
+            DeclaredAction::Edit { path, edits } => (path, edits),
+            DeclaredAction::Command(command) => {
                 command::look_at(shared, command, &mut looked)?;
                 continue;
             }
         };
         tokio::task::yield_now().await;
-        let wording = wording(&edit);
-        let created = format!("Create file '{}'?", edit.path);
+        let wording = wording(&path, edits.len());
+        let created = format!("Create file '{path}'?");
+        let edit = (path.as_str(), edits);
         bytes += look_at_edit(shared, call, plugin, edit, &mut looked, &mut left).await?;
         if bytes > limits::MAX_EDITED_BYTES {
             let most = limits::MAX_EDITED_BYTES / (1024 * 1024);
@@ -87,11 +89,11 @@ async fn look_at_edit(
     shared: &Shared,
     call: &Call,
     plugin: &Registered,
-    edit: wire::FileEdit,
+    (written, edits): (&str, Vec<wire::LineEdit>),
     looked: &mut Looked,
     left: &mut Duration,
 ) -> Result<usize, Failure> {
-    let target = shared.permissions.resolve_path(&edit.path);
+    let target = shared.permissions.resolve_path(written);
     let target = target.map_err(|e| Failure::Arguments {
         tool: call.tool.clone(),
         problem: chain(&e),
@@ -106,7 +108,7 @@ async fn look_at_edit(
             problem: format!("wants to edit {} twice at once", shown(path)),
         });
     }
-    let edits: Vec<LineEdit> = edit.edits.into_iter().map(LineEdit::from).collect();
+    let edits: Vec<LineEdit> = edits.into_iter().map(LineEdit::from).collect();
     let caller = Caller {
         call: &call.id,
         tool: &call.tool,
@@ -134,17 +136,17 @@ async fn look_at_edit(
     }
 }
 
-fn is_edit(action: &wire::Action) -> bool {
-    matches!(action, wire::Action::Edit(_))
+fn is_edit(action: &DeclaredAction) -> bool {
+    matches!(action, DeclaredAction::Edit { .. })
 }
 
 /// Commands and edits together, each named: `Run command: cargo build?`
-fn in_one_question(planned: &[wire::Action]) -> String {
+fn in_one_question(planned: &[DeclaredAction]) -> String {
     let parts: Vec<String> = planned
         .iter()
         .map(|action| match action {
-            wire::Action::Command(command) => format!("run command: {}", command.line),
-            wire::Action::Edit(edit) => format!("edit file '{}'", edit.path),
+            DeclaredAction::Command(command) => format!("run command: {}", command.line),
+            DeclaredAction::Edit { path, .. } => format!("edit file '{path}'"),
         })
         .collect();
     let mut question = parts.join(", and ") + "?";
@@ -155,9 +157,9 @@ fn in_one_question(planned: &[wire::Action]) -> String {
     question
 }
 
-fn wording(edit: &wire::FileEdit) -> String {
-    match edit.edits.len() {
-        1 => format!("Edit file '{}' with 1 edit?", edit.path),
-        count => format!("Edit file '{}' with {count} edits?", edit.path),
+fn wording(path: &str, edits: usize) -> String {
+    match edits {
+        1 => format!("Edit file '{path}' with 1 edit?"),
+        count => format!("Edit file '{path}' with {count} edits?"),
     }
 }

@@ -2,11 +2,14 @@
 
 #![allow(missing_docs, reason = "generated; the documentation stands in wit/")]
 
+pub(crate) mod declared;
+
 wasmtime::component::bindgen!({
     path: "../wit",
-    world: "plugin",
+    world: "everything",
     imports: {
         "dunlin:tool/log": trappable,
+        "dunlin:tool/tool-types": trappable,
         "dunlin:tool/chat.progress": trappable,
         "dunlin:tool/search.address": trappable,
         "dunlin:tool/background": trappable,
@@ -18,13 +21,22 @@ wasmtime::component::bindgen!({
         "dunlin:tool/types.error" => crate::capability::refusal::Refusal,
     },
     with: {
+        "dunlin:tool/tool-types.tool-info": self::declared::DeclaredTool,
+        "dunlin:tool/tool-types.plugin-info": self::declared::DeclaredPlugin,
+        "dunlin:tool/tool-types.plan": self::declared::DeclaredPlan,
+        "dunlin:tool/tool-types.failure": self::declared::DeclaredFailure,
+        "dunlin:tool/tool-types.output": self::declared::DeclaredOutput,
         "dunlin:tool/files.file": crate::capability::resources::OpenFile,
+        "dunlin:tool/files.metadata": self::declared::FoundMetadata,
+        "dunlin:tool/web.request": self::declared::DeclaredRequest,
+        "dunlin:tool/mcp.line": crate::capability::resources::TakenLine,
         "dunlin:tool/process.command": crate::capability::resources::StartedCommand,
         "dunlin:tool/web.response": crate::capability::resources::OpenResponse,
         "dunlin:tool/tree.folder": crate::capability::resources::OpenFolder,
-        "dunlin:tool/mcp.line": crate::capability::resources::TakenLine,
     },
 });
+
+pub use self::{Everything as Plugin, EverythingPre as PluginPre};
 
 /// What the parsers are asked.
 pub(crate) mod syntax {

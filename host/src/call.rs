@@ -113,6 +113,8 @@ pub struct Success {
     pub text: String,
     /// Media type and bytes of the other parts.
     pub blobs: Vec<(String, Vec<u8>)>,
+    /// The structured result, if the tool gives one.
+    pub structured: Option<serde_json::Value>,
     /// What the user should see beside the call although it completed: `exit status 1`. The host's own words.
     pub note: Option<String>,
     /// Whether what the call did has failed although the call itself completed: its command ended with an exit status

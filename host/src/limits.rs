@@ -177,11 +177,18 @@ pub(crate) const MAX_OPTION_BYTES: usize = 500;
 /// Bytes of an answer: a pasted log, not a pasted disk. What the contract says of `chat`.
 pub(crate) const MAX_TEXT_ANSWER_BYTES: usize = 64 * KIB;
 
+/// What a plugin may declare in one function call: its tools, a plan, a result. A plan has whole edits in it, and the largest
+/// file that can be edited has 8 MiB.
+pub(crate) const MAX_DECLARED_BYTES: usize = 16 * MIB;
+
 /// Bytes of a call's arguments.
 pub(crate) const MAX_ARGUMENT_BYTES: usize = 4 * MIB;
 
 /// Tools of one plugin.
 pub(crate) const MAX_TOOLS: usize = 64;
+
+/// A tool's name for people: one line of a list.
+pub(crate) const MAX_TITLE_BYTES: usize = 200;
 
 /// Bytes of a tool's description: it is sent with every request.
 pub(crate) const MAX_DESCRIPTION_BYTES: usize = 16 * KIB;

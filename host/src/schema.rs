@@ -9,7 +9,6 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::display::{escape, shorten};
 use crate::limits::{MAX_PARAMETERS_BYTES, MAX_PATTERNS, MAX_REFERENCE_DEPTH, MAX_SCHEMA_RULES};
 
@@ -18,8 +17,6 @@ use crate::limits::{MAX_PARAMETERS_BYTES, MAX_PATTERNS, MAX_REFERENCE_DEPTH, MAX
 pub(crate) enum SchemaError {
     #[error("the schema has {0} bytes; at most {MAX_PARAMETERS_BYTES} are allowed")]
     TooLong(usize),
-    #[error("{}", shown(&.0.to_string()))]
-    Lines(dunlin_params::ParamsError),
     #[error("the schema is not JSON")]
     NotJson(#[source] serde_json::Error),
     #[error("this is not the schema of an object (\"type\": \"object\")")]
@@ -44,17 +41,10 @@ pub(crate) enum SchemaError {
     TooManyPatterns,
 }
 
-/// The JSON Schema for parameters as a plugin wrote them.
-pub(crate) fn parse(parameters: &wire::Parameters) -> Result<Value, SchemaError> {
-    let (text, lines) = match parameters {
-        wire::Parameters::Lines(text) => (text, true),
-        wire::Parameters::JsonSchema(text) => (text, false),
-    };
+/// The JSON Schema that a plugin or a server wrote.
+pub(crate) fn parse(text: &str) -> Result<Value, SchemaError> {
     if text.len() > MAX_PARAMETERS_BYTES {
         return Err(SchemaError::TooLong(text.len()));
-    }
-    if lines {
-        return dunlin_params::parse(text).map_err(SchemaError::Lines);
     }
     // The parser itself bounds the depth.
     let schema: Value = serde_json::from_str(text).map_err(SchemaError::NotJson)?;
@@ -186,8 +176,7 @@ mod tests {
             "[]",
             &format!("{}1{}", "[".repeat(500), "]".repeat(500)),
         ] {
-            let parameters = wire::Parameters::JsonSchema(bad.to_owned());
-            assert!(parse(&parameters).is_err(), "{bad}");
+            assert!(parse(bad).is_err(), "{bad}");
         }
     }
 

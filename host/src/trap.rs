@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use wasmtime::Trap;
 
+use crate::capability::declared::DeclaredTooMuch;
 use crate::capability::wasi::Ended;
 use crate::capability::{CallState, UsedInDescribe};
 use crate::display;
@@ -43,6 +44,9 @@ pub(crate) fn explain(error: &wasmtime::Error, state: &CallState, limits: &Limit
         None => {
             if let Some(misuse) = error.downcast_ref::<UsedInDescribe>() {
                 return misuse.to_string();
+            }
+            if let Some(excess) = error.downcast_ref::<DeclaredTooMuch>() {
+                return excess.to_string();
             }
             if let Some(ended) = error.downcast_ref::<Ended>() {
                 return format!("{ended}{said}");

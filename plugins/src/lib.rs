@@ -31,9 +31,7 @@ pub struct ToolTexts {
     pub name: &'static str,
     /// What it does, for the model.
     pub description: &'static str,
-    /// How the parameters are written: `lines` or `json-schema`.
-    pub notation: &'static str,
-    /// What it takes.
+    /// JSON Schema of what it takes.
     pub parameters: &'static str,
 }
 

@@ -379,6 +379,7 @@ fn tools() -> Arc<[Tool]> {
         description: String::new(),
         parameters,
         imports: Vec::new(),
+        annotations: dunlin_host::Annotations::default(),
     };
     let path = json!({"file_path": {"type": "string"}});
     Arc::new([

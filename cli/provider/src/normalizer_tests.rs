@@ -13,6 +13,7 @@ fn tools() -> Arc<[Tool]> {
             "required": ["file_path"],
         }),
         imports: Vec::new(),
+        annotations: dunlin_host::Annotations::default(),
     }])
 }
 

@@ -126,6 +126,7 @@ mod tests {
             description: "Reads".to_owned(),
             parameters: json!({"type": "object"}),
             imports: Vec::new(),
+            annotations: dunlin_host::Annotations::default(),
         };
         let session = session();
         let messages = session.messages().iter().map(Cow::Borrowed);

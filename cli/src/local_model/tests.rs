@@ -56,6 +56,7 @@ fn with_tool(mut body: Value) -> Request {
         description: String::new(),
         parameters: schema,
         imports: Vec::new(),
+        annotations: dunlin_host::Annotations::default(),
     }])
 }
 

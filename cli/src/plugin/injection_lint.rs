@@ -121,6 +121,7 @@ mod tests {
                 "properties": {"path": {"type": "string", "description": parameter}},
             }),
             imports: Vec::new(),
+            annotations: dunlin_host::Annotations::default(),
         }
     }
 

@@ -9,12 +9,20 @@ use super::manifest::Language;
 /// What a file of a project is called, and what stands in it, with `{{…}}` for what differs.
 type Template = (&'static str, &'static str);
 
-const RUST: [Template; 5] = [
+const RUST: [Template; 7] = [
     ("Cargo.toml", include_str!("templates/rust/Cargo.toml.txt")),
     ("src/lib.rs", include_str!("templates/rust/lib.rs.txt")),
     (
         "vendor/dunlin-sdk/Cargo.toml",
         include_str!("templates/rust/sdk.toml.txt"),
+    ),
+    (
+        "vendor/dunlin-sdk-macros/Cargo.toml",
+        include_str!("templates/rust/sdk_macros.toml.txt"),
+    ),
+    (
+        "vendor/dunlin-params/Cargo.toml",
+        include_str!("templates/rust/params.toml.txt"),
     ),
     ("README.md", include_str!("templates/README.rust.md")),
     (".gitignore", "/target\n/plugin.wasm\n"),
@@ -169,7 +177,7 @@ mod tests {
                             .unwrap()
                             .map(|entry| entry.unwrap().path()),
                     );
-                } else {
+                } else if path.components().all(|part| part.as_os_str() != "vendor") {
                     let text = fs::read(&path).unwrap();
                     let text = String::from_utf8_lossy(&text);
                     assert!(!text.contains("{{"), "{}", path.display());
@@ -182,22 +190,40 @@ mod tests {
     #[test]
     fn the_sdk_depends_on_the_same() {
         let ours = include_str!("../../../Cargo.toml");
-        let theirs = include_str!("templates/rust/sdk.toml.txt");
         let of = |text: &str, name: &str| {
             let start = format!("{name} = ");
             let line = text.lines().rev().find(|line| line.starts_with(&start));
             line.map(str::to_owned)
         };
-        let sdk = include_str!("../../../plugins/sdk/Cargo.toml");
-        let names = sdk
-            .lines()
-            .filter_map(|line| line.strip_suffix(".workspace = true"));
-        let names: Vec<&str> = names.filter(|name| of(ours, name).is_some()).collect();
-        assert!(names.contains(&"wit-bindgen"), "{names:?}");
-        for name in names.into_iter().filter(|name| {
-            !["version", "edition", "license", "publish", "rust-version"].contains(name)
-        }) {
-            assert_eq!(of(theirs, name), of(ours, name), "{name}");
+        let crates = [
+            (
+                include_str!("../../../plugins/sdk/Cargo.toml"),
+                include_str!("templates/rust/sdk.toml.txt"),
+            ),
+            (
+                include_str!("../../../plugins/sdk/macros/Cargo.toml"),
+                include_str!("templates/rust/sdk_macros.toml.txt"),
+            ),
+            (
+                include_str!("../../../plugins/params/Cargo.toml"),
+                include_str!("templates/rust/params.toml.txt"),
+            ),
+        ];
+        for (here, theirs) in crates {
+            let here = here.split("[dev-dependencies]").next().unwrap();
+            let dependencies = here.split("[dependencies]").nth(1).unwrap();
+            let names = dependencies
+                .lines()
+                .filter_map(|line| line.strip_suffix(".workspace = true"));
+            let names: Vec<&str> = names.filter(|name| *name != "workspace").collect();
+            assert!(names.len() > 1, "{names:?}");
+            for name in names {
+                let expected = match name.starts_with("dunlin-") {
+                    true => Some(format!("{name} = {{ path = \"../{name}\" }}")),
+                    false => of(ours, name),
+                };
+                assert_eq!(of(theirs, name), expected, "{name}");
+            }
         }
     }
 }

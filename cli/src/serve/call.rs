@@ -16,7 +16,7 @@ use rmcp::model::{
     ResourceContents, ServerRequest,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext, RoleServer};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use dunlin_terminal::approval::storing;
 
@@ -199,7 +199,7 @@ impl Running {
         let asker: Arc<dyn Ask> = caller.clone();
         let outcome = self.host.run(&self.call, &plan, asker, progress).await;
         match outcome.result {
-            Ok(success) => CallToolResult::success(content(success)),
+            Ok(success) => succeeded(success),
             Err(failure) => {
                 let unasked = caller
                     .unasked
@@ -246,6 +246,14 @@ fn failed(failure: &Failure, way_out: &str) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
+fn succeeded(mut success: Success) -> CallToolResult {
+    let structured = success.structured.take();
+    let mut result = CallToolResult::success(content(success));
+    // The protocol has objects only.
+    result.structured_content = structured.filter(Value::is_object);
+    result
+}
+
 /// The parts of a result. A text is there even when it is empty, unless something else is.
 fn content(success: Success) -> Vec<ContentBlock> {
     let mut parts = Vec::new();
@@ -280,6 +288,7 @@ mod tests {
                     .iter()
                     .map(|&kind| (kind.to_owned(), vec![1, 2]))
                     .collect(),
+                structured: None,
                 note: None,
                 has_failed: false,
             });

@@ -1,5 +1,7 @@
 //! Which tools are offered, and what is said of them.
 
+use std::sync::Arc;
+
 use dunlin_host::Tool;
 use rmcp::model::{Tool as Offered, ToolAnnotations};
 use serde_json::Value;
@@ -32,8 +34,13 @@ pub(super) fn offer(tool: &Tool) -> Offered {
         // The host has checked that it describes an object; this says no more than that.
         _ => serde_json::Map::from_iter([("type".to_owned(), Value::from("object"))]),
     };
-    Offered::new(tool.name.clone(), tool.description.clone(), schema)
-        .with_annotations(annotations(tool))
+    let mut offered = Offered::new(tool.name.clone(), tool.description.clone(), schema)
+        .with_annotations(annotations(tool));
+    offered.title.clone_from(&tool.annotations.title);
+    if let Some(Value::Object(schema)) = &tool.annotations.output_schema {
+        offered.output_schema = Some(Arc::new(schema.clone()));
+    }
+    offered
 }
 
 /// What a tool may do to the world.
@@ -57,6 +64,7 @@ fn annotations(tool: &Tool) -> ToolAnnotations {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dunlin_host::Annotations;
     use serde_json::json;
 
     fn tool(name: &str, plugin: &str, imports: &[&str]) -> Tool {
@@ -66,6 +74,7 @@ mod tests {
             description: "Does things.".to_owned(),
             parameters: json!({"type": "object", "properties": {"a": {"type": "string"}}}),
             imports: imports.iter().map(|&import| import.to_owned()).collect(),
+            annotations: Annotations::default(),
         }
     }
 
@@ -98,6 +107,18 @@ mod tests {
         let offered = serde_json::to_value(offer(&tool("t", "t", &[]))).unwrap();
         assert_eq!(offered["inputSchema"]["properties"]["a"]["type"], "string");
         assert_eq!(offered["description"], "Does things.");
+        assert_eq!(offered.get("title"), None);
+        let titled = Tool {
+            annotations: Annotations {
+                title: Some("Do things".to_owned()),
+                output_schema: Some(json!({"type": "object"})),
+                ..Annotations::default()
+            },
+            ..tool("t", "t", &[])
+        };
+        let offered = serde_json::to_value(offer(&titled)).unwrap();
+        assert_eq!(offered["title"], "Do things");
+        assert_eq!(offered["outputSchema"], json!({"type": "object"}));
     }
 
     #[test]

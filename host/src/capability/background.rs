@@ -1,4 +1,4 @@
-//! `background`: a call's wish to be run once more.
+//! `background`: a call that asks to be run once more.
 
 use super::context::{Phase, UsedInDescribe, View};
 use crate::bindings::dunlin::tool::background;
@@ -12,7 +12,7 @@ pub(crate) struct Background {
 }
 
 impl background::Host for View<'_, Background> {
-    fn go_on(&mut self, arguments: String) -> wasmtime::Result<()> {
+    fn run_again(&mut self, arguments: String) -> wasmtime::Result<()> {
         match self.phase {
             Phase::Describe => return Err(UsedInDescribe.into()),
             Phase::Prepare => return Ok(()),

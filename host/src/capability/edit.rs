@@ -13,8 +13,8 @@ use super::refusal::Refusal;
 use super::resources::UseId;
 use super::shared::Shared;
 use crate::History;
-use crate::bindings::dunlin::tool::files::{self, Edited};
-use crate::bindings::dunlin::tool::types::{Error, Target as Written};
+use crate::bindings::dunlin::tool::files::Edited;
+use crate::bindings::dunlin::tool::types::{self, Error, Target as Written};
 use crate::call::Action;
 use crate::display::{chain, shown};
 use crate::edit::prepare::{PrepareError, Prepared, prepare};
@@ -80,7 +80,7 @@ impl CallContext {
     pub(super) async fn edit_file(
         &mut self,
         written: String,
-        edits: Vec<files::LineEdit>,
+        edits: Vec<types::LineEdit>,
     ) -> Result<Edited, Refusal> {
         let Target::Path(path) = self.shared.permissions.resolve_path(&written)? else {
             return Err(Error::Invalid(written).into());
@@ -260,8 +260,8 @@ impl From<PrepareError> for Refusal {
     }
 }
 
-impl From<files::LineEdit> for LineEdit {
-    fn from(edit: files::LineEdit) -> Self {
+impl From<types::LineEdit> for LineEdit {
+    fn from(edit: types::LineEdit) -> Self {
         LineEdit {
             first: edit.first,
             end: edit.end,

@@ -18,8 +18,9 @@ use super::lines::{Lines, Wanted, read_at};
 use super::refusal::Refusal;
 use super::resources::{OpenFile, UseId};
 use crate::History;
-use crate::bindings::dunlin::tool::files::{self, Entry, Facts, Kind, Line};
-use crate::bindings::dunlin::tool::types::{Error, Target as Written};
+use crate::bindings::declared::FoundMetadata;
+use crate::bindings::dunlin::tool::files::{self, Entry, Kind, Line};
+use crate::bindings::dunlin::tool::types::{Error, LineEdit, Target as Written};
 use crate::display::shown;
 use crate::edit::prepare::hash_of;
 use crate::limits::{MAX_FOLDER_ENTRIES, MAX_HANDLES, MAX_READ_BYTES, MAX_READ_LINES};
@@ -52,11 +53,7 @@ impl files::Host for CallContext {
             under,
         };
         let path = entry.path.clone();
-        let handle = self.table.push(entry).map_err(|_| {
-            Error::TooLarge(format!(
-                "more than {MAX_HANDLES} files are open; close some"
-            ))
-        })?;
+        let handle = self.table.push(entry).map_err(|_| too_many_handles())?;
         self.shared.history.mark(&path, History::READ, content);
         Ok(handle)
     }
@@ -81,30 +78,30 @@ impl files::Host for CallContext {
         Ok(entries)
     }
 
-    async fn stat(&mut self, path: String) -> Answer<Facts> {
+    async fn stat(&mut self, path: String) -> Answer<Resource<FoundMetadata>> {
         let (path, _) = self.authorise_path(path, Operation::Read).await?;
         let fd = open::for_facts(&path).map_err(|e| open_error(&path, &e))?;
         let meta = File::from(fd)
             .metadata()
             .map_err(|e| open_error(&path, &e))?;
-        Ok(self.facts_of(&path, &meta))
+        self.found(&path, &meta)
     }
 
-    async fn edit(&mut self, path: String, edits: Vec<files::LineEdit>) -> Answer<files::Edited> {
+    async fn edit(&mut self, path: String, edits: Vec<LineEdit>) -> Answer<files::Edited> {
         self.only_in_run()?;
         self.edit_file(path, edits).await
     }
 }
 
 impl files::HostFile for CallContext {
-    async fn facts(&mut self, handle: Resource<OpenFile>) -> Answer<Facts> {
+    async fn metadata(&mut self, handle: Resource<OpenFile>) -> Answer<Resource<FoundMetadata>> {
         let entry = self.file(&handle)?;
         let meta = entry
             .file
             .metadata()
             .map_err(|e| read_error(&entry.path, &e))?;
         let path = entry.path.clone();
-        Ok(self.facts_of(&path, &meta))
+        self.found(&path, &meta)
     }
 
     async fn read_at(
@@ -213,7 +210,7 @@ impl CallContext {
         Ok(self.table.get_mut(handle)?)
     }
 
-    fn facts_of(&self, path: &Path, meta: &Metadata) -> Facts {
+    fn found(&mut self, path: &Path, meta: &Metadata) -> Answer<Resource<FoundMetadata>> {
         let modified = meta
             .mtime()
             .saturating_mul(1000)
@@ -229,7 +226,7 @@ impl CallContext {
                 flags |= flag;
             }
         }
-        Facts {
+        let found = FoundMetadata {
             kind: match () {
                 () if meta.is_file() => Kind::File,
                 () if meta.is_dir() => Kind::Folder,
@@ -238,8 +235,42 @@ impl CallContext {
             size_bytes: if meta.is_file() { meta.len() } else { 0 },
             modified_ms: u64::try_from(modified).unwrap_or(0),
             history: flags,
-        }
+        };
+        let handle = self.table.push(found).map_err(|_| too_many_handles())?;
+        Ok(handle)
     }
+}
+
+impl files::HostMetadata for CallContext {
+    async fn kind(&mut self, handle: Resource<FoundMetadata>) -> wasmtime::Result<Kind> {
+        Ok(self.table.get(&handle)?.kind)
+    }
+
+    async fn size_bytes(&mut self, handle: Resource<FoundMetadata>) -> wasmtime::Result<u64> {
+        Ok(self.table.get(&handle)?.size_bytes)
+    }
+
+    async fn modified_ms(&mut self, handle: Resource<FoundMetadata>) -> wasmtime::Result<u64> {
+        Ok(self.table.get(&handle)?.modified_ms)
+    }
+
+    async fn history(
+        &mut self,
+        handle: Resource<FoundMetadata>,
+    ) -> wasmtime::Result<files::History> {
+        Ok(self.table.get(&handle)?.history)
+    }
+
+    async fn drop(&mut self, handle: Resource<FoundMetadata>) -> wasmtime::Result<()> {
+        self.table.delete(handle)?;
+        Ok(())
+    }
+}
+
+fn too_many_handles() -> Error {
+    Error::TooLarge(format!(
+        "more than {MAX_HANDLES} files are open; close some"
+    ))
 }
 
 /// The names in an open folder; `None` when there are too many to sort.

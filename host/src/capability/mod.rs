@@ -7,6 +7,7 @@
 pub(crate) mod background;
 pub(crate) mod chat;
 mod context;
+pub(crate) mod declared;
 pub(crate) mod edit;
 pub(crate) mod embedding;
 pub(crate) mod files;
@@ -45,6 +46,7 @@ pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
             }
         };
     }
+    tool::tool_types::add_to_linker::<_, HasSelf<CallContext>>(linker, |state| &mut state.context)?;
     tool::files::add_to_linker::<_, HasSelf<CallContext>>(linker, |state| &mut state.context)?;
     tool::web::add_to_linker::<_, HasSelf<CallContext>>(linker, |state| &mut state.context)?;
     tool::search::add_to_linker::<_, HasSelf<CallContext>>(linker, |state| &mut state.context)?;

@@ -15,6 +15,7 @@ use super::refusal::Refusal;
 use super::resources::{OpenResponse, UseId};
 use super::web_headers::{HIDDEN, NOT_SETTABLE, SETTABLE};
 use crate::ask::Origin;
+use crate::bindings::declared::DeclaredRequest;
 use crate::bindings::dunlin::tool::types::{Error, Target as Written};
 use crate::bindings::dunlin::tool::web::{self, Header, Method as WireMethod};
 use crate::egress::{
@@ -28,7 +29,12 @@ use crate::target::{Need, Operation, Target};
 type Answer<T> = Result<T, Refusal>;
 
 impl web::Host for CallContext {
-    async fn fetch(&mut self, request: web::Request) -> Answer<Resource<OpenResponse>> {
+    async fn fetch(
+        &mut self,
+        request: Resource<DeclaredRequest>,
+    ) -> Answer<Resource<OpenResponse>> {
+        let request = self.take(request)?;
+        self.release(request.body.len());
         self.only_in_run()?;
         self.count_request()?;
         let (request, written) = self.read_request(request)?;
@@ -48,6 +54,47 @@ impl web::Host for CallContext {
             ))
         })?;
         Ok(handle)
+    }
+}
+
+impl web::HostRequest for CallContext {
+    async fn new(
+        &mut self,
+        method: WireMethod,
+        url: String,
+    ) -> wasmtime::Result<Resource<DeclaredRequest>> {
+        self.declare(1, url.len())?;
+        let request = DeclaredRequest {
+            method,
+            url,
+            headers: Vec::new(),
+            body: Vec::new(),
+        };
+        Ok(self.table.push(request)?)
+    }
+
+    async fn add_header(
+        &mut self,
+        request: Resource<DeclaredRequest>,
+        header: Header,
+    ) -> wasmtime::Result<()> {
+        self.declare(1, header.name.len() + header.value.len())?;
+        self.table.get_mut(&request)?.headers.push(header);
+        Ok(())
+    }
+
+    async fn set_body(
+        &mut self,
+        request: Resource<DeclaredRequest>,
+        body: Vec<u8>,
+    ) -> wasmtime::Result<()> {
+        self.declare(1, body.len())?;
+        self.table.get_mut(&request)?.body = body;
+        Ok(())
+    }
+
+    async fn drop(&mut self, request: Resource<DeclaredRequest>) -> wasmtime::Result<()> {
+        self.take(request).map(drop)
     }
 }
 
@@ -97,13 +144,13 @@ impl web::HostResponse for CallContext {
 
 impl CallContext {
     /// A request as it leaves, and its address in the guest's own words.
-    fn read_request(&self, request: web::Request) -> Answer<(Request, String)> {
+    fn read_request(&self, request: DeclaredRequest) -> Answer<(Request, String)> {
         let method = match request.method {
             WireMethod::Get => Method::GET,
             WireMethod::Post => Method::POST,
         };
         let url = read_url(&request.url)?;
-        let body = request.body.unwrap_or_default();
+        let body = request.body;
         if method == Method::GET && !body.is_empty() {
             return Err(Error::Invalid("a GET has no body; use POST".into()).into());
         }

@@ -3,6 +3,9 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use wasmtime::Store;
+use wasmtime::component::Resource;
+
 use super::background::BackgroundWork;
 use super::guests::Guests;
 use super::results::{checked_arguments, declared, fault, success};
@@ -13,7 +16,7 @@ use crate::audit::{AuditRoom, Event, Record};
 use crate::bindings::dunlin::tool::types;
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::call::{Action, Call, Failure, Outcome, Plan, Standing, Success};
-use crate::capability::{self, BrokenFile, Phase, Shared, tree};
+use crate::capability::{self, BrokenFile, CallState, Phase, Shared, tree};
 use crate::display::chain;
 use crate::engine::time_limit::Clock;
 use crate::limits;
@@ -73,10 +76,9 @@ impl Components {
                 &clock,
                 self.guests.limits.prepare_time,
                 async |instance, store| {
-                    instance
-                        .dunlin_tool_tool()
-                        .call_prepare(store, &wire_call)
-                        .await
+                    let tool = instance.dunlin_tool_tool();
+                    let answer = tool.call_prepare(&mut *store, &wire_call).await?;
+                    taken(store, answer)
                 },
             )
             .await;
@@ -229,10 +231,9 @@ impl Components {
                 clock,
                 self.guests.limits.run_time,
                 async |instance, store| {
-                    instance
-                        .dunlin_tool_tool()
-                        .call_run(store, &wire_call)
-                        .await
+                    let tool = instance.dunlin_tool_tool();
+                    let answer = tool.call_run(&mut *store, &wire_call).await?;
+                    taken(store, answer)
                 },
             )
             .await;
@@ -376,6 +377,18 @@ impl Components {
             .append(&records)
             .map_err(|e| Failure::Host(chain(&e)))
     }
+}
+
+/// Takes what a function of a plugin returned out of its store.
+fn taken<T: Send + 'static, E: Send + 'static>(
+    store: &mut Store<CallState>,
+    answer: Result<Resource<T>, Resource<E>>,
+) -> wasmtime::Result<Result<T, E>> {
+    let context = &mut store.data_mut().context;
+    Ok(match answer {
+        Ok(value) => Ok(context.take(value)?),
+        Err(failure) => Err(context.take(failure)?),
+    })
 }
 
 /// Tells the model which files do not parse any more, and the user of those that the plan did not know.

@@ -137,7 +137,11 @@ impl Guests {
                 state,
                 &clock,
                 self.limits.describe_time,
-                async |instance, store| instance.dunlin_tool_tool().call_describe(store).await,
+                async |instance, store| {
+                    let tool = instance.dunlin_tool_tool();
+                    let info = tool.call_describe(&mut *store).await?;
+                    store.data_mut().context.take(info)
+                },
             )
             .await;
         let info = result.map_err(|problem| LoadError::Describe {

@@ -1,12 +1,15 @@
 //! Between the texts of guests and the host: arguments that fit, and results.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
-use crate::bindings::exports::dunlin::tool::tool as wire;
+use crate::bindings::declared::{DeclaredFailure, DeclaredOutput, DeclaredPart};
+use crate::bindings::dunlin::tool::tool_types::FailureKind;
 use crate::call::{Failure, Success};
 use crate::limits;
 use crate::plugin::DescribedTool;
-use crate::{arguments, display};
+use crate::{arguments, display, trap};
 
 /// The arguments as the guest gets them, once they fit the schema.
 pub(super) fn checked_arguments(
@@ -41,27 +44,40 @@ pub(super) fn checked_arguments(
 
 pub(super) fn success(
     tool: &str,
-    content: Vec<wire::Content>,
+    output: DeclaredOutput,
     max_bytes: usize,
 ) -> Result<Success, Failure> {
     let mut success = Success::default();
-    let mut first = true;
     let mut bytes = 0;
-    for part in content {
+    let mut texts: Vec<String> = Vec::new();
+    for part in output.parts {
         match part {
-            wire::Content::Text(text) => {
+            DeclaredPart::Text(text) => {
                 bytes += text.len();
-                if !std::mem::take(&mut first) {
-                    success.text.push('\n');
-                }
-                success.text.push_str(&text);
+                texts.push(text);
             }
-            wire::Content::Blob(blob) => {
-                bytes += blob.bytes.len();
-                success.blobs.push((blob.media_type, blob.bytes));
+            DeclaredPart::Blob {
+                media_type,
+                bytes: blob,
+            } => {
+                bytes += blob.len();
+                success.blobs.push((media_type, blob));
             }
         }
     }
+    if let Some(structured) = output.structured {
+        bytes += structured.len();
+        success.structured = Some(serde_json::from_str(&structured).map_err(|e| {
+            fault(
+                tool,
+                format!("returned a structured result that is not JSON: {e}"),
+            )
+        })?);
+        if texts.is_empty() {
+            texts.push(structured);
+        }
+    }
+    success.text = texts.join("\n");
     if bytes > max_bytes {
         return Err(fault(
             tool,
@@ -72,23 +88,31 @@ pub(super) fn success(
 }
 
 /// A failure that the tool declared, bounded and harmless.
-pub(super) fn declared(tool: &str, failure: wire::Failure) -> Failure {
+pub(super) fn declared(tool: &str, failure: DeclaredFailure) -> Failure {
     let mut message = failure.message;
     message.truncate(message.floor_char_boundary(limits::MAX_FAILURE_BYTES));
-    let message = display::escape_multiline(&message).into_owned();
+    let mut message = display::escape_multiline(&message).into_owned();
+    if let Some(milliseconds) = failure.retry_after_ms {
+        let time = trap::seconds(Duration::from_millis(milliseconds));
+        message.push_str(&format!(" (the same call may work after {time})"));
+    }
     match failure.kind {
-        wire::FailureKind::InvalidArguments => Failure::Arguments {
+        FailureKind::InvalidArguments => Failure::Arguments {
             tool: tool.to_owned(),
             problem: message,
         },
-        wire::FailureKind::Denied => Failure::Denied { question: message },
-        wire::FailureKind::Cancelled => Failure::Cancelled,
-        wire::FailureKind::NotFound | wire::FailureKind::TooLarge | wire::FailureKind::Failed => {
-            Failure::Tool {
-                tool: tool.to_owned(),
-                message,
-            }
-        }
+        FailureKind::Denied => Failure::Denied { question: message },
+        FailureKind::Cancelled => Failure::Cancelled,
+        FailureKind::NotFound
+        | FailureKind::TooLarge
+        | FailureKind::Conflict
+        | FailureKind::TimedOut
+        | FailureKind::Unavailable
+        | FailureKind::Unsupported
+        | FailureKind::Failed => Failure::Tool {
+            tool: tool.to_owned(),
+            message,
+        },
     }
 }
 

@@ -8,10 +8,9 @@ use serde_json::Value;
 
 use super::options::Facts;
 use crate::bindings::bridge::exports::dunlin::tool::mcp_client as bridge;
-use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::display;
 use crate::limits::{MAX_INSTRUCTIONS_CHARS, MAX_SERVER_DESCRIPTION_CHARS, MAX_SERVER_TOOLS_BYTES};
-use crate::plugin::{DescribedTool, Tool};
+use crate::plugin::{Annotations, DescribedTool, Tool};
 use crate::{schema, sha256_hex};
 
 /// What stands between the name of a server and that of a tool.
@@ -161,6 +160,7 @@ impl Offered {
                 description,
                 parameters,
                 imports: vec!["mcp".to_owned()],
+                annotations: Annotations::default(),
             };
             self.tools.push(OfferedTool {
                 own_name: own_name.to_owned(),
@@ -183,8 +183,7 @@ impl Offered {
         }
         let description = display::escape_multiline(definition.description.trim());
         let description = display::shorten(&description, MAX_SERVER_DESCRIPTION_CHARS);
-        let parameters = wire::Parameters::JsonSchema(definition.schema.clone());
-        let parameters = schema::parse(&parameters).map_err(|e| display::chain(&e))?;
+        let parameters = schema::parse(&definition.schema).map_err(|e| display::chain(&e))?;
         let sum = *bytes + description.len() + definition.schema.len();
         if sum > MAX_SERVER_TOOLS_BYTES {
             let most = MAX_SERVER_TOOLS_BYTES / 1024;
@@ -201,6 +200,10 @@ impl Offered {
             },
             parameters,
             imports: vec!["mcp".to_owned()],
+            annotations: Annotations {
+                title: definition.title.as_deref().map(short),
+                ..Annotations::default()
+            },
         };
         let digest = serde_json::to_vec(definition).unwrap_or_default();
         Ok(OfferedTool {
@@ -310,6 +313,7 @@ pub(crate) fn loader(servers: &[(&str, Option<&str>)]) -> Tool {
             "additionalProperties": false,
         }),
         imports: vec!["mcp".to_owned()],
+        annotations: Annotations::default(),
     }
 }
 

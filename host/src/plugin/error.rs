@@ -26,7 +26,9 @@ pub enum LoadError {
         problem: String,
     },
     /// It was made for another contract, or for none.
-    #[error("the plugin {plugin} was built for {found}; this host serves dunlin:tool {CONTRACT}")]
+    #[error(
+        "the plugin {plugin} was built for {found}; this host serves dunlin:tool up to {CONTRACT}"
+    )]
     Contract {
         /// The plugin's name.
         plugin: String,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use semver::Version;
 use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 use wasmtime::component::types::ComponentItem;
@@ -9,15 +10,16 @@ use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Store};
 
 use super::error::LoadError;
-use super::tool::{DescribedTool, Tool};
-use super::{Description, ParameterText, Plugin};
-use crate::bindings::exports::dunlin::tool::tool as wire;
+use super::tool::{Annotations, DescribedTool, Hints, Tool};
+use super::{Description, Plugin};
+use crate::bindings::declared::{DeclaredPlugin, DeclaredTool};
+use crate::bindings::dunlin::tool::tool_types::ToolHints;
 use crate::bindings::{Plugin as Instance, PluginPre};
 use crate::capability::{CallState, wasi};
 use crate::ceiling::Ceiling;
 use crate::display::chain;
 use crate::engine::error::one_line;
-use crate::limits;
+use crate::limits::{self, CONTRACT};
 use crate::mcp::SEPARATOR;
 use crate::permission::PluginId;
 use crate::schema;
@@ -131,20 +133,15 @@ impl Loaded {
 impl Described {
     /// Checks what was known of a plugin beforehand.
     pub(crate) fn check_known(plugin: &str, known: &Description) -> Result<Described, LoadError> {
-        let tools = known.tools.iter().cloned().map(|tool| wire::ToolInfo {
+        check_version(plugin, &known.contract)?;
+        let tools = known.tools.iter().cloned().map(|tool| DeclaredTool {
             name: tool.name,
             description: tool.description,
-            parameters: match tool.parameters {
-                ParameterText::Lines(text) => wire::Parameters::Lines(text),
-                ParameterText::JsonSchema(text) => wire::Parameters::JsonSchema(text),
-            },
-            annotations: Vec::new(),
+            parameters: tool.parameters,
+            ..DeclaredTool::default()
         });
-        let info = wire::PluginInfo {
-            contract: known.contract.clone(),
-            life: wire::Life::Call,
+        let info = DeclaredPlugin {
             tools: tools.collect(),
-            annotations: Vec::new(),
         };
         let imports = abilities(known.imports.iter().map(String::as_str));
         Described::check(plugin, &imports, None, info)
@@ -155,25 +152,12 @@ impl Described {
         plugin: &str,
         imports: &[String],
         ceiling: Option<Ceiling>,
-        info: wire::PluginInfo,
+        info: DeclaredPlugin,
     ) -> Result<Described, LoadError> {
         let bad = |problem: String| LoadError::Description {
             plugin: plugin.to_owned(),
             problem,
         };
-        if !compatible(&info.contract) {
-            let found = format!("dunlin:tool {}", short(&info.contract));
-            return Err(LoadError::Contract {
-                plugin: plugin.to_owned(),
-                found,
-            });
-        }
-        if info.life == wire::Life::Session {
-            return Err(bad(
-                "it wants an instance for the whole session, which this version does not offer"
-                    .into(),
-            ));
-        }
         if info.tools.is_empty() {
             return Err(bad("it holds no tool".into()));
         }
@@ -203,12 +187,31 @@ impl Described {
             }
             let parameters = schema::parse(&info.parameters)
                 .map_err(|e| bad(format!("the parameters of {name}: {}", chain(&e))))?;
+            let output_schema = info.output_schema.as_deref().map(schema::parse);
+            let output_schema = output_schema
+                .transpose()
+                .map_err(|e| bad(format!("the output schema of {name}: {}", chain(&e))))?;
+            let title = info.title;
+            if title
+                .as_ref()
+                .is_some_and(|title| title.len() > limits::MAX_TITLE_BYTES)
+            {
+                let max = limits::MAX_TITLE_BYTES;
+                return Err(bad(format!(
+                    "the title of {name} has more than the {max} bytes that are allowed"
+                )));
+            }
             tools.push(Tool {
                 name,
                 plugin: plugin.to_owned(),
                 description: info.description,
                 parameters,
                 imports: imports.to_vec(),
+                annotations: Annotations {
+                    title,
+                    output_schema,
+                    hints: info.hints.map(Hints::from),
+                },
             });
         }
         Ok(Described::new(tools, ceiling))
@@ -243,35 +246,41 @@ impl Described {
     }
 }
 
+/// Checks the version of the contract that a component exports.
 fn check_contract(plugin: &str, exports: &[String]) -> Result<(), LoadError> {
     let found = exports
         .iter()
         .find_map(|name| name.strip_prefix("dunlin:tool/tool@"));
-    match found {
-        Some(version) if compatible(version) => Ok(()),
-        Some(version) => Err(LoadError::Contract {
-            plugin: plugin.to_owned(),
-            found: format!("dunlin:tool {}", short(version)),
-        }),
-        None => Err(LoadError::Contract {
-            plugin: plugin.to_owned(),
-            found: match exports.first() {
-                Some(name) => format!("something else (it exports {})", short(name)),
-                None => "something else (it exports nothing)".to_owned(),
-            },
-        }),
+    let other = |found: String| LoadError::Contract {
+        plugin: plugin.to_owned(),
+        found,
+    };
+    match (found, exports.first()) {
+        (Some(version), _) => check_version(plugin, version),
+        (None, Some(name)) => Err(other(format!(
+            "something else (it exports {})",
+            short(name)
+        ))),
+        (None, None) => Err(other("something else (it exports nothing)".to_owned())),
     }
 }
 
-/// Any 0.1.x: within 0.1 the contract only grows, and what is missing here shows at linking.
-fn compatible(version: &str) -> bool {
-    let mut parts = version.split('.');
-    parts.next() == Some("0")
-        && parts.next() == Some("1")
-        && parts
-            .next()
-            .is_some_and(|patch| patch.parse::<u32>().is_ok())
-        && parts.next().is_none()
+/// Checks that a plugin was built for a version of the contract that is served: one of 0.1 that is not newer.
+fn check_version(plugin: &str, version: &str) -> Result<(), LoadError> {
+    let found = Version::parse(version).ok();
+    let served = Version::parse(CONTRACT).ok();
+    let is_served = found.zip(served).is_some_and(|(found, served)| {
+        found.pre.is_empty()
+            && (found.major, found.minor) == (served.major, served.minor)
+            && found.patch <= served.patch
+    });
+    match is_served {
+        true => Ok(()),
+        false => Err(LoadError::Contract {
+            plugin: plugin.to_owned(),
+            found: format!("dunlin:tool {}", short(version)),
+        }),
+    }
 }
 
 /// What is wrong with the name of a tool, behind the name.
@@ -290,8 +299,8 @@ fn name_problem(name: &str) -> Option<&'static str> {
 fn abilities<'a>(imports: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut imports: Vec<String> = imports
         .map(short_import)
-        // `types` holds words, not abilities.
-        .filter(|name| name != "types")
+        // They hold what the others are made of, and give access to nothing.
+        .filter(|name| !matches!(name.as_str(), "types" | "tool-types"))
         .collect();
     imports.sort();
     imports.dedup();
@@ -315,6 +324,17 @@ fn short(text: &str) -> String {
     crate::display::escape(&start).into_owned()
 }
 
+impl From<ToolHints> for Hints {
+    fn from(hints: ToolHints) -> Self {
+        Hints {
+            read_only: hints.contains(ToolHints::READ_ONLY),
+            destructive: hints.contains(ToolHints::DESTRUCTIVE),
+            idempotent: hints.contains(ToolHints::IDEMPOTENT),
+            open_world: hints.contains(ToolHints::OPEN_WORLD),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -322,16 +342,13 @@ mod tests {
     #[test]
     fn no_plugin_has_a_tool_that_is_called_like_one_of_a_server() {
         let described = |name: &str| {
-            let info = wire::PluginInfo {
-                contract: "0.1.0".into(),
-                life: wire::Life::Call,
-                tools: vec![wire::ToolInfo {
+            let info = DeclaredPlugin {
+                tools: vec![DeclaredTool {
                     name: name.into(),
                     description: "Goes.".into(),
-                    parameters: wire::Parameters::Lines(String::new()),
-                    annotations: Vec::new(),
+                    parameters: r#"{"type": "object"}"#.into(),
+                    ..DeclaredTool::default()
                 }],
-                annotations: Vec::new(),
             };
             Described::check("p", &[], None, info)
         };
@@ -354,15 +371,20 @@ mod tests {
     #[test]
     fn versions_of_the_contract() {
         for (version, served) in [
-            ("0.1.0", true),
-            ("0.1.17", true),
+            (CONTRACT, true),
+            ("0.1.17", false),
+            ("0.1.0-rc.1", false),
             ("0.2.0", false),
             ("1.0.0", false),
             ("0.1", false),
             ("", false),
         ] {
-            assert_eq!(compatible(version), served, "{version}");
+            let checked = check_version("p", version);
+            assert_eq!(checked.is_ok(), served, "{version}");
         }
+        let error = check_version("p", "0.1.1").unwrap_err().to_string();
+        let said = "the plugin p was built for dunlin:tool 0.1.1; this host serves dunlin:tool up to 0.1.0";
+        assert_eq!(error, said);
         let error = check_contract("p", &["wasi:cli/run@0.2.0".into()]).unwrap_err();
         assert!(
             error.to_string().contains("it exports wasi:cli/run@0.2.0"),

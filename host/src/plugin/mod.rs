@@ -14,7 +14,7 @@ use std::borrow::Cow;
 pub use self::error::LoadError;
 pub(crate) use self::load::{Described, Loaded, Registered};
 pub(crate) use self::tool::DescribedTool;
-pub use self::tool::{ArgumentsError, Tool};
+pub use self::tool::{Annotations, ArgumentsError, Hints, Tool};
 use crate::code::{Code, CodeError};
 
 /// A plugin's component and where it comes from.
@@ -52,17 +52,8 @@ pub struct ToolTexts {
     pub name: String,
     /// What it does, for the model.
     pub description: String,
-    /// What it takes.
-    pub parameters: ParameterText,
-}
-
-/// The parameters of a tool, in one of the two notations of the contract.
-#[derive(Debug, Clone)]
-pub enum ParameterText {
-    /// `@param` lines.
-    Lines(String),
-    /// A JSON Schema of an object.
-    JsonSchema(String),
+    /// JSON Schema of an object.
+    pub parameters: String,
 }
 
 impl Plugin {

@@ -25,6 +25,33 @@ pub struct Tool {
     pub parameters: Value,
     /// What the plugin imports: all it can ever ask for. For example `["files", "log"]`.
     pub imports: Vec<String>,
+    /// What else it says of itself.
+    #[serde(default)]
+    pub annotations: Annotations,
+}
+
+/// What a tool says of itself for people and for other hosts. Nothing of it decides what is allowed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Annotations {
+    /// A name for people. Written by the plugin: escape before showing.
+    pub title: Option<String>,
+    /// JSON Schema of the structured result.
+    pub output_schema: Option<Value>,
+    /// What it says of its effects.
+    pub hints: Option<Hints>,
+}
+
+/// What a tool says of its effects, as the Model Context Protocol defines it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hints {
+    /// It changes nothing.
+    pub read_only: bool,
+    /// It may remove or overwrite.
+    pub destructive: bool,
+    /// A second call with the same arguments changes nothing more.
+    pub idempotent: bool,
+    /// It reaches beyond the project and this machine.
+    pub open_world: bool,
 }
 
 /// Why a tool cannot be called with these arguments. What the model or the plugin wrote is not escaped.
@@ -142,6 +169,7 @@ mod tests {
                 "additionalProperties": false,
             }),
             imports: Vec::new(),
+            annotations: Annotations::default(),
         };
         let described = DescribedTool::new(tool);
         let check = |value| described.check_arguments(&value);

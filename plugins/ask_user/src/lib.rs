@@ -3,7 +3,7 @@
 //! The call itself is the question, so nothing is declared and nothing has to be approved. What comes back are
 //! the person's words; they are an answer to the model and grant nothing.
 
-use dunlin_sdk::{Error, Failure, FailureKind, Output, Parameters, Plan, Tool, chat};
+use dunlin_sdk::{Error, Failure, FailureKind, Output, Parameters, Plan, Tool, chat, parameters};
 use serde::Deserialize;
 
 /// The tool.
@@ -25,7 +25,7 @@ impl Tool for AskUser {
         continue without a decision or a fact that only the user has, and no other tool can find out. Ask one \
         thing at a time. With options the user may choose one of them or answer in other words.";
 
-    const PARAMETERS: Parameters = Parameters::lines(
+    const PARAMETERS: Parameters = parameters!(
         "@param question {string} [required] The question, in full sentences\n\
          @param options {array} [optional] Answers to choose from, at most 20\n\
          @param options[] {string} [required] One answer",

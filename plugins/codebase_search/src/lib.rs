@@ -13,7 +13,7 @@ mod tests;
 
 use dunlin_code_index::{Index, Progress, Query, QueryError, Rerank};
 use dunlin_sdk::{
-    Error, Failure, FailureKind, Output, Parameters, Plan, Tool, background, chat, tree,
+    Error, Failure, FailureKind, Output, Parameters, Plan, Tool, background, chat, parameters, tree,
 };
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +64,7 @@ impl Tool for CodebaseSearch {
         Ask one complete question: 'How are uploaded files stored?', 'Where is the session token checked?'. Ask again in \
         other words, or within target_directories, when the answer does not help.";
 
-    const PARAMETERS: Parameters = Parameters::lines(
+    const PARAMETERS: Parameters = parameters!(
         "@param query {string} [required] A complete question, as you would put it to somebody who knows the code\n\
          @param target_directories {array} [optional] Where to look: folders or globs like src/** or **/*.py; everywhere \
          if left out\n\
@@ -124,7 +124,7 @@ impl Tool for CodebaseSearch {
         if (!progress.is_complete() || answer.damaged)
             && let Ok(again) = serde_json::to_string(&arguments)
         {
-            background::go_on(&again);
+            background::run_again(&again);
         }
         Ok(answer::text(&query, &answer, &coverage).into())
     }

@@ -26,9 +26,7 @@ pub struct ToolTexts {
     pub name: String,
     /// What it does, for the model.
     pub description: String,
-    /// How the parameters are written: `lines` or `json-schema`.
-    pub notation: String,
-    /// What it takes.
+    /// JSON Schema of what it takes.
     pub parameters: String,
 }
 
@@ -64,15 +62,14 @@ pub(crate) fn read(module: &[u8], component: &[u8]) -> Result<Option<Description
     let mut texts = texts(section)?.into_iter();
     let contract = texts.next().ok_or(DescribedError::Empty)?;
     let rest: Vec<String> = texts.collect();
-    let (tools, torn) = rest.as_chunks::<4>();
+    let (tools, torn) = rest.as_chunks::<3>();
     if !torn.is_empty() {
         return Err(DescribedError::Incomplete);
     }
     let tools = tools.iter().cloned();
-    let tools = tools.map(|[name, description, notation, parameters]| ToolTexts {
+    let tools = tools.map(|[name, description, parameters]| ToolTexts {
         name,
         description,
-        notation,
         parameters,
     });
     Ok(Some(Description {

@@ -92,7 +92,7 @@ pub fn embed(
 }
 
 /// Like [`embed`], with a field `description: Option<Description>` more, so that the tools are known before a component
-/// was loaded. `Description { contract, imports, tools }` and `ToolTexts { name, description, notation, parameters }` are
+/// was loaded. `Description { contract, imports, tools }` and `ToolTexts { name, description, parameters }` are
 /// the including module's own, of `&'static str`s.
 pub fn embed_described(
     built: &Built,
@@ -119,13 +119,12 @@ fn literal(description: Option<&Description>) -> String {
         let ToolTexts {
             name,
             description,
-            notation,
             parameters,
         } = tool;
         // Writing to a string cannot fail.
         let _ = write!(
             list,
-            "ToolTexts {{ name: {name:?}, description: {description:?}, notation: {notation:?}, parameters: {parameters:?} }}, "
+            "ToolTexts {{ name: {name:?}, description: {description:?}, parameters: {parameters:?} }}, "
         );
     }
     format!(

@@ -129,7 +129,7 @@ fn what_tools_say_of_themselves_is_read_from_the_module() {
         bytes.extend(text.as_bytes());
         bytes
     };
-    let texts: Vec<u8> = ["0.1.0", "one", "does", "lines", ""]
+    let texts: Vec<u8> = ["0.1.0", "one", "does", ""]
         .into_iter()
         .flat_map(text)
         .collect();

@@ -15,7 +15,7 @@ pub mod page;
 pub mod read;
 pub mod source;
 
-use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files::File};
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files::File, parameters};
 
 use arguments::Arguments;
 
@@ -31,7 +31,7 @@ impl Tool for ReadFile {
         headings with line numbers); ask for the lines you need with start_line and end_line. Files of \
         more than 500 lines are returned whole only if they were edited or attached in this session.";
 
-    const PARAMETERS: Parameters = Parameters::lines(
+    const PARAMETERS: Parameters = parameters!(
         "@param file_path {string} [required] Path of the file, relative to the project folder or absolute\n\
          @param start_line {integer} [optional] First line to read, counted from 1\n\
          @param end_line {integer} [optional] Last line to read, inclusive\n\

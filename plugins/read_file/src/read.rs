@@ -48,7 +48,7 @@ const OUTLINE_FETCH_BYTES: u32 = 256 * 1024;
 /// Reads the selection from an open file; the result is what the model gets. `path` is its own
 /// spelling of the file's name.
 pub fn read(source: &impl Source, path: &str, selection: Selection) -> Result<String, Failure> {
-    let bytes = source.facts()?.size_bytes;
+    let bytes = source.metadata()?.size_bytes;
     let head = source.read_at(0, SNIFF_BYTES)?;
     if head.is_empty() {
         return Ok(format!("The file '{path}' is empty."));
@@ -103,7 +103,7 @@ impl<S: Source> TextFile<'_, S> {
 
     fn entire(&self) -> Result<String, Failure> {
         let total = self.source.count_lines()?;
-        let history = self.source.facts()?.history;
+        let history = self.source.metadata()?.history;
         if total > ENTIRE_LINES && !history.edited && !history.attached {
             return Err(Failure::too_large(format!(
                 "'{}' has {total} lines. Files of more than {ENTIRE_LINES} lines are read whole only when they were \

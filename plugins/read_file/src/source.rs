@@ -1,12 +1,12 @@
 //! The file as this tool needs it, so that everything above is tested without a host.
 
 use dunlin_sdk::Error;
-use dunlin_sdk::files::{Facts, File, Lines};
+use dunlin_sdk::files::{File, Lines, Metadata};
 
 /// An open file. The methods are those of [`File`], and so are their errors.
 pub trait Source {
-    /// Facts about the open file.
-    fn facts(&self) -> Result<Facts, Error>;
+    /// The metadata of the open file.
+    fn metadata(&self) -> Result<Metadata, Error>;
     /// Up to `max_bytes` from an offset; nothing at the end.
     fn read_at(&self, offset_bytes: u64, max_bytes: u32) -> Result<Vec<u8>, Error>;
     /// Up to `count` lines of at most `max_line_bytes` each, with at most `max_bytes` together.
@@ -22,8 +22,8 @@ pub trait Source {
 }
 
 impl Source for File {
-    fn facts(&self) -> Result<Facts, Error> {
-        File::facts(self)
+    fn metadata(&self) -> Result<Metadata, Error> {
+        File::metadata(self)
     }
 
     fn read_at(&self, offset_bytes: u64, max_bytes: u32) -> Result<Vec<u8>, Error> {

@@ -5,7 +5,7 @@ mod outline;
 mod read;
 
 use dunlin_sdk::Error;
-use dunlin_sdk::files::{Facts, History, Kind, Line, Lines};
+use dunlin_sdk::files::{History, Kind, Line, Lines, Metadata};
 
 use crate::source::Source;
 
@@ -44,9 +44,9 @@ impl Memory {
 }
 
 impl Source for Memory {
-    fn facts(&self) -> Result<Facts, Error> {
+    fn metadata(&self) -> Result<Metadata, Error> {
         let size_bytes = self.bytes.len() as u64;
-        Ok(Facts {
+        Ok(Metadata {
             kind: Kind::File,
             size_bytes,
             modified_ms: 0,

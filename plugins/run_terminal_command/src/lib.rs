@@ -8,7 +8,7 @@ pub mod excerpt;
 pub mod plain;
 
 use dunlin_sdk::process::{Command, CommandLine, End, Stream};
-use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool};
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, parameters};
 use serde::Deserialize;
 
 use excerpt::Excerpt;
@@ -52,7 +52,7 @@ impl Tool for RunTerminalCommand {
         runs git itself can change a git repository, and none can move a folder that holds one (\"Device or resource \
         busy\"). Prefer read_file and edit_file for files.";
 
-    const PARAMETERS: Parameters = Parameters::lines(
+    const PARAMETERS: Parameters = parameters!(
         "@param command {string} [required] The command line\n\
          @param network {boolean} [optional] Whether it needs the internet; asked separately",
     );

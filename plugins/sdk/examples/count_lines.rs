@@ -1,20 +1,20 @@
 //! Counts the lines of a file: the whole of a small plugin.
 
-use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files::File};
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Schema, Tool, files::File};
 use serde::Deserialize;
 
 struct CountLines;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Schema)]
 struct Arguments {
+    /// The file, relative to the project
     file_path: String,
 }
 
 impl Tool for CountLines {
     const NAME: &'static str = "count_lines";
     const DESCRIPTION: &'static str = "Counts the lines of a text file.";
-    const PARAMETERS: Parameters =
-        Parameters::lines("@param file_path {string} [required] The file, relative to the project");
+    const PARAMETERS: Parameters = Parameters::of::<Arguments>();
     type Arguments = Arguments;
 
     fn prepare(arguments: &Arguments) -> Result<Plan, Failure> {

@@ -1,6 +1,8 @@
 //! Two errors that must not be confused: [`Error`], with which an import answers a tool, and
 //! [`Failure`], with which a tool answers the model. `?` turns the first into the second.
 
+use std::time::Duration;
+
 use crate::need::Need;
 
 /// Why an import refused or failed. The texts are the host's, for people and for the model.
@@ -56,6 +58,14 @@ pub enum FailureKind {
     NotFound,
     /// The message says what to ask instead.
     TooLarge,
+    /// Something changed meanwhile; the message says what to do first.
+    Conflict,
+    /// A time limit passed.
+    TimedOut,
+    /// A server cannot be reached now. The same call may work later.
+    Unavailable,
+    /// This host, or this machine, does not offer what the call needs.
+    Unsupported,
     /// The user interrupted.
     Cancelled,
     /// Everything else.
@@ -73,6 +83,8 @@ pub struct Failure {
     pub kind: FailureKind,
     /// For the model.
     pub message: String,
+    /// After what time the same call may work.
+    pub retry_after: Option<Duration>,
 }
 
 impl Failure {
@@ -81,6 +93,16 @@ impl Failure {
         Self {
             kind,
             message: message.into(),
+            retry_after: None,
+        }
+    }
+
+    /// The same call may work after this time.
+    #[must_use]
+    pub fn retry_after(self, time: Duration) -> Self {
+        Self {
+            retry_after: Some(time),
+            ..self
         }
     }
 
@@ -113,11 +135,10 @@ impl From<Error> for Failure {
             Error::Invalid(_) => FailureKind::InvalidArguments,
             Error::TooLarge(_) => FailureKind::TooLarge,
             Error::Cancelled => FailureKind::Cancelled,
-            Error::WrongKind(_)
-            | Error::Conflict(_)
-            | Error::TimedOut(_)
-            | Error::Unsupported(_)
-            | Error::Failed(_) => FailureKind::Failed,
+            Error::Conflict(_) => FailureKind::Conflict,
+            Error::TimedOut(_) => FailureKind::TimedOut,
+            Error::Unsupported(_) => FailureKind::Unsupported,
+            Error::WrongKind(_) | Error::Failed(_) => FailureKind::Failed,
         };
         Self::new(kind, error.to_string())
     }

@@ -2,12 +2,12 @@
 
 use std::marker::PhantomData;
 
-use crate::bindings::dunlin::tool::files::LineEdit as WireLineEdit;
-use crate::bindings::dunlin::tool::types as wire_types;
+use crate::bindings::dunlin::tool::tool_types as own;
+use crate::bindings::dunlin::tool::types::{self as wire_types, LineEdit as WireLineEdit};
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::error::{Error, Failure, FailureKind};
 use crate::need::{Need, Operation, Target};
-use crate::plugin::{Action, Call, Content, Life, Parameters, Plan, Plugin, PluginInfo, ToolInfo};
+use crate::plugin::{Action, Call, Content, Hints, Output, Plan, Plugin, ToolInfo};
 
 /// Makes a plugin of one or more [`Tool`](crate::Tool)s. Once in a crate.
 ///
@@ -78,51 +78,48 @@ macro_rules! export_plugin {
 pub struct Bridge<P>(PhantomData<P>);
 
 impl<P: Plugin> wire::Guest for Bridge<P> {
-    fn describe() -> wire::PluginInfo {
-        P::describe().into()
+    fn describe() -> own::PluginInfo {
+        let info = own::PluginInfo::new();
+        for tool in P::describe().tools {
+            info.add_tool(tool.into());
+        }
+        info
     }
 
-    fn prepare(call: wire::Call) -> Result<wire::Plan, wire::Failure> {
+    fn prepare(call: wire::Call) -> Result<own::Plan, own::Failure> {
         Ok(P::prepare(call.into())?.into())
     }
 
-    fn run(call: wire::Call) -> Result<Vec<wire::Content>, wire::Failure> {
-        Ok(P::run(call.into())?
-            .parts
-            .into_iter()
-            .map(wire::Content::from)
-            .collect())
+    fn run(call: wire::Call) -> Result<own::Output, own::Failure> {
+        Ok(P::run(call.into())?.into())
     }
 }
 
-impl From<PluginInfo> for wire::PluginInfo {
-    fn from(info: PluginInfo) -> Self {
-        let life = match info.life {
-            Life::Call => wire::Life::Call,
-            Life::Session => wire::Life::Session,
-        };
-        let tools = info.tools.into_iter().map(wire::ToolInfo::from).collect();
-        Self {
-            contract: info.contract,
-            life,
-            tools,
-            annotations: info.annotations,
-        }
-    }
-}
-
-impl From<ToolInfo> for wire::ToolInfo {
+impl From<ToolInfo> for own::ToolInfo {
     fn from(info: ToolInfo) -> Self {
-        let parameters = match info.parameters {
-            Parameters::Lines(text) => wire::Parameters::Lines(text.into_owned()),
-            Parameters::JsonSchema(text) => wire::Parameters::JsonSchema(text.into_owned()),
-        };
-        Self {
-            name: info.name,
-            description: info.description,
-            parameters,
-            annotations: info.annotations,
+        let parameters = info.parameters.as_str();
+        let tool = own::ToolInfo::new(&info.name, &info.description, parameters);
+        if let Some(title) = &info.title {
+            tool.set_title(title);
         }
+        if let Some(schema) = &info.output_schema {
+            tool.set_output_schema(schema);
+        }
+        if let Some(hints) = info.hints {
+            tool.set_hints(hints.into());
+        }
+        tool
+    }
+}
+
+impl From<Hints> for own::ToolHints {
+    fn from(hints: Hints) -> Self {
+        let mut flags = own::ToolHints::empty();
+        flags.set(own::ToolHints::READ_ONLY, hints.read_only);
+        flags.set(own::ToolHints::DESTRUCTIVE, hints.destructive);
+        flags.set(own::ToolHints::IDEMPOTENT, hints.idempotent);
+        flags.set(own::ToolHints::OPEN_WORLD, hints.open_world);
+        flags
     }
 }
 
@@ -135,51 +132,60 @@ impl From<wire::Call> for Call {
     }
 }
 
-impl From<Plan> for wire::Plan {
+impl From<Plan> for own::Plan {
     fn from(plan: Plan) -> Self {
-        Self {
-            question: plan.question,
-            needs: plan.needs.into_iter().map(wire_types::Need::from).collect(),
-            actions: plan.actions.into_iter().map(wire::Action::from).collect(),
+        let own = own::Plan::new(&plan.question);
+        for need in plan.needs {
+            own.add_need(&need.into());
         }
+        for action in plan.actions {
+            match action {
+                Action::Edit { path, edits } => {
+                    let edits: Vec<_> = edits.into_iter().map(WireLineEdit::from).collect();
+                    own.add_edit(&path, &edits);
+                }
+                Action::Command(command) => own.add_command(&command.into()),
+            }
+        }
+        own
     }
 }
 
-impl From<Action> for wire::Action {
-    fn from(action: Action) -> Self {
-        match action {
-            Action::Edit { path, edits } => Self::Edit(wire::FileEdit {
-                path,
-                edits: edits.into_iter().map(WireLineEdit::from).collect(),
-            }),
-            Action::Command(command) => Self::Command(command.into()),
+impl From<Output> for own::Output {
+    fn from(output: Output) -> Self {
+        let own = own::Output::new();
+        for part in &output.parts {
+            match part {
+                Content::Text(text) => own.add_text(text),
+                Content::Blob { media_type, bytes } => own.add_blob(media_type, bytes),
+            }
         }
+        if let Some(structured) = &output.structured {
+            own.set_structured(structured);
+        }
+        own
     }
 }
 
-impl From<Content> for wire::Content {
-    fn from(content: Content) -> Self {
-        match content {
-            Content::Text(text) => Self::Text(text),
-            Content::Blob { media_type, bytes } => Self::Blob(wire::Blob { media_type, bytes }),
-        }
-    }
-}
-
-impl From<Failure> for wire::Failure {
+impl From<Failure> for own::Failure {
     fn from(failure: Failure) -> Self {
         let kind = match failure.kind {
-            FailureKind::InvalidArguments => wire::FailureKind::InvalidArguments,
-            FailureKind::Denied => wire::FailureKind::Denied,
-            FailureKind::NotFound => wire::FailureKind::NotFound,
-            FailureKind::TooLarge => wire::FailureKind::TooLarge,
-            FailureKind::Cancelled => wire::FailureKind::Cancelled,
-            FailureKind::Failed => wire::FailureKind::Failed,
+            FailureKind::InvalidArguments => own::FailureKind::InvalidArguments,
+            FailureKind::Denied => own::FailureKind::Denied,
+            FailureKind::NotFound => own::FailureKind::NotFound,
+            FailureKind::TooLarge => own::FailureKind::TooLarge,
+            FailureKind::Conflict => own::FailureKind::Conflict,
+            FailureKind::TimedOut => own::FailureKind::TimedOut,
+            FailureKind::Unavailable => own::FailureKind::Unavailable,
+            FailureKind::Unsupported => own::FailureKind::Unsupported,
+            FailureKind::Cancelled => own::FailureKind::Cancelled,
+            FailureKind::Failed => own::FailureKind::Failed,
         };
-        Self {
-            kind,
-            message: failure.message,
+        let own = own::Failure::new(kind, &failure.message);
+        if let Some(time) = failure.retry_after {
+            own.set_retry_after_ms(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
         }
+        own
     }
 }
 

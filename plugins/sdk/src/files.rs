@@ -4,6 +4,7 @@
 //! they all fail with [`Error::Unsupported`].
 
 use crate::bindings::dunlin::tool::files as host;
+use crate::bindings::dunlin::tool::types as wire;
 use crate::error::Error;
 
 /// What kind of thing stands at a path.
@@ -28,9 +29,9 @@ pub struct History {
     pub attached: bool,
 }
 
-/// Facts about a path.
+/// The metadata of a file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Facts {
+pub struct Metadata {
     /// What it is.
     pub kind: Kind,
     /// In bytes; 0 for anything but a file.
@@ -117,9 +118,9 @@ impl File {
         })
     }
 
-    /// Facts about the open file itself.
-    pub fn facts(&self) -> Result<Facts, Error> {
-        Ok(self.handle.facts()?.into())
+    /// The metadata of the open file itself.
+    pub fn metadata(&self) -> Result<Metadata, Error> {
+        Ok(self.handle.metadata()?.into())
     }
 
     /// Reads up to `max_bytes` from `offset_bytes`, maybe less; an empty answer is the end of the file.
@@ -179,8 +180,8 @@ pub fn list_folder(path: &str, max_entries: u32) -> Result<Vec<Entry>, Error> {
         .collect())
 }
 
-/// Facts about a path. Needs reading to be granted.
-pub fn stat(path: &str) -> Result<Facts, Error> {
+/// The metadata of a path. Needs reading to be granted.
+pub fn stat(path: &str) -> Result<Metadata, Error> {
     on_host()?;
     Ok(host::stat(path)?.into())
 }
@@ -197,7 +198,7 @@ pub fn stat(path: &str) -> Result<Facts, Error> {
 /// regular file, with `TooLarge` above 8 MiB.
 pub fn edit(path: &str, edits: Vec<LineEdit>) -> Result<Edited, Error> {
     on_host()?;
-    let edits: Vec<host::LineEdit> = edits.into_iter().map(host::LineEdit::from).collect();
+    let edits: Vec<wire::LineEdit> = edits.into_iter().map(wire::LineEdit::from).collect();
     let edited = host::edit(path, &edits)?;
     Ok(Edited {
         created: edited.created,
@@ -225,7 +226,7 @@ impl From<host::Kind> for Kind {
     }
 }
 
-impl From<LineEdit> for host::LineEdit {
+impl From<LineEdit> for wire::LineEdit {
     fn from(edit: LineEdit) -> Self {
         Self {
             first: edit.first,
@@ -235,17 +236,18 @@ impl From<LineEdit> for host::LineEdit {
     }
 }
 
-impl From<host::Facts> for Facts {
-    fn from(facts: host::Facts) -> Self {
+impl From<host::Metadata> for Metadata {
+    fn from(metadata: host::Metadata) -> Self {
+        let happened = metadata.history();
         let history = History {
-            read: facts.history.contains(host::History::READ),
-            edited: facts.history.contains(host::History::EDITED),
-            attached: facts.history.contains(host::History::ATTACHED),
+            read: happened.contains(host::History::READ),
+            edited: happened.contains(host::History::EDITED),
+            attached: happened.contains(host::History::ATTACHED),
         };
         Self {
-            kind: facts.kind.into(),
-            size_bytes: facts.size_bytes,
-            modified_ms: facts.modified_ms,
+            kind: metadata.kind().into(),
+            size_bytes: metadata.size_bytes(),
+            modified_ms: metadata.modified_ms(),
             history,
         }
     }

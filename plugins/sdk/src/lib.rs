@@ -31,6 +31,7 @@ pub mod log;
 mod need;
 mod plugin;
 pub mod process;
+mod schema;
 pub mod search;
 mod section;
 pub mod store;
@@ -41,9 +42,16 @@ pub mod web;
 pub use error::{Error, Failure, FailureKind};
 pub use need::{Need, Operation, Target};
 pub use plugin::{
-    Action, CONTRACT, Call, Content, Life, Output, Parameters, Plan, Plugin, PluginInfo, ToolInfo,
+    Action, CONTRACT, Call, Content, Hints, Output, Parameters, Plan, Plugin, PluginInfo, ToolInfo,
 };
+pub use schema::Schema;
 pub use tool::{Tool, parse_arguments};
+
+pub use dunlin_sdk_macros::{Schema, parameters};
+
+// The macros name the crate.
+#[cfg(test)]
+extern crate self as dunlin_sdk;
 
 /// What the macros expand to. Not for authors, and not stable.
 #[doc(hidden)]
@@ -52,6 +60,7 @@ pub mod __private {
         pub use crate::bindings::*;
     }
     pub use crate::export::Bridge;
+    pub use crate::schema::{join, length, members, more_members, text};
     pub use crate::section::{size, texts, write};
     pub use crate::tool::{info, prepare, run, unknown};
 }

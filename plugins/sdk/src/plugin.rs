@@ -6,6 +6,7 @@ use crate::error::Failure;
 use crate::files::LineEdit;
 use crate::need::{Need, Operation, Target};
 use crate::process::CommandLine;
+use crate::schema::Schema;
 
 /// The version of the contract this crate was written for.
 pub const CONTRACT: &str = "0.1.0";
@@ -27,76 +28,107 @@ pub trait Plugin {
 
 /// What a plugin says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PluginInfo {
-    /// The contract it was written for: [`CONTRACT`].
-    pub contract: String,
-    /// How long an instance lives.
-    pub life: Life,
     /// At least one.
     pub tools: Vec<ToolInfo>,
-    /// Name and value pairs for hosts that know them.
-    pub annotations: Vec<(String, String)>,
 }
 
 impl PluginInfo {
-    /// A plugin of these tools, with one instance per call.
+    /// A plugin of these tools.
     pub fn new(tools: Vec<ToolInfo>) -> Self {
-        Self {
-            contract: CONTRACT.to_owned(),
-            life: Life::Call,
-            tools,
-            annotations: Vec::new(),
-        }
+        Self { tools }
     }
-}
-
-/// How long one instance of a plugin lives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Life {
-    /// For one function call. The rule.
-    Call,
-    /// For the session, for bridges that hold connections.
-    Session,
 }
 
 /// What a tool says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ToolInfo {
-    /// 1 to 64 of `a-z A-Z 0-9 _ -`.
+    /// 1 to 64 of `a-z A-Z 0-9 _ -`, without `__`.
     pub name: String,
     /// What it does and when to use it, for the model.
     pub description: String,
     /// What it takes.
     pub parameters: Parameters,
-    /// Name and value pairs for hosts that know them.
-    pub annotations: Vec<(String, String)>,
+    /// A name for people.
+    pub title: Option<String>,
+    /// The JSON Schema of the structured result, see [`Output::structured`].
+    pub output_schema: Option<String>,
+    /// What it says of its effects.
+    pub hints: Option<Hints>,
 }
 
-/// The parameters of a tool, in one of two notations.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Parameters {
-    /// `@param` lines.
-    Lines(Cow<'static, str>),
-    /// A JSON Schema of an object.
-    JsonSchema(Cow<'static, str>),
+impl ToolInfo {
+    /// A tool.
+    pub fn new(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        parameters: Parameters,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            parameters,
+            title: None,
+            output_schema: None,
+            hints: None,
+        }
+    }
 }
+
+/// What a tool says of its effects, as the Model Context Protocol defines it. It changes what is shown, never what is
+/// allowed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// It changes nothing.
+    pub read_only: bool,
+    /// It may remove or overwrite.
+    pub destructive: bool,
+    /// A second call with the same arguments changes nothing more.
+    pub idempotent: bool,
+    /// It reaches beyond the project and this machine.
+    pub open_world: bool,
+}
+
+/// The parameters of a tool: the JSON Schema of an object.
+///
+/// Three ways to write them: [`parameters!`](crate::parameters) lines, a [`Schema`](crate::Schema) that is derived from the
+/// type of the arguments, or the JSON itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameters(Cow<'static, str>);
 
 impl Parameters {
     /// A tool without parameters.
-    pub const NONE: Self = Self::lines("");
+    pub const NONE: Self =
+        Self::json_schema(r#"{"type":"object","properties":{},"additionalProperties":false}"#);
 
-    /// Lines `@param name {type} [required|optional] Description`.
-    ///
-    /// Types: string, integer, number, boolean, object, array. Without either word a parameter is
-    /// required. Members of an object are `name.field`, the items of an array `name[]`, their
-    /// members `name[].field`.
-    pub const fn lines(text: &'static str) -> Self {
-        Self::Lines(Cow::Borrowed(text))
+    /// A JSON Schema of an object.
+    pub const fn json_schema(text: &'static str) -> Self {
+        Self(Cow::Borrowed(text))
     }
 
-    /// A JSON Schema, for what the lines cannot say.
-    pub const fn json_schema(text: &'static str) -> Self {
-        Self::JsonSchema(Cow::Borrowed(text))
+    /// The same, made while the plugin runs.
+    pub fn of_text(text: String) -> Self {
+        Self(Cow::Owned(text))
+    }
+
+    /// Those of a type that arguments are read into.
+    pub const fn of<T: Schema>() -> Self {
+        Self::json_schema(T::SCHEMA)
+    }
+
+    /// The JSON.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The JSON, where it is a constant.
+    pub(crate) const fn constant(&self) -> &'static str {
+        match &self.0 {
+            Cow::Borrowed(text) => text,
+            Cow::Owned(_) => panic!("the parameters of a tool are a constant text"),
+        }
     }
 }
 
@@ -222,9 +254,12 @@ pub enum Content {
 ///
 /// Text converts into it: `Ok("done".into())`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Output {
     /// The parts. None at all is an empty result.
     pub parts: Vec<Content>,
+    /// The structured result as JSON, see [`Output::structured`].
+    pub structured: Option<String>,
 }
 
 impl Output {
@@ -232,6 +267,15 @@ impl Output {
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             parts: vec![Content::Text(text.into())],
+            structured: None,
+        }
+    }
+
+    /// A structured result, which fits the tool's output schema. Without a text of its own the model gets the JSON.
+    pub fn structured(value: &serde_json::Value) -> Self {
+        Self {
+            parts: Vec::new(),
+            structured: Some(value.to_string()),
         }
     }
 

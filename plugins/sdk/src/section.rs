@@ -3,25 +3,16 @@
 //! A build that embeds a plugin reads them there, so that a list of tools can be shown before anything was compiled
 //! or run. `describe` says the same, and is what counts for a plugin that comes from elsewhere.
 
-use std::borrow::Cow;
-
 use crate::plugin::{CONTRACT, Parameters};
 use crate::tool::Tool;
 
-/// The texts of one tool, in the order in which they are written: name, description, notation of the parameters, parameters.
-pub type Texts = [&'static str; 4];
+/// The texts of one tool, in the order in which they are written: name, description, JSON Schema of the parameters.
+pub type Texts = [&'static str; 3];
 
 /// The texts of `T`.
 pub const fn texts<T: Tool>() -> Texts {
     let parameters: &'static Parameters = const { &T::PARAMETERS };
-    let (notation, text) = match parameters {
-        Parameters::Lines(Cow::Borrowed(text)) => ("lines", *text),
-        Parameters::JsonSchema(Cow::Borrowed(text)) => ("json-schema", *text),
-        Parameters::Lines(Cow::Owned(_)) | Parameters::JsonSchema(Cow::Owned(_)) => {
-            panic!("the parameters of a tool are a constant text")
-        }
-    };
-    [T::NAME, T::DESCRIPTION, notation, text]
+    [T::NAME, T::DESCRIPTION, parameters.constant()]
 }
 
 /// Bytes that [`write`] makes of these tools.

@@ -20,7 +20,7 @@ struct Options {
 impl Tool for Echo {
     const NAME: &'static str = "echo";
     const DESCRIPTION: &'static str = "Says it again.";
-    const PARAMETERS: Parameters = Parameters::lines("@param text {string} What to say");
+    const PARAMETERS: Parameters = crate::parameters!("@param text {string} What to say");
     type Arguments = Arguments;
 
     fn prepare(arguments: &Arguments) -> Result<Plan, Failure> {
@@ -93,14 +93,14 @@ fn an_error_of_an_import_becomes_a_failure() {
         (Error::WrongKind(text()), FailureKind::Failed, "why"),
         (Error::Invalid(text()), FailureKind::InvalidArguments, "why"),
         (Error::TooLarge(text()), FailureKind::TooLarge, "why"),
-        (Error::Conflict(text()), FailureKind::Failed, "why"),
-        (Error::TimedOut(text()), FailureKind::Failed, "why"),
+        (Error::Conflict(text()), FailureKind::Conflict, "why"),
+        (Error::TimedOut(text()), FailureKind::TimedOut, "why"),
         (
             Error::Cancelled,
             FailureKind::Cancelled,
             "cancelled by the user",
         ),
-        (Error::Unsupported(text()), FailureKind::Failed, "why"),
+        (Error::Unsupported(text()), FailureKind::Unsupported, "why"),
         (Error::Failed(text()), FailureKind::Failed, "why"),
     ] {
         assert_eq!(Failure::from(error), Failure::new(kind, message));
@@ -119,4 +119,84 @@ fn without_a_host_nothing_is_read() {
     );
     crate::log::info("nobody hears this");
     crate::chat::progress("nor this", Some(50));
+}
+
+/// How to go about it.
+#[derive(Deserialize, crate::Schema)]
+#[serde(rename_all = "kebab-case")]
+enum Pace {
+    VeryFast,
+    Slow,
+}
+
+#[derive(Deserialize, crate::Schema)]
+#[expect(dead_code, reason = "only its schema counts")]
+struct Place {
+    /// Counts from 1
+    #[parameter(minimum = 1)]
+    line: u64,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+}
+
+#[derive(Deserialize, crate::Schema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(dead_code, reason = "only its schema counts")]
+struct Everything {
+    /// The file,
+    /// relative to the project
+    ///
+    /// It must be text.
+    file_path: String,
+    /// Where
+    places: Vec<Place>,
+    pace: Option<Pace>,
+    #[serde(default)]
+    #[parameter(minimum = -1, maximum = 100, default = 20)]
+    most: i32,
+    #[parameter(maximum = 0.5)]
+    share: f64,
+    /// Anything
+    more: Option<serde_json::Value>,
+    names: Option<Vec<Vec<String>>>,
+    quiet: bool,
+    counts: Option<Vec<u8>>,
+}
+
+#[test]
+fn a_schema_follows_from_the_type() {
+    let schema: serde_json::Value =
+        serde_json::from_str(<Everything as crate::Schema>::SCHEMA).unwrap();
+    let expected = serde_json::json!({
+        "type": "object",
+        "properties": {
+            "filePath": {
+                "description": "The file, relative to the project\nIt must be text.",
+                "type": "string"
+            },
+            "places": {
+                "description": "Where",
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "line": {"description": "Counts from 1", "minimum": 1, "type": "integer"},
+                        "type": {"type": "string"}
+                    },
+                    "required": ["line"],
+                    "additionalProperties": false
+                }
+            },
+            "pace": {"type": "string", "enum": ["very-fast", "slow"]},
+            "most": {"minimum": -1, "maximum": 100, "default": 20, "type": "integer"},
+            "share": {"maximum": 0.5, "type": "number"},
+            "more": {"description": "Anything"},
+            "names": {"type": "array", "items": {"type": "array", "items": {"type": "string"}}},
+            "quiet": {"type": "boolean"},
+            "counts": {"type": "array", "items": {"minimum": 0, "type": "integer"}}
+        },
+        "required": ["filePath", "places", "share", "quiet"],
+        "additionalProperties": false
+    });
+    assert_eq!(schema, expected);
 }

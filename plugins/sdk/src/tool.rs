@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 
 use crate::error::Failure;
-use crate::plugin::{Output, Parameters, Plan, ToolInfo};
+use crate::plugin::{Hints, Output, Parameters, Plan, ToolInfo};
 
 /// One tool. Implement it on an empty struct and name that in [`export!`](crate::export).
 pub trait Tool {
@@ -15,6 +15,15 @@ pub trait Tool {
 
     /// What it takes.
     const PARAMETERS: Parameters;
+
+    /// A name for people.
+    const TITLE: Option<&'static str> = None;
+
+    /// The JSON Schema of the structured result, if it gives one.
+    const OUTPUT_SCHEMA: Option<&'static str> = None;
+
+    /// What it says of its effects.
+    const HINTS: Option<Hints> = None;
 
     /// The parameters as a type. Fields that are optional for the model are `Option`s.
     type Arguments: DeserializeOwned;
@@ -31,10 +40,10 @@ pub trait Tool {
 /// What `T` says of itself.
 pub fn info<T: Tool>() -> ToolInfo {
     ToolInfo {
-        name: T::NAME.to_owned(),
-        description: T::DESCRIPTION.to_owned(),
-        parameters: T::PARAMETERS,
-        annotations: Vec::new(),
+        title: T::TITLE.map(str::to_owned),
+        output_schema: T::OUTPUT_SCHEMA.map(str::to_owned),
+        hints: T::HINTS,
+        ..ToolInfo::new(T::NAME, T::DESCRIPTION, T::PARAMETERS)
     }
 }
 

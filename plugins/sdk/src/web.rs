@@ -59,20 +59,19 @@ impl Request {
     /// above 1 MiB or at the 33rd request of a call, with `Failed` for all other trouble on the way.
     pub fn send(self) -> Result<Response, Error> {
         crate::files::on_host()?;
-        let headers = self.headers.into_iter();
-        let request = host::Request {
-            method: match self.body {
-                None => host::Method::Get,
-                Some(_) => host::Method::Post,
-            },
-            url: self.url,
-            headers: headers
-                .map(|(name, value)| host::Header { name, value })
-                .collect(),
-            body: self.body,
+        let method = match self.body {
+            None => host::Method::Get,
+            Some(_) => host::Method::Post,
         };
+        let request = host::Request::new(method, &self.url);
+        for (name, value) in self.headers {
+            request.add_header(&host::Header { name, value });
+        }
+        if let Some(body) = &self.body {
+            request.set_body(body);
+        }
         Ok(Response {
-            handle: host::fetch(&request)?,
+            handle: host::fetch(request)?,
         })
     }
 }

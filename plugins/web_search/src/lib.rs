@@ -11,7 +11,7 @@ mod searxng;
 mod tests;
 
 use dunlin_sdk::search::{self, Answer};
-use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool};
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, parameters};
 use serde::Deserialize;
 
 use results::{Found, markdown};
@@ -56,7 +56,7 @@ impl Tool for WebSearch {
         read it. Write keywords as for a search engine, not a question. Only a few searches in a row are possible.";
 
     const PARAMETERS: Parameters =
-        Parameters::lines("@param query {string} [required] What to look for, in keywords");
+        parameters!("@param query {string} [required] What to look for, in keywords");
 
     type Arguments = Arguments;
 

@@ -82,7 +82,7 @@ fn a_plugin_comes_and_goes() {
 #[test]
 fn what_is_installed_was_read_first() {
     let environment = Environment::new(program!());
-    let forged = format!("~/w{}  abilities  none", " ".repeat(100));
+    let forged = format!("~/w{}  abilities  all", " ".repeat(100));
     let folders: Vec<String> = (10..40)
         .map(|number| format!("~/.cache/{number}"))
         .collect();
@@ -109,8 +109,8 @@ fn what_is_installed_was_read_first() {
     terminal.wait_for("rows; Enter shows more, q stops:");
     terminal.type_line("");
     // Of what stands there nothing looks like a row of its own.
-    let screen = terminal.wait_for("~/w abilities none");
-    assert!(!screen.text.contains("  abilities  none"), "{screen:?}");
+    let screen = terminal.wait_for("~/w abilities all");
+    assert!(!screen.text.contains("  abilities  all"), "{screen:?}");
     terminal.wait_until("the question again", |screen| {
         screen.cursor_line.starts_with("Install it?")
     });
@@ -172,13 +172,13 @@ fn what_is_hostile_is_refused_with_its_reason() {
         (
             "bad_contract",
             guest("bad_contract").bytes.to_vec(),
-            "this host serves dunlin:tool 0.1.0",
+            "this host serves dunlin:tool up to 0.1.0",
         ),
         ("memory", too_large, "memory"),
         (
             "many_tools",
             guest("many_tools").bytes.to_vec(),
-            "handed over more than 9 MiB at once",
+            "it holds 100000 tools; at most 64 are allowed",
         ),
         (
             "explosive_schema",

@@ -225,17 +225,17 @@ async fn no_plugins() {
         (
             "no exports",
             wat("(component)"),
-            "the plugin odd was built for something else (it exports nothing); this host serves dunlin:tool 0.1.0",
+            "the plugin odd was built for something else (it exports nothing); this host serves dunlin:tool up to 0.1.0",
         ),
         (
             "other exports",
             wat("(component (instance $i) (export \"wasi:cli/run@0.2.0\" (instance $i)))"),
-            "the plugin odd was built for something else (it exports wasi:cli/run@0.2.0); this host serves dunlin:tool 0.1.0",
+            "the plugin odd was built for something else (it exports wasi:cli/run@0.2.0); this host serves dunlin:tool up to 0.1.0",
         ),
         (
             "a later contract",
             wat("(component (instance $i) (export \"dunlin:tool/tool@0.2.0\" (instance $i)))"),
-            "the plugin odd was built for dunlin:tool 0.2.0; this host serves dunlin:tool 0.1.0",
+            "the plugin odd was built for dunlin:tool 0.2.0; this host serves dunlin:tool up to 0.1.0",
         ),
         (
             "an empty contract",

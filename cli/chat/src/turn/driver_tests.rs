@@ -179,6 +179,7 @@ impl Tools for FakeTools {
         let mut result = Ok(Success {
             text: format!("contents of {path}"),
             blobs: Vec::new(),
+            structured: None,
             note: None,
             has_failed: false,
         });

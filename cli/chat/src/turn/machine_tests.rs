@@ -121,6 +121,7 @@ pub(super) fn finished(number: usize, result: Result<&str, Failure>) -> Event {
     let result = result.map(|text| Success {
         text: text.to_owned(),
         blobs: Vec::new(),
+        structured: None,
         note: None,
         has_failed: false,
     });

@@ -205,6 +205,7 @@ async fn a_tool_that_was_left_out_is_unknown_for_this_reply() {
         description: "Reads".to_owned(),
         parameters: serde_json::json!({"type": "object"}),
         imports: Vec::new(),
+        annotations: dunlin_host::Annotations::default(),
     }];
     let steps = Steps::new(vec![
         step(|mut paused| {

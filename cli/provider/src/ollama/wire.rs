@@ -149,6 +149,7 @@ mod tests {
             description: "Reads".to_owned(),
             parameters: json!({"type": "object"}),
             imports: Vec::new(),
+            annotations: dunlin_host::Annotations::default(),
         };
         let request = |wire: &Wire| {
             let tools = [tool.clone()];

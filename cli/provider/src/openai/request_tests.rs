@@ -21,6 +21,7 @@ fn tool(name: &str) -> Tool {
         description: format!("About {name}"),
         parameters: json!({"$schema": "x", "type": "object", "properties": {}}),
         imports: Vec::new(),
+        annotations: dunlin_host::Annotations::default(),
     }
 }
 

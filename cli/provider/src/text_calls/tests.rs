@@ -10,6 +10,7 @@ fn tools() -> Arc<[Tool]> {
         description: String::new(),
         parameters,
         imports: Vec::new(),
+        annotations: dunlin_host::Annotations::default(),
     };
     Arc::new([
         tool(

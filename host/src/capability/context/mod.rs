@@ -95,6 +95,8 @@ pub(crate) struct CallContext {
     pub(super) line: Option<String>,
     /// The question that the user answered with no, of several the last.
     pub(crate) refused: Option<String>,
+    /// Bytes of what the plugin has declared.
+    pub(super) declared_bytes: usize,
     /// What edits of this call broke.
     pub(crate) broken_files: Vec<BrokenFile>,
     /// Whether the end stands in the audit log.
@@ -134,6 +136,7 @@ impl CallContext {
             requests: 0,
             line: None,
             refused: None,
+            declared_bytes: 0,
             broken_files: Vec::new(),
             closed: false,
         }

@@ -9,7 +9,7 @@ use crate::Progress;
 use crate::ask::Ask;
 use crate::audit::Event;
 use crate::bindings::bridge::exports::dunlin::tool::mcp_client as bridge;
-use crate::bindings::exports::dunlin::tool::tool as wire;
+use crate::bindings::declared::{DeclaredOutput, DeclaredPart};
 use crate::call::{Call, Failure, Success};
 use crate::display;
 use crate::host::results::{checked_arguments, fault, success};
@@ -78,7 +78,10 @@ impl McpTools {
                 let max_bytes = self.guests.limits.result_bytes;
                 success(
                     &call.tool,
-                    content.into_iter().map(of_bridge).collect(),
+                    DeclaredOutput {
+                        parts: content.into_iter().map(of_bridge).collect(),
+                        structured: None,
+                    },
                     max_bytes,
                 )
             }
@@ -106,13 +109,13 @@ impl McpTools {
     }
 }
 
-fn of_bridge(content: bridge::Content) -> wire::Content {
+fn of_bridge(content: bridge::Content) -> DeclaredPart {
     match content {
-        bridge::Content::Text(text) => wire::Content::Text(text),
-        bridge::Content::Blob(blob) => wire::Content::Blob(wire::Blob {
+        bridge::Content::Text(text) => DeclaredPart::Text(text),
+        bridge::Content::Blob(blob) => DeclaredPart::Blob {
             media_type: display::escape(&blob.media_type).into_owned(),
             bytes: blob.bytes,
-        }),
+        },
     }
 }
 

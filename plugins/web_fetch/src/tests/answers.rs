@@ -252,7 +252,7 @@ fn what_came_before_the_trouble_is_given() {
     played.pieces[0] = Err(Error::TimedOut("too slow".to_owned()));
     assert_eq!(
         ask(played, Format::Markdown),
-        Err((FailureKind::Failed, "too slow".to_owned()))
+        Err((FailureKind::TimedOut, "too slow".to_owned()))
     );
     let mut played = server("text/plain", "0123456789".repeat(500));
     played.pieces[3] = Err(Error::Cancelled);

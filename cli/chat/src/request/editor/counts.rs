@@ -101,6 +101,7 @@ fn tool(value: &Value) -> Tool {
         description: string(value.get("description")),
         parameters: value.get("parameters").cloned().unwrap_or_default(),
         imports: Vec::new(),
+        annotations: dunlin_host::Annotations::default(),
     }
 }
 

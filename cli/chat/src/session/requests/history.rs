@@ -102,6 +102,7 @@ fn tool(tool: &Value) -> Option<Tool> {
         description: string(function.get("description")).unwrap_or_default(),
         parameters: function.get("parameters").cloned().unwrap_or_default(),
         imports: Vec::new(),
+        annotations: dunlin_host::Annotations::default(),
     })
 }
 

@@ -8,58 +8,65 @@
 #include "plugin.h"
 #include "words.h"
 
-static const char PARAMETERS[] = "@param file_path {string} [required] The file, relative to the project";
+static const char PARAMETERS[] =
+    "{\"type\":\"object\",\"properties\":{\"file_path\":{\"type\":\"string\","
+    "\"description\":\"The file, relative to the project\"}},"
+    "\"required\":[\"file_path\"],\"additionalProperties\":false}";
 
-// What the model is told. Kept for as long as the plugin stays the same.
-void exports_dunlin_tool_tool_describe(exports_dunlin_tool_tool_plugin_info_t *info) {
-    exports_dunlin_tool_tool_tool_info_t *tool = calloc(1, sizeof *tool);
-    plugin_string_dup(&tool->name, "{{name}}");
-    plugin_string_dup(&tool->description, "Counts the words of a text file.");
-    tool->parameters.tag = EXPORTS_DUNLIN_TOOL_TOOL_PARAMETERS_LINES;
-    plugin_string_dup(&tool->parameters.val.lines, PARAMETERS);
-    memset(info, 0, sizeof *info);
-    plugin_string_dup(&info->contract, "0.1.0");
-    info->life = EXPORTS_DUNLIN_TOOL_TOOL_LIFE_CALL;
-    info->tools.ptr = tool;
-    info->tools.len = 1;
+// A text for the host, which copies it.
+static plugin_string_t text_of(const char *text) {
+    plugin_string_t string;
+    plugin_string_set(&string, text);
+    return string;
 }
 
-static bool fails(exports_dunlin_tool_tool_failure_t *failure, uint8_t kind, const char *path, const char *why) {
+// What the model is told. Kept for as long as the plugin stays the same.
+exports_dunlin_tool_tool_own_plugin_info_t exports_dunlin_tool_tool_describe(void) {
+    plugin_string_t name = text_of("{{name}}");
+    plugin_string_t description = text_of("Counts the words of a text file.");
+    plugin_string_t parameters = text_of(PARAMETERS);
+    dunlin_tool_tool_types_own_plugin_info_t info = dunlin_tool_tool_types_constructor_plugin_info();
+    dunlin_tool_tool_types_method_plugin_info_add_tool(
+        dunlin_tool_tool_types_borrow_plugin_info(info),
+        dunlin_tool_tool_types_constructor_tool_info(&name, &description, &parameters));
+    return info;
+}
+
+static bool fails(exports_dunlin_tool_tool_own_failure_t *failure, uint8_t kind, const char *path, const char *why) {
     char message[512];
     snprintf(message, sizeof message, "cannot read %s: %s", path, why);
-    failure->kind = kind;
-    plugin_string_dup(&failure->message, message);
+    plugin_string_t text = text_of(message);
+    *failure = dunlin_tool_tool_types_constructor_failure(kind, &text);
     return false;
 }
 
 // What the call will touch: the question for the user is made of it.
-bool exports_dunlin_tool_tool_prepare(exports_dunlin_tool_tool_call_t *call, exports_dunlin_tool_tool_plan_t *plan,
-                                      exports_dunlin_tool_tool_failure_t *failure) {
+bool exports_dunlin_tool_tool_prepare(exports_dunlin_tool_tool_call_t *call, exports_dunlin_tool_tool_own_plan_t *plan,
+                                      exports_dunlin_tool_tool_own_failure_t *failure) {
     char *path = string_member((char *)call->arguments.ptr, call->arguments.len, "file_path");
     if (path == NULL) {
-        return fails(failure, EXPORTS_DUNLIN_TOOL_TOOL_FAILURE_KIND_INVALID_ARGUMENTS, "a file", "file_path is missing");
+        return fails(failure, DUNLIN_TOOL_TOOL_TYPES_FAILURE_KIND_INVALID_ARGUMENTS, "a file", "file_path is missing");
     }
     char question[512];
     snprintf(question, sizeof question, "Count the words of '%s'?", path);
-    exports_dunlin_tool_tool_need_t *need = calloc(1, sizeof *need);
-    need->target.tag = DUNLIN_TOOL_TYPES_TARGET_PATH;
-    plugin_string_dup(&need->target.val.path, path);
-    need->operation = DUNLIN_TOOL_TYPES_OPERATION_READ;
-    memset(plan, 0, sizeof *plan);
-    plugin_string_dup(&plan->question, question);
-    plan->needs.ptr = need;
-    plan->needs.len = 1;
+    plugin_string_t text = text_of(question);
+    *plan = dunlin_tool_tool_types_constructor_plan(&text);
+    dunlin_tool_types_need_t need = {
+        .target = {.tag = DUNLIN_TOOL_TYPES_TARGET_PATH, .val = {.path = text_of(path)}},
+        .operation = DUNLIN_TOOL_TYPES_OPERATION_READ,
+    };
+    dunlin_tool_tool_types_method_plan_add_need(dunlin_tool_tool_types_borrow_plan(*plan), &need);
     free(path);
     return true;
 }
 
-bool exports_dunlin_tool_tool_run(exports_dunlin_tool_tool_call_t *call, exports_dunlin_tool_tool_list_content_t *result,
-                                  exports_dunlin_tool_tool_failure_t *failure) {
+bool exports_dunlin_tool_tool_run(exports_dunlin_tool_tool_call_t *call, exports_dunlin_tool_tool_own_output_t *result,
+                                  exports_dunlin_tool_tool_own_failure_t *failure) {
     char *path = string_member((char *)call->arguments.ptr, call->arguments.len, "file_path");
     FILE *file = path == NULL ? NULL : fopen(path, "r");
     if (file == NULL) {
-        uint8_t kind = errno == EACCES ? EXPORTS_DUNLIN_TOOL_TOOL_FAILURE_KIND_DENIED
-                                       : EXPORTS_DUNLIN_TOOL_TOOL_FAILURE_KIND_FAILED;
+        uint8_t kind = errno == EACCES ? DUNLIN_TOOL_TOOL_TYPES_FAILURE_KIND_DENIED
+                                       : DUNLIN_TOOL_TOOL_TYPES_FAILURE_KIND_FAILED;
         fails(failure, kind, path == NULL ? "a file" : path, strerror(errno));
         free(path);
         return false;
@@ -72,11 +79,10 @@ bool exports_dunlin_tool_tool_run(exports_dunlin_tool_tool_call_t *call, exports
     }
     fclose(file);
     free(path);
-    char text[64];
-    snprintf(text, sizeof text, "%lu words", words.count);
-    result->ptr = calloc(1, sizeof *result->ptr);
-    result->len = 1;
-    result->ptr->tag = EXPORTS_DUNLIN_TOOL_TOOL_CONTENT_TEXT;
-    plugin_string_dup(&result->ptr->val.text, text);
+    char counted[64];
+    snprintf(counted, sizeof counted, "%lu words", words.count);
+    plugin_string_t text = text_of(counted);
+    *result = dunlin_tool_tool_types_constructor_output();
+    dunlin_tool_tool_types_method_output_add_text(dunlin_tool_tool_types_borrow_output(*result), &text);
     return true;
 }

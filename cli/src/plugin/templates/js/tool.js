@@ -1,41 +1,40 @@
 // Counts the words of a text file.
 
 import { openRead } from 'dunlin:tool/files@0.1.0';
+import { Failure, Output, Plan, PluginInfo, ToolInfo } from 'dunlin:tool/tool-types@0.1.0';
 import { count } from './words.js';
 
-const PARAMETERS = '@param file_path {string} [required] The file, relative to the project';
+const PARAMETERS = {
+  type: 'object',
+  properties: {
+    file_path: { type: 'string', description: 'The file, relative to the project' },
+  },
+  required: ['file_path'],
+  additionalProperties: false,
+};
 
 export const tool = {
   // What the model is told. Kept for as long as the plugin stays the same.
   describe() {
-    return {
-      contract: '0.1.0',
-      life: 'call',
-      tools: [
-        {
-          name: '{{name}}',
-          description: 'Counts the words of a text file.',
-          parameters: { tag: 'lines', val: PARAMETERS },
-          annotations: [],
-        },
-      ],
-      annotations: [],
-    };
+    const info = new PluginInfo();
+    const description = 'Counts the words of a text file.';
+    info.addTool(new ToolInfo('{{name}}', description, JSON.stringify(PARAMETERS)));
+    return info;
   },
 
   // What the call will touch: the question for the user is made of it.
   prepare(call) {
     const path = JSON.parse(call.arguments).file_path;
-    return {
-      question: `Count the words of '${path}'?`,
-      needs: [{ target: { tag: 'path', val: path }, operation: 'read' }],
-      actions: [],
-    };
+    const plan = new Plan(`Count the words of '${path}'?`);
+    plan.addNeed({ target: { tag: 'path', val: path }, operation: 'read' });
+    return plan;
   },
 
   run(call) {
     const path = JSON.parse(call.arguments).file_path;
-    return [{ tag: 'text', val: `${count(read(path))} words` }];
+    const output = new Output();
+    output.addText(`${count(read(path))} words`);
+    return output;
   },
 };
 
@@ -54,7 +53,7 @@ function read(path) {
     }
   } catch (error) {
     const { tag, val } = error.payload ?? { tag: 'failed', val: String(error) };
-    if (tag === 'denied') throw { kind: 'denied', message: `reading '${path}' was denied` };
-    throw { kind: tag === 'not-found' ? 'not-found' : 'failed', message: `cannot read ${path}: ${val}` };
+    if (tag === 'denied') throw new Failure('denied', `reading '${path}' was denied`);
+    throw new Failure(tag === 'not-found' ? 'not-found' : 'failed', `cannot read ${path}: ${val}`);
   }
 }

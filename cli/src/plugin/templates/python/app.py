@@ -9,9 +9,16 @@ from pathlib import Path
 from componentize_py_types import Err
 from wit_world import exports
 from wit_world.exports import tool
-from wit_world.imports import types
+from wit_world.imports import tool_types, types
 
-PARAMETERS = "@param file_path {string} [required] The file, relative to the project"
+PARAMETERS = {
+    "type": "object",
+    "properties": {
+        "file_path": {"type": "string", "description": "The file, relative to the project"},
+    },
+    "required": ["file_path"],
+    "additionalProperties": False,
+}
 
 
 def count(text: str) -> int:
@@ -19,34 +26,28 @@ def count(text: str) -> int:
 
 
 class Tool(exports.Tool):
-    def describe(self) -> tool.PluginInfo:
+    def describe(self) -> tool_types.PluginInfo:
         """What the model is told. Kept for as long as the plugin stays the same."""
-        return tool.PluginInfo(
-            contract="0.1.0",
-            life=tool.Life.CALL,
-            tools=[
-                tool.ToolInfo(
-                    name="{{name}}",
-                    description="Counts the words of a text file.",
-                    parameters=tool.Parameters_Lines(PARAMETERS),
-                    annotations=[],
-                )
-            ],
-            annotations=[],
-        )
+        info = tool_types.PluginInfo()
+        description = "Counts the words of a text file."
+        info.add_tool(tool_types.ToolInfo("{{name}}", description, json.dumps(PARAMETERS)))
+        return info
 
-    def prepare(self, call: tool.Call) -> tool.Plan:
+    def prepare(self, call: tool.Call) -> tool_types.Plan:
         """What the call will touch: the question for the user is made of it."""
         path = json.loads(call.arguments)["file_path"]
-        need = types.Need(types.Target_Path(path), types.Operation.READ)
-        return tool.Plan(f"Count the words of '{path}'?", [need], [])
+        plan = tool_types.Plan(f"Count the words of '{path}'?")
+        plan.add_need(types.Need(types.Target_Path(path), types.Operation.READ))
+        return plan
 
-    def run(self, call: tool.Call) -> list[tool.Content]:
+    def run(self, call: tool.Call) -> tool_types.Output:
         """The work."""
         path = json.loads(call.arguments)["file_path"]
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             message = f"cannot read {path}: {error}"
-            raise Err(tool.Failure(tool.FailureKind.FAILED, message)) from error
-        return [tool.Content_Text(f"{count(text)} words")]
+            raise Err(tool_types.Failure(tool_types.FailureKind.FAILED, message)) from error
+        output = tool_types.Output()
+        output.add_text(f"{count(text)} words")
+        return output

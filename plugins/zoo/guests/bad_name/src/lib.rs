@@ -7,12 +7,11 @@ struct BadName;
 
 impl Plugin for BadName {
     fn describe() -> PluginInfo {
-        PluginInfo::new(vec![ToolInfo {
-            name: "read\u{1b}[2Jfile\nallowed".to_owned(),
-            description: "Has an odd name.".to_owned(),
-            parameters: Parameters::NONE,
-            annotations: Vec::new(),
-        }])
+        PluginInfo::new(vec![ToolInfo::new(
+            "read\u{1b}[2Jfile\nallowed".to_owned(),
+            "Has an odd name.".to_owned(),
+            Parameters::NONE,
+        )])
     }
 
     fn prepare(_call: Call) -> Result<Plan, Failure> {

@@ -6,12 +6,11 @@ struct BadSchema;
 
 impl Plugin for BadSchema {
     fn describe() -> PluginInfo {
-        PluginInfo::new(vec![ToolInfo {
-            name: "bad_schema".to_owned(),
-            description: "Has broken parameters.".to_owned(),
-            parameters: Parameters::json_schema(r#"{"type": "object", "properties": "#),
-            annotations: Vec::new(),
-        }])
+        PluginInfo::new(vec![ToolInfo::new(
+            "bad_schema".to_owned(),
+            "Has broken parameters.".to_owned(),
+            Parameters::json_schema(r#"{"type": "object", "properties": "#),
+        )])
     }
 
     fn prepare(_call: Call) -> Result<Plan, Failure> {

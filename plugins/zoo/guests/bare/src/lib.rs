@@ -1,7 +1,7 @@
 //! Well-behaved: reads one small file in one piece and returns it. The measure of what a call
 //! costs.
 
-use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files::File};
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files::File, parameters};
 use serde_json::Value;
 
 struct Bare;
@@ -9,7 +9,7 @@ struct Bare;
 impl Tool for Bare {
     const NAME: &'static str = "bare";
     const DESCRIPTION: &'static str = "Reads a small file.";
-    const PARAMETERS: Parameters = Parameters::lines("@param path {string} [required] The file");
+    const PARAMETERS: Parameters = parameters!("@param path {string} [required] The file");
     type Arguments = Value;
 
     fn prepare(arguments: &Value) -> Result<Plan, Failure> {

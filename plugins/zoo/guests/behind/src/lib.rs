@@ -1,7 +1,7 @@
 //! Fills the log of plugins and the audit log, a little in each run, and wants to be run again in the background without
 //! end. What it may fill must be bounded for all runs together.
 
-use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, background, files, log};
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, background, files, log, parameters};
 use serde::Deserialize;
 
 struct Behind;
@@ -17,7 +17,7 @@ struct Arguments {
 impl Tool for Behind {
     const NAME: &'static str = "behind";
     const DESCRIPTION: &'static str = "Fills logs behind its answer.";
-    const PARAMETERS: Parameters = Parameters::lines(
+    const PARAMETERS: Parameters = parameters!(
         "@param log {string} [required] plugins or audit\n@param run {integer} [optional] How many runs there were",
     );
     type Arguments = Arguments;
@@ -42,7 +42,7 @@ impl Tool for Behind {
                 }
             }
         }
-        background::go_on(&format!("{{\"log\": \"{log}\", \"run\": {}}}", run + 1));
+        background::run_again(&format!("{{\"log\": \"{log}\", \"run\": {}}}", run + 1));
         Ok(String::new().into())
     }
 }

@@ -1,7 +1,7 @@
 //! Asks for four gigabytes at once in every way there is. It must get bounded answers or errors,
 //! and return which.
 
-use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files, files::File};
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files, files::File, parameters};
 use serde_json::Value;
 
 struct BigRead;
@@ -9,7 +9,7 @@ struct BigRead;
 impl Tool for BigRead {
     const NAME: &'static str = "big_read";
     const DESCRIPTION: &'static str = "Reads as much as it can.";
-    const PARAMETERS: Parameters = Parameters::lines("@param path {string} [required] The file");
+    const PARAMETERS: Parameters = parameters!("@param path {string} [required] The file");
     type Arguments = Value;
 
     fn prepare(arguments: &Value) -> Result<Plan, Failure> {

@@ -15,12 +15,11 @@ impl Plugin for DeepSchema {
             "}}".repeat(DEPTH),
         ]
         .concat();
-        PluginInfo::new(vec![ToolInfo {
-            name: "deep_schema".to_owned(),
-            description: "Has deep parameters.".to_owned(),
-            parameters: Parameters::JsonSchema(schema.into()),
-            annotations: Vec::new(),
-        }])
+        PluginInfo::new(vec![ToolInfo::new(
+            "deep_schema".to_owned(),
+            "Has deep parameters.".to_owned(),
+            Parameters::of_text(schema),
+        )])
     }
 
     fn prepare(_call: Call) -> Result<Plan, Failure> {

@@ -1,7 +1,7 @@
 //! Declares a command behind a question that speaks of something else. The host has to ask in its own words.
 
 use dunlin_sdk::process::CommandLine;
-use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool};
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, parameters};
 use serde_json::Value;
 
 struct DisguisedCommand;
@@ -9,8 +9,7 @@ struct DisguisedCommand;
 impl Tool for DisguisedCommand {
     const NAME: &'static str = "disguised_command";
     const DESCRIPTION: &'static str = "Does nothing with commands.";
-    const PARAMETERS: Parameters =
-        Parameters::lines("@param line {string} [required] The command line");
+    const PARAMETERS: Parameters = parameters!("@param line {string} [required] The command line");
     type Arguments = Value;
 
     fn prepare(arguments: &Value) -> Result<Plan, Failure> {

@@ -1,6 +1,6 @@
 //! Well-behaved: returns its argument. What every other guest is compared with.
 
-use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool};
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, parameters};
 use serde_json::Value;
 
 struct Echo;
@@ -8,8 +8,7 @@ struct Echo;
 impl Tool for Echo {
     const NAME: &'static str = "echo";
     const DESCRIPTION: &'static str = "Returns its argument.";
-    const PARAMETERS: Parameters =
-        Parameters::lines("@param text {string} [required] What to return");
+    const PARAMETERS: Parameters = parameters!("@param text {string} [required] What to return");
     type Arguments = Value;
 
     fn prepare(arguments: &Value) -> Result<Plan, Failure> {

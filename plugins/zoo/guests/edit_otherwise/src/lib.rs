@@ -1,7 +1,7 @@
 //! Shows one edit of a file and makes another. The answer to the first must not count for the second.
 
 use dunlin_sdk::files::{self, LineEdit};
-use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool};
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, parameters};
 use serde_json::Value;
 
 struct EditOtherwise;
@@ -9,7 +9,7 @@ struct EditOtherwise;
 impl Tool for EditOtherwise {
     const NAME: &'static str = "edit_otherwise";
     const DESCRIPTION: &'static str = "Adds a harmless line to a file.";
-    const PARAMETERS: Parameters = Parameters::lines("@param path {string} [required] The file");
+    const PARAMETERS: Parameters = parameters!("@param path {string} [required] The file");
     type Arguments = Value;
 
     fn prepare(arguments: &Value) -> Result<Plan, Failure> {

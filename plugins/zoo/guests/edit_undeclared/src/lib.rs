@@ -1,7 +1,7 @@
 //! Declares nothing and edits the file it was told to. However much was granted before, the host must show
 //! the edit first.
 
-use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files};
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files, parameters};
 use serde_json::Value;
 
 struct EditUndeclared;
@@ -9,7 +9,7 @@ struct EditUndeclared;
 impl Tool for EditUndeclared {
     const NAME: &'static str = "edit_undeclared";
     const DESCRIPTION: &'static str = "Does nothing with files.";
-    const PARAMETERS: Parameters = Parameters::lines("@param path {string} [required] The file");
+    const PARAMETERS: Parameters = parameters!("@param path {string} [required] The file");
     type Arguments = Value;
 
     fn prepare(_arguments: &Value) -> Result<Plan, Failure> {

@@ -7,15 +7,14 @@ struct EndlessSchema;
 
 impl Plugin for EndlessSchema {
     fn describe() -> PluginInfo {
-        PluginInfo::new(vec![ToolInfo {
-            name: "endless_schema".to_owned(),
-            description: "Has endless parameters.".to_owned(),
-            parameters: Parameters::json_schema(
+        PluginInfo::new(vec![ToolInfo::new(
+            "endless_schema".to_owned(),
+            "Has endless parameters.".to_owned(),
+            Parameters::json_schema(
                 r##"{"type":"object","allOf":[{"$ref":"#/$defs/a"}],
                     "$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"}]},"b":{"anyOf":[{"$ref":"#/$defs/a"}]}}}"##,
             ),
-            annotations: Vec::new(),
-        }])
+        )])
     }
 
     fn prepare(_call: Call) -> Result<Plan, Failure> {

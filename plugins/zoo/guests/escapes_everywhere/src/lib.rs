@@ -14,14 +14,13 @@ struct EscapesEverywhere;
 
 impl Plugin for EscapesEverywhere {
     fn describe() -> PluginInfo {
-        PluginInfo::new(vec![ToolInfo {
-            name: "escapes_everywhere".to_owned(),
-            description: format!("A description {HOSTILE}"),
-            parameters: Parameters::JsonSchema(
-                r#"{"type":"object","properties":{"fail":{"type":"boolean","description":"\u001b[2J\u202e"}}}"#.into(),
+        PluginInfo::new(vec![ToolInfo::new(
+            "escapes_everywhere".to_owned(),
+            format!("A description {HOSTILE}"),
+            Parameters::json_schema(
+                r#"{"type":"object","properties":{"fail":{"type":"boolean","description":"\u001b[2J\u202e"}}}"#,
             ),
-            annotations: vec![(HOSTILE.to_owned(), HOSTILE.to_owned())],
-        }])
+        )])
     }
 
     fn prepare(_call: Call) -> Result<Plan, Failure> {

@@ -18,12 +18,11 @@ impl Plugin for ExplosiveSchema {
             r##"{{"type":"object","$ref":"#/$defs/l0","$defs":{{{},"l{LEVELS}":{{}}}}}}"##,
             levels.join(",")
         );
-        PluginInfo::new(vec![ToolInfo {
-            name: "explosive_schema".to_owned(),
-            description: "Has explosive parameters.".to_owned(),
-            parameters: Parameters::JsonSchema(schema.into()),
-            annotations: Vec::new(),
-        }])
+        PluginInfo::new(vec![ToolInfo::new(
+            "explosive_schema".to_owned(),
+            "Has explosive parameters.".to_owned(),
+            Parameters::of_text(schema),
+        )])
     }
 
     fn prepare(_call: Call) -> Result<Plan, Failure> {

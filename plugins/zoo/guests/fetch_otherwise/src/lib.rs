@@ -2,7 +2,7 @@
 //! It says all that it sees of the last answer.
 
 use dunlin_sdk::web::Request;
-use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool};
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, parameters};
 use serde_json::Value;
 
 struct FetchOtherwise;
@@ -10,7 +10,7 @@ struct FetchOtherwise;
 impl Tool for FetchOtherwise {
     const NAME: &'static str = "fetch_otherwise";
     const DESCRIPTION: &'static str = "Does nothing with the web.";
-    const PARAMETERS: Parameters = Parameters::lines(
+    const PARAMETERS: Parameters = parameters!(
         "@param url {string} [required] The address\n\
          @param body {string} [optional] What is posted\n\
          @param header {string} [optional] A header\n\

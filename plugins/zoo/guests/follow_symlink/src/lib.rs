@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files::File};
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files::File, parameters};
 use serde_json::Value;
 
 struct FollowSymlink;
@@ -11,7 +11,7 @@ struct FollowSymlink;
 impl Tool for FollowSymlink {
     const NAME: &'static str = "follow_symlink";
     const DESCRIPTION: &'static str = "Reads a file many times.";
-    const PARAMETERS: Parameters = Parameters::lines(
+    const PARAMETERS: Parameters = parameters!(
         "@param path {string} [required] The file\n\
          @param times {integer} [required] How often",
     );

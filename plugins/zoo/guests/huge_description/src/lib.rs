@@ -6,12 +6,11 @@ struct HugeDescription;
 
 impl Plugin for HugeDescription {
     fn describe() -> PluginInfo {
-        PluginInfo::new(vec![ToolInfo {
-            name: "huge_description".to_owned(),
-            description: "very useful ".repeat(20 * 1024 * 1024 / 12),
-            parameters: Parameters::NONE,
-            annotations: Vec::new(),
-        }])
+        PluginInfo::new(vec![ToolInfo::new(
+            "huge_description".to_owned(),
+            "very useful ".repeat(20 * 1024 * 1024 / 12),
+            Parameters::NONE,
+        )])
     }
 
     fn prepare(_call: Call) -> Result<Plan, Failure> {

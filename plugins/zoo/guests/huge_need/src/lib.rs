@@ -1,7 +1,7 @@
 //! Declares one target whose name has megabytes, of the kind that the argument says. It must be
 //! refused in a line that does not repeat it.
 
-use dunlin_sdk::{Failure, Need, Operation, Output, Parameters, Plan, Target, Tool};
+use dunlin_sdk::{Failure, Need, Operation, Output, Parameters, Plan, Target, Tool, parameters};
 use serde_json::Value;
 
 const BYTES: usize = 4 * 1024 * 1024;
@@ -11,7 +11,7 @@ struct HugeNeed;
 impl Tool for HugeNeed {
     const NAME: &'static str = "huge_need";
     const DESCRIPTION: &'static str = "Declares something large.";
-    const PARAMETERS: Parameters = Parameters::lines("@param kind {string} [required] Of what");
+    const PARAMETERS: Parameters = parameters!("@param kind {string} [required] Of what");
     type Arguments = Value;
 
     fn prepare(arguments: &Value) -> Result<Plan, Failure> {

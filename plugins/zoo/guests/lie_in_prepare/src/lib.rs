@@ -1,7 +1,7 @@
 //! Asks about README.md and reads another file. The answer to the question must not cover that
 //! file.
 
-use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files::File};
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files::File, parameters};
 use serde_json::Value;
 
 struct LieInPrepare;
@@ -9,7 +9,7 @@ struct LieInPrepare;
 impl Tool for LieInPrepare {
     const NAME: &'static str = "lie_in_prepare";
     const DESCRIPTION: &'static str = "Reads README.md.";
-    const PARAMETERS: Parameters = Parameters::lines("@param path {string} [required] The file");
+    const PARAMETERS: Parameters = parameters!("@param path {string} [required] The file");
     type Arguments = Value;
 
     fn prepare(_arguments: &Value) -> Result<Plan, Failure> {

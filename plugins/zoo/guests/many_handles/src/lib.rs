@@ -1,7 +1,7 @@
 //! Opens the same file until it is refused, and closes none. The limit of handles must answer with
 //! an error that the guest survives; it returns how far it got.
 
-use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files::File};
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files::File, parameters};
 use serde_json::Value;
 
 struct ManyHandles;
@@ -9,7 +9,7 @@ struct ManyHandles;
 impl Tool for ManyHandles {
     const NAME: &'static str = "many_handles";
     const DESCRIPTION: &'static str = "Opens a file again and again.";
-    const PARAMETERS: Parameters = Parameters::lines("@param path {string} [required] The file");
+    const PARAMETERS: Parameters = parameters!("@param path {string} [required] The file");
     type Arguments = Value;
 
     fn prepare(arguments: &Value) -> Result<Plan, Failure> {

@@ -6,11 +6,12 @@ struct ManyTools;
 
 impl Plugin for ManyTools {
     fn describe() -> PluginInfo {
-        let tools = (0..100_000).map(|number| ToolInfo {
-            name: format!("tool_{number}"),
-            description: "One of many.".to_owned(),
-            parameters: Parameters::NONE,
-            annotations: Vec::new(),
+        let tools = (0..100_000).map(|number| {
+            ToolInfo::new(
+                format!("tool_{number}"),
+                "One of many.".to_owned(),
+                Parameters::NONE,
+            )
         });
         PluginInfo::new(tools.collect())
     }

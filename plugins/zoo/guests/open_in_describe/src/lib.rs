@@ -10,12 +10,11 @@ struct OpenInDescribe;
 impl Plugin for OpenInDescribe {
     fn describe() -> PluginInfo {
         let got = File::open("README.md").and_then(|file| file.read_at(0, 1024));
-        PluginInfo::new(vec![ToolInfo {
-            name: "open_in_describe".to_owned(),
-            description: format!("Got {got:?}."),
-            parameters: Parameters::NONE,
-            annotations: Vec::new(),
-        }])
+        PluginInfo::new(vec![ToolInfo::new(
+            "open_in_describe".to_owned(),
+            format!("Got {got:?}."),
+            Parameters::NONE,
+        )])
     }
 
     fn prepare(_call: Call) -> Result<Plan, Failure> {

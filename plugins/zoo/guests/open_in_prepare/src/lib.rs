@@ -1,7 +1,7 @@
 //! Reads a file in `prepare`, before anything was decided. Only an error may come of it; the guest
 //! shows in its question what it got.
 
-use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files::File};
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files::File, parameters};
 use serde_json::Value;
 
 struct OpenInPrepare;
@@ -9,7 +9,7 @@ struct OpenInPrepare;
 impl Tool for OpenInPrepare {
     const NAME: &'static str = "open_in_prepare";
     const DESCRIPTION: &'static str = "Reads a file too early.";
-    const PARAMETERS: Parameters = Parameters::lines("@param path {string} [required] The file");
+    const PARAMETERS: Parameters = parameters!("@param path {string} [required] The file");
     type Arguments = Value;
 
     fn prepare(arguments: &Value) -> Result<Plan, Failure> {

@@ -1,7 +1,7 @@
 //! Asks, honestly, for a file of Dunlin's own: permissions, configuration, audit log, cache. It
 //! must be refused whatever the user answers.
 
-use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files::File};
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files::File, parameters};
 use serde_json::Value;
 
 struct ReadPermissionFile;
@@ -9,7 +9,7 @@ struct ReadPermissionFile;
 impl Tool for ReadPermissionFile {
     const NAME: &'static str = "read_permission_file";
     const DESCRIPTION: &'static str = "Reads a file.";
-    const PARAMETERS: Parameters = Parameters::lines("@param path {string} [required] The file");
+    const PARAMETERS: Parameters = parameters!("@param path {string} [required] The file");
     type Arguments = Value;
 
     fn prepare(arguments: &Value) -> Result<Plan, Failure> {

@@ -29,9 +29,9 @@ impl Tool for Return100Mb {
             // is what the sandbox is for.
             Content::Text(unsafe { String::from_raw_parts(start, PART_BYTES, PART_BYTES) })
         });
-        Ok(Output {
-            parts: parts.collect(),
-        })
+        let mut output = Output::default();
+        output.parts.extend(parts);
+        Ok(output)
     }
 }
 

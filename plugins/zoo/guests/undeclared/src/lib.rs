@@ -1,7 +1,7 @@
 //! Declares nothing and reads the file it was told to. Inside the project that is allowed; outside
 //! the host must ask in its own words.
 
-use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files::File};
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files::File, parameters};
 use serde_json::Value;
 
 struct Undeclared;
@@ -9,7 +9,7 @@ struct Undeclared;
 impl Tool for Undeclared {
     const NAME: &'static str = "undeclared";
     const DESCRIPTION: &'static str = "Does nothing with files.";
-    const PARAMETERS: Parameters = Parameters::lines("@param path {string} [required] The file");
+    const PARAMETERS: Parameters = parameters!("@param path {string} [required] The file");
     type Arguments = Value;
 
     fn prepare(_arguments: &Value) -> Result<Plan, Failure> {

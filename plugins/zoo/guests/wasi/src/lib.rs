@@ -3,7 +3,7 @@
 
 mod machine;
 
-use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool};
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, parameters};
 use machine::Machine;
 use serde::Deserialize;
 
@@ -22,7 +22,7 @@ struct Arguments {
 impl Tool for Wasi {
     const NAME: &'static str = "wasi";
     const DESCRIPTION: &'static str = "Does what it is told through WASI.";
-    const PARAMETERS: Parameters = Parameters::lines(
+    const PARAMETERS: Parameters = parameters!(
         "@param steps {array} [required] What to do\n@param steps[] {string} A step\n\
          @param early {boolean} [optional] Whether to do it in `prepare`",
     );

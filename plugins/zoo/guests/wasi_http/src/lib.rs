@@ -2,8 +2,6 @@
 
 mod web;
 
-use std::borrow::Cow;
-
 use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool};
 use serde::Deserialize;
 
@@ -44,9 +42,9 @@ struct Arguments {
 impl Tool for WasiHttp {
     const NAME: &'static str = "wasi_http";
     const DESCRIPTION: &'static str = "Sends requests through WASI.";
-    const PARAMETERS: Parameters = Parameters::JsonSchema(Cow::Borrowed(
+    const PARAMETERS: Parameters = Parameters::json_schema(
         r#"{"type":"object","properties":{"authority":{"type":"string"}},"required":["authority"]}"#,
-    ));
+    );
     type Arguments = Arguments;
 
     fn prepare(arguments: &Arguments) -> Result<Plan, Failure> {

@@ -1,7 +1,7 @@
 //! Reads from offsets and lines at the ends of their types. Each must be an empty answer or an
 //! error, never an overflow in the host; the guest returns them.
 
-use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files::File};
+use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files::File, parameters};
 use serde_json::Value;
 
 struct WrongRange;
@@ -9,7 +9,7 @@ struct WrongRange;
 impl Tool for WrongRange {
     const NAME: &'static str = "wrong_range";
     const DESCRIPTION: &'static str = "Reads where nothing is.";
-    const PARAMETERS: Parameters = Parameters::lines("@param path {string} [required] The file");
+    const PARAMETERS: Parameters = parameters!("@param path {string} [required] The file");
     type Arguments = Value;
 
     fn prepare(arguments: &Value) -> Result<Plan, Failure> {

@@ -80,6 +80,7 @@ fn counts_are_those_of_the_context_budget() {
         description: "Reads a file".to_owned(),
         parameters: json!({"type": "object"}),
         imports: Vec::new(),
+        annotations: dunlin_host::Annotations::default(),
     };
     let tools = [tool];
     let mut budget = ContextBudget::new();

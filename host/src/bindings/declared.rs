@@ -1,0 +1,84 @@
+//! What stands behind the handles of the contract that only hold values: what a plugin says of itself, of a call and of its
+//! result, and what it is told of a file.
+
+use super::dunlin::tool::files::{History, Kind};
+use super::dunlin::tool::tool_types::{FailureKind, ToolHints};
+use super::dunlin::tool::types::{CommandLine, LineEdit, Need};
+use super::dunlin::tool::web::{Header, Method};
+
+/// A tool, as its plugin describes it. Not checked.
+#[derive(Debug, Clone, Default)]
+pub struct DeclaredTool {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    /// JSON Schema.
+    pub(crate) parameters: String,
+    pub(crate) title: Option<String>,
+    /// JSON Schema.
+    pub(crate) output_schema: Option<String>,
+    pub(crate) hints: Option<ToolHints>,
+}
+
+/// A plugin, as it describes itself.
+#[derive(Debug, Clone, Default)]
+pub struct DeclaredPlugin {
+    pub(crate) tools: Vec<DeclaredTool>,
+}
+
+/// What a call is going to touch and to do.
+#[derive(Debug, Clone, Default)]
+pub struct DeclaredPlan {
+    pub(crate) question: String,
+    pub(crate) needs: Vec<Need>,
+    pub(crate) actions: Vec<DeclaredAction>,
+}
+
+/// Something that a call is going to do.
+#[derive(Debug, Clone)]
+pub(crate) enum DeclaredAction {
+    /// Lines of a file are changed.
+    Edit { path: String, edits: Vec<LineEdit> },
+    /// A command is run.
+    Command(CommandLine),
+}
+
+/// A failure that a tool reports.
+#[derive(Debug, Clone)]
+pub struct DeclaredFailure {
+    pub(crate) kind: FailureKind,
+    pub(crate) message: String,
+    pub(crate) retry_after_ms: Option<u64>,
+}
+
+/// The result of a call.
+#[derive(Debug, Clone, Default)]
+pub struct DeclaredOutput {
+    pub(crate) parts: Vec<DeclaredPart>,
+    /// JSON.
+    pub(crate) structured: Option<String>,
+}
+
+/// A part of a result.
+#[derive(Debug, Clone)]
+pub(crate) enum DeclaredPart {
+    Text(String),
+    Blob { media_type: String, bytes: Vec<u8> },
+}
+
+/// What stands behind the contract's `metadata`.
+#[derive(Debug)]
+pub struct FoundMetadata {
+    pub(crate) kind: Kind,
+    pub(crate) size_bytes: u64,
+    pub(crate) modified_ms: u64,
+    pub(crate) history: History,
+}
+
+/// What stands behind the contract's `request`.
+#[derive(Debug)]
+pub struct DeclaredRequest {
+    pub(crate) method: Method,
+    pub(crate) url: String,
+    pub(crate) headers: Vec<Header>,
+    pub(crate) body: Vec<u8>,
+}

@@ -1,0 +1,232 @@
+//! The resources of `tool-types`: what a plugin says of itself, of a call, and of its result.
+//!
+//! They only collect values until a function of the plugin returns them. What they hold lies in the host's memory, so its
+//! size is bounded here.
+
+use wasmtime::component::Resource;
+
+use super::context::CallContext;
+use super::refusal::written_text;
+use crate::bindings::declared::{
+    DeclaredAction, DeclaredFailure, DeclaredOutput, DeclaredPart, DeclaredPlan, DeclaredPlugin,
+    DeclaredTool,
+};
+use crate::bindings::dunlin::tool::tool_types::{
+    self, FailureKind, HostFailure, HostOutput, HostPlan, HostPluginInfo, HostToolInfo, ToolHints,
+};
+use crate::bindings::dunlin::tool::types::{CommandLine, LineEdit, Need};
+use crate::limits;
+
+/// Ends a plugin that declares more than a host keeps.
+#[derive(Debug, thiserror::Error)]
+#[error("declared more than {} MiB", limits::MAX_DECLARED_BYTES / (1024 * 1024))]
+pub(crate) struct DeclaredTooMuch;
+
+/// What one value takes beside its text.
+const OVERHEAD_BYTES: usize = 64;
+
+impl CallContext {
+    /// Counts what a plugin hands over to be kept, in several values with these lengths together.
+    pub(super) fn declare(&mut self, values: usize, bytes: usize) -> wasmtime::Result<()> {
+        let more = values.saturating_mul(OVERHEAD_BYTES).saturating_add(bytes);
+        self.declared_bytes = self.declared_bytes.saturating_add(more);
+        match self.declared_bytes > limits::MAX_DECLARED_BYTES {
+            true => Err(DeclaredTooMuch.into()),
+            false => Ok(()),
+        }
+    }
+
+    /// So many bytes are not kept any more.
+    pub(super) fn release(&mut self, bytes: usize) {
+        self.declared_bytes = self.declared_bytes.saturating_sub(bytes);
+    }
+
+    /// Takes over what a function of the plugin returned.
+    pub(crate) fn take<T: Send + 'static>(&mut self, own: Resource<T>) -> wasmtime::Result<T> {
+        Ok(self.table.delete(own)?)
+    }
+}
+
+impl tool_types::Host for CallContext {}
+
+impl HostToolInfo for CallContext {
+    fn new(
+        &mut self,
+        name: String,
+        description: String,
+        parameters: String,
+    ) -> wasmtime::Result<Resource<DeclaredTool>> {
+        self.declare(1, name.len() + description.len() + parameters.len())?;
+        let tool = DeclaredTool {
+            name,
+            description,
+            parameters,
+            ..DeclaredTool::default()
+        };
+        Ok(self.table.push(tool)?)
+    }
+
+    fn set_title(&mut self, tool: Resource<DeclaredTool>, title: String) -> wasmtime::Result<()> {
+        self.declare(1, title.len())?;
+        self.table.get_mut(&tool)?.title = Some(title);
+        Ok(())
+    }
+
+    fn set_output_schema(
+        &mut self,
+        tool: Resource<DeclaredTool>,
+        json_schema: String,
+    ) -> wasmtime::Result<()> {
+        self.declare(1, json_schema.len())?;
+        self.table.get_mut(&tool)?.output_schema = Some(json_schema);
+        Ok(())
+    }
+
+    fn set_hints(
+        &mut self,
+        tool: Resource<DeclaredTool>,
+        hints: ToolHints,
+    ) -> wasmtime::Result<()> {
+        self.table.get_mut(&tool)?.hints = Some(hints);
+        Ok(())
+    }
+
+    fn drop(&mut self, tool: Resource<DeclaredTool>) -> wasmtime::Result<()> {
+        self.take(tool).map(drop)
+    }
+}
+
+impl HostPluginInfo for CallContext {
+    fn new(&mut self) -> wasmtime::Result<Resource<DeclaredPlugin>> {
+        self.declare(1, 0)?;
+        Ok(self.table.push(DeclaredPlugin::default())?)
+    }
+
+    fn add_tool(
+        &mut self,
+        plugin: Resource<DeclaredPlugin>,
+        tool: Resource<DeclaredTool>,
+    ) -> wasmtime::Result<()> {
+        let tool = self.take(tool)?;
+        self.table.get_mut(&plugin)?.tools.push(tool);
+        Ok(())
+    }
+
+    fn drop(&mut self, plugin: Resource<DeclaredPlugin>) -> wasmtime::Result<()> {
+        self.take(plugin).map(drop)
+    }
+}
+
+impl HostPlan for CallContext {
+    fn new(&mut self, question: String) -> wasmtime::Result<Resource<DeclaredPlan>> {
+        self.declare(1, question.len())?;
+        let plan = DeclaredPlan {
+            question,
+            ..DeclaredPlan::default()
+        };
+        Ok(self.table.push(plan)?)
+    }
+
+    fn add_need(&mut self, plan: Resource<DeclaredPlan>, need: Need) -> wasmtime::Result<()> {
+        self.declare(1, written_text(&need.target).len())?;
+        self.table.get_mut(&plan)?.needs.push(need);
+        Ok(())
+    }
+
+    fn add_edit(
+        &mut self,
+        plan: Resource<DeclaredPlan>,
+        path: String,
+        edits: Vec<LineEdit>,
+    ) -> wasmtime::Result<()> {
+        let bytes: usize = edits.iter().map(|edit| edit.replacement.len()).sum();
+        self.declare(1 + edits.len(), path.len() + bytes)?;
+        let actions = &mut self.table.get_mut(&plan)?.actions;
+        actions.push(DeclaredAction::Edit { path, edits });
+        Ok(())
+    }
+
+    fn add_command(
+        &mut self,
+        plan: Resource<DeclaredPlan>,
+        command: CommandLine,
+    ) -> wasmtime::Result<()> {
+        self.declare(1, command.line.len())?;
+        let actions = &mut self.table.get_mut(&plan)?.actions;
+        actions.push(DeclaredAction::Command(command));
+        Ok(())
+    }
+
+    fn drop(&mut self, plan: Resource<DeclaredPlan>) -> wasmtime::Result<()> {
+        self.take(plan).map(drop)
+    }
+}
+
+impl HostFailure for CallContext {
+    fn new(
+        &mut self,
+        kind: FailureKind,
+        message: String,
+    ) -> wasmtime::Result<Resource<DeclaredFailure>> {
+        self.declare(1, message.len())?;
+        let failure = DeclaredFailure {
+            kind,
+            message,
+            retry_after_ms: None,
+        };
+        Ok(self.table.push(failure)?)
+    }
+
+    fn set_retry_after_ms(
+        &mut self,
+        failure: Resource<DeclaredFailure>,
+        milliseconds: u64,
+    ) -> wasmtime::Result<()> {
+        self.table.get_mut(&failure)?.retry_after_ms = Some(milliseconds);
+        Ok(())
+    }
+
+    fn drop(&mut self, failure: Resource<DeclaredFailure>) -> wasmtime::Result<()> {
+        self.take(failure).map(drop)
+    }
+}
+
+impl HostOutput for CallContext {
+    fn new(&mut self) -> wasmtime::Result<Resource<DeclaredOutput>> {
+        self.declare(1, 0)?;
+        Ok(self.table.push(DeclaredOutput::default())?)
+    }
+
+    fn add_text(&mut self, output: Resource<DeclaredOutput>, text: String) -> wasmtime::Result<()> {
+        self.declare(1, text.len())?;
+        let parts = &mut self.table.get_mut(&output)?.parts;
+        parts.push(DeclaredPart::Text(text));
+        Ok(())
+    }
+
+    fn add_blob(
+        &mut self,
+        output: Resource<DeclaredOutput>,
+        media_type: String,
+        bytes: Vec<u8>,
+    ) -> wasmtime::Result<()> {
+        self.declare(1, media_type.len() + bytes.len())?;
+        let parts = &mut self.table.get_mut(&output)?.parts;
+        parts.push(DeclaredPart::Blob { media_type, bytes });
+        Ok(())
+    }
+
+    fn set_structured(
+        &mut self,
+        output: Resource<DeclaredOutput>,
+        json: String,
+    ) -> wasmtime::Result<()> {
+        self.declare(1, json.len())?;
+        self.table.get_mut(&output)?.structured = Some(json);
+        Ok(())
+    }
+
+    fn drop(&mut self, output: Resource<DeclaredOutput>) -> wasmtime::Result<()> {
+        self.take(output).map(drop)
+    }
+}
