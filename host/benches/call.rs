@@ -72,6 +72,15 @@ impl files::Host for Bare {
     fn edit(&mut self, _: String, _: Vec<types::LineEdit>) -> Answer<files::Edited> {
         unreachable!("read_file changes nothing")
     }
+    fn append_text(&mut self, _: String, _: String) -> Answer<files::Edited> {
+        unreachable!("read_file changes nothing")
+    }
+    fn replace_text(&mut self, _: String, _: String, _: String) -> Answer<files::Edited> {
+        unreachable!("read_file changes nothing")
+    }
+    fn write_text(&mut self, _: String, _: String) -> Answer<files::Edited> {
+        unreachable!("read_file changes nothing")
+    }
 }
 
 impl files::HostMetadata for Bare {
@@ -135,6 +144,18 @@ impl tool_types::HostPlan for Bare {
         unreachable!("nothing is prepared")
     }
     fn add_edit(&mut self, _: Resource<Plan>, _: String, _: Vec<types::LineEdit>) -> Result<()> {
+        unreachable!("nothing is prepared")
+    }
+    fn add_append(&mut self, _: Resource<Plan>, _: String, _: String) -> Result<()> {
+        unreachable!("nothing is prepared")
+    }
+    fn add_replace(&mut self, _: Resource<Plan>, _: String, _: String, _: String) -> Result<()> {
+        unreachable!("nothing is prepared")
+    }
+    fn add_write(&mut self, _: Resource<Plan>, _: String, _: String) -> Result<()> {
+        unreachable!("nothing is prepared")
+    }
+    fn add_change(&mut self, _: Resource<Plan>, _: String) -> Result<()> {
         unreachable!("nothing is prepared")
     }
     fn add_command(&mut self, _: Resource<Plan>, _: types::CommandLine) -> Result<()> {

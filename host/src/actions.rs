@@ -2,20 +2,20 @@
 
 mod command;
 
+use std::path::Path;
 use std::time::Duration;
 
 pub(crate) use self::command::Conditions;
 use crate::bindings::declared::DeclaredAction;
-use crate::bindings::dunlin::tool::types as wire;
 use crate::call::{Action, Call, Failure};
 use crate::capability::Shared;
 use crate::capability::edit::LookError;
 use crate::display::{chain, shown};
-use crate::edit::LineEdit;
+use crate::edit::TextChange;
 use crate::limits;
-use crate::permission::Caller;
+use crate::permission::{Caller, Verdict};
 use crate::plugin::Registered;
-use crate::target::Need;
+use crate::target::{Need, Operation};
 
 /// What the actions of a plan come to.
 pub(crate) struct Looked {
@@ -43,6 +43,9 @@ pub(crate) async fn look(
         needs: Vec::new(),
         wording: match planned.len() {
             0 => format!("Run {}?", call.tool),
+            1 if let [DeclaredAction::EditLater { path }] = planned.as_slice() => {
+                format!("Edit file '{path}'?")
+            }
             count if planned.iter().all(is_edit) => format!("Edit {count} files?"),
             _ => in_one_question(&planned),
         },
@@ -54,17 +57,21 @@ pub(crate) async fn look(
     // All files of a question together: it must not wait for each.
     let mut left = limits::SYNTAX_TIME;
     for action in planned {
-        let (path, edits) = match action {
-            DeclaredAction::Edit { path, edits } => (path, edits),
+        let (path, change) = match action {
+            DeclaredAction::Edit { path, change } => (path, change),
+            DeclaredAction::EditLater { path } => {
+                look_at_later(shared, call, plugin, &path, &mut looked)?;
+                continue;
+            }
             DeclaredAction::Command(command) => {
                 command::look_at(shared, command, &mut looked)?;
                 continue;
             }
         };
         tokio::task::yield_now().await;
-        let wording = wording(&path, edits.len());
+        let wording = wording(&path, &change);
         let created = format!("Create file '{path}'?");
-        let edit = (path.as_str(), edits);
+        let edit = (path.as_str(), change);
         bytes += look_at_edit(shared, call, plugin, edit, &mut looked, &mut left).await?;
         if bytes > limits::MAX_EDITED_BYTES {
             let most = limits::MAX_EDITED_BYTES / (1024 * 1024);
@@ -89,7 +96,7 @@ async fn look_at_edit(
     shared: &Shared,
     call: &Call,
     plugin: &Registered,
-    (written, edits): (&str, Vec<wire::LineEdit>),
+    (written, change): (&str, TextChange),
     looked: &mut Looked,
     left: &mut Duration,
 ) -> Result<usize, Failure> {
@@ -101,23 +108,9 @@ async fn look_at_edit(
     let Some(path) = target.path() else {
         return Ok(0);
     };
-    let is_this = |action: &Action| matches!(action, Action::Edit(other) if other.path == path);
-    if looked.actions.iter().any(is_this) {
-        return Err(Failure::Fault {
-            tool: call.tool.clone(),
-            problem: format!("wants to edit {} twice at once", shown(path)),
-        });
-    }
-    let edits: Vec<LineEdit> = edits.into_iter().map(LineEdit::from).collect();
-    let caller = Caller {
-        call: &call.id,
-        tool: &call.tool,
-        plugin: &plugin.id,
-        ceiling: plugin.ceiling(),
-        // Only refusals count here; whether the file may be read is not what the tool declares.
-        declared: false,
-    };
-    match shared.look_at_edit(&caller, path, &edits, true) {
+    is_first(&looked.actions, call, path)?;
+    let caller = caller(call, plugin);
+    match shared.look_at_edit(&caller, path, &change, true) {
         Ok(mut prepared) => {
             shared.syntax.check(&mut prepared, left).await;
             looked.needs.extend(prepared.edit.needs());
@@ -136,8 +129,67 @@ async fn look_at_edit(
     }
 }
 
+/// Notes a file that the call changes in a way that is not known yet. It is asked about when it is, unless a rule refuses it.
+fn look_at_later(
+    shared: &Shared,
+    call: &Call,
+    plugin: &Registered,
+    written: &str,
+    looked: &mut Looked,
+) -> Result<(), Failure> {
+    let target = shared.permissions.resolve_path(written);
+    let target = target.map_err(|e| Failure::Arguments {
+        tool: call.tool.clone(),
+        problem: chain(&e),
+    })?;
+    let Some(path) = target.path().map(Path::to_owned) else {
+        return Ok(());
+    };
+    is_first(&looked.actions, call, &path)?;
+    let need = Need {
+        target,
+        operation: Operation::Write,
+    };
+    let decision = shared.permissions.decide(&caller(call, plugin), &need);
+    match decision.map_err(|e| Failure::Host(chain(&e)))?.verdict {
+        Verdict::Deny => looked.needs.push(need),
+        Verdict::Allow | Verdict::Ask => looked.actions.push(Action::EditLater(path)),
+    }
+    Ok(())
+}
+
+/// Fails if a plan has a change of this file already.
+fn is_first(actions: &[Action], call: &Call, path: &Path) -> Result<(), Failure> {
+    let is_this = |action: &Action| match action {
+        Action::Edit(other) => other.path == path,
+        Action::EditLater(other) => other == path,
+        _ => false,
+    };
+    match actions.iter().any(is_this) {
+        true => Err(Failure::Fault {
+            tool: call.tool.clone(),
+            problem: format!("wants to edit {} twice at once", shown(path)),
+        }),
+        false => Ok(()),
+    }
+}
+
+fn caller<'a>(call: &'a Call, plugin: &'a Registered) -> Caller<'a> {
+    Caller {
+        call: &call.id,
+        tool: &call.tool,
+        plugin: &plugin.id,
+        ceiling: plugin.ceiling(),
+        // Only refusals count here; whether the file may be read is not what the tool declares.
+        declared: false,
+    }
+}
+
 fn is_edit(action: &DeclaredAction) -> bool {
-    matches!(action, DeclaredAction::Edit { .. })
+    matches!(
+        action,
+        DeclaredAction::Edit { .. } | DeclaredAction::EditLater { .. }
+    )
 }
 
 /// Commands and edits together, each named: `Run command: cargo build?`
@@ -146,7 +198,9 @@ fn in_one_question(planned: &[DeclaredAction]) -> String {
         .iter()
         .map(|action| match action {
             DeclaredAction::Command(command) => format!("run command: {}", command.line),
-            DeclaredAction::Edit { path, .. } => format!("edit file '{path}'"),
+            DeclaredAction::Edit { path, .. } | DeclaredAction::EditLater { path } => {
+                format!("edit file '{path}'")
+            }
         })
         .collect();
     let mut question = parts.join(", and ") + "?";
@@ -157,9 +211,12 @@ fn in_one_question(planned: &[DeclaredAction]) -> String {
     question
 }
 
-fn wording(path: &str, edits: usize) -> String {
-    match edits {
-        1 => format!("Edit file '{path}' with 1 edit?"),
-        count => format!("Edit file '{path}' with {count} edits?"),
+fn wording(path: &str, change: &TextChange) -> String {
+    match change {
+        TextChange::Lines(edits) if edits.len() == 1 => format!("Edit file '{path}' with 1 edit?"),
+        TextChange::Lines(edits) => format!("Edit file '{path}' with {} edits?", edits.len()),
+        TextChange::Append(_) => format!("Append to file '{path}'?"),
+        TextChange::Replace { .. } => format!("Replace text in file '{path}'?"),
+        TextChange::Write(_) => format!("Rewrite file '{path}'?"),
     }
 }

@@ -1,5 +1,6 @@
 //! One tool call, from what the model proposed to what goes back to it.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::ask::{Origin, Question, Scope};
@@ -39,6 +40,8 @@ pub struct Plan {
 pub enum Action {
     /// A file is changed or created.
     Edit(FileEdit),
+    /// This file is changed in a way that is not known yet. The user is shown the difference when it is.
+    EditLater(PathBuf),
     /// A command line is run.
     Command(CommandLine),
     /// The chat's model answers a server.

@@ -3,8 +3,9 @@
 
 use super::dunlin::tool::files::{History, Kind};
 use super::dunlin::tool::tool_types::{FailureKind, ToolHints};
-use super::dunlin::tool::types::{CommandLine, LineEdit, Need};
+use super::dunlin::tool::types::{CommandLine, Need};
 use super::dunlin::tool::web::{Header, Method};
+use crate::edit::TextChange;
 
 /// A tool, as its plugin describes it. Not checked.
 #[derive(Debug, Clone, Default)]
@@ -36,8 +37,10 @@ pub struct DeclaredPlan {
 /// Something that a call is going to do.
 #[derive(Debug, Clone)]
 pub(crate) enum DeclaredAction {
-    /// Lines of a file are changed.
-    Edit { path: String, edits: Vec<LineEdit> },
+    /// The text of a file is changed.
+    Edit { path: String, change: TextChange },
+    /// A file is changed, and only the run can tell how.
+    EditLater { path: String },
     /// A command is run.
     Command(CommandLine),
 }

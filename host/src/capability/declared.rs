@@ -15,6 +15,7 @@ use crate::bindings::dunlin::tool::tool_types::{
     self, FailureKind, HostFailure, HostOutput, HostPlan, HostPluginInfo, HostToolInfo, ToolHints,
 };
 use crate::bindings::dunlin::tool::types::{CommandLine, LineEdit, Need};
+use crate::edit::TextChange;
 use crate::limits;
 
 /// Ends a plugin that declares more than a host keeps.
@@ -39,6 +40,17 @@ impl CallContext {
     /// So many bytes are not kept any more.
     pub(super) fn release(&mut self, bytes: usize) {
         self.declared_bytes = self.declared_bytes.saturating_sub(bytes);
+    }
+
+    fn add_action(
+        &mut self,
+        plan: &Resource<DeclaredPlan>,
+        (values, bytes): (usize, usize),
+        action: DeclaredAction,
+    ) -> wasmtime::Result<()> {
+        self.declare(values, bytes)?;
+        self.table.get_mut(plan)?.actions.push(action);
+        Ok(())
     }
 
     /// Takes over what a function of the plugin returned.
@@ -140,10 +152,49 @@ impl HostPlan for CallContext {
         edits: Vec<LineEdit>,
     ) -> wasmtime::Result<()> {
         let bytes: usize = edits.iter().map(|edit| edit.replacement.len()).sum();
-        self.declare(1 + edits.len(), path.len() + bytes)?;
-        let actions = &mut self.table.get_mut(&plan)?.actions;
-        actions.push(DeclaredAction::Edit { path, edits });
-        Ok(())
+        let (count, bytes) = (1 + edits.len(), path.len() + bytes);
+        let change =
+            TextChange::Lines(edits.into_iter().map(crate::edit::LineEdit::from).collect());
+        self.add_action(&plan, (count, bytes), DeclaredAction::Edit { path, change })
+    }
+
+    fn add_append(
+        &mut self,
+        plan: Resource<DeclaredPlan>,
+        path: String,
+        text: String,
+    ) -> wasmtime::Result<()> {
+        let bytes = path.len() + text.len();
+        let change = TextChange::Append(text);
+        self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
+    }
+
+    fn add_replace(
+        &mut self,
+        plan: Resource<DeclaredPlan>,
+        path: String,
+        old: String,
+        new: String,
+    ) -> wasmtime::Result<()> {
+        let bytes = path.len() + old.len() + new.len();
+        let change = TextChange::Replace { old, new };
+        self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
+    }
+
+    fn add_write(
+        &mut self,
+        plan: Resource<DeclaredPlan>,
+        path: String,
+        text: String,
+    ) -> wasmtime::Result<()> {
+        let bytes = path.len() + text.len();
+        let change = TextChange::Write(text);
+        self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
+    }
+
+    fn add_change(&mut self, plan: Resource<DeclaredPlan>, path: String) -> wasmtime::Result<()> {
+        let bytes = path.len();
+        self.add_action(&plan, (1, bytes), DeclaredAction::EditLater { path })
     }
 
     fn add_command(
@@ -151,10 +202,8 @@ impl HostPlan for CallContext {
         plan: Resource<DeclaredPlan>,
         command: CommandLine,
     ) -> wasmtime::Result<()> {
-        self.declare(1, command.line.len())?;
-        let actions = &mut self.table.get_mut(&plan)?.actions;
-        actions.push(DeclaredAction::Command(command));
-        Ok(())
+        let bytes = command.line.len();
+        self.add_action(&plan, (1, bytes), DeclaredAction::Command(command))
     }
 
     fn drop(&mut self, plan: Resource<DeclaredPlan>) -> wasmtime::Result<()> {

@@ -19,7 +19,7 @@ use crate::call::Action;
 use crate::display::{chain, shown};
 use crate::edit::prepare::{PrepareError, Prepared, prepare};
 use crate::edit::replace::{ReplaceError, replace};
-use crate::edit::{FileEdit, LineEdit, Syntax};
+use crate::edit::{FileEdit, LineEdit, Syntax, TextChange};
 use crate::limits;
 use crate::permission::{Caller, PermissionError, Verdict};
 use crate::target::{Need, Operation, Target};
@@ -50,7 +50,7 @@ impl Shared {
         &self,
         caller: &Caller<'_>,
         path: &Path,
-        edits: &[LineEdit],
+        change: &TextChange,
         is_shown: bool,
     ) -> Result<Prepared, LookError> {
         let mut may_read = false;
@@ -65,7 +65,7 @@ impl Shared {
                 Verdict::Allow | Verdict::Ask => {}
             }
         }
-        match prepare(path, edits, self.history.seen(path), may_read, is_shown) {
+        match prepare(path, change, self.history.seen(path), may_read, is_shown) {
             Err(PrepareError::NotRead { path }) if !may_read => Err(LookError::Unseen(Need {
                 target: Target::Path(path),
                 operation: Operation::Read,
@@ -80,17 +80,20 @@ impl CallContext {
     pub(super) async fn edit_file(
         &mut self,
         written: String,
-        edits: Vec<types::LineEdit>,
+        change: TextChange,
     ) -> Result<Edited, Refusal> {
         let Target::Path(path) = self.shared.permissions.resolve_path(&written)? else {
             return Err(Error::Invalid(written).into());
         };
-        let edits: Vec<LineEdit> = edits.into_iter().map(LineEdit::from).collect();
-        let is_this = |action: &Action| matches!(action, Action::Edit(edit) if edit.path == path);
+        let is_this = |action: &Action| match action {
+            Action::Edit(edit) => edit.path == path,
+            Action::EditLater(later) => *later == path,
+            _ => false,
+        };
         let is_shown = self.actions.iter().any(is_this);
         let looked = self
             .shared
-            .look_at_edit(&self.caller(false), &path, &edits, is_shown);
+            .look_at_edit(&self.caller(false), &path, &change, is_shown);
         let mut prepared = match looked {
             Ok(prepared) => prepared,
             Err(LookError::Denied(need)) => {
@@ -127,7 +130,7 @@ impl CallContext {
     async fn check_syntax(&mut self, prepared: &mut Prepared) -> bool {
         let planned = self.actions.iter().find_map(|action| match action {
             Action::Edit(planned) if planned.is_same(&prepared.edit) => Some(planned.syntax),
-            Action::Edit(_) | Action::Command(_) | Action::Prompt(_) | Action::ServerCall => None,
+            _ => None,
         });
         prepared.edit.syntax = planned.unwrap_or_default();
         let was_known = prepared.edit.syntax != Syntax::Unchecked;
@@ -140,7 +143,7 @@ impl CallContext {
     async fn authorise_edit(&mut self, edit: &FileEdit, written: String) -> Result<UseId, Refusal> {
         let declared = self.actions.iter().find_map(|action| match action {
             Action::Edit(declared) if declared.path == edit.path => Some(declared),
-            Action::Edit(_) | Action::Command(_) | Action::Prompt(_) | Action::ServerCall => None,
+            _ => None,
         });
         let is_declared = match declared {
             Some(declared) if declared.base != edit.base => {
@@ -152,13 +155,15 @@ impl CallContext {
             }
             declared => declared.is_some_and(|declared| declared.is_same(edit)),
         };
+        let later = Action::EditLater(edit.path.clone());
+        let is_announced = declared.is_none() && self.actions.contains(&later);
         let needs = edit.needs();
         let mut asking = None;
         for need in &needs {
             let decision = self.decide(need)?;
             match decision.verdict {
                 Verdict::Deny => return self.authorise(need.clone(), Written::Path(written)).await,
-                Verdict::Allow if is_declared => {}
+                Verdict::Allow if is_declared || is_announced => {}
                 Verdict::Allow | Verdict::Ask => asking = Some(decision.rule),
             }
         }
@@ -168,10 +173,18 @@ impl CallContext {
                 let what = format!("edit '{}'", edit.path.display());
                 let actions = vec![Action::Edit(edit.clone())];
                 let written = Written::Path(written.clone());
-                Some(
-                    self.ask_undeclared(&what, &written, needs.clone(), actions, &rule)
-                        .await?,
-                )
+                let asked = match is_announced {
+                    true => {
+                        self.ask_announced(&written, needs.clone(), actions, &rule)
+                            .await?
+                    }
+                    false => {
+                        let needs = needs.clone();
+                        self.ask_undeclared(&what, &written, needs, actions, &rule)
+                            .await?
+                    }
+                };
+                Some(asked)
             }
         };
         let mut under = None;
@@ -244,7 +257,12 @@ impl From<PrepareError> for Refusal {
     fn from(error: PrepareError) -> Self {
         let text = chain(&error);
         Refusal::Guest(match error {
-            PrepareError::NotRead { .. } | PrepareError::Changed { .. } => Error::Conflict(text),
+            PrepareError::NotRead { .. }
+            | PrepareError::Changed { .. }
+            | PrepareError::Apply {
+                source: crate::edit::ApplyError::NotThere | crate::edit::ApplyError::Several,
+                ..
+            } => Error::Conflict(text),
             PrepareError::Apply {
                 source: crate::edit::ApplyError::NotText { .. },
                 ..

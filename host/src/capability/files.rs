@@ -22,6 +22,7 @@ use crate::bindings::declared::FoundMetadata;
 use crate::bindings::dunlin::tool::files::{self, Entry, Kind, Line};
 use crate::bindings::dunlin::tool::types::{Error, LineEdit, Target as Written};
 use crate::display::shown;
+use crate::edit::TextChange;
 use crate::edit::prepare::hash_of;
 use crate::limits::{MAX_FOLDER_ENTRIES, MAX_HANDLES, MAX_READ_BYTES, MAX_READ_LINES};
 use crate::open;
@@ -88,8 +89,32 @@ impl files::Host for CallContext {
     }
 
     async fn edit(&mut self, path: String, edits: Vec<LineEdit>) -> Answer<files::Edited> {
+        let edits = edits.into_iter().map(crate::edit::LineEdit::from).collect();
+        self.change(path, TextChange::Lines(edits)).await
+    }
+
+    async fn append_text(&mut self, path: String, text: String) -> Answer<files::Edited> {
+        self.change(path, TextChange::Append(text)).await
+    }
+
+    async fn replace_text(
+        &mut self,
+        path: String,
+        old: String,
+        new: String,
+    ) -> Answer<files::Edited> {
+        self.change(path, TextChange::Replace { old, new }).await
+    }
+
+    async fn write_text(&mut self, path: String, text: String) -> Answer<files::Edited> {
+        self.change(path, TextChange::Write(text)).await
+    }
+}
+
+impl CallContext {
+    async fn change(&mut self, path: String, change: TextChange) -> Answer<files::Edited> {
         self.only_in_run()?;
-        self.edit_file(path, edits).await
+        self.edit_file(path, change).await
     }
 }
 

@@ -193,7 +193,7 @@ impl View<'_, Commands> {
             Action::Command(declared) => {
                 declared.line == command.line && declared.network == command.network
             }
-            Action::Edit(_) | Action::Prompt(_) | Action::ServerCall => false,
+            _ => false,
         });
         let needs = command.needs();
         // In the guest's own words: which programs it comes to is the host's knowledge.

@@ -122,6 +122,15 @@ pub enum ApplyError {
         /// Whether the edits make it so.
         after: bool,
     },
+    /// There is no text to look for.
+    #[error("the text to replace is empty")]
+    NothingToReplace,
+    /// The text is not in the file.
+    #[error("the text to replace is not in the file")]
+    NotThere,
+    /// Nobody knows which one is meant.
+    #[error("the text to replace is in the file several times; give more of what is around it")]
+    Several,
     /// Everything stays as it is.
     #[error("the edits change nothing: the file already reads like this")]
     Unchanged,
@@ -278,7 +287,7 @@ fn check(edits: &[LineEdit], lines: u64) -> Result<(), ApplyError> {
     Ok(())
 }
 
-fn text_of(bytes: &[u8]) -> Result<&str, ApplyError> {
+pub(super) fn text_of(bytes: &[u8]) -> Result<&str, ApplyError> {
     std::str::from_utf8(bytes).map_err(|error| {
         let before = &bytes[..error.valid_up_to()];
         let line = memchr::memchr_iter(b'\n', before).count() as u64 + 1;

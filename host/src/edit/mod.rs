@@ -8,6 +8,7 @@
 //! writes it; [`crate::undo`] can take it back.
 
 mod apply;
+mod change;
 pub mod diff;
 mod hash;
 pub(crate) mod prepare;
@@ -18,6 +19,7 @@ pub mod words;
 use std::path::PathBuf;
 
 pub use apply::{Applied, ApplyError, LineEdit, MAX_FILE_BYTES, apply};
+pub use change::TextChange;
 pub use diff::Diff;
 pub use hash::ContentHash;
 pub use syntax::Syntax;

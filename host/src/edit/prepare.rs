@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::{ApplyError, ContentHash, Diff, FileEdit, LineEdit, MAX_FILE_BYTES, Syntax, apply};
+use super::{ApplyError, ContentHash, Diff, FileEdit, MAX_FILE_BYTES, Syntax, TextChange};
 use crate::display::shown;
 use crate::history::Seen;
 use crate::open;
@@ -50,13 +50,13 @@ pub(crate) enum PrepareError {
     Io { path: PathBuf, source: io::Error },
 }
 
-/// Looks at a file and works out what edits would make of it.
+/// Looks at a file and works out what a change would make of it.
 ///
 /// `seen` is what was read of it in this session. Where it may not be read and was not looked at, nothing is read of it, and
 /// a new file is made only if it `may_create` one: if the user was shown that it would.
 pub(crate) fn prepare(
     path: &Path,
-    edits: &[LineEdit],
+    change: &TextChange,
     seen: Option<Seen>,
     may_read: bool,
     may_create: bool,
@@ -73,11 +73,13 @@ pub(crate) fn prepare(
     let hash = base.as_deref().map(ContentHash::of);
     match (seen, hash) {
         (None | Some(Seen::Nothing), None) => {}
+        // It says itself what it changes, and the user sees what comes of it.
+        _ if !change.needs_to_be_seen() => {}
         (None, Some(_)) => return Err(PrepareError::NotRead { path }),
         (Some(Seen::Content(seen)), Some(now)) if seen == now => {}
         (Some(_), _) => return Err(PrepareError::Changed { path }),
     }
-    let applied = match apply(base.as_deref(), edits) {
+    let applied = match change.apply(base.as_deref()) {
         Ok(applied) => applied,
         Err(source) => return Err(PrepareError::Apply { path, source }),
     };

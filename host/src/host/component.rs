@@ -214,6 +214,7 @@ impl Components {
             .state(Phase::Run, &call.id, &call.tool, plugin, clock);
         state.context.arguments = call.arguments.clone();
         state.context.actions = plan.actions.clone();
+        state.context.question.clone_from(&plan.question);
         state.context.declared = plan.needs.clone();
         state.context.ceiling.clone_from(&described.ceiling);
         state.context.ask = Some(front.ask);

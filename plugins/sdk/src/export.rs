@@ -144,6 +144,10 @@ impl From<Plan> for own::Plan {
                     let edits: Vec<_> = edits.into_iter().map(WireLineEdit::from).collect();
                     own.add_edit(&path, &edits);
                 }
+                Action::Append { path, text } => own.add_append(&path, &text),
+                Action::Replace { path, old, new } => own.add_replace(&path, &old, &new),
+                Action::Write { path, text } => own.add_write(&path, &text),
+                Action::Change { path } => own.add_change(&path),
                 Action::Command(command) => own.add_command(&command.into()),
             }
         }

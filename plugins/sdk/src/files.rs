@@ -199,12 +199,33 @@ pub fn stat(path: &str) -> Result<Metadata, Error> {
 pub fn edit(path: &str, edits: Vec<LineEdit>) -> Result<Edited, Error> {
     on_host()?;
     let edits: Vec<wire::LineEdit> = edits.into_iter().map(wire::LineEdit::from).collect();
-    let edited = host::edit(path, &edits)?;
-    Ok(Edited {
-        created: edited.created,
-        lines_before: edited.lines_before,
-        lines_after: edited.lines_after,
-    })
+    Ok(host::edit(path, &edits)?.into())
+}
+
+/// Adds text to the end of a UTF-8 file, or creates it with that text. A last line without an ending gets one first. The file
+/// need not have been read.
+///
+/// Declare it with [`Plan::appends`](crate::Plan::appends) or [`Plan::changes`](crate::Plan::changes). Fails as [`edit`] does.
+pub fn append(path: &str, text: &str) -> Result<Edited, Error> {
+    on_host()?;
+    Ok(host::append_text(path, text)?.into())
+}
+
+/// Replaces the only occurrence of a text in a UTF-8 file. The file need not have been read.
+///
+/// Declare it with [`Plan::replaces`](crate::Plan::replaces) or [`Plan::changes`](crate::Plan::changes). Fails with `Conflict`
+/// where the text is not there, or several times; otherwise as [`edit`] does.
+pub fn replace(path: &str, old: &str, new: &str) -> Result<Edited, Error> {
+    on_host()?;
+    Ok(host::replace_text(path, old, new)?.into())
+}
+
+/// Replaces all of a UTF-8 file, or creates it. The file need not have been read.
+///
+/// Declare it with [`Plan::rewrites`](crate::Plan::rewrites) or [`Plan::changes`](crate::Plan::changes). Fails as [`edit`] does.
+pub fn write(path: &str, text: &str) -> Result<Edited, Error> {
+    on_host()?;
+    Ok(host::write_text(path, text)?.into())
 }
 
 /// Everything starts at one of the functions that call this, so a [`File`] exists on a host only.
@@ -222,6 +243,16 @@ impl From<host::Kind> for Kind {
             host::Kind::File => Self::File,
             host::Kind::Folder => Self::Folder,
             host::Kind::Other => Self::Other,
+        }
+    }
+}
+
+impl From<host::Edited> for Edited {
+    fn from(edited: host::Edited) -> Self {
+        Self {
+            created: edited.created,
+            lines_before: edited.lines_before,
+            lines_after: edited.lines_after,
         }
     }
 }

@@ -152,6 +152,34 @@ pub enum Action {
         /// In order, without overlaps.
         edits: Vec<LineEdit>,
     },
+    /// [`files::append`](crate::files::append) with exactly this; shown as a diff.
+    Append {
+        /// Which file.
+        path: String,
+        /// What is added.
+        text: String,
+    },
+    /// [`files::replace`](crate::files::replace) with exactly this; shown as a diff.
+    Replace {
+        /// Which file.
+        path: String,
+        /// What is replaced.
+        old: String,
+        /// What takes its place.
+        new: String,
+    },
+    /// [`files::write`](crate::files::write) with exactly this; shown as a diff.
+    Write {
+        /// Which file.
+        path: String,
+        /// All that it will hold.
+        text: String,
+    },
+    /// A change of this file that only `run` can tell; shown as a diff then.
+    Change {
+        /// Which file.
+        path: String,
+    },
     /// [`process::Command::start`](crate::process::Command::start) with exactly this; shown whole.
     Command(CommandLine),
 }
@@ -220,6 +248,40 @@ impl Plan {
     pub fn edits(mut self, path: impl Into<String>, edits: Vec<LineEdit>) -> Self {
         let path = path.into();
         self.actions.push(Action::Edit { path, edits });
+        self
+    }
+
+    /// Adds appending to a file, or creating it. The user is shown the difference.
+    pub fn appends(mut self, path: impl Into<String>, text: impl Into<String>) -> Self {
+        let (path, text) = (path.into(), text.into());
+        self.actions.push(Action::Append { path, text });
+        self
+    }
+
+    /// Adds replacing the only occurrence of a text in a file. The user is shown the difference.
+    pub fn replaces(
+        mut self,
+        path: impl Into<String>,
+        old: impl Into<String>,
+        new: impl Into<String>,
+    ) -> Self {
+        let (path, old, new) = (path.into(), old.into(), new.into());
+        self.actions.push(Action::Replace { path, old, new });
+        self
+    }
+
+    /// Adds replacing all of a file, or creating it. The user is shown the difference.
+    pub fn rewrites(mut self, path: impl Into<String>, text: impl Into<String>) -> Self {
+        let (path, text) = (path.into(), text.into());
+        self.actions.push(Action::Write { path, text });
+        self
+    }
+
+    /// Adds a file that the call changes in a way that only `run` can tell, as it has to read it first. The user is shown the
+    /// difference when it is known, with the question of this plan. Where it is known now, use one of the others.
+    pub fn changes(mut self, path: impl Into<String>) -> Self {
+        let path = path.into();
+        self.actions.push(Action::Change { path });
         self
     }
 

@@ -6,6 +6,7 @@
 //! own, `appetite`, where no other test uses up anything meanwhile.
 
 mod cache;
+mod changes;
 mod command_lines;
 mod commands;
 mod components;
@@ -32,6 +33,7 @@ const TESTS: &[&str] = &[
     include_str!("command_lines.rs"),
     include_str!("commands.rs"),
     include_str!("components.rs"),
+    include_str!("changes.rs"),
     include_str!("describe.rs"),
     include_str!("edits.rs"),
     include_str!("faults.rs"),

@@ -147,6 +147,18 @@ impl CallContext {
         self.ask_in_call(asked, written, needs, actions, rule).await
     }
 
+    /// Asks with the question of the plan about a change that it announced, now that it is known.
+    pub(in crate::capability) async fn ask_announced(
+        &mut self,
+        written: &types::Target,
+        needs: Vec<Need>,
+        actions: Vec<Action>,
+        rule: &Rule,
+    ) -> Result<(bool, String), Refusal> {
+        let asked = (Origin::Declared, "");
+        self.ask_in_call(asked, written, needs, actions, rule).await
+    }
+
     /// The same for whatever comes up in the middle of a call; `asked` says why, and what it is in words.
     async fn ask_in_call(
         &mut self,
@@ -190,6 +202,7 @@ impl CallContext {
             arguments: self.arguments.clone(),
             wording: match origin {
                 Origin::Redirect => format!("Allow {} to {what}?", self.tool),
+                Origin::Declared => self.question.clone(),
                 _ => format!("Allow {} to {what}? It did not announce this.", self.tool),
             },
             needs: needs.clone(),

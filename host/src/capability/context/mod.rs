@@ -74,6 +74,8 @@ pub(crate) struct CallContext {
     pub(crate) arguments: Value,
     /// What the plan declared and the user agreed to.
     pub(crate) actions: Vec<Action>,
+    /// How the plan asks.
+    pub(crate) question: String,
     /// What the plan declared.
     pub(crate) declared: Vec<Need>,
     pub(crate) plugin: Arc<PluginId>,
@@ -122,6 +124,7 @@ impl CallContext {
             tool: tool.to_owned(),
             arguments: Value::Null,
             actions: Vec::new(),
+            question: String::new(),
             declared: Vec::new(),
             plugin,
             ceiling: None,

@@ -1,0 +1,135 @@
+//! What a tool can do to the text of a file, and what comes of it.
+
+use super::apply::{Applied, ApplyError, LineEdit, MAX_FILE_BYTES, apply, text_of};
+
+/// A change of the text of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TextChange {
+    /// Some lines are replaced.
+    Lines(Vec<LineEdit>),
+    /// Text is added at the end.
+    Append(String),
+    /// The only occurrence of a text is replaced.
+    Replace {
+        /// The text.
+        old: String,
+        /// What takes its place.
+        new: String,
+    },
+    /// All of it is replaced.
+    Write(String),
+}
+
+impl TextChange {
+    /// Whether it means something only to who has read the file: lines are named by their numbers.
+    pub(crate) fn needs_to_be_seen(&self) -> bool {
+        matches!(self, TextChange::Lines(_))
+    }
+
+    /// Applies it to the content of a file; `None`: there is no file yet.
+    ///
+    /// # Errors
+    /// It does not fit, the file is not text or too large, or nothing would change.
+    pub fn apply(&self, base: Option<&[u8]>) -> Result<Applied, ApplyError> {
+        if let TextChange::Lines(edits) = self {
+            return apply(base, edits);
+        }
+        let bytes = base.unwrap_or_default();
+        let has = |bytes: usize, after| match bytes > MAX_FILE_BYTES {
+            true => Err(ApplyError::TooLarge { bytes, after }),
+            false => Ok(()),
+        };
+        has(bytes.len(), false)?;
+        let text = text_of(bytes)?;
+        let new = match self {
+            TextChange::Lines(_) => String::new(),
+            TextChange::Append(more) => {
+                let is_open = !text.is_empty() && !text.ends_with('\n');
+                let newline = match text.contains("\r\n") {
+                    true => "\r\n",
+                    false => "\n",
+                };
+                let close = if is_open && !more.is_empty() {
+                    newline
+                } else {
+                    ""
+                };
+                [text, close, more].concat()
+            }
+            TextChange::Replace { old, new } => {
+                let mut parts = text.splitn(3, old.as_str());
+                match (parts.next(), parts.next(), parts.next()) {
+                    _ if old.is_empty() => return Err(ApplyError::NothingToReplace),
+                    (Some(before), Some(after), None) => [before, new, after].concat(),
+                    (_, None, _) => return Err(ApplyError::NotThere),
+                    _ => return Err(ApplyError::Several),
+                }
+            }
+            TextChange::Write(new) => new.clone(),
+        };
+        has(new.len(), true)?;
+        if base.is_some_and(|base| base == new.as_bytes()) {
+            return Err(ApplyError::Unchanged);
+        }
+        let lines = |text: &str| text.split_inclusive('\n').count() as u64;
+        Ok(Applied {
+            lines_before: lines(text),
+            lines_after: lines(&new),
+            bytes: new.into_bytes(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_changed() {
+        let append = |text: &str| TextChange::Append(text.to_owned());
+        let write = |text: &str| TextChange::Write(text.to_owned());
+        let replace = |old: &str, new: &str| TextChange::Replace {
+            old: old.to_owned(),
+            new: new.to_owned(),
+        };
+        let check = |base: Option<&str>, change: TextChange, expected: Result<&str, ApplyError>| {
+            let applied = change.apply(base.map(str::as_bytes));
+            let text = applied.map(|applied| String::from_utf8(applied.bytes).unwrap());
+            let expected = expected.map(str::to_owned);
+            assert_eq!(text, expected, "{base:?} {change:?}");
+        };
+        check(None, append("a\n"), Ok("a\n"));
+        check(Some("a\n"), append("b\n"), Ok("a\nb\n"));
+        check(Some("a"), append("b"), Ok("a\nb"));
+        check(Some("a\r\nb"), append("c"), Ok("a\r\nb\r\nc"));
+        check(Some("a"), append(""), Err(ApplyError::Unchanged));
+        check(Some(""), append("b"), Ok("b"));
+        check(
+            Some("- [ ] milk\n"),
+            replace("[ ]", "[x]"),
+            Ok("- [x] milk\n"),
+        );
+        check(Some("aa"), replace("a", "b"), Err(ApplyError::Several));
+        check(Some("a"), replace("b", "c"), Err(ApplyError::NotThere));
+        check(None, replace("b", "c"), Err(ApplyError::NotThere));
+        check(
+            Some("a"),
+            replace("", "c"),
+            Err(ApplyError::NothingToReplace),
+        );
+        check(Some("a"), replace("a", "a"), Err(ApplyError::Unchanged));
+        check(None, write(""), Ok(""));
+        check(Some("a"), write("b"), Ok("b"));
+        check(Some("a"), write("a"), Err(ApplyError::Unchanged));
+        let not_text = append("b").apply(Some(b"a\n\xff"));
+        assert_eq!(not_text, Err(ApplyError::NotText { line: 2 }));
+        let large = "x".repeat(MAX_FILE_BYTES);
+        let too_large = append("y").apply(Some(large.as_bytes()));
+        assert!(matches!(
+            too_large,
+            Err(ApplyError::TooLarge { after: true, .. })
+        ));
+        let applied = append("b\n").apply(Some(b"a\n")).unwrap();
+        assert_eq!((applied.lines_before, applied.lines_after), (1, 2));
+    }
+}
