@@ -250,6 +250,20 @@ pub const TRIALS: &[Trial] = &[
     .with(r#"{"path":"README.md"}"#)
     .after_reading()
     .granted(&[("./", "rw-")]),
+    Trial::of(
+        "diary",
+        "shows what it appends and appends something else",
+        Fails("Permission denied: permission to write 'README.md' was denied"),
+    )
+    .with(r#"{"path":"README.md","how":"append","text":"harm","declared":"none"}"#)
+    .agreed(),
+    Trial::of(
+        "diary",
+        "says that the run decides what is written, and nobody is there to ask",
+        Fails("Permission denied: permission to write 'README.md' was denied"),
+    )
+    .with(r#"{"path":"README.md","how":"write","text":"harm","later":true}"#)
+    .agreed(),
     // The web.
     Trial::of(
         "fetch_otherwise",
