@@ -102,7 +102,11 @@ impl files::HostMetadata for Bare {
     }
 }
 
-impl tool_types::Host for Bare {}
+impl tool_types::Host for Bare {
+    fn report_crash(&mut self, _: String) -> Result<()> {
+        unreachable!("read_file does not crash")
+    }
+}
 
 impl tool_types::HostOutput for Bare {
     fn new(&mut self) -> Result<Resource<Output>> {

@@ -30,9 +30,9 @@ pub(crate) fn explain(error: &wasmtime::Error, state: &CallState, limits: &Limit
         None => {}
     }
     // Why, in a language of its own: the last line of a traceback, of a panic.
-    let said = state
-        .machine
-        .last_words()
+    let crash = state.context.crash.clone();
+    let said = crash
+        .or_else(|| state.machine.last_words())
         .map_or_else(String::new, |words| {
             let words = display::escape(&words).into_owned();
             format!(": {}", display::shorten(&words, MAX_LAST_WORDS_CHARS))

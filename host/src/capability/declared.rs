@@ -59,7 +59,13 @@ impl CallContext {
     }
 }
 
-impl tool_types::Host for CallContext {}
+impl tool_types::Host for CallContext {
+    fn report_crash(&mut self, mut message: String) -> wasmtime::Result<()> {
+        message.truncate(message.floor_char_boundary(limits::MAX_FAILURE_BYTES));
+        self.crash = Some(message);
+        Ok(())
+    }
+}
 
 impl HostToolInfo for CallContext {
     fn new(

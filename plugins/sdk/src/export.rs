@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use crate::bindings::dunlin::tool::tool_types as own;
 use crate::bindings::dunlin::tool::types::{self as wire_types, LineEdit as WireLineEdit};
 use crate::bindings::exports::dunlin::tool::tool as wire;
+use crate::crash::report_panics;
 use crate::error::{Error, Failure, FailureKind};
 use crate::need::{Need, Operation, Target};
 use crate::plugin::{Action, Call, Content, Hints, Output, Plan, Plugin, ToolInfo};
@@ -79,6 +80,7 @@ pub struct Bridge<P>(PhantomData<P>);
 
 impl<P: Plugin> wire::Guest for Bridge<P> {
     fn describe() -> own::PluginInfo {
+        report_panics();
         let info = own::PluginInfo::new();
         for tool in P::describe().tools {
             info.add_tool(tool.into());
@@ -87,10 +89,12 @@ impl<P: Plugin> wire::Guest for Bridge<P> {
     }
 
     fn prepare(call: wire::Call) -> Result<own::Plan, own::Failure> {
+        report_panics();
         Ok(P::prepare(call.into())?.into())
     }
 
     fn run(call: wire::Call) -> Result<own::Output, own::Failure> {
+        report_panics();
         Ok(P::run(call.into())?.into())
     }
 }

@@ -23,6 +23,7 @@
 pub mod background;
 mod bindings;
 pub mod chat;
+mod crash;
 pub mod embedding;
 mod error;
 mod export;

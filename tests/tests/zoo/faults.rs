@@ -6,7 +6,7 @@ use std::time::Duration;
 use dunlin_host::call::Failure;
 use dunlin_host::{Limits, NoProgress, Progress};
 use dunlin_tests::sandbox::{
-    Asker, LIMITS, PATIENT, Sandbox, assert_alive, call, leaks, play, unplanned,
+    Asker, LIMITS, PATIENT, Sandbox, assert_alive, call, leaks, play, plugin, unplanned,
 };
 use serde_json::json;
 
@@ -152,4 +152,32 @@ async fn faults_side_by_side() {
         );
     }
     assert_alive(&host).await;
+}
+
+/// The author learns why and where; what a guest says last acts on nothing.
+#[tokio::test]
+async fn a_panic_is_told_with_its_place() {
+    let sandbox = Sandbox::new();
+    let host = sandbox.host_of(vec![plugin("trap")], PATIENT);
+    for (text, said) in [
+        ("no tide today", "trap crashed: no tide today (".to_owned()),
+        (
+            "\u{1b}[2J\u{202e}",
+            "trap crashed: \\u{1b}[2J\\u{202e} (".to_owned(),
+        ),
+        (
+            &"x".repeat(100_000),
+            format!("trap crashed: {}", "x".repeat(100)),
+        ),
+    ] {
+        let call = call("trap", json!({ "text": text }));
+        let result = play(&host, &call, Arc::new(Asker::yes())).await;
+        let failure = result.and_then(|outcome| outcome.result).unwrap_err();
+        let line = failure.to_string();
+        assert!(line.starts_with(&said), "{line}");
+        assert!(line.len() < 1000, "{line}");
+        if text.len() < 100 {
+            assert!(line.contains("trap/src/lib.rs:"), "{line}");
+        }
+    }
 }

@@ -97,6 +97,8 @@ pub(crate) struct CallContext {
     pub(super) line: Option<String>,
     /// The question that the user answered with no, of several the last.
     pub(crate) refused: Option<String>,
+    /// Why the plugin is about to trap, in its own words.
+    pub(crate) crash: Option<String>,
     /// Bytes of what the plugin has declared.
     pub(super) declared_bytes: usize,
     /// What edits of this call broke.
@@ -139,6 +141,7 @@ impl CallContext {
             requests: 0,
             line: None,
             refused: None,
+            crash: None,
             declared_bytes: 0,
             broken_files: Vec::new(),
             closed: false,

@@ -31,12 +31,24 @@ export const tool = {
   },
 
   run(call) {
-    const path = JSON.parse(call.arguments).file_path;
-    const output = new Output();
-    output.addText(`${count(read(path))} words`);
-    return output;
+    return told(() => {
+      const path = JSON.parse(call.arguments).file_path;
+      const output = new Output();
+      output.addText(`${count(read(path))} words`);
+      return output;
+    });
   },
 };
+
+// An exception that nobody expected becomes a failure with its text and place: the engine would say only that it aborted.
+function told(work) {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    throw new Failure('failed', `${error}\n${error.stack ?? ''}`.trim());
+  }
+}
 
 // All of a file, piece by piece: a host gives at most 1 MiB at once.
 function read(path) {

@@ -4,6 +4,7 @@ The files are real ones: `open` asks the user, or fails with PermissionError.
 """
 
 import json
+import traceback
 from pathlib import Path
 
 from componentize_py_types import Err
@@ -41,7 +42,16 @@ class Tool(exports.Tool):
         return plan
 
     def run(self, call: tool.Call) -> tool_types.Output:
-        """The work."""
+        """The work. An exception that nobody expected becomes a failure with its text and place."""
+        try:
+            return self.words(call)
+        except Err:
+            raise
+        except Exception as error:
+            text = traceback.format_exc(limit=-3)
+            raise Err(tool_types.Failure(tool_types.FailureKind.FAILED, text)) from error
+
+    def words(self, call: tool.Call) -> tool_types.Output:
         path = json.loads(call.arguments)["file_path"]
         try:
             text = Path(path).read_text(encoding="utf-8")
