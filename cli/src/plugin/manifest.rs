@@ -75,25 +75,113 @@ pub struct Manifest {
     pub target: Option<Target>,
     /// What it may ever ask for; without it, whatever its imports reach.
     pub may: Option<BTreeMap<String, String>>,
-    /// Calls to try.
+    /// Tests.
     #[serde(default)]
     pub test: Vec<Trial>,
 }
 
-/// A call that is tried.
+/// A test: one call, or several one after the other in the same project.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trial {
+    /// What it is called; the tool if that is left out.
+    name: Option<String>,
+    tool: Option<String>,
+    #[serde(default)]
+    arguments: toml::Table,
+    expect: Option<String>,
+    fails: Option<String>,
+    #[serde(default)]
+    calls: Vec<TrialCall>,
+    /// Files of the project that it is called in.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// Files that are there after the calls, with what they hold.
+    #[serde(default)]
+    pub after: BTreeMap<String, String>,
+}
+
+/// A call of a test.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrialCall {
     /// Of which tool.
     pub tool: String,
     /// Its arguments.
     #[serde(default)]
     pub arguments: toml::Table,
-    /// Files of the project that it is called in.
-    #[serde(default)]
-    pub files: BTreeMap<String, String>,
-    /// What its result has to contain.
-    pub expect: String,
+    expect: Option<String>,
+    fails: Option<String>,
+}
+
+/// What a call has to come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected<'a> {
+    /// A result that contains this.
+    Result(&'a str),
+    /// A failure whose message contains this.
+    Failure(&'a str),
+}
+
+impl Trial {
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        let first = self.calls.first().map(|call| call.tool.as_str());
+        self.name.as_deref().or(first).unwrap_or_default()
+    }
+
+    /// Its calls, one after the other. At least one.
+    pub fn calls(&self) -> &[TrialCall] {
+        &self.calls
+    }
+
+    /// Makes the call that stands in the test itself one of `calls`, and checks the rest.
+    fn check(&mut self) -> Result<(), String> {
+        if let Some(tool) = self.tool.take() {
+            if !self.calls.is_empty() {
+                return Err("a test has a tool or calls, not both".to_owned());
+            }
+            self.calls.push(TrialCall {
+                tool,
+                arguments: std::mem::take(&mut self.arguments),
+                expect: self.expect.take(),
+                fails: self.fails.take(),
+            });
+        } else if self.expect.is_some() || self.fails.is_some() || !self.arguments.is_empty() {
+            return Err("arguments, expect and fails of a test need a tool".to_owned());
+        }
+        if self.calls.is_empty() {
+            return Err("a test needs a tool, or calls".to_owned());
+        }
+        for call in &self.calls {
+            if call.expect.is_some() == call.fails.is_some() {
+                return Err(format!(
+                    "a call of {} has to say what it gives (expect) or how it fails (fails)",
+                    call.tool
+                ));
+            }
+        }
+        for name in self.files.keys().chain(self.after.keys()) {
+            let mut parts = Path::new(name).components();
+            let is_inside = parts.all(|part| matches!(part, Component::Normal(_)));
+            if !is_inside || name.is_empty() {
+                return Err(format!(
+                    "a file of a test cannot be {name:?}: it takes a path within the project, such as \"notes/a.txt\""
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl TrialCall {
+    /// What it has to come to.
+    pub fn expected(&self) -> Expected<'_> {
+        match (&self.expect, &self.fails) {
+            (_, Some(text)) => Expected::Failure(text),
+            (text, None) => Expected::Result(text.as_deref().unwrap_or_default()),
+        }
+    }
 }
 
 /// Why the file cannot be used.
@@ -135,7 +223,7 @@ impl Manifest {
     }
 
     fn parse(text: &str) -> Result<Manifest, String> {
-        let manifest: Manifest = toml::from_str(text).map_err(|error| {
+        let mut manifest: Manifest = toml::from_str(text).map_err(|error| {
             let line = error
                 .span()
                 .map_or(0, |span| text[..span.start].matches('\n').count());
@@ -147,15 +235,7 @@ impl Manifest {
                 manifest.language.word()
             ));
         }
-        for name in manifest.test.iter().flat_map(|trial| trial.files.keys()) {
-            let mut parts = Path::new(name).components();
-            let is_inside = parts.all(|part| matches!(part, Component::Normal(_)));
-            if !is_inside || name.is_empty() {
-                return Err(format!(
-                    "a file of a test cannot be {name:?}: it takes a path within the project, such as \"notes/a.txt\""
-                ));
-            }
-        }
+        manifest.test.iter_mut().try_for_each(Trial::check)?;
         if !is_name(&manifest.name) {
             return Err(format!(
                 "a plugin cannot be called {:?}: it takes 1 to 64 of a-z A-Z 0-9 _ -",
@@ -214,6 +294,18 @@ mod tests {
             (
                 "name = \"a\"\nlanguage = \"c\"\n[[test]]\ntool = \"a\"\nexpect = \"b\"\nfiles = { \"a/../../x\" = \"\" }\n",
                 "a file of a test cannot be",
+            ),
+            (
+                "name = \"a\"\nlanguage = \"c\"\n[[test]]\ntool = \"a\"\n",
+                "a call of a has to say what it gives (expect) or how it fails (fails)",
+            ),
+            (
+                "name = \"a\"\nlanguage = \"c\"\n[[test]]\nexpect = \"a\"\n",
+                "need a tool",
+            ),
+            (
+                "name = \"a\"\nlanguage = \"c\"\n[[test]]\nname = \"a\"\n",
+                "a test needs a tool, or calls",
             ),
             (
                 "name = \"a\"\nlanguage = \"rust\"\ntarget = \"x86\"\n",

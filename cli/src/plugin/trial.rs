@@ -1,19 +1,23 @@
-//! Makes the calls that `plugin.toml` names, each in a temporary project of its own.
+//! Makes the tests that `plugin.toml` names, each in a temporary project of its own.
 //!
 //! Reading and writing there is granted, within the ceiling; nothing else is, and nobody is asked.
 
 use std::fs;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use dunlin_host::ask::DenyAll;
-use dunlin_host::call::{Call, Failure, Standing};
-use dunlin_host::target::Need;
+use dunlin_host::call::{Call, Standing};
+use dunlin_host::display::chain;
 use dunlin_host::{Host, HostError, HostOptions, NoProgress, PermissionError, Plugin};
 
-use super::manifest::Trial;
+use super::manifest::{Expected, Trial};
 
-/// How a call failed.
+/// How many of the plugin's messages are shown with what was not as expected.
+const MAX_MESSAGES: usize = 20;
+
+/// Why a test could not be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrialError {
@@ -29,34 +33,40 @@ pub enum TrialError {
     /// TOML can say what JSON cannot.
     #[error("cannot write the arguments as JSON")]
     Arguments(#[from] serde_json::Error),
-    /// Something is denied.
-    #[error("cannot {} '{}': {rule}", need.operation.verb(), need.target)]
-    Denied {
-        /// What.
-        need: Need,
-        /// The rule that decided.
-        rule: String,
-    },
-    /// The call was made, and failed.
-    #[error(transparent)]
-    Call(#[from] Failure),
 }
 
-/// Makes one call.
+/// What was not as the test expects. Nothing is escaped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Miss {
+    /// Where: `call 2, diary` or `after, diary.md`.
+    pub place: String,
+    /// What was expected.
+    pub expected: String,
+    /// What was there instead.
+    pub found: String,
+    /// What the plugin has logged and printed, the last lines.
+    pub log: Vec<String>,
+}
+
+/// Makes the calls of a test in one temporary project. `None`: all is as expected.
+///
+/// # Errors
+/// The calls cannot be made.
 pub async fn run(
     options: HostOptions,
     plugin: Plugin,
     trial: &Trial,
-) -> Result<String, TrialError> {
+) -> Result<Option<Miss>, TrialError> {
     let folder = tempfile::tempdir()?;
     let project = folder.path().join("project");
     prepare(&project, trial)?;
+    let log_file = folder.path().join("log.jsonl");
     let options = HostOptions {
         project: project.clone(),
         is_project: true,
         permissions_file: folder.path().join("permissions.json"),
         audit_file: folder.path().join("audit.jsonl"),
-        log_file: folder.path().join("log.jsonl"),
+        log_file: log_file.clone(),
         undo_dir: folder.path().join("undo"),
         // What a plugin is tried with leaves the machine as little as its files.
         embedder: None,
@@ -65,24 +75,72 @@ pub async fn run(
     let host = Host::new(options, vec![plugin])?;
     host.permissions()
         .allow_for_session(&format!("{}/", project.display()), "rw?")?;
-    let arguments = serde_json::to_value(&trial.arguments)?;
-    let call = Call {
-        id: "trial".to_owned(),
-        tool: trial.tool.clone(),
-        arguments,
-    };
-    let plan = host.prepare(&call).await?;
-    if let Standing::Denied { need, rule, .. } = &plan.standing {
-        let (need, rule) = (need.clone(), rule.clone());
-        return Err(TrialError::Denied { need, rule });
+    for (number, tried) in (1..).zip(trial.calls()) {
+        let call = Call {
+            id: format!("call-{number}"),
+            tool: tried.tool.clone(),
+            arguments: serde_json::to_value(&tried.arguments)?,
+        };
+        let found = made(&host, &call).await;
+        let (expected, is_met) = match (tried.expected(), &found) {
+            (Expected::Result(text), Ok(found)) => (text.to_owned(), found.contains(text)),
+            (Expected::Result(text), Err(_)) => (text.to_owned(), false),
+            (Expected::Failure(text), Err(found)) => {
+                (format!("a failure: {text}"), found.contains(text))
+            }
+            (Expected::Failure(text), Ok(_)) => (format!("a failure: {text}"), false),
+        };
+        if !is_met {
+            return Ok(Some(Miss {
+                place: format!("call {number}, {}", tried.tool),
+                expected,
+                found: found.unwrap_or_else(|failure| failure),
+                log: last_messages(&log_file),
+            }));
+        }
     }
-    let outcome = host
-        .run(&call, &plan, Arc::new(DenyAll), Arc::new(NoProgress))
-        .await;
-    Ok(outcome.result?.text)
+    for (name, text) in &trial.after {
+        let found = fs::read(project.join(name));
+        let found = found.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        if !found.as_ref().is_ok_and(|found| found == text) {
+            return Ok(Some(Miss {
+                place: format!("after, {name}"),
+                expected: text.clone(),
+                found: found.unwrap_or_else(|error| error.to_string()),
+                log: last_messages(&log_file),
+            }));
+        }
+    }
+    Ok(None)
 }
 
-fn prepare(project: &std::path::Path, trial: &Trial) -> io::Result<()> {
+/// The result of a call, or why there is none.
+async fn made(host: &Host, call: &Call) -> Result<String, String> {
+    let plan = host.prepare(call).await.map_err(|error| chain(&error))?;
+    if let Standing::Denied { need, rule, .. } = &plan.standing {
+        let verb = need.operation.verb();
+        return Err(format!("cannot {verb} '{}': {rule}", need.target));
+    }
+    let outcome = host
+        .run(call, &plan, Arc::new(DenyAll), Arc::new(NoProgress))
+        .await;
+    let success = outcome.result.map_err(|error| chain(&error))?;
+    Ok(success.text)
+}
+
+/// The last messages in a log.
+fn last_messages(log: &Path) -> Vec<String> {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let lines = text.lines().filter_map(|line| {
+        let line: serde_json::Value = serde_json::from_str(line).ok()?;
+        Some(line.get("message")?.as_str()?.to_owned())
+    });
+    let mut messages: Vec<String> = lines.collect();
+    messages.drain(..messages.len().saturating_sub(MAX_MESSAGES));
+    messages
+}
+
+fn prepare(project: &Path, trial: &Trial) -> io::Result<()> {
     fs::create_dir(project)?;
     for (name, text) in &trial.files {
         let path = project.join(name);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use dunlin_host::display::{chain, escape, escape_multiline};
+use dunlin_host::display::{escape, escape_multiline};
 use dunlin_host::{Code, Plugin, sha256_hex};
 use dunlin_terminal::ui::review::Review;
 
@@ -137,25 +137,28 @@ pub fn test(app: &App, folder: &Path) -> Result<Exit, CliError> {
         };
         let options = host_options(&app.settings, &app.session_id());
         let began = Instant::now();
-        let said = app.runtime()?.block_on(trial::run(options, plugin, trial));
-        let said = said.map_err(|error| chain(&error));
+        let miss = app.runtime()?.block_on(trial::run(options, plugin, trial));
+        let miss = miss.map_err(CliError::failed)?;
         let took = began.elapsed().as_millis();
-        let tool = escape(&trial.tool).into_owned();
-        match said {
-            Ok(text) if text.contains(&trial.expect) => {
-                ui.data(&format!(
-                    "{} {tool} · {took} ms",
-                    ui.styles().paint(Label::Name, "✓")
-                ));
-            }
-            Ok(text) | Err(text) => {
-                failed += 1;
-                ui.data(&format!(
-                    "{} {tool} · {took} ms",
-                    ui.styles().paint(Label::Error, "✗")
-                ));
-                ui.data(&format!("  expected {}", escape(&trial.expect)));
-                ui.data(&format!("  it said  {}", escape_multiline(&text)));
+        let name = escape(trial.name()).into_owned();
+        let (mark, label) = match miss {
+            None => ("✓", Label::Name),
+            Some(_) => ("✗", Label::Error),
+        };
+        let mark = ui.styles().paint(label, mark);
+        ui.data(&format!("{mark} {name} · {took} ms"));
+        if let Some(miss) = miss {
+            failed += 1;
+            let row = |about: &str, text: &str| {
+                let text = escape_multiline(text).into_owned();
+                let indented = text.trim_end().replace('\n', "\n           ");
+                ui.data(&format!("  {about:8} {indented}"));
+            };
+            row("in", &miss.place);
+            row("expected", &miss.expected);
+            row("it said", &miss.found);
+            for message in &miss.log {
+                row("logged", message);
             }
         }
     }
