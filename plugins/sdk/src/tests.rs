@@ -163,6 +163,52 @@ struct Everything {
     counts: Option<Vec<u8>>,
 }
 
+/// A call that fits the schema can be read: the names are those that serde expects.
+#[test]
+fn a_schema_has_the_names_of_serde() {
+    macro_rules! check {
+        ($($rule:literal)*) => {$({
+            #[derive(Deserialize, crate::Schema)]
+            #[serde(rename_all = $rule, deny_unknown_fields)]
+            #[expect(dead_code, non_snake_case, reason = "only the names count")]
+            struct Fields {
+                file_path: u8,
+                _private: u8,
+                r#type: u8,
+                oddName: u8,
+            }
+            #[derive(Deserialize, crate::Schema)]
+            #[serde(rename_all = $rule)]
+            #[expect(non_camel_case_types, reason = "only the names count")]
+            enum Variants {
+                TwoWords,
+                One,
+                r#move,
+                HTTP,
+            }
+            let schema: serde_json::Value =
+                serde_json::from_str(<Fields as crate::Schema>::SCHEMA).unwrap();
+            let names = schema["properties"].as_object().unwrap().keys();
+            let call: serde_json::Map<_, _> = names.map(|name| (name.clone(), 1.into())).collect();
+            assert_eq!(call.len(), 4);
+            let read = serde_json::from_value::<Fields>(call.into());
+            assert!(read.is_ok(), "{}: {schema}: {:?}", $rule, read.err());
+            let schema: serde_json::Value =
+                serde_json::from_str(<Variants as crate::Schema>::SCHEMA).unwrap();
+            let words = schema["enum"].as_array().unwrap();
+            assert_eq!(words.len(), 4);
+            for word in words {
+                let read = serde_json::from_value::<Variants>(word.clone());
+                assert!(read.is_ok(), "{}: {schema}: {:?}", $rule, read.err());
+            }
+        })*};
+    }
+    check!(
+        "lowercase" "UPPERCASE" "PascalCase" "camelCase" "snake_case" "SCREAMING_SNAKE_CASE" "kebab-case"
+        "SCREAMING-KEBAB-CASE"
+    );
+}
+
 #[test]
 fn a_schema_follows_from_the_type() {
     let schema: serde_json::Value =

@@ -3,6 +3,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
+use syn::ext::IdentExt as _;
 use syn::spanned::Spanned;
 use syn::{
     Attribute, Data, DeriveInput, Error, Expr, ExprLit, Field, Fields, GenericArgument, Lit, Meta,
@@ -60,7 +61,7 @@ pub(crate) fn schema(input: &DeriveInput) -> Result<TokenStream> {
                     pieces.text(",");
                 }
                 let own = Serde::of(&variant.attrs)?;
-                let name = variant.ident.to_string();
+                let name = variant.ident.unraw().to_string();
                 pieces.string(&own.rename.unwrap_or_else(|| serde.rename_variant(&name)));
             }
             pieces.text("]}");
@@ -91,10 +92,9 @@ fn object<'a>(
     pieces.text(r#"{"type":"object","properties":{"#);
     for (index, field) in fields.enumerate() {
         let own = Serde::of(&field.attrs)?;
-        let name = field.ident.as_ref().map(ToString::to_string);
+        let name = field.ident.as_ref().map(|name| name.unraw().to_string());
         let name = name.unwrap_or_default();
-        let name = name.strip_prefix("r#").unwrap_or(&name);
-        let name = own.rename.unwrap_or_else(|| serde.rename_field(name));
+        let name = own.rename.unwrap_or_else(|| serde.rename_field(&name));
         if index > 0 {
             pieces.text(",");
         }
@@ -277,44 +277,52 @@ impl Serde {
         Ok(serde)
     }
 
+    /// As serde's `RenameRule::apply_to_field` does: it takes a field to be written `like_this`.
     fn rename_field(&self, name: &str) -> String {
-        self.renamed(name.split('_').map(str::to_owned).collect(), name)
+        let pascal = || name.split('_').map(capitalised).collect::<String>();
+        match self.rename_all.as_deref() {
+            None | Some("lowercase" | "snake_case") => name.to_owned(),
+            Some("PascalCase") => pascal(),
+            Some("camelCase") => uncapitalised(&pascal()),
+            Some("kebab-case") => name.replace('_', "-"),
+            Some("SCREAMING-KEBAB-CASE") => name.to_ascii_uppercase().replace('_', "-"),
+            Some(_) => name.to_ascii_uppercase(),
+        }
     }
 
+    /// As serde's `RenameRule::apply_to_variant` does: it takes a variant to be written `LikeThis`.
     fn rename_variant(&self, name: &str) -> String {
-        let mut words: Vec<String> = Vec::new();
-        for c in name.chars() {
-            match words.last_mut() {
-                Some(word) if !c.is_uppercase() => word.push(c),
-                _ => words.push(c.to_string()),
+        let words = |between: char| {
+            let mut words = String::new();
+            for (index, c) in name.char_indices() {
+                if index > 0 && c.is_uppercase() {
+                    words.push(between);
+                }
+                words.push(c.to_ascii_lowercase());
             }
+            words
+        };
+        match self.rename_all.as_deref() {
+            None | Some("PascalCase") => name.to_owned(),
+            Some("lowercase") => name.to_ascii_lowercase(),
+            Some("UPPERCASE") => name.to_ascii_uppercase(),
+            Some("camelCase") => uncapitalised(name),
+            Some("snake_case") => words('_'),
+            Some("kebab-case") => words('-'),
+            Some("SCREAMING-KEBAB-CASE") => words('-').to_ascii_uppercase(),
+            Some(_) => words('_').to_ascii_uppercase(),
         }
-        self.renamed(words, name)
     }
+}
 
-    fn renamed(&self, words: Vec<String>, name: &str) -> String {
-        let Some(rule) = self.rename_all.as_deref() else {
-            return name.to_owned();
-        };
-        let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
-        let capitalised = |word: &String| {
-            let mut chars = word.chars();
-            let first = chars.next().map(|first| first.to_uppercase().to_string());
-            first.unwrap_or_default() + chars.as_str()
-        };
-        let pascal = || lower.iter().map(capitalised).collect::<String>();
-        match rule {
-            "lowercase" => lower.concat(),
-            "UPPERCASE" => lower.concat().to_uppercase(),
-            "PascalCase" => pascal(),
-            "camelCase" => {
-                let rest: String = lower.iter().skip(1).map(capitalised).collect();
-                lower.first().cloned().unwrap_or_default() + &rest
-            }
-            "snake_case" => lower.join("_"),
-            "SCREAMING_SNAKE_CASE" => lower.join("_").to_uppercase(),
-            "kebab-case" => lower.join("-"),
-            _ => lower.join("-").to_uppercase(),
-        }
-    }
+fn capitalised(word: &str) -> String {
+    let mut chars = word.chars();
+    let first = chars.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(chars).collect()
+}
+
+fn uncapitalised(word: &str) -> String {
+    let mut chars = word.chars();
+    let first = chars.next().map(|first| first.to_ascii_lowercase());
+    first.into_iter().chain(chars).collect()
 }
