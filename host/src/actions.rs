@@ -2,7 +2,7 @@
 
 mod command;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) use self::command::Conditions;
@@ -60,7 +60,17 @@ pub(crate) async fn look(
         let (path, change) = match action {
             DeclaredAction::Edit { path, change } => (path, change),
             DeclaredAction::EditLater { path } => {
-                look_at_later(shared, call, plugin, &path, &mut looked)?;
+                let (path, need) = file_of(shared, call, &path)?;
+                let Some(path) = path else { continue };
+                is_first(&looked.actions, call, &path)?;
+                let decision = shared.permissions.decide(&caller(call, plugin), &need);
+                match decision.map_err(|e| Failure::Host(chain(&e)))?.verdict {
+                    Verdict::Deny => looked.needs.push(need),
+                    // Asked about when it is known.
+                    Verdict::Allow | Verdict::Ask => {
+                        looked.actions.push(Action::EditLater { path, change: None });
+                    }
+                }
                 continue;
             }
             DeclaredAction::Command(command) => {
@@ -100,26 +110,28 @@ async fn look_at_edit(
     looked: &mut Looked,
     left: &mut Duration,
 ) -> Result<usize, Failure> {
-    let target = shared.permissions.resolve_path(written);
-    let target = target.map_err(|e| Failure::Arguments {
-        tool: call.tool.clone(),
-        problem: chain(&e),
-    })?;
-    let Some(path) = target.path() else {
+    let (Some(path), _) = file_of(shared, call, written)? else {
         return Ok(0);
     };
-    is_first(&looked.actions, call, path)?;
+    is_first(&looked.actions, call, &path)?;
     let caller = caller(call, plugin);
-    match shared.look_at_edit(&caller, path, &change, true) {
+    match shared.look_at_edit(&caller, &path, &change, true) {
         Ok(mut prepared) => {
             shared.syntax.check(&mut prepared, left).await;
             looked.needs.extend(prepared.edit.needs());
             looked.actions.push(Action::Edit(prepared.edit));
             Ok(prepared.new.len() + prepared.base.map_or(0, |base| base.len()))
         }
-        // A rule refuses it: so will the plan. Or the user is asked first.
-        Err(LookError::Denied(need) | LookError::Unseen(need)) => {
+        // A rule refuses it: so will the plan.
+        Err(LookError::Denied(need)) => {
             looked.needs.push(need);
+            Ok(0)
+        }
+        // The user is asked whether it may be read, and about the difference when it was.
+        Err(LookError::Unseen(need)) => {
+            looked.needs.push(need);
+            let change = Some(change);
+            looked.actions.push(Action::EditLater { path, change });
             Ok(0)
         }
         Err(LookError::Permission(error)) => Err(Failure::Host(chain(&error))),
@@ -129,43 +141,28 @@ async fn look_at_edit(
     }
 }
 
-/// Notes a file that the call changes in a way that is not known yet. It is asked about when it is, unless a rule refuses it.
-fn look_at_later(
+/// The file that a tool names, and the need to write it.
+fn file_of(
     shared: &Shared,
     call: &Call,
-    plugin: &Registered,
     written: &str,
-    looked: &mut Looked,
-) -> Result<(), Failure> {
+) -> Result<(Option<PathBuf>, Need), Failure> {
     let target = shared.permissions.resolve_path(written);
     let target = target.map_err(|e| Failure::Arguments {
         tool: call.tool.clone(),
         problem: chain(&e),
     })?;
-    let Some(path) = target.path().map(Path::to_owned) else {
-        return Ok(());
-    };
-    is_first(&looked.actions, call, &path)?;
+    let path = target.path().map(Path::to_owned);
     let need = Need {
         target,
         operation: Operation::Write,
     };
-    let decision = shared.permissions.decide(&caller(call, plugin), &need);
-    match decision.map_err(|e| Failure::Host(chain(&e)))?.verdict {
-        Verdict::Deny => looked.needs.push(need),
-        Verdict::Allow | Verdict::Ask => looked.actions.push(Action::EditLater(path)),
-    }
-    Ok(())
+    Ok((path, need))
 }
 
 /// Fails if a plan has a change of this file already.
 fn is_first(actions: &[Action], call: &Call, path: &Path) -> Result<(), Failure> {
-    let is_this = |action: &Action| match action {
-        Action::Edit(other) => other.path == path,
-        Action::EditLater(other) => other == path,
-        _ => false,
-    };
-    match actions.iter().any(is_this) {
+    match actions.iter().any(|it| it.edited_path() == Some(path)) {
         true => Err(Failure::Fault {
             tool: call.tool.clone(),
             problem: format!("wants to edit {} twice at once", shown(path)),

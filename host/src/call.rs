@@ -1,11 +1,11 @@
 //! One tool call, from what the model proposed to what goes back to it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::ask::{Origin, Question, Scope};
 pub use crate::command::CommandLine;
-use crate::edit::FileEdit;
+use crate::edit::{FileEdit, TextChange};
 use crate::model::Prompt;
 use crate::permission::Revert;
 use crate::target::Need;
@@ -40,14 +40,30 @@ pub struct Plan {
 pub enum Action {
     /// A file is changed or created.
     Edit(FileEdit),
-    /// This file is changed in a way that is not known yet. The user is shown the difference when it is.
-    EditLater(PathBuf),
+    /// This file is changed in a way that cannot be shown yet. The user is shown the difference when it can.
+    EditLater {
+        /// The file.
+        path: PathBuf,
+        /// What is done to it, if the tool said so: the file may not be read yet. `None`: only the run can tell.
+        change: Option<TextChange>,
+    },
     /// A command line is run.
     Command(CommandLine),
     /// The chat's model answers a server.
     Prompt(Prompt),
     /// An MCP server gets the arguments of the call: they say all that there is to know of it.
     ServerCall,
+}
+
+impl Action {
+    /// The file that it changes.
+    pub fn edited_path(&self) -> Option<&Path> {
+        match self {
+            Action::Edit(edit) => Some(&edit.path),
+            Action::EditLater { path, .. } => Some(path),
+            _ => None,
+        }
+    }
 }
 
 impl Plan {
@@ -123,6 +139,8 @@ pub struct Success {
     /// Whether what the call did has failed although the call itself completed: its command ended with an exit status
     /// other than 0, by a signal or at the time limit.
     pub has_failed: bool,
+    /// What it changed in files, in the order in which it did.
+    pub edits: Vec<FileEdit>,
 }
 
 /// Who failed. The three kinds stay distinct: the tool said so, the tool broke, the host refused.

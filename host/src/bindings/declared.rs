@@ -85,3 +85,13 @@ pub struct DeclaredRequest {
     pub(crate) headers: Vec<Header>,
     pub(crate) body: Vec<u8>,
 }
+
+impl DeclaredRequest {
+    /// Of how many values it consists, and their bytes.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        let of_header = |header: &Header| header.name.len() + header.value.len();
+        let headers: usize = self.headers.iter().map(of_header).sum();
+        let bytes = self.url.len() + headers + self.body.len();
+        (1 + self.headers.len(), bytes)
+    }
+}

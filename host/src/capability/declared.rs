@@ -37,9 +37,10 @@ impl CallContext {
         }
     }
 
-    /// So many bytes are not kept any more.
-    pub(super) fn release(&mut self, bytes: usize) {
-        self.declared_bytes = self.declared_bytes.saturating_sub(bytes);
+    /// These are not kept any more.
+    pub(super) fn release(&mut self, values: usize, bytes: usize) {
+        let less = values.saturating_mul(OVERHEAD_BYTES).saturating_add(bytes);
+        self.declared_bytes = self.declared_bytes.saturating_sub(less);
     }
 
     fn add_action(
@@ -49,13 +50,13 @@ impl CallContext {
         action: DeclaredAction,
     ) -> wasmtime::Result<()> {
         self.declare(values, bytes)?;
-        self.table.get_mut(plan)?.actions.push(action);
+        self.values.get_mut(plan)?.actions.push(action);
         Ok(())
     }
 
     /// Takes over what a function of the plugin returned.
     pub(crate) fn take<T: Send + 'static>(&mut self, own: Resource<T>) -> wasmtime::Result<T> {
-        Ok(self.table.delete(own)?)
+        Ok(self.values.delete(own)?)
     }
 }
 
@@ -81,12 +82,12 @@ impl HostToolInfo for CallContext {
             parameters,
             ..DeclaredTool::default()
         };
-        Ok(self.table.push(tool)?)
+        Ok(self.values.push(tool)?)
     }
 
     fn set_title(&mut self, tool: Resource<DeclaredTool>, title: String) -> wasmtime::Result<()> {
         self.declare(1, title.len())?;
-        self.table.get_mut(&tool)?.title = Some(title);
+        self.values.get_mut(&tool)?.title = Some(title);
         Ok(())
     }
 
@@ -96,7 +97,7 @@ impl HostToolInfo for CallContext {
         json_schema: String,
     ) -> wasmtime::Result<()> {
         self.declare(1, json_schema.len())?;
-        self.table.get_mut(&tool)?.output_schema = Some(json_schema);
+        self.values.get_mut(&tool)?.output_schema = Some(json_schema);
         Ok(())
     }
 
@@ -105,7 +106,7 @@ impl HostToolInfo for CallContext {
         tool: Resource<DeclaredTool>,
         hints: ToolHints,
     ) -> wasmtime::Result<()> {
-        self.table.get_mut(&tool)?.hints = Some(hints);
+        self.values.get_mut(&tool)?.hints = Some(hints);
         Ok(())
     }
 
@@ -117,7 +118,7 @@ impl HostToolInfo for CallContext {
 impl HostPluginInfo for CallContext {
     fn new(&mut self) -> wasmtime::Result<Resource<DeclaredPlugin>> {
         self.declare(1, 0)?;
-        Ok(self.table.push(DeclaredPlugin::default())?)
+        Ok(self.values.push(DeclaredPlugin::default())?)
     }
 
     fn add_tool(
@@ -126,7 +127,7 @@ impl HostPluginInfo for CallContext {
         tool: Resource<DeclaredTool>,
     ) -> wasmtime::Result<()> {
         let tool = self.take(tool)?;
-        self.table.get_mut(&plugin)?.tools.push(tool);
+        self.values.get_mut(&plugin)?.tools.push(tool);
         Ok(())
     }
 
@@ -142,12 +143,12 @@ impl HostPlan for CallContext {
             question,
             ..DeclaredPlan::default()
         };
-        Ok(self.table.push(plan)?)
+        Ok(self.values.push(plan)?)
     }
 
     fn add_need(&mut self, plan: Resource<DeclaredPlan>, need: Need) -> wasmtime::Result<()> {
         self.declare(1, written_text(&need.target).len())?;
-        self.table.get_mut(&plan)?.needs.push(need);
+        self.values.get_mut(&plan)?.needs.push(need);
         Ok(())
     }
 
@@ -229,7 +230,7 @@ impl HostFailure for CallContext {
             message,
             retry_after_ms: None,
         };
-        Ok(self.table.push(failure)?)
+        Ok(self.values.push(failure)?)
     }
 
     fn set_retry_after_ms(
@@ -237,7 +238,7 @@ impl HostFailure for CallContext {
         failure: Resource<DeclaredFailure>,
         milliseconds: u64,
     ) -> wasmtime::Result<()> {
-        self.table.get_mut(&failure)?.retry_after_ms = Some(milliseconds);
+        self.values.get_mut(&failure)?.retry_after_ms = Some(milliseconds);
         Ok(())
     }
 
@@ -249,12 +250,12 @@ impl HostFailure for CallContext {
 impl HostOutput for CallContext {
     fn new(&mut self) -> wasmtime::Result<Resource<DeclaredOutput>> {
         self.declare(1, 0)?;
-        Ok(self.table.push(DeclaredOutput::default())?)
+        Ok(self.values.push(DeclaredOutput::default())?)
     }
 
     fn add_text(&mut self, output: Resource<DeclaredOutput>, text: String) -> wasmtime::Result<()> {
         self.declare(1, text.len())?;
-        let parts = &mut self.table.get_mut(&output)?.parts;
+        let parts = &mut self.values.get_mut(&output)?.parts;
         parts.push(DeclaredPart::Text(text));
         Ok(())
     }
@@ -266,7 +267,7 @@ impl HostOutput for CallContext {
         bytes: Vec<u8>,
     ) -> wasmtime::Result<()> {
         self.declare(1, media_type.len() + bytes.len())?;
-        let parts = &mut self.table.get_mut(&output)?.parts;
+        let parts = &mut self.values.get_mut(&output)?.parts;
         parts.push(DeclaredPart::Blob { media_type, bytes });
         Ok(())
     }
@@ -277,7 +278,7 @@ impl HostOutput for CallContext {
         json: String,
     ) -> wasmtime::Result<()> {
         self.declare(1, json.len())?;
-        self.table.get_mut(&output)?.structured = Some(json);
+        self.values.get_mut(&output)?.structured = Some(json);
         Ok(())
     }
 

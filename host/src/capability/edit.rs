@@ -1,4 +1,4 @@
-//! `files.edit`: changes lines of a file.
+//! `files.edit` and its like: they change the text of a file.
 //!
 //! What the user agreed to is a difference, so that is what is compared: the edit is worked out anew from
 //! the file as it is now, and has to turn the same content into the same content as the one that was shown.
@@ -19,9 +19,9 @@ use crate::call::Action;
 use crate::display::{chain, shown};
 use crate::edit::prepare::{PrepareError, Prepared, prepare};
 use crate::edit::replace::{ReplaceError, replace};
-use crate::edit::{FileEdit, LineEdit, Syntax, TextChange};
+use crate::edit::{ApplyError, FileEdit, LineEdit, Syntax, TextChange};
 use crate::limits;
-use crate::permission::{Caller, PermissionError, Verdict};
+use crate::permission::{Caller, PermissionError, Rule, Verdict};
 use crate::target::{Need, Operation, Target};
 use crate::undo::{Kept, UndoError};
 
@@ -31,8 +31,8 @@ pub(crate) enum LookError {
     /// A rule refuses it: nothing was looked at.
     #[error("{0:?} is denied")]
     Denied(Need),
-    /// The file is there and was not read, and whether it may be read is undecided. To say so at once would tell whoever
-    /// may not look there that it exists: the user is asked, as about a file that is not there.
+    /// Whether the file may be read is undecided, and what there is to say would tell what it holds, or that it exists: the
+    /// user is asked first.
     #[error("{0:?} is undecided")]
     Unseen(Need),
     /// The permission store cannot decide.
@@ -65,11 +65,19 @@ impl Shared {
                 Verdict::Allow | Verdict::Ask => {}
             }
         }
-        match prepare(path, change, self.history.seen(path), may_read, is_shown) {
-            Err(PrepareError::NotRead { path }) if !may_read => Err(LookError::Unseen(Need {
-                target: Target::Path(path),
+        let unseen = || {
+            LookError::Unseen(Need {
+                target: Target::Path(path.to_owned()),
                 operation: Operation::Read,
-            })),
+            })
+        };
+        // Whether a text is in a file is what the file holds: only the user may see it before it may be read.
+        if !may_read && !is_shown && !change.needs_to_be_seen() {
+            return Err(unseen());
+        }
+        match prepare(path, change, self.history.seen(path), may_read, is_shown) {
+            // Another plugin may have read it; this one learns nothing of that.
+            Err(_) if !may_read => Err(unseen()),
             prepared => Ok(prepared?),
         }
     }
@@ -85,11 +93,7 @@ impl CallContext {
         let Target::Path(path) = self.shared.permissions.resolve_path(&written)? else {
             return Err(Error::Invalid(written).into());
         };
-        let is_this = |action: &Action| match action {
-            Action::Edit(edit) => edit.path == path,
-            Action::EditLater(later) => *later == path,
-            _ => false,
-        };
+        let is_this = |action: &Action| matches!(action, Action::Edit(edit) if edit.path == path);
         let is_shown = self.actions.iter().any(is_this);
         let looked = self
             .shared
@@ -103,13 +107,23 @@ impl CallContext {
                     Error::Failed("the permissions changed meanwhile; try again".into()).into(),
                 );
             }
-            Err(LookError::Unseen(_)) => return Err(PrepareError::NotRead { path }.into()),
+            Err(LookError::Unseen(need)) => {
+                let seen = self.shared.history.seen(&path);
+                // Its lines were counted by nobody: reading it now would not help.
+                if change.needs_to_be_seen() && seen.is_none() {
+                    return Err(PrepareError::NotRead { path }.into());
+                }
+                self.authorise(need, Written::Path(written.clone())).await?;
+                prepare(&path, &change, seen, true, true)?
+            }
             Err(LookError::Permission(error)) => return Err(Error::Failed(chain(&error)).into()),
             Err(LookError::Prepare(error)) => return Err(error.into()),
         };
         let was_known = self.check_syntax(&mut prepared).await;
         let name = written.clone();
-        let under = self.authorise_edit(&prepared.edit, written).await?;
+        let under = self
+            .authorise_edit(&prepared.edit, &change, written)
+            .await?;
         self.write(&path, &prepared, under)?;
         if let Syntax::Broken { line } = prepared.edit.syntax {
             self.broken_files.push(BrokenFile {
@@ -140,7 +154,12 @@ impl CallContext {
     }
 
     /// Decides about an edit: as it was shown it needs what it needs, otherwise it is shown now.
-    async fn authorise_edit(&mut self, edit: &FileEdit, written: String) -> Result<UseId, Refusal> {
+    async fn authorise_edit(
+        &mut self,
+        edit: &FileEdit,
+        change: &TextChange,
+        written: String,
+    ) -> Result<UseId, Refusal> {
         let declared = self.actions.iter().find_map(|action| match action {
             Action::Edit(declared) if declared.path == edit.path => Some(declared),
             _ => None,
@@ -155,15 +174,22 @@ impl CallContext {
             }
             declared => declared.is_some_and(|declared| declared.is_same(edit)),
         };
-        let later = Action::EditLater(edit.path.clone());
-        let is_announced = declared.is_none() && self.actions.contains(&later);
+        let is_announced = self.actions.iter().any(|action| match action {
+            Action::EditLater {
+                path,
+                change: announced,
+            } => *path == edit.path && announced.as_ref().is_none_or(|it| it == change),
+            _ => false,
+        });
         let needs = edit.needs();
         let mut asking = None;
         for need in &needs {
             let decision = self.decide(need)?;
             match decision.verdict {
                 Verdict::Deny => return self.authorise(need.clone(), Written::Path(written)).await,
-                Verdict::Allow if is_declared || is_announced => {}
+                Verdict::Allow if is_declared => {}
+                // A yes for this call is a yes to a difference, and this is another.
+                Verdict::Allow if is_announced && decision.rule != Rule::Once => {}
                 Verdict::Allow | Verdict::Ask => asking = Some(decision.rule),
             }
         }
@@ -175,7 +201,8 @@ impl CallContext {
                 let written = Written::Path(written.clone());
                 let asked = match is_announced {
                     true => {
-                        self.ask_announced(&written, needs.clone(), actions, &rule)
+                        let needs = needs.clone();
+                        self.ask_announced(&what, &written, needs, actions, &rule)
                             .await?
                     }
                     false => {
@@ -227,6 +254,7 @@ impl CallContext {
             return Err(error.into());
         }
         shared.history.mark(path, History::EDITED, Some(edit.new));
+        self.edits.push(edit.clone());
         self.count(under, new.len());
         self.log_use(under)
     }
@@ -260,16 +288,16 @@ impl From<PrepareError> for Refusal {
             PrepareError::NotRead { .. }
             | PrepareError::Changed { .. }
             | PrepareError::Apply {
-                source: crate::edit::ApplyError::NotThere | crate::edit::ApplyError::Several,
+                source: ApplyError::NotThere | ApplyError::Several,
                 ..
             } => Error::Conflict(text),
             PrepareError::Apply {
-                source: crate::edit::ApplyError::NotText { .. },
+                source: ApplyError::NotText { .. },
                 ..
             }
             | PrepareError::WrongKind { .. } => Error::WrongKind(text),
             PrepareError::Apply {
-                source: crate::edit::ApplyError::TooLarge { .. },
+                source: ApplyError::TooLarge { .. },
                 ..
             } => Error::TooLarge(text),
             PrepareError::Apply { .. } => Error::Invalid(text),

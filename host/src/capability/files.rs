@@ -261,33 +261,35 @@ impl CallContext {
             modified_ms: u64::try_from(modified).unwrap_or(0),
             history: flags,
         };
-        let handle = self.table.push(found).map_err(|_| too_many_handles())?;
+        self.declare(1, 0)?;
+        let handle = self.values.push(found).map_err(wasmtime::Error::from)?;
         Ok(handle)
     }
 }
 
 impl files::HostMetadata for CallContext {
     async fn kind(&mut self, handle: Resource<FoundMetadata>) -> wasmtime::Result<Kind> {
-        Ok(self.table.get(&handle)?.kind)
+        Ok(self.values.get(&handle)?.kind)
     }
 
     async fn size_bytes(&mut self, handle: Resource<FoundMetadata>) -> wasmtime::Result<u64> {
-        Ok(self.table.get(&handle)?.size_bytes)
+        Ok(self.values.get(&handle)?.size_bytes)
     }
 
     async fn modified_ms(&mut self, handle: Resource<FoundMetadata>) -> wasmtime::Result<u64> {
-        Ok(self.table.get(&handle)?.modified_ms)
+        Ok(self.values.get(&handle)?.modified_ms)
     }
 
     async fn history(
         &mut self,
         handle: Resource<FoundMetadata>,
     ) -> wasmtime::Result<files::History> {
-        Ok(self.table.get(&handle)?.history)
+        Ok(self.values.get(&handle)?.history)
     }
 
     async fn drop(&mut self, handle: Resource<FoundMetadata>) -> wasmtime::Result<()> {
-        self.table.delete(handle)?;
+        self.values.delete(handle)?;
+        self.release(1, 0);
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use wasmtime::component::Resource;
 
-use super::context::CallContext;
+use super::context::{CallContext, Phase, UsedInDescribe};
 use super::refusal::Refusal;
 use super::resources::{OpenResponse, UseId};
 use super::web_headers::{HIDDEN, NOT_SETTABLE, SETTABLE};
@@ -34,7 +34,8 @@ impl web::Host for CallContext {
         request: Resource<DeclaredRequest>,
     ) -> Answer<Resource<OpenResponse>> {
         let request = self.take(request)?;
-        self.release(request.body.len());
+        let (values, bytes) = request.size();
+        self.release(values, bytes);
         self.only_in_run()?;
         self.count_request()?;
         let (request, written) = self.read_request(request)?;
@@ -63,6 +64,9 @@ impl web::HostRequest for CallContext {
         method: WireMethod,
         url: String,
     ) -> wasmtime::Result<Resource<DeclaredRequest>> {
+        if self.phase == Phase::Describe {
+            return Err(UsedInDescribe.into());
+        }
         self.declare(1, url.len())?;
         let request = DeclaredRequest {
             method,
@@ -70,7 +74,7 @@ impl web::HostRequest for CallContext {
             headers: Vec::new(),
             body: Vec::new(),
         };
-        Ok(self.table.push(request)?)
+        Ok(self.values.push(request)?)
     }
 
     async fn add_header(
@@ -79,7 +83,7 @@ impl web::HostRequest for CallContext {
         header: Header,
     ) -> wasmtime::Result<()> {
         self.declare(1, header.name.len() + header.value.len())?;
-        self.table.get_mut(&request)?.headers.push(header);
+        self.values.get_mut(&request)?.headers.push(header);
         Ok(())
     }
 
@@ -88,13 +92,16 @@ impl web::HostRequest for CallContext {
         request: Resource<DeclaredRequest>,
         body: Vec<u8>,
     ) -> wasmtime::Result<()> {
-        self.declare(1, body.len())?;
-        self.table.get_mut(&request)?.body = body;
+        self.declare(0, body.len())?;
+        let old = std::mem::replace(&mut self.values.get_mut(&request)?.body, body);
+        self.release(0, old.len());
         Ok(())
     }
 
     async fn drop(&mut self, request: Resource<DeclaredRequest>) -> wasmtime::Result<()> {
-        self.take(request).map(drop)
+        let (values, bytes) = self.take(request)?.size();
+        self.release(values, bytes);
+        Ok(())
     }
 }
 

@@ -161,7 +161,7 @@ pub fn apply(base: Option<&[u8]>, edits: &[LineEdit]) -> Result<Applied, ApplyEr
             .sum::<usize>();
     let mut out = Output {
         text: String::with_capacity(after.min(MAX_FILE_BYTES)),
-        newline: newline(text, edits),
+        newline: newline(text, edits.iter().map(|edit| edit.replacement.as_str())),
         lines: 0,
     };
     out.text.push_str(mark);
@@ -296,7 +296,10 @@ pub(super) fn text_of(bytes: &[u8]) -> Result<&str, ApplyError> {
 }
 
 /// How lines end: as most of the file's do, or, where it has no newline yet, as the first new one.
-fn newline(text: &str, edits: &[LineEdit]) -> &'static str {
+pub(super) fn newline<'a>(
+    text: &str,
+    added: impl IntoIterator<Item = &'a str>,
+) -> &'static str {
     let ends = memchr::memchr_iter(b'\n', text.as_bytes());
     let (mut lf, mut crlf) = (0_usize, 0_usize);
     for end in ends {
@@ -306,8 +309,8 @@ fn newline(text: &str, edits: &[LineEdit]) -> &'static str {
         }
     }
     if lf + crlf == 0 {
-        let new = edits.iter().find_map(|edit| {
-            let bytes = edit.replacement.as_bytes();
+        let new = added.into_iter().find_map(|added| {
+            let bytes = added.as_bytes();
             memchr(b'\n', bytes).map(|at| at > 0 && bytes[at - 1] == b'\r')
         });
         crlf = usize::from(new == Some(true));

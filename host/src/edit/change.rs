@@ -1,22 +1,24 @@
 //! What a tool can do to the text of a file, and what comes of it.
 
-use super::apply::{Applied, ApplyError, LineEdit, MAX_FILE_BYTES, apply, text_of};
+use std::borrow::Cow;
+
+use super::apply::{Applied, ApplyError, LineEdit, MAX_FILE_BYTES, apply, newline, text_of};
 
 /// A change of the text of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TextChange {
     /// Some lines are replaced.
     Lines(Vec<LineEdit>),
-    /// Text is added at the end.
+    /// Text is added at the end, with the line ends that most of the file's lines have.
     Append(String),
-    /// The only occurrence of a text is replaced.
+    /// The only occurrence of a text is replaced. Line ends are taken as most of the file's are.
     Replace {
         /// The text.
         old: String,
         /// What takes its place.
         new: String,
     },
-    /// All of it is replaced.
+    /// All of it is replaced, by these bytes.
     Write(String),
 }
 
@@ -44,26 +46,21 @@ impl TextChange {
         let new = match self {
             TextChange::Lines(_) => String::new(),
             TextChange::Append(more) => {
-                let is_open = !text.is_empty() && !text.ends_with('\n');
-                let newline = match text.contains("\r\n") {
-                    true => "\r\n",
-                    false => "\n",
-                };
-                let close = if is_open && !more.is_empty() {
-                    newline
-                } else {
-                    ""
-                };
-                [text, close, more].concat()
+                let newline = newline(text, [more.as_str()]);
+                let is_open = !text.is_empty() && !text.ends_with('\n') && !more.is_empty();
+                let close = if is_open { newline } else { "" };
+                [text, close, &with_newlines(more, newline)].concat()
             }
             TextChange::Replace { old, new } => {
-                let mut parts = text.splitn(3, old.as_str());
-                match (parts.next(), parts.next(), parts.next()) {
-                    _ if old.is_empty() => return Err(ApplyError::NothingToReplace),
-                    (Some(before), Some(after), None) => [before, new, after].concat(),
-                    (_, None, _) => return Err(ApplyError::NotThere),
-                    _ => return Err(ApplyError::Several),
+                let newline = newline(text, [new.as_str()]);
+                let (old, new) = (with_newlines(old, newline), with_newlines(new, newline));
+                let first = old.chars().next().ok_or(ApplyError::NothingToReplace)?;
+                let at = text.find(&*old).ok_or(ApplyError::NotThere)?;
+                // They may overlap: `aa` is twice in `aaa`.
+                if text[at + first.len_utf8()..].contains(&*old) {
+                    return Err(ApplyError::Several);
                 }
+                [&text[..at], &new, &text[at + old.len()..]].concat()
             }
             TextChange::Write(new) => new.clone(),
         };
@@ -77,6 +74,18 @@ impl TextChange {
             lines_after: lines(&new),
             bytes: new.into_bytes(),
         })
+    }
+}
+
+/// A text with these line ends.
+fn with_newlines<'a>(text: &'a str, newline: &str) -> Cow<'a, str> {
+    if !text.contains("\r\n") && (newline == "\n" || !text.contains('\n')) {
+        return Cow::Borrowed(text);
+    }
+    let text = text.replace("\r\n", "\n");
+    match newline {
+        "\n" => Cow::Owned(text),
+        newline => Cow::Owned(text.replace('\n', newline)),
     }
 }
 
@@ -110,6 +119,18 @@ mod tests {
             Ok("- [x] milk\n"),
         );
         check(Some("aa"), replace("a", "b"), Err(ApplyError::Several));
+        check(Some("ééé"), replace("éé", "b"), Err(ApplyError::Several));
+        check(
+            Some("a\r\nb\r\nc\n"),
+            append("d\ne\r\n"),
+            Ok("a\r\nb\r\nc\nd\r\ne\r\n"),
+        );
+        check(
+            Some("a\r\nb\r\n"),
+            replace("a\nb", "b\na"),
+            Ok("b\r\na\r\n"),
+        );
+        check(Some("a\r\n"), write("b\n"), Ok("b\n"));
         check(Some("a"), replace("b", "c"), Err(ApplyError::NotThere));
         check(None, replace("b", "c"), Err(ApplyError::NotThere));
         check(

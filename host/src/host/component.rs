@@ -23,7 +23,7 @@ use crate::limits;
 use crate::permission::{Caller, Decision, Verdict};
 use crate::plugin::{Described, Registered};
 use crate::resolve;
-use crate::target::{Need, Target};
+use crate::target::{Need, Operation, Target};
 
 /// Who answers questions while a tool runs, and who is told how far it is.
 pub(super) struct CallFrontend {
@@ -216,6 +216,11 @@ impl Components {
         state.context.actions = plan.actions.clone();
         state.context.question.clone_from(&plan.question);
         state.context.declared = plan.needs.clone();
+        let edited = plan.actions.iter().filter_map(Action::edited_path);
+        state.context.declared.extend(edited.map(|path| Need {
+            target: Target::Path(path.to_owned()),
+            operation: Operation::Write,
+        }));
         state.context.ceiling.clone_from(&described.ceiling);
         state.context.ask = Some(front.ask);
         state.context.progress = Some(front.progress);
@@ -254,6 +259,7 @@ impl Components {
         if let (Ok(success), Some(state)) = (&mut result, &mut state) {
             success.note = state.commands.note.take();
             success.has_failed = state.commands.has_failed;
+            success.edits = std::mem::take(&mut state.context.edits);
             tell_of_broken_files(success, &state.context.broken_files);
         }
         if let Some(state) = &mut state {

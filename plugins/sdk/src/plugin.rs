@@ -19,7 +19,8 @@ pub trait Plugin {
     /// Says what the plugin offers. Using a file, the chat or the log here traps.
     fn describe() -> PluginInfo;
 
-    /// Says what a call will touch, without doing it. Of the imports only [`log`](crate::log) works here.
+    /// Says what a call will touch, without doing it. Of the imports only [`log`](crate::log) and
+    /// `search.address` work here.
     fn prepare(call: Call) -> Result<Plan, Failure>;
 
     /// Does the work. Nothing is left in memory of what `prepare` did.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use dunlin_host::Host;
 use dunlin_host::ask::{Origin, Question};
-use dunlin_host::call::{Action, Failure};
+use dunlin_host::permission::ToolMode;
+use dunlin_host::call::{Action, Failure, Success};
 use dunlin_host::undo::Fate;
 use dunlin_tests::sandbox::{Asker, PATIENT, Sandbox, call, play, plugin};
 use serde_json::{Value, json};
@@ -37,14 +38,14 @@ impl Stage {
         &self,
         arguments: Value,
         asker: Asker,
-    ) -> (Result<String, Failure>, Vec<Question>) {
+    ) -> (Result<Success, Failure>, Vec<Question>) {
         let mut all = json!({ "path": "diary.md" });
         let more = arguments.as_object().cloned().unwrap_or_default();
         all.as_object_mut().unwrap().extend(more);
         let asker = Arc::new(asker);
         let outcome = play(&self.host, &call("diary", all), asker.clone()).await;
         let result = outcome.and_then(|outcome| outcome.result);
-        (result.map(|success| success.text), asker.questions())
+        (result, asker.questions())
     }
 }
 
@@ -76,7 +77,7 @@ async fn what_is_declared_is_asked_about_once_and_can_be_undone() {
         stage.write("Monday\n");
         let arguments = json!({ "how": how, "text": "Tuesday\n", "old": old });
         let (result, questions) = stage.change(arguments, Asker::yes()).await;
-        assert!(result.is_ok(), "{how}: {result:?}");
+        let edits = result.unwrap().edits;
         let [question] = questions.as_slice() else {
             panic!("{how}: not one question: {questions:?}");
         };
@@ -88,6 +89,8 @@ async fn what_is_declared_is_asked_about_once_and_can_be_undone() {
             diff_of(question).contains("+Tuesday"),
             "{how}: {question:?}"
         );
+        let made: Vec<Action> = edits.into_iter().map(Action::Edit).collect();
+        assert_eq!(made, question.actions, "{how}: what it says that it did");
         assert_eq!(stage.text(), after, "{how}");
         let undone = stage.host.undo_last().unwrap().unwrap();
         assert_eq!(undone.files[0].1, Fate::Restored, "{how}");
@@ -102,7 +105,8 @@ async fn what_only_the_run_can_tell_is_asked_about_when_it_is_known() {
     stage.write("Monday\n");
     let arguments = json!({ "how": "capitals", "text": "", "later": true });
     let (result, questions) = stage.change(arguments.clone(), Asker::yes()).await;
-    assert_eq!(result.unwrap(), "1 lines");
+    let success = result.unwrap();
+    assert_eq!((success.text.as_str(), success.edits.len()), ("1 lines", 1));
     let [question] = questions.as_slice() else {
         panic!("not one question: {questions:?}");
     };
@@ -183,4 +187,91 @@ async fn what_is_denied_or_does_not_fit_changes_nothing() {
         assert_eq!(questions.len(), 0);
     }
     assert_eq!(stage.text(), "Monday, Monday\n");
+}
+
+/// A yes is a yes to the difference that was shown, and to no other.
+#[tokio::test]
+async fn a_yes_to_one_change_is_none_to_the_next() {
+    let stage = Stage::new();
+    stage.write("");
+    let arguments =
+        json!({ "how": "append", "text": "one\n", "later": true, "again": "two\n" });
+    let (result, questions) = stage.change(arguments.clone(), Asker::yes()).await;
+    assert_eq!(result.unwrap().edits.len(), 2);
+    let diffs: Vec<String> = questions.iter().map(diff_of).collect();
+    assert_eq!(diffs.len(), 2, "{diffs:?}");
+    assert!(diffs[0].contains("+one") && diffs[1].contains("+two"), "{diffs:?}");
+    // Whoever may write the file as he likes is not asked.
+    let permissions = stage.host.permissions();
+    permissions.allow_for_session("./diary.md", "rw?").unwrap();
+    let (result, questions) = stage.change(arguments, Asker::no()).await;
+    assert_eq!((result.unwrap().edits.len(), questions.len()), (2, 0));
+    // So it is where whatever this tool declares is allowed.
+    permissions.allow_for_session("./diary.md", "???").unwrap();
+    permissions.set_tool_mode("diary", ToolMode::Always);
+    let arguments = json!({ "how": "append", "text": "three\n", "later": true });
+    let (result, questions) = stage.change(arguments, Asker::no()).await;
+    assert_eq!((result.unwrap().edits.len(), questions.len()), (1, 0));
+}
+
+/// Neither is a yes to "write this file".
+#[tokio::test]
+async fn a_need_to_write_does_not_stand_for_the_difference() {
+    let stage = Stage::new();
+    stage.write("");
+    let arguments = json!({ "how": "append", "text": "one\n", "later": true, "writes": true });
+    let (result, questions) = stage.change(arguments, Asker::yes()).await;
+    assert!(result.is_ok(), "{result:?}");
+    assert_eq!(questions.len(), 2, "{questions:?}");
+    assert!(diff_of(&questions[1]).contains("+one"));
+}
+
+/// What a file holds, and whether it is there, is told only to whoever may read it.
+#[tokio::test]
+async fn a_change_tells_nothing_of_a_file_that_may_not_be_read() {
+    let stage = Stage::new();
+    let secret = stage.sandbox.project().join(".env");
+    let guess = |old: &str| {
+        json!({ "path": ".env", "how": "replace", "text": "x", "old": old, "silent": true })
+    };
+    for content in [None, Some("KEY=abc\n")] {
+        if let Some(content) = content {
+            fs::write(&secret, content).unwrap();
+            // That it was read in this session, in another call, changes nothing.
+            let read = json!({ "path": ".env", "how": "capitals", "text": "", "later": true });
+            let (result, _) = stage.change(read, Asker::yes()).await;
+            assert!(result.is_ok(), "{result:?}");
+        }
+        for old in ["KEY=A", "KEY=B", "", "K"] {
+            let (result, questions) = stage.change(guess(old), Asker::no()).await;
+            assert!(matches!(result, Err(Failure::Denied { .. })), "{result:?}");
+            let [question] = questions.as_slice() else {
+                panic!("not one question: {questions:?}");
+            };
+            assert!(question.wording.starts_with("Allow diary to read "), "{question:?}");
+            assert_eq!((question.actions.len(), question.origin), (0, Origin::Undeclared));
+        }
+    }
+    // With a yes, there is an answer.
+    let (result, _) = stage.change(guess("KEY=B"), Asker::yes()).await;
+    let failure = result.unwrap_err().to_string();
+    assert!(failure.contains("not in the file"), "{failure}");
+}
+
+/// A declared change of a file that may not be read yet is asked about in two steps, and is still declared.
+#[tokio::test]
+async fn a_declared_change_of_a_secret_is_shown_once_it_may_be_read() {
+    let stage = Stage::new();
+    let secret = stage.sandbox.project().join(".env");
+    fs::write(&secret, "A=1\n").unwrap();
+    for (declared, origin) in [(None, Origin::Declared), (Some("C=3\n"), Origin::Undeclared)] {
+        let arguments =
+            json!({ "path": ".env", "how": "append", "text": "B=2\n", "declared": declared });
+        let (result, questions) = stage.change(arguments, Asker::yes()).await;
+        assert!(result.is_ok(), "{result:?}");
+        assert_eq!(questions.len(), 2, "{questions:?}");
+        assert_eq!(questions[0].origin, Origin::Declared);
+        assert_eq!(questions[1].origin, origin);
+        assert!(diff_of(&questions[1]).contains("+B=2"));
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dunlin_host::ask::{Answer, Scope};
-use dunlin_host::call::{Action, Call, Failure, Plan};
+use dunlin_host::call::{Call, Failure, Plan};
 use dunlin_host::display;
 use dunlin_host::edit::FileEdit;
 use dunlin_host::permission::Revert;
@@ -281,6 +281,8 @@ pub struct TurnCall {
     pub(super) output: Option<String>,
     /// What goes back to the model; there once the call is settled.
     pub(super) result: Option<String>,
+    /// What it has changed in files.
+    pub(super) edits: Arc<[FileEdit]>,
 }
 
 impl TurnCall {
@@ -308,6 +310,7 @@ impl TurnCall {
             duration: None,
             output: None,
             result: None,
+            edits: Arc::default(),
         }
     }
 
@@ -338,18 +341,6 @@ impl TurnCall {
             .or_else(ended_badly)
     }
 
-    /// What it has changed in files.
-    fn edits(&self) -> Arc<[FileEdit]> {
-        let is_done = self.state == CallState::Completed;
-        let plan = self.plan.as_ref().filter(|_| is_done);
-        let actions = plan.map_or(&[][..], |plan| &plan.actions);
-        let edits = actions.iter().filter_map(|action| match action {
-            Action::Edit(edit) => Some(edit.clone()),
-            _ => None,
-        });
-        edits.collect()
-    }
-
     /// Whether the user said yes to this very call.
     pub fn is_approved_by_hand(&self) -> bool {
         self.explicit
@@ -357,10 +348,9 @@ impl TurnCall {
 
     /// What became of it.
     pub fn record(&self) -> CallRecord {
-        let edits = self.edits();
         CallRecord {
-            changed: ChangedLines::of(edits.iter()),
-            edits,
+            changed: ChangedLines::of(self.edits.iter()),
+            edits: Arc::clone(&self.edits),
             number: self.index,
             id: self.call.id.clone(),
             tool: self.call.tool.clone(),

@@ -182,6 +182,7 @@ impl Tools for FakeTools {
             structured: None,
             note: None,
             has_failed: false,
+            edits: Vec::new(),
         });
         if path == "slow" {
             self.hanging.notify_one();

@@ -124,6 +124,7 @@ pub(super) fn finished(number: usize, result: Result<&str, Failure>) -> Event {
         structured: None,
         note: None,
         has_failed: false,
+        edits: Vec::new(),
     });
     Event::Finished(
         number,

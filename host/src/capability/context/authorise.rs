@@ -147,15 +147,16 @@ impl CallContext {
         self.ask_in_call(asked, written, needs, actions, rule).await
     }
 
-    /// Asks with the question of the plan about a change that it announced, now that it is known.
+    /// Asks about a change that the plan announced, now that it is known.
     pub(in crate::capability) async fn ask_announced(
         &mut self,
+        what: &str,
         written: &types::Target,
         needs: Vec<Need>,
         actions: Vec<Action>,
         rule: &Rule,
     ) -> Result<(bool, String), Refusal> {
-        let asked = (Origin::Declared, "");
+        let asked = (Origin::Declared, what);
         self.ask_in_call(asked, written, needs, actions, rule).await
     }
 
@@ -177,7 +178,11 @@ impl CallContext {
         if is_attended && self.refused.is_some() {
             return Ok((false, format!("{rule}; refused in this call before")));
         }
-        if is_attended && self.questions >= limits::MAX_UNDECLARED_QUESTIONS {
+        let most = match origin {
+            Origin::Declared => limits::MAX_NEEDS,
+            _ => limits::MAX_UNDECLARED_QUESTIONS,
+        };
+        if is_attended && self.questions >= most {
             return Ok((
                 false,
                 format!(
@@ -201,8 +206,9 @@ impl CallContext {
             tool: self.tool.clone(),
             arguments: self.arguments.clone(),
             wording: match origin {
-                Origin::Redirect => format!("Allow {} to {what}?", self.tool),
-                Origin::Declared => self.question.clone(),
+                // The question of the plan is about all of it; this is about all of it only if there is nothing else.
+                Origin::Declared if self.actions.len() == 1 => self.question.clone(),
+                Origin::Redirect | Origin::Declared => format!("Allow {} to {what}?", self.tool),
                 _ => format!("Allow {} to {what}? It did not announce this.", self.tool),
             },
             needs: needs.clone(),

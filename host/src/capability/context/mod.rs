@@ -20,6 +20,7 @@ use crate::audit::AuditRoom;
 use crate::bindings::dunlin::tool::types;
 use crate::call::Action;
 use crate::ceiling::Ceiling;
+use crate::edit::FileEdit;
 use crate::engine::time_limit::Clock;
 use crate::limits;
 use crate::permission::PluginId;
@@ -30,7 +31,7 @@ use crate::target::Need;
 pub(crate) enum Phase {
     /// Nothing works.
     Describe,
-    /// Only `log` works.
+    /// Only `log` and `search.address` work.
     Prepare,
     /// Everything works, each use checked.
     Run,
@@ -84,7 +85,10 @@ pub(crate) struct CallContext {
     pub(crate) ask: Option<Arc<dyn Ask>>,
     pub(crate) progress: Option<Arc<dyn Progress>>,
     pub(crate) clock: Clock,
+    /// Open files, answers and processes: each of them holds something of the system, so there are few.
     pub(crate) table: ResourceTable,
+    /// What is only memory, bounded by `declared_bytes`. Apart, so that a plugin can always say that it has too many files.
+    pub(crate) values: ResourceTable,
     questions: usize,
     uses: Vec<Use>,
     /// What is left for it of the audit log.
@@ -103,6 +107,8 @@ pub(crate) struct CallContext {
     pub(super) declared_bytes: usize,
     /// What edits of this call broke.
     pub(crate) broken_files: Vec<BrokenFile>,
+    /// What this call has changed in files.
+    pub(crate) edits: Vec<FileEdit>,
     /// Whether the end stands in the audit log.
     pub(super) closed: bool,
 }
@@ -134,6 +140,7 @@ impl CallContext {
             progress: None,
             clock,
             table,
+            values: ResourceTable::new(),
             questions: 0,
             uses: Vec::new(),
             audit_room: AuditRoom::new(limits::MAX_AUDIT_BYTES),
@@ -144,6 +151,7 @@ impl CallContext {
             crash: None,
             declared_bytes: 0,
             broken_files: Vec::new(),
+            edits: Vec::new(),
             closed: false,
         }
     }

@@ -343,6 +343,7 @@ impl Turn<'_> {
         match outcome.result {
             Ok(mut success) => {
                 let note = success.note.take();
+                self.calls[number].edits = std::mem::take(&mut success.edits).into();
                 let state = match success.has_failed {
                     true => CallState::Failed,
                     false => CallState::Completed,

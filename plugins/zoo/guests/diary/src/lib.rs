@@ -19,6 +19,12 @@ struct Arguments {
     declared: Option<String>,
     /// Whether it is declared that only the run can tell
     later: Option<bool>,
+    /// Whether writing is declared as a need, too
+    writes: Option<bool>,
+    /// Whether nothing is declared
+    silent: Option<bool>,
+    /// What is appended after the change
+    again: Option<String>,
 }
 
 #[derive(Deserialize, Schema, Clone, Copy)]
@@ -41,11 +47,17 @@ impl Tool for Diary {
         let path = &arguments.path;
         let text = arguments.declared.as_ref().unwrap_or(&arguments.text);
         if arguments.later == Some(true) {
-            return Ok(Plan::ask(format!("Keep the diary '{path}'?"))
-                .reads(path)
-                .changes(path));
+            let plan = Plan::ask(format!("Keep the diary '{path}'?")).reads(path);
+            let plan = match arguments.writes {
+                Some(true) => plan.writes(path),
+                _ => plan,
+            };
+            return Ok(plan.changes(path));
         }
         let plan = Plan::of_actions();
+        if arguments.silent == Some(true) {
+            return Ok(plan);
+        }
         Ok(match arguments.how {
             How::Append => plan.appends(path, text),
             How::Replace => plan.replaces(path, old(arguments), text),
@@ -65,6 +77,9 @@ impl Tool for Diary {
                 files::write(path, &text)
             }
         }?;
+        if let Some(again) = &arguments.again {
+            files::append(path, again)?;
+        }
         Ok(format!("{} lines", edited.lines_after).into())
     }
 }
