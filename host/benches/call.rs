@@ -192,7 +192,10 @@ impl tool_types::HostToolInfo for Bare {
     fn set_output_schema(&mut self, _: Resource<ToolInfo>, _: String) -> Result<()> {
         unreachable!("nothing is described")
     }
-    fn set_hints(&mut self, _: Resource<ToolInfo>, _: tool_types::ToolHints) -> Result<()> {
+    fn set_destructive(&mut self, _: Resource<ToolInfo>, _: bool) -> Result<()> {
+        unreachable!("nothing is described")
+    }
+    fn set_idempotent(&mut self, _: Resource<ToolInfo>, _: bool) -> Result<()> {
         unreachable!("nothing is described")
     }
     fn drop(&mut self, _: Resource<ToolInfo>) -> Result<()> {

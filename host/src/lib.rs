@@ -73,7 +73,7 @@ pub use open::folder as open_folder;
 pub use options::{HostOptions, WebOptions};
 pub use permission::{Explained, PermissionError, Permissions, Stored};
 pub use plugin::{
-    Annotations, ArgumentsError, Description, Hints, LoadError, Plugin, Tool, ToolTexts,
+    Annotations, ArgumentsError, Description, LoadError, Plugin, Tool, ToolTexts,
 };
 pub use process::CommandOptions;
 pub use progress::{NoProgress, Progress};

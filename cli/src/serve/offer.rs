@@ -51,14 +51,15 @@ fn annotations(tool: &Tool) -> ToolAnnotations {
         .imports
         .iter()
         .any(|name| OPEN.contains(&name.as_str()));
-    let annotations = ToolAnnotations::new()
+    let mut annotations = ToolAnnotations::new()
         .read_only(is_read_only)
         .open_world(is_open);
-    if is_read_only {
-        annotations
-    } else {
-        annotations.destructive(true)
+    // The protocol gives these a meaning for tools that change something.
+    if !is_read_only {
+        annotations.destructive_hint = Some(tool.annotations.is_destructive.unwrap_or(true));
+        annotations.idempotent_hint = tool.annotations.is_idempotent;
     }
+    annotations
 }
 
 #[cfg(test)]
@@ -112,13 +113,19 @@ mod tests {
             annotations: Annotations {
                 title: Some("Do things".to_owned()),
                 output_schema: Some(json!({"type": "object"})),
-                ..Annotations::default()
+                is_destructive: Some(false),
+                is_idempotent: Some(true),
             },
             ..tool("t", "t", &[])
         };
         let offered = serde_json::to_value(offer(&titled)).unwrap();
         assert_eq!(offered["title"], "Do things");
         assert_eq!(offered["outputSchema"], json!({"type": "object"}));
+        let hints = &offered["annotations"];
+        assert_eq!(
+            (&hints["destructiveHint"], &hints["idempotentHint"]),
+            (&json!(false), &json!(true))
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! result, and what it is told of a file.
 
 use super::dunlin::tool::files::{History, Kind};
-use super::dunlin::tool::tool_types::{FailureKind, ToolHints};
+use super::dunlin::tool::tool_types::FailureKind;
 use super::dunlin::tool::types::{CommandLine, Need};
 use super::dunlin::tool::web::{Header, Method};
 use crate::edit::TextChange;
@@ -17,7 +17,8 @@ pub struct DeclaredTool {
     pub(crate) title: Option<String>,
     /// JSON Schema.
     pub(crate) output_schema: Option<String>,
-    pub(crate) hints: Option<ToolHints>,
+    pub(crate) is_destructive: Option<bool>,
+    pub(crate) is_idempotent: Option<bool>,
 }
 
 /// A plugin, as it describes itself.

@@ -12,7 +12,7 @@ use crate::bindings::declared::{
     DeclaredTool,
 };
 use crate::bindings::dunlin::tool::tool_types::{
-    self, FailureKind, HostFailure, HostOutput, HostPlan, HostPluginInfo, HostToolInfo, ToolHints,
+    self, FailureKind, HostFailure, HostOutput, HostPlan, HostPluginInfo, HostToolInfo,
 };
 use crate::bindings::dunlin::tool::types::{CommandLine, LineEdit, Need};
 use crate::edit::TextChange;
@@ -101,12 +101,13 @@ impl HostToolInfo for CallContext {
         Ok(())
     }
 
-    fn set_hints(
-        &mut self,
-        tool: Resource<DeclaredTool>,
-        hints: ToolHints,
-    ) -> wasmtime::Result<()> {
-        self.values.get_mut(&tool)?.hints = Some(hints);
+    fn set_destructive(&mut self, tool: Resource<DeclaredTool>, is: bool) -> wasmtime::Result<()> {
+        self.values.get_mut(&tool)?.is_destructive = Some(is);
+        Ok(())
+    }
+
+    fn set_idempotent(&mut self, tool: Resource<DeclaredTool>, is: bool) -> wasmtime::Result<()> {
+        self.values.get_mut(&tool)?.is_idempotent = Some(is);
         Ok(())
     }
 

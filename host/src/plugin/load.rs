@@ -10,10 +10,9 @@ use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Store};
 
 use super::error::LoadError;
-use super::tool::{Annotations, DescribedTool, Hints, Tool};
+use super::tool::{Annotations, DescribedTool, Tool};
 use super::{Description, Plugin};
 use crate::bindings::declared::{DeclaredPlugin, DeclaredTool};
-use crate::bindings::dunlin::tool::tool_types::ToolHints;
 use crate::bindings::{Plugin as Instance, PluginPre};
 use crate::capability::{CallState, wasi};
 use crate::ceiling::Ceiling;
@@ -210,7 +209,8 @@ impl Described {
                 annotations: Annotations {
                     title,
                     output_schema,
-                    hints: info.hints.map(Hints::from),
+                    is_destructive: info.is_destructive,
+                    is_idempotent: info.is_idempotent,
                 },
             });
         }
@@ -322,17 +322,6 @@ fn short_import(name: &str) -> String {
 fn short(text: &str) -> String {
     let start: String = text.chars().take(80).collect();
     crate::display::escape(&start).into_owned()
-}
-
-impl From<ToolHints> for Hints {
-    fn from(hints: ToolHints) -> Self {
-        Hints {
-            read_only: hints.contains(ToolHints::READ_ONLY),
-            destructive: hints.contains(ToolHints::DESTRUCTIVE),
-            idempotent: hints.contains(ToolHints::IDEMPOTENT),
-            open_world: hints.contains(ToolHints::OPEN_WORLD),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -37,21 +37,10 @@ pub struct Annotations {
     pub title: Option<String>,
     /// JSON Schema of the structured result.
     pub output_schema: Option<Value>,
-    /// What it says of its effects.
-    pub hints: Option<Hints>,
-}
-
-/// What a tool says of its effects, as the Model Context Protocol defines it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hints {
-    /// It changes nothing.
-    pub read_only: bool,
-    /// It may remove or overwrite.
-    pub destructive: bool,
-    /// A second call with the same arguments changes nothing more.
-    pub idempotent: bool,
-    /// It reaches beyond the project and this machine.
-    pub open_world: bool,
+    /// Whether it may remove or overwrite something, if it says so.
+    pub is_destructive: Option<bool>,
+    /// Whether a second call with the same arguments changes nothing more, if it says so.
+    pub is_idempotent: Option<bool>,
 }
 
 /// Why a tool cannot be called with these arguments. What the model or the plugin wrote is not escaped.

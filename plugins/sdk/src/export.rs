@@ -8,7 +8,7 @@ use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::crash::report_panics;
 use crate::error::{Error, Failure, FailureKind};
 use crate::need::{Need, Operation, Target};
-use crate::plugin::{Action, Call, Content, Hints, Output, Plan, Plugin, ToolInfo};
+use crate::plugin::{Action, Call, Content, Output, Plan, Plugin, ToolInfo};
 
 /// Makes a plugin of one or more [`Tool`](crate::Tool)s. Once in a crate.
 ///
@@ -109,21 +109,13 @@ impl From<ToolInfo> for own::ToolInfo {
         if let Some(schema) = &info.output_schema {
             tool.set_output_schema(schema);
         }
-        if let Some(hints) = info.hints {
-            tool.set_hints(hints.into());
+        if let Some(is_destructive) = info.is_destructive {
+            tool.set_destructive(is_destructive);
+        }
+        if let Some(is_idempotent) = info.is_idempotent {
+            tool.set_idempotent(is_idempotent);
         }
         tool
-    }
-}
-
-impl From<Hints> for own::ToolHints {
-    fn from(hints: Hints) -> Self {
-        let mut flags = own::ToolHints::empty();
-        flags.set(own::ToolHints::READ_ONLY, hints.read_only);
-        flags.set(own::ToolHints::DESTRUCTIVE, hints.destructive);
-        flags.set(own::ToolHints::IDEMPOTENT, hints.idempotent);
-        flags.set(own::ToolHints::OPEN_WORLD, hints.open_world);
-        flags
     }
 }
 

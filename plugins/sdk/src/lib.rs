@@ -43,7 +43,7 @@ pub mod web;
 pub use error::{Error, Failure, FailureKind};
 pub use need::{Need, Operation, Target};
 pub use plugin::{
-    Action, CONTRACT, Call, Content, Hints, Output, Parameters, Plan, Plugin, PluginInfo, ToolInfo,
+    Action, CONTRACT, Call, Content, Output, Parameters, Plan, Plugin, PluginInfo, ToolInfo,
 };
 pub use schema::Schema;
 pub use tool::{Tool, parse_arguments};

@@ -56,8 +56,10 @@ pub struct ToolInfo {
     pub title: Option<String>,
     /// The JSON Schema of the structured result, see [`Output::structured`].
     pub output_schema: Option<String>,
-    /// What it says of its effects.
-    pub hints: Option<Hints>,
+    /// Whether it may remove or overwrite something, if it says so.
+    pub is_destructive: Option<bool>,
+    /// Whether a second call with the same arguments changes nothing more, if it says so.
+    pub is_idempotent: Option<bool>,
 }
 
 impl ToolInfo {
@@ -73,23 +75,10 @@ impl ToolInfo {
             parameters,
             title: None,
             output_schema: None,
-            hints: None,
+            is_destructive: None,
+            is_idempotent: None,
         }
     }
-}
-
-/// What a tool says of its effects, as the Model Context Protocol defines it. It changes what is shown, never what is
-/// allowed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Hints {
-    /// It changes nothing.
-    pub read_only: bool,
-    /// It may remove or overwrite.
-    pub destructive: bool,
-    /// A second call with the same arguments changes nothing more.
-    pub idempotent: bool,
-    /// It reaches beyond the project and this machine.
-    pub open_world: bool,
 }
 
 /// The parameters of a tool: the JSON Schema of an object.

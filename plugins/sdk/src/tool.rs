@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 
 use crate::error::Failure;
-use crate::plugin::{Hints, Output, Parameters, Plan, ToolInfo};
+use crate::plugin::{Output, Parameters, Plan, ToolInfo};
 
 /// One tool. Implement it on an empty struct and name that in [`export!`](crate::export).
 pub trait Tool {
@@ -22,8 +22,12 @@ pub trait Tool {
     /// The JSON Schema of the structured result, if it gives one.
     const OUTPUT_SCHEMA: Option<&'static str> = None;
 
-    /// What it says of its effects.
-    const HINTS: Option<Hints> = None;
+    /// Whether it may remove or overwrite something, told to other programs that use the tool. It changes nothing of what
+    /// is allowed.
+    const IS_DESTRUCTIVE: Option<bool> = None;
+
+    /// Whether a second call with the same arguments changes nothing more; as with [`IS_DESTRUCTIVE`](Self::IS_DESTRUCTIVE).
+    const IS_IDEMPOTENT: Option<bool> = None;
 
     /// The parameters as a type. Fields that are optional for the model are `Option`s.
     type Arguments: DeserializeOwned;
@@ -42,7 +46,8 @@ pub fn info<T: Tool>() -> ToolInfo {
     ToolInfo {
         title: T::TITLE.map(str::to_owned),
         output_schema: T::OUTPUT_SCHEMA.map(str::to_owned),
-        hints: T::HINTS,
+        is_destructive: T::IS_DESTRUCTIVE,
+        is_idempotent: T::IS_IDEMPOTENT,
         ..ToolInfo::new(T::NAME, T::DESCRIPTION, T::PARAMETERS)
     }
 }
