@@ -95,6 +95,7 @@ impl Tools for Nothing {
         Outcome {
             result: Err(unknown(call)),
             duration: Duration::ZERO,
+            edits: Vec::new(),
         }
     }
 

@@ -68,7 +68,9 @@ pub(crate) async fn look(
                     Verdict::Deny => looked.needs.push(need),
                     // Asked about when it is known.
                     Verdict::Allow | Verdict::Ask => {
-                        looked.actions.push(Action::EditLater { path, change: None });
+                        looked
+                            .actions
+                            .push(Action::EditLater { path, change: None });
                     }
                 }
                 continue;

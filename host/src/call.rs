@@ -123,6 +123,8 @@ pub struct Outcome {
     pub result: Result<Success, Failure>,
     /// From the start of `run` to its end, without the time in which the user was being asked.
     pub duration: Duration,
+    /// What it changed in files, in the order in which it did, however it ended.
+    pub edits: Vec<FileEdit>,
 }
 
 /// What a completed call gives.
@@ -139,8 +141,6 @@ pub struct Success {
     /// Whether what the call did has failed although the call itself completed: its command ended with an exit status
     /// other than 0, by a signal or at the time limit.
     pub has_failed: bool,
-    /// What it changed in files, in the order in which it did.
-    pub edits: Vec<FileEdit>,
 }
 
 /// Who failed. The three kinds stay distinct: the tool said so, the tool broke, the host refused.

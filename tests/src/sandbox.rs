@@ -263,6 +263,7 @@ pub fn leaks(text: &str) -> Vec<&'static str> {
 /// A user who answers every question the same way, and remembers them.
 #[derive(Debug)]
 pub struct Asker {
+    first: Answer,
     answer: Answer,
     questions: Mutex<Vec<Question>>,
 }
@@ -281,9 +282,18 @@ impl Asker {
         Self::new(Answer::DENY)
     }
 
+    /// Allows what is asked first, and denies the rest.
+    pub fn first_yes() -> Self {
+        Self {
+            first: Self::yes().answer,
+            ..Self::no()
+        }
+    }
+
     /// Answers like this.
     pub fn new(answer: Answer) -> Self {
         Self {
+            first: answer,
             answer,
             questions: Mutex::default(),
         }
@@ -301,11 +311,15 @@ impl Asker {
 #[async_trait::async_trait]
 impl Ask for Asker {
     async fn ask(&self, question: Question) -> Answer {
-        self.questions
+        let mut questions = self
+            .questions
             .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(question);
-        self.answer
+            .unwrap_or_else(PoisonError::into_inner);
+        questions.push(question);
+        match questions.len() {
+            1 => self.first,
+            _ => self.answer,
+        }
     }
 }
 

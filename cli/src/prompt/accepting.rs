@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use dunlin_host::ask::{Answer, Scope};
 use dunlin_host::call::{Action, Standing};
 use dunlin_host::secrets::looks_secret;
-use dunlin_host::target::{Operation, Target};
+use dunlin_host::target::Target;
 use rustyline::{Cmd, ConditionalEventHandler, Event, EventContext, RepeatCount};
 
 use dunlin_chat::turn::{CallState, Choice, Decision, TurnCall, Waiting};
@@ -38,12 +38,17 @@ fn is_edit(call: &TurnCall, project: &Path) -> bool {
     let Standing::Ask { needs, notices, .. } = &plan.standing else {
         return false;
     };
+    let mut shown = Vec::new();
     let edits = plan.actions.iter().all(|action| match action {
-        Action::Edit(edit) => is_ordinary(&edit.path, project),
+        Action::Edit(edit) => {
+            shown.extend(edit.needs());
+            is_ordinary(&edit.path, project)
+        }
         _ => false,
     });
+    // Writing that is no edit has no difference to show.
     let writes = needs.iter().all(|need| match &need.target {
-        Target::Path(path) => need.operation == Operation::Write && is_ordinary(path, project),
+        Target::Path(path) => shown.contains(need) && is_ordinary(path, project),
         _ => false,
     });
     call.state == CallState::Asking

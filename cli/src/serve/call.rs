@@ -291,7 +291,6 @@ mod tests {
                 structured: None,
                 note: None,
                 has_failed: false,
-                edits: Vec::new(),
             });
             let parts = serde_json::to_value(parts).unwrap();
             let kinds: Vec<&str> = parts

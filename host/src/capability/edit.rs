@@ -3,7 +3,8 @@
 //! What the user agreed to is a difference, so that is what is compared: the edit is worked out anew from
 //! the file as it is now, and has to turn the same content into the same content as the one that was shown.
 //! Whatever does not is a new question with a difference of its own, even where writing is allowed: a tool
-//! that shows one edit and makes another gains nothing by what it was granted before.
+//! that shows one edit and makes another gains nothing by what it was granted before. Only where it announced that it
+//! cannot tell before, a rule that allows writing is enough.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -44,8 +45,9 @@ pub(crate) enum LookError {
 }
 
 impl Shared {
-    /// Works out what edits would make of a file, once the rules about it were looked at. `is_shown`: the user is or was
-    /// shown an edit of this file.
+    /// Works out what a change would make of a file, once the rules about it were looked at.
+    ///
+    /// `is_shown`: whatever comes of it, the user sees it before the tool does, as when a plan is made.
     pub(crate) fn look_at_edit(
         &self,
         caller: &Caller<'_>,
@@ -65,18 +67,23 @@ impl Shared {
                 Verdict::Allow | Verdict::Ask => {}
             }
         }
-        let unseen = || {
-            LookError::Unseen(Need {
+        let seen = self.history.seen(path);
+        let unseen = || match (seen, change.needs_to_be_seen()) {
+            // Its lines were counted by nobody: to read it now would not help.
+            (None, true) if !is_shown => LookError::Prepare(PrepareError::NotRead {
+                path: path.to_owned(),
+            }),
+            _ => LookError::Unseen(Need {
                 target: Target::Path(path.to_owned()),
                 operation: Operation::Read,
-            })
+            }),
         };
-        // Whether a text is in a file is what the file holds: only the user may see it before it may be read.
-        if !may_read && !is_shown && !change.needs_to_be_seen() {
+        // Whether a change fits is what the file holds: only the user may know it before the tool may read the file. What
+        // another plugin has read of it tells this one nothing.
+        if !may_read && !is_shown {
             return Err(unseen());
         }
-        match prepare(path, change, self.history.seen(path), may_read, is_shown) {
-            // Another plugin may have read it; this one learns nothing of that.
+        match prepare(path, change, seen, may_read, is_shown) {
             Err(_) if !may_read => Err(unseen()),
             prepared => Ok(prepared?),
         }
@@ -93,8 +100,9 @@ impl CallContext {
         let Target::Path(path) = self.shared.permissions.resolve_path(&written)? else {
             return Err(Error::Invalid(written).into());
         };
-        let is_this = |action: &Action| matches!(action, Action::Edit(edit) if edit.path == path);
-        let is_shown = self.actions.iter().any(is_this);
+        let is_this = |action: &Action| matches!(action, Action::Edit(edit) if edit.path == path && *edit.change == change);
+        // Once: what comes of the same change of a file that was changed already was not shown.
+        let is_shown = self.actions.iter().any(is_this) && !self.edits.has(&path);
         let looked = self
             .shared
             .look_at_edit(&self.caller(false), &path, &change, is_shown);
@@ -103,18 +111,11 @@ impl CallContext {
             Err(LookError::Denied(need)) => {
                 // Decides the same, and writes it down.
                 self.authorise(need, Written::Path(written)).await?;
-                return Err(
-                    Error::Failed("the permissions changed meanwhile; try again".into()).into(),
-                );
+                return Err(decided_otherwise());
             }
             Err(LookError::Unseen(need)) => {
-                let seen = self.shared.history.seen(&path);
-                // Its lines were counted by nobody: reading it now would not help.
-                if change.needs_to_be_seen() && seen.is_none() {
-                    return Err(PrepareError::NotRead { path }.into());
-                }
                 self.authorise(need, Written::Path(written.clone())).await?;
-                prepare(&path, &change, seen, true, true)?
+                prepare(&path, &change, self.shared.history.seen(&path), true, true)?
             }
             Err(LookError::Permission(error)) => return Err(Error::Failed(chain(&error)).into()),
             Err(LookError::Prepare(error)) => return Err(error.into()),
@@ -174,6 +175,7 @@ impl CallContext {
             }
             declared => declared.is_some_and(|declared| declared.is_same(edit)),
         };
+        let is_first = !self.edits.has(&edit.path);
         let is_announced = self.actions.iter().any(|action| match action {
             Action::EditLater {
                 path,
@@ -183,10 +185,15 @@ impl CallContext {
         });
         let needs = edit.needs();
         let mut asking = None;
+        let mut rules = Vec::with_capacity(needs.len());
         for need in &needs {
             let decision = self.decide(need)?;
+            rules.push(decision.rule.to_string());
             match decision.verdict {
-                Verdict::Deny => return self.authorise(need.clone(), Written::Path(written)).await,
+                Verdict::Deny => {
+                    self.authorise(need.clone(), Written::Path(written)).await?;
+                    return Err(decided_otherwise());
+                }
                 Verdict::Allow if is_declared => {}
                 // A yes for this call is a yes to a difference, and this is another.
                 Verdict::Allow if is_announced && decision.rule != Rule::Once => {}
@@ -199,7 +206,7 @@ impl CallContext {
                 let what = format!("edit '{}'", edit.path.display());
                 let actions = vec![Action::Edit(edit.clone())];
                 let written = Written::Path(written.clone());
-                let asked = match is_announced {
+                let asked = match is_announced && is_first {
                     true => {
                         let needs = needs.clone();
                         self.ask_announced(&what, &written, needs, actions, &rule)
@@ -215,12 +222,10 @@ impl CallContext {
             }
         };
         let mut under = None;
-        for need in needs {
+        for (need, rule) in needs.into_iter().zip(rules) {
             let written = Written::Path(written.clone());
-            under = Some(match &answer {
-                None => self.authorise(need, written).await?,
-                Some((allowed, rule)) => self.note(need, written, *allowed, rule.clone())?,
-            });
+            let (allowed, rule) = answer.clone().unwrap_or((true, rule));
+            under = Some(self.note(need, written, allowed, rule)?);
         }
         // There is always the need of the file itself, and it is the last.
         under.ok_or_else(|| Error::Failed("an edit without a file".into()).into())
@@ -231,6 +236,15 @@ impl CallContext {
         let Prepared {
             edit, base, new, ..
         } = prepared;
+        let bytes = new.len() + base.as_deref().map_or(0, <[u8]>::len);
+        if self.edited_bytes + bytes > limits::MAX_EDITED_BYTES {
+            let most = limits::MAX_EDITED_BYTES / (1024 * 1024);
+            return Err(Error::TooLarge(format!(
+                "what this call edits has more than {most} MiB, before and after together"
+            ))
+            .into());
+        }
+        self.edited_bytes += bytes;
         let shared = &self.shared;
         let mut entry = None;
         let replaced = replace(path, edit.base, new, |new_folders| {
@@ -258,6 +272,11 @@ impl CallContext {
         self.count(under, new.len());
         self.log_use(under)
     }
+}
+
+/// A decision is taken twice: once to see what may be looked at, once to write it down.
+fn decided_otherwise() -> Refusal {
+    Error::Failed("the permissions changed meanwhile; try again".into()).into()
 }
 
 /// Why a prepared edit did not happen.

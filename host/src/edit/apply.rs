@@ -296,10 +296,7 @@ pub(super) fn text_of(bytes: &[u8]) -> Result<&str, ApplyError> {
 }
 
 /// How lines end: as most of the file's do, or, where it has no newline yet, as the first new one.
-pub(super) fn newline<'a>(
-    text: &str,
-    added: impl IntoIterator<Item = &'a str>,
-) -> &'static str {
+pub(super) fn newline<'a>(text: &str, added: impl IntoIterator<Item = &'a str>) -> &'static str {
     let ends = memchr::memchr_iter(b'\n', text.as_bytes());
     let (mut lf, mut crlf) = (0_usize, 0_usize);
     for end in ends {

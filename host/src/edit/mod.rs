@@ -17,6 +17,7 @@ pub(crate) mod syntax;
 pub mod words;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub use apply::{Applied, ApplyError, LineEdit, MAX_FILE_BYTES, apply};
 pub use change::TextChange;
@@ -41,6 +42,8 @@ pub struct FileEdit {
     pub diff: Diff,
     /// Whether the edit breaks the file.
     pub syntax: Syntax,
+    /// What the tool said that it does.
+    pub change: Arc<TextChange>,
 }
 
 impl FileEdit {

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
@@ -92,6 +93,7 @@ pub(crate) fn prepare(
         path,
         diff,
         syntax: Syntax::default(),
+        change: Arc::new(change.clone()),
     };
     Ok(Prepared {
         edit,

@@ -11,6 +11,7 @@ use crate::NoProgress;
 use crate::ask::DenyAll;
 use crate::audit::AuditRoom;
 use crate::call::{Call, Plan};
+use crate::capability::Edits;
 use crate::limits::{MAX_BACKGROUND_RUNS, MAX_BACKGROUND_TIME, MAX_BACKGROUND_TOOLS};
 
 /// The tools that work in the background, by name.
@@ -82,6 +83,7 @@ impl Components {
                     CallFrontend {
                         ask: Arc::new(DenyAll),
                         progress: Arc::new(NoProgress),
+                        edits: Edits::default(),
                     },
                     &clock,
                     &room,

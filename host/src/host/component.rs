@@ -16,7 +16,7 @@ use crate::audit::{AuditRoom, Event, Record};
 use crate::bindings::dunlin::tool::types;
 use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::call::{Action, Call, Failure, Outcome, Plan, Standing, Success};
-use crate::capability::{self, BrokenFile, CallState, Phase, Shared, tree};
+use crate::capability::{self, BrokenFile, CallState, Edits, Phase, Shared, tree};
 use crate::display::chain;
 use crate::engine::time_limit::Clock;
 use crate::limits;
@@ -29,6 +29,8 @@ use crate::target::{Need, Operation, Target};
 pub(super) struct CallFrontend {
     pub(super) ask: Arc<dyn Ask>,
     pub(super) progress: Arc<dyn Progress>,
+    /// What it changes in files.
+    pub(super) edits: Edits,
 }
 
 /// A tool that a plugin holds.
@@ -171,12 +173,17 @@ impl Components {
     ) -> Outcome {
         let clock = self.clock();
         let room = AuditRoom::new(limits::MAX_AUDIT_BYTES);
+        let edits = Edits::default();
         let result = self
             .run_once(
                 call,
                 &tool,
                 plan,
-                CallFrontend { ask, progress },
+                CallFrontend {
+                    ask,
+                    progress,
+                    edits: edits.clone(),
+                },
                 &clock,
                 &room,
             )
@@ -190,6 +197,7 @@ impl Components {
         Outcome {
             result,
             duration: clock.spent(),
+            edits: edits.take(),
         }
     }
 
@@ -224,6 +232,7 @@ impl Components {
         state.context.ceiling.clone_from(&described.ceiling);
         state.context.ask = Some(front.ask);
         state.context.progress = Some(front.progress);
+        state.context.edits = front.edits;
         state.context.audit_room = audit_room.clone();
         let wire_call = wire::Call {
             tool: call.tool.clone(),
@@ -259,7 +268,6 @@ impl Components {
         if let (Ok(success), Some(state)) = (&mut result, &mut state) {
             success.note = state.commands.note.take();
             success.has_failed = state.commands.has_failed;
-            success.edits = std::mem::take(&mut state.context.edits);
             tell_of_broken_files(success, &state.context.broken_files);
         }
         if let Some(state) = &mut state {

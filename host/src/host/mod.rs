@@ -201,6 +201,7 @@ impl Host {
             Err(failure) => Outcome {
                 result: Err(failure),
                 duration: Duration::ZERO,
+                edits: Vec::new(),
             },
         };
         self.cancelled(call);

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use dunlin_host::Host;
 use dunlin_host::ask::{Origin, Question};
+use dunlin_host::call::{Action, Failure};
+use dunlin_host::edit::FileEdit;
 use dunlin_host::permission::ToolMode;
-use dunlin_host::call::{Action, Failure, Success};
+use dunlin_host::target::Operation;
 use dunlin_host::undo::Fate;
 use dunlin_tests::sandbox::{Asker, PATIENT, Sandbox, call, play, plugin};
 use serde_json::{Value, json};
@@ -38,13 +40,16 @@ impl Stage {
         &self,
         arguments: Value,
         asker: Asker,
-    ) -> (Result<Success, Failure>, Vec<Question>) {
+    ) -> (Result<Vec<FileEdit>, Failure>, Vec<Question>) {
         let mut all = json!({ "path": "diary.md" });
         let more = arguments.as_object().cloned().unwrap_or_default();
         all.as_object_mut().unwrap().extend(more);
         let asker = Arc::new(asker);
         let outcome = play(&self.host, &call("diary", all), asker.clone()).await;
-        let result = outcome.and_then(|outcome| outcome.result);
+        let result = outcome.and_then(|outcome| {
+            let edits = outcome.edits;
+            outcome.result.map(|_| edits)
+        });
         (result, asker.questions())
     }
 }
@@ -77,7 +82,7 @@ async fn what_is_declared_is_asked_about_once_and_can_be_undone() {
         stage.write("Monday\n");
         let arguments = json!({ "how": how, "text": "Tuesday\n", "old": old });
         let (result, questions) = stage.change(arguments, Asker::yes()).await;
-        let edits = result.unwrap().edits;
+        let edits = result.unwrap();
         let [question] = questions.as_slice() else {
             panic!("{how}: not one question: {questions:?}");
         };
@@ -105,8 +110,7 @@ async fn what_only_the_run_can_tell_is_asked_about_when_it_is_known() {
     stage.write("Monday\n");
     let arguments = json!({ "how": "capitals", "text": "", "later": true });
     let (result, questions) = stage.change(arguments.clone(), Asker::yes()).await;
-    let success = result.unwrap();
-    assert_eq!((success.text.as_str(), success.edits.len()), ("1 lines", 1));
+    assert_eq!(result.unwrap().len(), 1);
     let [question] = questions.as_slice() else {
         panic!("not one question: {questions:?}");
     };
@@ -194,24 +198,26 @@ async fn what_is_denied_or_does_not_fit_changes_nothing() {
 async fn a_yes_to_one_change_is_none_to_the_next() {
     let stage = Stage::new();
     stage.write("");
-    let arguments =
-        json!({ "how": "append", "text": "one\n", "later": true, "again": "two\n" });
+    let arguments = json!({ "how": "append", "text": "one\n", "later": true, "again": "two\n" });
     let (result, questions) = stage.change(arguments.clone(), Asker::yes()).await;
-    assert_eq!(result.unwrap().edits.len(), 2);
+    assert_eq!(result.unwrap().len(), 2);
     let diffs: Vec<String> = questions.iter().map(diff_of).collect();
     assert_eq!(diffs.len(), 2, "{diffs:?}");
-    assert!(diffs[0].contains("+one") && diffs[1].contains("+two"), "{diffs:?}");
+    assert!(
+        diffs[0].contains("+one") && diffs[1].contains("+two"),
+        "{diffs:?}"
+    );
     // Whoever may write the file as he likes is not asked.
     let permissions = stage.host.permissions();
     permissions.allow_for_session("./diary.md", "rw?").unwrap();
     let (result, questions) = stage.change(arguments, Asker::no()).await;
-    assert_eq!((result.unwrap().edits.len(), questions.len()), (2, 0));
+    assert_eq!((result.unwrap().len(), questions.len()), (2, 0));
     // So it is where whatever this tool declares is allowed.
     permissions.allow_for_session("./diary.md", "???").unwrap();
     permissions.set_tool_mode("diary", ToolMode::Always);
     let arguments = json!({ "how": "append", "text": "three\n", "later": true });
     let (result, questions) = stage.change(arguments, Asker::no()).await;
-    assert_eq!((result.unwrap().edits.len(), questions.len()), (1, 0));
+    assert_eq!((result.unwrap().len(), questions.len()), (1, 0));
 }
 
 /// Neither is a yes to "write this file".
@@ -231,9 +237,7 @@ async fn a_need_to_write_does_not_stand_for_the_difference() {
 async fn a_change_tells_nothing_of_a_file_that_may_not_be_read() {
     let stage = Stage::new();
     let secret = stage.sandbox.project().join(".env");
-    let guess = |old: &str| {
-        json!({ "path": ".env", "how": "replace", "text": "x", "old": old, "silent": true })
-    };
+    let guess = |old: &str| json!({ "path": ".env", "how": "replace", "text": "x", "old": old, "silent": true });
     for content in [None, Some("KEY=abc\n")] {
         if let Some(content) = content {
             fs::write(&secret, content).unwrap();
@@ -248,8 +252,14 @@ async fn a_change_tells_nothing_of_a_file_that_may_not_be_read() {
             let [question] = questions.as_slice() else {
                 panic!("not one question: {questions:?}");
             };
-            assert!(question.wording.starts_with("Allow diary to read "), "{question:?}");
-            assert_eq!((question.actions.len(), question.origin), (0, Origin::Undeclared));
+            assert!(
+                question.wording.starts_with("Allow diary to read "),
+                "{question:?}"
+            );
+            assert_eq!(
+                (question.actions.len(), question.origin),
+                (0, Origin::Undeclared)
+            );
         }
     }
     // With a yes, there is an answer.
@@ -261,10 +271,13 @@ async fn a_change_tells_nothing_of_a_file_that_may_not_be_read() {
 /// A declared change of a file that may not be read yet is asked about in two steps, and is still declared.
 #[tokio::test]
 async fn a_declared_change_of_a_secret_is_shown_once_it_may_be_read() {
-    let stage = Stage::new();
-    let secret = stage.sandbox.project().join(".env");
-    fs::write(&secret, "A=1\n").unwrap();
-    for (declared, origin) in [(None, Origin::Declared), (Some("C=3\n"), Origin::Undeclared)] {
+    for (declared, origin) in [
+        (None, Origin::Declared),
+        (Some("C=3\n"), Origin::Undeclared),
+    ] {
+        let stage = Stage::new();
+        let secret = stage.sandbox.project().join(".env");
+        fs::write(&secret, "A=1\n").unwrap();
         let arguments =
             json!({ "path": ".env", "how": "append", "text": "B=2\n", "declared": declared });
         let (result, questions) = stage.change(arguments, Asker::yes()).await;
@@ -273,5 +286,49 @@ async fn a_declared_change_of_a_secret_is_shown_once_it_may_be_read() {
         assert_eq!(questions[0].origin, Origin::Declared);
         assert_eq!(questions[1].origin, origin);
         assert!(diff_of(&questions[1]).contains("+B=2"));
+    }
+}
+
+/// What a call changed is known even where it ends badly: here the user says no to the second change.
+#[tokio::test]
+async fn what_a_failed_call_has_changed_is_told() {
+    let stage = Stage::new();
+    stage.write("");
+    let arguments = json!({ "path": "diary.md", "how": "append", "text": "one\n", "again": "two\n", "later": true });
+    let asker = Arc::new(Asker::first_yes());
+    let outcome = play(&stage.host, &call("diary", arguments), asker).await;
+    let outcome = outcome.unwrap();
+    assert!(
+        matches!(outcome.result, Err(Failure::Denied { .. })),
+        "{outcome:?}"
+    );
+    assert_eq!(outcome.edits.len(), 1);
+    assert_eq!(stage.text(), "one\n");
+}
+
+/// The kind of question and the kind of refusal tell nothing, whatever was shown before.
+#[tokio::test]
+async fn a_shown_change_opens_no_other() {
+    let stage = Stage::new();
+    let secret = stage.sandbox.project().join(".env");
+    for old in ["A=1", "A=2"] {
+        // Read in this session, by another call, which made it `A=1`.
+        let read = json!({ "path": ".env", "how": "capitals", "text": "", "later": true });
+        fs::write(&secret, "a=1\n").unwrap();
+        let (result, _) = stage.change(read, Asker::yes()).await;
+        assert!(result.is_ok(), "{result:?}");
+        let arguments =
+            json!({ "path": ".env", "how": "replace", "text": "z", "old": old, "shown": "#\n" });
+        let (result, questions) = stage.change(arguments, Asker::first_yes()).await;
+        let needs: Vec<_> = questions
+            .iter()
+            .map(|question| question.needs[0].operation)
+            .collect();
+        assert_eq!(
+            needs,
+            [Operation::Write, Operation::Read],
+            "{old}: {result:?}"
+        );
+        assert!(matches!(result, Err(Failure::Denied { .. })), "{result:?}");
     }
 }

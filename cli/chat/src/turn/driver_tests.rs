@@ -182,7 +182,6 @@ impl Tools for FakeTools {
             structured: None,
             note: None,
             has_failed: false,
-            edits: Vec::new(),
         });
         if path == "slow" {
             self.hanging.notify_one();
@@ -209,6 +208,7 @@ impl Tools for FakeTools {
         Outcome {
             result,
             duration: Duration::from_millis(7),
+            edits: Vec::new(),
         }
     }
 }

@@ -124,13 +124,13 @@ pub(super) fn finished(number: usize, result: Result<&str, Failure>) -> Event {
         structured: None,
         note: None,
         has_failed: false,
-        edits: Vec::new(),
     });
     Event::Finished(
         number,
         Outcome {
             result,
             duration: Duration::from_millis(3),
+            edits: Vec::new(),
         },
     )
 }

@@ -46,6 +46,7 @@ pub(in crate::approval) fn edit(lines: usize) -> Entry {
         new_folder: None,
         diff: Diff::between(&old, &old.replace("old", "new")),
         syntax: Syntax::default(),
+        change: std::sync::Arc::new(dunlin_host::edit::TextChange::Write(String::new())),
     })];
     entry
 }

@@ -125,6 +125,7 @@ mod tests {
             new_folder: None,
             diff: Diff::between(old, new),
             syntax: Syntax::default(),
+            change: std::sync::Arc::new(dunlin_host::edit::TextChange::Write(String::new())),
         })
     }
 

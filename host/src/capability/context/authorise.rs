@@ -178,20 +178,17 @@ impl CallContext {
         if is_attended && self.refused.is_some() {
             return Ok((false, format!("{rule}; refused in this call before")));
         }
-        let most = match origin {
-            Origin::Declared => limits::MAX_NEEDS,
-            _ => limits::MAX_UNDECLARED_QUESTIONS,
+        let (asked, most) = match origin {
+            Origin::Declared => (&mut self.announced_questions, limits::MAX_NEEDS),
+            _ => (&mut self.questions, limits::MAX_UNDECLARED_QUESTIONS),
         };
-        if is_attended && self.questions >= most {
+        if is_attended && *asked >= most {
             return Ok((
                 false,
-                format!(
-                    "{rule}; this call has asked {} times already",
-                    self.questions
-                ),
+                format!("{rule}; this call has asked {asked} times already"),
             ));
         }
-        self.questions += usize::from(is_attended);
+        *asked += usize::from(is_attended);
         let has_network = self.shared.commands.network;
         let mut longest = Scope::Always;
         let mut warnings = notices(rule);

@@ -5,8 +5,10 @@ mod uses;
 
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
+use std::path::Path;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use wasmtime::component::{HasData, ResourceTable};
 
@@ -42,6 +44,25 @@ pub(crate) enum Phase {
 #[derive(Debug, thiserror::Error)]
 #[error("used an import in describe")]
 pub(crate) struct UsedInDescribe;
+
+/// What a call has changed in files: known to whoever runs it however the call ends.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Edits(Arc<Mutex<Vec<FileEdit>>>);
+
+impl Edits {
+    pub(crate) fn push(&self, edit: FileEdit) {
+        self.0.lock().push(edit);
+    }
+
+    pub(crate) fn take(&self) -> Vec<FileEdit> {
+        std::mem::take(&mut *self.0.lock())
+    }
+
+    /// Whether this file was changed.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        self.0.lock().iter().any(|edit| edit.path == path)
+    }
+}
 
 /// A file that does not parse any more after an edit.
 pub(crate) struct BrokenFile {
@@ -90,6 +111,7 @@ pub(crate) struct CallContext {
     /// What is only memory, bounded by `declared_bytes`. Apart, so that a plugin can always say that it has too many files.
     pub(crate) values: ResourceTable,
     questions: usize,
+    announced_questions: usize,
     uses: Vec<Use>,
     /// What is left for it of the audit log.
     pub(crate) audit_room: AuditRoom,
@@ -107,8 +129,9 @@ pub(crate) struct CallContext {
     pub(super) declared_bytes: usize,
     /// What edits of this call broke.
     pub(crate) broken_files: Vec<BrokenFile>,
-    /// What this call has changed in files.
-    pub(crate) edits: Vec<FileEdit>,
+    pub(crate) edits: Edits,
+    /// Bytes before and after of what it has changed.
+    pub(crate) edited_bytes: usize,
     /// Whether the end stands in the audit log.
     pub(super) closed: bool,
 }
@@ -142,6 +165,7 @@ impl CallContext {
             table,
             values: ResourceTable::new(),
             questions: 0,
+            announced_questions: 0,
             uses: Vec::new(),
             audit_room: AuditRoom::new(limits::MAX_AUDIT_BYTES),
             decided: HashMap::new(),
@@ -151,7 +175,8 @@ impl CallContext {
             crash: None,
             declared_bytes: 0,
             broken_files: Vec::new(),
-            edits: Vec::new(),
+            edits: Edits::default(),
+            edited_bytes: 0,
             closed: false,
         }
     }

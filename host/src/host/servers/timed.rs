@@ -36,6 +36,7 @@ impl Timed {
         Outcome {
             result,
             duration: self.begun.elapsed().saturating_sub(waited),
+            edits: Vec::new(),
         }
     }
 

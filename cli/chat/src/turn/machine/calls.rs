@@ -340,10 +340,10 @@ impl Turn<'_> {
 
     pub(super) fn finished(&mut self, number: usize, outcome: Outcome, effects: &mut Vec<Effect>) {
         self.calls[number].duration = Some(outcome.duration);
+        self.calls[number].edits = outcome.edits.into();
         match outcome.result {
             Ok(mut success) => {
                 let note = success.note.take();
-                self.calls[number].edits = std::mem::take(&mut success.edits).into();
                 let state = match success.has_failed {
                     true => CallState::Failed,
                     false => CallState::Completed,

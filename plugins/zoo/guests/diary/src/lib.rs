@@ -21,6 +21,8 @@ struct Arguments {
     later: Option<bool>,
     /// Whether writing is declared as a need, too
     writes: Option<bool>,
+    /// What is declared to be appended instead of the change
+    shown: Option<String>,
     /// Whether nothing is declared
     silent: Option<bool>,
     /// What is appended after the change
@@ -57,6 +59,9 @@ impl Tool for Diary {
         let plan = Plan::of_actions();
         if arguments.silent == Some(true) {
             return Ok(plan);
+        }
+        if let Some(shown) = &arguments.shown {
+            return Ok(plan.appends(path, shown));
         }
         Ok(match arguments.how {
             How::Append => plan.appends(path, text),
