@@ -179,7 +179,11 @@ fn a_schema_has_the_names_of_serde() {
             }
             #[derive(Deserialize, crate::Schema)]
             #[serde(rename_all = $rule)]
-            #[expect(non_camel_case_types, reason = "only the names count")]
+            #[expect(
+                non_camel_case_types,
+                clippy::upper_case_acronyms,
+                reason = "only the names count"
+            )]
             enum Variants {
                 TwoWords,
                 One,

@@ -28,7 +28,7 @@ impl Stage {
     }
 
     fn write(&self, text: &str) {
-        fs::write(self.sandbox.project().join("diary.md"), text).unwrap();
+        fs::write(self.sandbox.project().join("diary.md"), text).expect("a diary");
     }
 
     fn text(&self) -> String {
@@ -43,7 +43,7 @@ impl Stage {
     ) -> (Result<Vec<FileEdit>, Failure>, Vec<Question>) {
         let mut all = json!({ "path": "diary.md" });
         let more = arguments.as_object().cloned().unwrap_or_default();
-        all.as_object_mut().unwrap().extend(more);
+        all.as_object_mut().expect("an object").extend(more);
         let asker = Arc::new(asker);
         let outcome = play(&self.host, &call("diary", all), asker.clone()).await;
         let result = outcome.and_then(|outcome| {
