@@ -43,9 +43,9 @@ enum CannotWrite {
     },
 }
 
-/// A call did not do what it should.
+/// A test did not come out as it should.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} of {1} calls failed")]
+#[error("{0} of {1} tests failed")]
 struct Failed(usize, usize);
 
 /// There is nothing to try.
@@ -114,7 +114,7 @@ fn say_built(app: &App, path: &Path, began: Instant) {
     ));
 }
 
-/// Builds the plugin of a folder and makes its calls.
+/// Builds the plugin of a folder and makes its tests.
 pub fn test(app: &App, folder: &Path) -> Result<Exit, CliError> {
     let manifest = Manifest::read(folder)
         .map_err(BuildFailed::Manifest)
@@ -155,8 +155,9 @@ pub fn test(app: &App, folder: &Path) -> Result<Exit, CliError> {
                 ui.data(&format!("  {about:8} {indented}"));
             };
             row("in", &miss.place);
-            row("expected", &miss.expected);
-            row("it said", &miss.found);
+            let (expected, found) = visible(&miss.expected, &miss.found);
+            row("expected", &expected);
+            row("found", &found);
             for message in &miss.log {
                 row("logged", message);
             }
@@ -165,6 +166,14 @@ pub fn test(app: &App, folder: &Path) -> Result<Exit, CliError> {
     match failed {
         0 => Ok(Exit::Done),
         failed => Err(CliError::failed(Failed(failed, manifest.test.len()))),
+    }
+}
+
+/// Two texts so that their difference can be seen, also where it is blank space at the end.
+fn visible(expected: &str, found: &str) -> (String, String) {
+    match expected.trim_end() == found.trim_end() {
+        true => (format!("{expected:?}"), format!("{found:?}")),
+        false => (expected.to_owned(), found.to_owned()),
     }
 }
 
@@ -243,4 +252,21 @@ fn stamp(folder: &Path) -> (usize, Option<SystemTime>) {
         }
     }
     (count, newest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::visible;
+
+    #[test]
+    fn a_difference_can_be_seen() {
+        let check = |expected, found, shown: (&str, &str)| {
+            let (expected, found) = visible(expected, found);
+            assert_eq!((expected.as_str(), found.as_str()), shown);
+        };
+        check("a", "b", ("a", "b"));
+        check("a\nb", "a\nc\n", ("a\nb", "a\nc\n"));
+        check("a", "a\n", (r#""a""#, r#""a\n""#));
+        check("a ", "a", (r#""a ""#, r#""a""#));
+    }
 }
