@@ -14,6 +14,7 @@ use super::refusal::Refusal;
 use super::resources::UseId;
 use super::shared::Shared;
 use crate::History;
+use crate::ask::Origin;
 use crate::bindings::dunlin::tool::files::Edited;
 use crate::bindings::dunlin::tool::types::{self, Error, Target as Written};
 use crate::call::Action;
@@ -206,19 +207,14 @@ impl CallContext {
                 let what = format!("edit '{}'", edit.path.display());
                 let actions = vec![Action::Edit(edit.clone())];
                 let written = Written::Path(written.clone());
-                let asked = match is_announced && is_first {
-                    true => {
-                        let needs = needs.clone();
-                        self.ask_announced(&what, &written, needs, actions, &rule)
-                            .await?
-                    }
-                    false => {
-                        let needs = needs.clone();
-                        self.ask_undeclared(&what, &written, needs, actions, &rule)
-                            .await?
-                    }
+                let origin = match is_announced && is_first {
+                    true => Origin::Declared,
+                    false => Origin::Undeclared,
                 };
-                Some(asked)
+                let asked = (origin, what.as_str());
+                let needs = needs.clone();
+                let answer = self.ask_in_call(asked, &written, needs, actions, &rule);
+                Some(answer.await?)
             }
         };
         let mut under = None;

@@ -10,6 +10,7 @@ use wasmtime::component::Resource;
 use super::context::View;
 use super::refusal::Refusal;
 use super::resources::{Shown, StartedCommand, UseId};
+use crate::ask::Origin;
 use crate::bindings::dunlin::tool::process::{self, Chunk, End as WireEnd, Source};
 use crate::bindings::dunlin::tool::types::{
     CommandLine as Written, Error, Target as WrittenTarget,
@@ -218,7 +219,13 @@ impl View<'_, Commands> {
                 };
                 let actions = vec![Action::Command(command.clone())];
                 let written = written();
-                let asked = self.ask_undeclared(&what, &written, needs.clone(), actions, &rule);
+                let asked = self.ask_in_call(
+                    (Origin::Undeclared, &what),
+                    &written,
+                    needs.clone(),
+                    actions,
+                    &rule,
+                );
                 Some(asked.await?)
             }
         };

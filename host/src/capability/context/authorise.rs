@@ -81,8 +81,14 @@ impl CallContext {
             Some(rule) => {
                 let needs = open.clone();
                 Some(
-                    self.ask_undeclared(what, &written, needs, Vec::new(), rule)
-                        .await?,
+                    self.ask_in_call(
+                        (Origin::Undeclared, what),
+                        &written,
+                        needs,
+                        Vec::new(),
+                        rule,
+                    )
+                    .await?,
                 )
             }
         };
@@ -134,34 +140,9 @@ impl CallContext {
         }
     }
 
-    /// Asks in the host's own words about something that the tool did not declare, and remembers the answer.
-    pub(in crate::capability) async fn ask_undeclared(
-        &mut self,
-        what: &str,
-        written: &types::Target,
-        needs: Vec<Need>,
-        actions: Vec<Action>,
-        rule: &Rule,
-    ) -> Result<(bool, String), Refusal> {
-        let asked = (Origin::Undeclared, what);
-        self.ask_in_call(asked, written, needs, actions, rule).await
-    }
-
-    /// Asks about a change that the plan announced, now that it is known.
-    pub(in crate::capability) async fn ask_announced(
-        &mut self,
-        what: &str,
-        written: &types::Target,
-        needs: Vec<Need>,
-        actions: Vec<Action>,
-        rule: &Rule,
-    ) -> Result<(bool, String), Refusal> {
-        let asked = (Origin::Declared, what);
-        self.ask_in_call(asked, written, needs, actions, rule).await
-    }
-
-    /// The same for whatever comes up in the middle of a call; `asked` says why, and what it is in words.
-    async fn ask_in_call(
+    /// Asks in the middle of a call, and remembers the answer. `origin` says why it comes up, and `what` it is in words:
+    /// it follows "Allow TOOL to".
+    pub(in crate::capability) async fn ask_in_call(
         &mut self,
         (origin, what): (Origin, &str),
         written: &types::Target,
