@@ -16,7 +16,7 @@ use rmcp::model::{
     ResourceContents, ServerRequest,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext, RoleServer};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use dunlin_terminal::approval::storing;
 
@@ -249,8 +249,7 @@ fn failed(failure: &Failure, way_out: &str) -> CallToolResult {
 fn succeeded(mut success: Success) -> CallToolResult {
     let structured = success.structured.take();
     let mut result = CallToolResult::success(content(success));
-    // The protocol has objects only.
-    result.structured_content = structured.filter(Value::is_object);
+    result.structured_content = structured;
     result
 }
 

@@ -255,7 +255,11 @@ impl Components {
         let result = match result {
             Err(problem) => Err(fault(&call.tool, problem)),
             Ok(Err(failure)) => Err(declared(&call.tool, failure)),
-            Ok(Ok(content)) => success(&call.tool, content, self.guests.limits.result_bytes),
+            Ok(Ok(content)) => success(
+                &described.tools[*index],
+                content,
+                self.guests.limits.result_bytes,
+            ),
         };
         // Whatever the guest made of it: a refusal of the user ends the call as one.
         let refused = state

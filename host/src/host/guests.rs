@@ -150,6 +150,7 @@ impl Guests {
         })?;
         let ceiling = loaded.ceiling().cloned();
         let described = Described::check(&name, loaded.imports(), ceiling, info)?;
+        described.check_schemas(&name)?;
         self.cache
             .keep_tools(&plugin.id.digest, &described.to_bytes());
         Ok(described)

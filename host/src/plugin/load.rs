@@ -10,13 +10,13 @@ use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Store};
 
 use super::error::LoadError;
-use super::tool::{Annotations, DescribedTool, Tool};
+use super::tool::{Annotations, DescribedTool, Tool, validator};
 use super::{Description, Plugin};
 use crate::bindings::declared::{DeclaredPlugin, DeclaredTool};
 use crate::bindings::{Plugin as Instance, PluginPre};
 use crate::capability::{CallState, wasi};
 use crate::ceiling::Ceiling;
-use crate::display::chain;
+use crate::display::{chain, escape};
 use crate::engine::error::one_line;
 use crate::limits::{self, CONTRACT};
 use crate::mcp::SEPARATOR;
@@ -217,6 +217,26 @@ impl Described {
         Ok(Described::new(tools, ceiling))
     }
 
+    /// Checks that arguments and results can be compared with the schemas: their author is told before anybody calls the
+    /// tool.
+    pub(crate) fn check_schemas(&self, plugin: &str) -> Result<(), LoadError> {
+        for DescribedTool { tool, .. } in &self.tools {
+            let parameters = ("parameters", Some(&tool.parameters));
+            let output = ("output schema", tool.annotations.output_schema.as_ref());
+            for (what, schema) in [parameters, output] {
+                if let Some(Err(error)) = schema.map(validator) {
+                    let name = &tool.name;
+                    let error = escape(&chain(&error)).into_owned();
+                    return Err(LoadError::Description {
+                        plugin: plugin.to_owned(),
+                        problem: format!("the {what} of {name}: {error}"),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn new(tools: Vec<Tool>, ceiling: Option<Ceiling>) -> Described {
         Described {
             tools: tools.into_iter().map(DescribedTool::new).collect(),
@@ -327,6 +347,45 @@ fn short(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_schema_that_nothing_can_be_compared_with_is_refused() {
+        let described = |parameters: &str, output: Option<&str>| {
+            let info = DeclaredPlugin {
+                tools: vec![DeclaredTool {
+                    name: "t".into(),
+                    description: "Goes.".into(),
+                    parameters: parameters.into(),
+                    output_schema: output.map(str::to_owned),
+                    ..DeclaredTool::default()
+                }],
+            };
+            let described = Described::check("p", &[], None, info).unwrap();
+            let checked = described.check_schemas("p");
+            checked.map_err(|error| error.to_string())
+        };
+        let good = r#"{"type": "object"}"#;
+        let bad = r#"{"type": "object", "properties": {"a": {"type": "strin"}}}"#;
+        assert_eq!(described(good, Some(good)), Ok(()));
+        for (parameters, output, expected) in [
+            (
+                bad,
+                None,
+                "the parameters of t: the tool's schema cannot be used: ",
+            ),
+            (
+                good,
+                Some(bad),
+                "the output schema of t: the tool's schema cannot be used: ",
+            ),
+        ] {
+            let error = described(parameters, output).unwrap_err();
+            assert!(
+                error.contains(expected) && error.contains("strin"),
+                "{error}"
+            );
+        }
+    }
 
     #[test]
     fn no_plugin_has_a_tool_that_is_called_like_one_of_a_server() {

@@ -64,21 +64,35 @@ pub enum ArgumentsError {
 pub(crate) struct DescribedTool {
     pub(crate) tool: Tool,
     /// Compiled at the first call.
-    validator: OnceLock<Result<jsonschema::Validator, ArgumentsError>>,
+    validator: OnceLock<Compiled>,
+    /// Compiled at the first structured result.
+    output_validator: OnceLock<Compiled>,
 }
+
+type Compiled = Result<jsonschema::Validator, ArgumentsError>;
 
 impl DescribedTool {
     pub(crate) fn new(tool: Tool) -> DescribedTool {
         DescribedTool {
             tool,
             validator: OnceLock::new(),
+            output_validator: OnceLock::new(),
         }
     }
 
     /// Checks arguments against the schema: what does not fit, and where.
     pub(crate) fn check_arguments(&self, arguments: &Value) -> Result<(), ArgumentsError> {
-        let validator = self.validator.get_or_init(|| validator(&self.tool));
-        check(validator.as_ref(), arguments)
+        let compile = || validator(&self.tool.parameters);
+        check(self.validator.get_or_init(compile).as_ref(), arguments)
+    }
+
+    /// Checks a structured result against the output schema, if there is one.
+    pub(crate) fn check_structured(&self, result: &Value) -> Result<(), ArgumentsError> {
+        let Some(schema) = &self.tool.annotations.output_schema else {
+            return Ok(());
+        };
+        let compile = || validator(schema);
+        check(self.output_validator.get_or_init(compile).as_ref(), result)
     }
 }
 
@@ -88,17 +102,18 @@ impl Tool {
     /// # Errors
     /// What does not fit, and where; or that the schema cannot be used.
     pub fn check_arguments(&self, arguments: &Value) -> Result<(), ArgumentsError> {
-        check(validator(self).as_ref(), arguments)
+        check(validator(&self.parameters).as_ref(), arguments)
     }
 }
 
-fn validator(tool: &Tool) -> Result<jsonschema::Validator, ArgumentsError> {
+/// Compiles a schema, and says what is wrong with it.
+pub(super) fn validator(schema: &Value) -> Compiled {
     jsonschema::options()
         // The linear engine: a plugin's pattern must not be able to hang the host.
         .with_pattern_options(
             jsonschema::PatternOptions::regex().size_limit(limits::MAX_PATTERN_BYTES),
         )
-        .build(&tool.parameters)
+        .build(schema)
         .map_err(|e| ArgumentsError::Schema(Arc::new(e.to_owned())))
 }
 

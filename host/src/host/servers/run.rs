@@ -77,7 +77,7 @@ impl McpTools {
             Ok(Reply::Content(content)) => {
                 let max_bytes = self.guests.limits.result_bytes;
                 success(
-                    &call.tool,
+                    &tool.described,
                     DeclaredOutput {
                         parts: content.into_iter().map(of_bridge).collect(),
                         structured: None,
