@@ -25,6 +25,7 @@ mod bare {
         imports: { default: trappable },
         exports: { default: async },
         with: {
+            "dunlin:tool/tool-types.call": super::Proposed,
             "dunlin:tool/files.file": super::OpenFile,
             "dunlin:tool/files.metadata": super::Metadata,
             "dunlin:tool/tool-types.output": super::Output,
@@ -32,9 +33,8 @@ mod bare {
     });
 }
 
-use bare::dunlin::tool::tool_types::{Failure, Plan, PluginInfo, ToolInfo};
+use bare::dunlin::tool::tool_types::{CommandLine, Failure, Plan, PluginInfo, ToolInfo};
 use bare::dunlin::tool::{chat, files, log, tool_types, types};
-use bare::exports::dunlin::tool::tool;
 
 const ROUNDS: usize = 2_000;
 const LINES: usize = 40;
@@ -46,6 +46,10 @@ pub struct OpenFile(File);
 /// The size of a file in bytes.
 #[derive(Debug)]
 pub struct Metadata(u64);
+
+/// The arguments of a call.
+#[derive(Debug)]
+pub struct Proposed(String);
 
 /// The text of a result.
 #[derive(Debug, Default)]
@@ -63,7 +67,7 @@ impl files::Host for Bare {
     fn open_read(&mut self, path: String) -> Answer<Resource<OpenFile>> {
         Ok(Ok(self.table.push(OpenFile(File::open(path)?))?))
     }
-    fn list_folder(&mut self, _: String, _: u32) -> Answer<Vec<files::Entry>> {
+    fn list_folder(&mut self, _: String, _: u32) -> Answer<files::Listing> {
         unreachable!("read_file lists nothing")
     }
     fn stat(&mut self, _: String) -> Answer<Resource<Metadata>> {
@@ -105,6 +109,31 @@ impl files::HostMetadata for Bare {
 impl tool_types::Host for Bare {
     fn report_crash(&mut self, _: String) -> Result<()> {
         unreachable!("read_file does not crash")
+    }
+}
+
+impl tool_types::HostCall for Bare {
+    fn tool(&mut self, _: Resource<Proposed>) -> Result<String> {
+        Ok("read_file".into())
+    }
+    fn arguments(&mut self, call: Resource<Proposed>) -> Result<String> {
+        Ok(self.table.get(&call)?.0.clone())
+    }
+    fn drop(&mut self, call: Resource<Proposed>) -> Result<()> {
+        self.table.delete(call)?;
+        Ok(())
+    }
+}
+
+impl tool_types::HostCommandLine for Bare {
+    fn new(&mut self, _: String) -> Result<Resource<CommandLine>> {
+        unreachable!("read_file runs nothing")
+    }
+    fn set_network(&mut self, _: Resource<CommandLine>, _: bool) -> Result<()> {
+        unreachable!("read_file runs nothing")
+    }
+    fn drop(&mut self, _: Resource<CommandLine>) -> Result<()> {
+        unreachable!("read_file runs nothing")
     }
 }
 
@@ -162,7 +191,7 @@ impl tool_types::HostPlan for Bare {
     fn add_change(&mut self, _: Resource<Plan>, _: String) -> Result<()> {
         unreachable!("nothing is prepared")
     }
-    fn add_command(&mut self, _: Resource<Plan>, _: types::CommandLine) -> Result<()> {
+    fn add_command(&mut self, _: Resource<Plan>, _: Resource<CommandLine>) -> Result<()> {
         unreachable!("nothing is prepared")
     }
     fn drop(&mut self, _: Resource<Plan>) -> Result<()> {
@@ -350,10 +379,7 @@ fn main() -> Result<()> {
     log::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut Bare| state)?;
     chat::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut Bare| state)?;
     let pre = bare::PluginPre::new(linker.instantiate_pre(&component)?)?;
-    let bare_call = tool::Call {
-        tool: "read_file".into(),
-        arguments: arguments.to_string(),
-    };
+    let arguments = arguments.to_string();
 
     let cold = Instant::now();
     let (tools, errors) = runtime.block_on(host.tools());
@@ -372,9 +398,11 @@ fn main() -> Result<()> {
                 },
             );
             let instance = pre.instantiate_async(&mut store).await?;
+            let proposed = Proposed(arguments.clone());
+            let proposed = store.data_mut().table.push(proposed)?;
             let output = instance
                 .dunlin_tool_tool()
-                .call_run(&mut store, &bare_call)
+                .call_run(&mut store, proposed)
                 .await?;
             let output = output.map(|output| store.data_mut().table.delete(output));
             drop(store);

@@ -23,6 +23,8 @@ wasmtime::component::bindgen!({
     with: {
         "dunlin:tool/tool-types.tool-info": self::declared::DeclaredTool,
         "dunlin:tool/tool-types.plugin-info": self::declared::DeclaredPlugin,
+        "dunlin:tool/tool-types.call": self::declared::ProposedCall,
+        "dunlin:tool/tool-types.command-line": self::declared::DeclaredCommand,
         "dunlin:tool/tool-types.plan": self::declared::DeclaredPlan,
         "dunlin:tool/tool-types.failure": self::declared::DeclaredFailure,
         "dunlin:tool/tool-types.output": self::declared::DeclaredOutput,

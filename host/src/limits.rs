@@ -150,8 +150,11 @@ pub(crate) const MAX_AUDIT_BYTES: usize = 32 * MIB;
 /// background a thousand times.
 pub(crate) const MAX_LOG_FILE_BYTES: u64 = 32 * MIB as u64;
 
-/// Needs that one call may declare. More cannot be judged by anybody.
-pub(crate) const MAX_NEEDS: usize = 64;
+/// Needs that one call may declare, each a row of its question. Whoever touches more names a folder.
+pub(crate) const MAX_NEEDS: usize = 1_000;
+
+/// Questions in the middle of a call about changes that its plan has announced.
+pub(crate) const MAX_ANNOUNCED_QUESTIONS: usize = 64;
 
 /// Bytes of the files that one call may declare to edit, before and after together. Their differences are kept
 /// until the user has answered.

@@ -22,7 +22,7 @@ use self::error::{MAX_LINKS, MAX_PATH_BYTES};
 pub(crate) use self::key::{key_to_path, path_to_key};
 pub(crate) use self::mounts::Mounts;
 pub use self::mounts::mounted_elsewhere;
-pub(crate) use self::url::{UrlKey, loosely_read, plain_ip, url, url_key};
+pub(crate) use self::url::{UrlKey, loosely_read, plain_ip, site, url, url_key};
 use crate::target::ProgramFile;
 
 /// Where relative paths start and what `~` means. Immutable, handed in by whoever builds the host.

@@ -50,8 +50,12 @@ impl Operation {
 pub enum Target {
     /// An absolute path without symbolic links and `..`.
     Path(PathBuf),
+    /// A folder with everything below it. A plan names one; what is used is always a file.
+    Folder(PathBuf),
     /// A URL without query and fragment.
     Url(Address),
+    /// A URL that ends with `/`, with everything below it. A plan names one; what is used is always a URL.
+    Site(Address),
     /// The real path of a program that a tool names without a command line. Running anything takes a command.
     Program(PathBuf),
     /// A command line, or the start of an MCP server.
@@ -59,11 +63,11 @@ pub enum Target {
 }
 
 impl Target {
-    /// The path of a file or program, if it is one.
+    /// The path of a file, folder or program, if it is one.
     pub fn path(&self) -> Option<&Path> {
         match self {
-            Target::Path(path) | Target::Program(path) => Some(path),
-            Target::Url(_) | Target::Command(_) => None,
+            Target::Path(path) | Target::Folder(path) | Target::Program(path) => Some(path),
+            Target::Url(_) | Target::Site(_) | Target::Command(_) => None,
         }
     }
 
@@ -71,6 +75,8 @@ impl Target {
     pub fn shown(&self) -> Cow<'_, str> {
         match self {
             Target::Url(address) => Cow::Borrowed(address.shown()),
+            Target::Site(address) => Cow::Owned(format!("{} and all below", address.shown())),
+            Target::Folder(_) => Cow::Owned(format!("{self} and all below")),
             Target::Path(_) | Target::Program(_) | Target::Command(_) => {
                 Cow::Owned(self.to_string())
             }
@@ -79,14 +85,14 @@ impl Target {
 
     /// Whether it is an address that is reached over `http`.
     pub fn is_plain(&self) -> bool {
-        matches!(self, Target::Url(address) if address.is_plain())
+        matches!(self, Target::Url(address) | Target::Site(address) if address.is_plain())
     }
 
     /// The command, if it is one.
     pub fn command(&self) -> Option<&CommandTarget> {
         match self {
             Target::Command(command) => Some(command),
-            Target::Path(_) | Target::Program(_) | Target::Url(_) => None,
+            _ => None,
         }
     }
 }
@@ -96,7 +102,9 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Target::Path(path) | Target::Program(path) => path.display().fmt(f),
-            Target::Url(url) => url.fmt(f),
+            Target::Folder(path) if path == Path::new("/") => f.write_str("/"),
+            Target::Folder(path) => write!(f, "{}/", path.display()),
+            Target::Url(url) | Target::Site(url) => url.fmt(f),
             Target::Command(command) => command.key.fmt(f),
         }
     }

@@ -284,8 +284,13 @@ impl Asker {
 
     /// Allows what is asked first, and denies the rest.
     pub fn first_yes() -> Self {
+        Self::first(Self::yes().answer)
+    }
+
+    /// Answers what is asked first like this, and denies the rest.
+    pub fn first(first: Answer) -> Self {
         Self {
-            first: Self::yes().answer,
+            first,
             ..Self::no()
         }
     }

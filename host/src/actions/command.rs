@@ -2,7 +2,7 @@
 
 use super::Looked;
 use crate::ask::Scope;
-use crate::bindings::dunlin::tool::types::CommandLine as WireCommandLine;
+use crate::bindings::declared::DeclaredCommand;
 use crate::call::{Action, Failure, Standing};
 use crate::capability::Shared;
 use crate::command::CommandLine;
@@ -12,10 +12,10 @@ use crate::target::Need;
 /// Adds one command. One that names secrets or needs the network is asked about even where it is granted.
 pub(super) fn look_at(
     shared: &Shared,
-    command: WireCommandLine,
+    command: DeclaredCommand,
     looked: &mut Looked,
 ) -> Result<(), Failure> {
-    let WireCommandLine { line, network } = command;
+    let DeclaredCommand { line, network } = command;
     let command = CommandLine::read(line, network, &shared.permissions);
     let command = command.map_err(|e| Failure::Action { message: chain(&e) })?;
     let needs = command.needs();

@@ -3,8 +3,8 @@
 
 use super::dunlin::tool::files::{History, Kind};
 use super::dunlin::tool::tool_types::FailureKind;
-use super::dunlin::tool::types::{CommandLine, Need};
-use super::dunlin::tool::web::{Header, Method};
+use super::dunlin::tool::types::Need;
+use super::dunlin::tool::web::Header;
 use crate::edit::TextChange;
 
 /// A tool, as its plugin describes it. Not checked.
@@ -27,6 +27,21 @@ pub struct DeclaredPlugin {
     pub(crate) tools: Vec<DeclaredTool>,
 }
 
+/// What stands behind the contract's `call`.
+#[derive(Debug, Clone)]
+pub struct ProposedCall {
+    pub(crate) tool: String,
+    /// JSON.
+    pub(crate) arguments: String,
+}
+
+/// A command line, as the plugin writes it.
+#[derive(Debug, Clone, Default)]
+pub struct DeclaredCommand {
+    pub(crate) line: String,
+    pub(crate) network: bool,
+}
+
 /// What a call is going to touch and to do.
 #[derive(Debug, Clone, Default)]
 pub struct DeclaredPlan {
@@ -43,7 +58,7 @@ pub(crate) enum DeclaredAction {
     /// A file is changed, and only the run can tell how.
     EditLater { path: String },
     /// A command is run.
-    Command(CommandLine),
+    Command(DeclaredCommand),
 }
 
 /// A failure that a tool reports.
@@ -81,7 +96,7 @@ pub struct FoundMetadata {
 /// What stands behind the contract's `request`.
 #[derive(Debug)]
 pub struct DeclaredRequest {
-    pub(crate) method: Method,
+    pub(crate) method: String,
     pub(crate) url: String,
     pub(crate) headers: Vec<Header>,
     pub(crate) body: Vec<u8>,
@@ -92,7 +107,7 @@ impl DeclaredRequest {
     pub(crate) fn size(&self) -> (usize, usize) {
         let of_header = |header: &Header| header.name.len() + header.value.len();
         let headers: usize = self.headers.iter().map(of_header).sum();
-        let bytes = self.url.len() + headers + self.body.len();
+        let bytes = self.method.len() + self.url.len() + headers + self.body.len();
         (1 + self.headers.len(), bytes)
     }
 }

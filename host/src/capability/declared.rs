@@ -8,13 +8,14 @@ use wasmtime::component::Resource;
 use super::context::CallContext;
 use super::refusal::written_text;
 use crate::bindings::declared::{
-    DeclaredAction, DeclaredFailure, DeclaredOutput, DeclaredPart, DeclaredPlan, DeclaredPlugin,
-    DeclaredTool,
+    DeclaredAction, DeclaredCommand, DeclaredFailure, DeclaredOutput, DeclaredPart, DeclaredPlan,
+    DeclaredPlugin, DeclaredTool, ProposedCall,
 };
 use crate::bindings::dunlin::tool::tool_types::{
-    self, FailureKind, HostFailure, HostOutput, HostPlan, HostPluginInfo, HostToolInfo,
+    self, FailureKind, HostCall, HostCommandLine, HostFailure, HostOutput, HostPlan,
+    HostPluginInfo, HostToolInfo,
 };
-use crate::bindings::dunlin::tool::types::{CommandLine, LineEdit, Need};
+use crate::bindings::dunlin::tool::types::{LineEdit, Need};
 use crate::edit::TextChange;
 use crate::limits;
 
@@ -43,6 +44,16 @@ impl CallContext {
         self.declared_bytes = self.declared_bytes.saturating_sub(less);
     }
 
+    /// Takes over a command line that is not kept any more.
+    pub(super) fn take_command(
+        &mut self,
+        own: Resource<DeclaredCommand>,
+    ) -> wasmtime::Result<DeclaredCommand> {
+        let command = self.values.delete(own)?;
+        self.release(1, command.line.len());
+        Ok(command)
+    }
+
     fn add_action(
         &mut self,
         plan: &Resource<DeclaredPlan>,
@@ -52,6 +63,14 @@ impl CallContext {
         self.declare(values, bytes)?;
         self.values.get_mut(plan)?.actions.push(action);
         Ok(())
+    }
+
+    /// Makes a handle for a call that a function of the plugin gets.
+    pub(crate) fn hand_over(
+        &mut self,
+        call: ProposedCall,
+    ) -> wasmtime::Result<Resource<ProposedCall>> {
+        Ok(self.values.push(call)?)
     }
 
     /// Takes over what a function of the plugin returned.
@@ -137,6 +156,42 @@ impl HostPluginInfo for CallContext {
     }
 }
 
+impl HostCall for CallContext {
+    fn tool(&mut self, call: Resource<ProposedCall>) -> wasmtime::Result<String> {
+        Ok(self.values.get(&call)?.tool.clone())
+    }
+
+    fn arguments(&mut self, call: Resource<ProposedCall>) -> wasmtime::Result<String> {
+        Ok(self.values.get(&call)?.arguments.clone())
+    }
+
+    fn drop(&mut self, call: Resource<ProposedCall>) -> wasmtime::Result<()> {
+        self.values.delete(call)?;
+        Ok(())
+    }
+}
+
+impl HostCommandLine for CallContext {
+    fn new(&mut self, line: String) -> wasmtime::Result<Resource<DeclaredCommand>> {
+        self.declare(1, line.len())?;
+        let network = false;
+        Ok(self.values.push(DeclaredCommand { line, network })?)
+    }
+
+    fn set_network(
+        &mut self,
+        command: Resource<DeclaredCommand>,
+        is_needed: bool,
+    ) -> wasmtime::Result<()> {
+        self.values.get_mut(&command)?.network = is_needed;
+        Ok(())
+    }
+
+    fn drop(&mut self, command: Resource<DeclaredCommand>) -> wasmtime::Result<()> {
+        self.take_command(command).map(drop)
+    }
+}
+
 impl HostPlan for CallContext {
     fn new(&mut self, question: String) -> wasmtime::Result<Resource<DeclaredPlan>> {
         self.declare(1, question.len())?;
@@ -208,10 +263,12 @@ impl HostPlan for CallContext {
     fn add_command(
         &mut self,
         plan: Resource<DeclaredPlan>,
-        command: CommandLine,
+        command: Resource<DeclaredCommand>,
     ) -> wasmtime::Result<()> {
-        let bytes = command.line.len();
-        self.add_action(&plan, (1, bytes), DeclaredAction::Command(command))
+        let command = self.values.delete(command)?;
+        let plan = self.values.get_mut(&plan)?;
+        plan.actions.push(DeclaredAction::Command(command));
+        Ok(())
     }
 
     fn drop(&mut self, plan: Resource<DeclaredPlan>) -> wasmtime::Result<()> {

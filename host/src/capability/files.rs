@@ -19,7 +19,7 @@ use super::refusal::Refusal;
 use super::resources::{OpenFile, UseId};
 use crate::History;
 use crate::bindings::declared::FoundMetadata;
-use crate::bindings::dunlin::tool::files::{self, Entry, Kind, Line};
+use crate::bindings::dunlin::tool::files::{self, Entry, Kind, Line, Listing};
 use crate::bindings::dunlin::tool::types::{Error, LineEdit, Target as Written};
 use crate::display::shown;
 use crate::edit::TextChange;
@@ -59,7 +59,7 @@ impl files::Host for CallContext {
         Ok(handle)
     }
 
-    async fn list_folder(&mut self, path: String, max_entries: u32) -> Answer<Vec<Entry>> {
+    async fn list_folder(&mut self, path: String, max_entries: u32) -> Answer<Listing> {
         let (path, under) = self.authorise_path(path, Operation::Read).await?;
         let folder = open::for_reading(&path).map_err(|e| open_error(&path, &e))?;
         let meta = folder.metadata().map_err(|e| open_error(&path, &e))?;
@@ -74,9 +74,11 @@ impl files::Host for CallContext {
             ))
         })?;
         entries.sort_by(|a, b| a.name.cmp(&b.name));
-        entries.truncate(MAX_FOLDER_ENTRIES.min(max_entries as usize));
+        let most = MAX_FOLDER_ENTRIES.min(max_entries as usize);
+        let is_cut = entries.len() > most;
+        entries.truncate(most);
         self.count(under, entries.iter().map(|entry| entry.name.len()).sum());
-        Ok(entries)
+        Ok(Listing { entries, is_cut })
     }
 
     async fn stat(&mut self, path: String) -> Answer<Resource<FoundMetadata>> {
@@ -236,10 +238,6 @@ impl CallContext {
     }
 
     fn found(&mut self, path: &Path, meta: &Metadata) -> Answer<Resource<FoundMetadata>> {
-        let modified = meta
-            .mtime()
-            .saturating_mul(1000)
-            .saturating_add(meta.mtime_nsec() / 1_000_000);
         let history = self.shared.history.of(path);
         let mut flags = files::History::empty();
         for (happened, flag) in [
@@ -258,7 +256,7 @@ impl CallContext {
                 () => Kind::Other,
             },
             size_bytes: if meta.is_file() { meta.len() } else { 0 },
-            modified_ms: u64::try_from(modified).unwrap_or(0),
+            modified_ms: milliseconds(meta.mtime(), meta.mtime_nsec()),
             history: flags,
         };
         self.declare(1, 0)?;
@@ -301,6 +299,14 @@ fn too_many_handles() -> Error {
 }
 
 /// The names in an open folder; `None` when there are too many to sort.
+/// Since 1970. What was before counts as 0.
+fn milliseconds(seconds: i64, nanoseconds: i64) -> u64 {
+    let all = seconds
+        .saturating_mul(1000)
+        .saturating_add(nanoseconds / 1_000_000);
+    u64::try_from(all).unwrap_or(0)
+}
+
 fn list(folder: &File) -> io::Result<Option<Vec<Entry>>> {
     let mut entries = Vec::new();
     for entry in rustix::fs::Dir::read_from(folder)? {
@@ -320,8 +326,13 @@ fn list(folder: &File) -> io::Result<Option<Vec<Entry>>> {
         {
             Some(FileType::RegularFile) => Kind::File,
             Some(FileType::Directory) => Kind::Folder,
+            Some(FileType::Symlink) => Kind::SymbolicLink,
             _ => Kind::Other,
         };
+        let modified_ms = stat.as_ref().map_or(0, |stat| {
+            let nanoseconds = i64::try_from(stat.st_mtime_nsec).unwrap_or(0);
+            milliseconds(stat.st_mtime, nanoseconds)
+        });
         let size_bytes = match stat {
             Some(stat) if kind == Kind::File => u64::try_from(stat.st_size).unwrap_or(0),
             _ => 0,
@@ -330,6 +341,7 @@ fn list(folder: &File) -> io::Result<Option<Vec<Entry>>> {
             name: name.to_string_lossy().into_owned(),
             kind,
             size_bytes,
+            modified_ms,
         });
     }
     Ok(Some(entries))

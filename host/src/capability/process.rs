@@ -11,10 +11,9 @@ use super::context::View;
 use super::refusal::Refusal;
 use super::resources::{Shown, StartedCommand, UseId};
 use crate::ask::Origin;
+use crate::bindings::declared::DeclaredCommand;
 use crate::bindings::dunlin::tool::process::{self, Chunk, End as WireEnd, Source};
-use crate::bindings::dunlin::tool::types::{
-    CommandLine as Written, Error, Target as WrittenTarget,
-};
+use crate::bindings::dunlin::tool::types::{Error, Target as WrittenTarget};
 use crate::call::Action;
 use crate::command::{CommandError as LineError, CommandLine};
 use crate::display::chain;
@@ -50,7 +49,11 @@ impl Shown {
 }
 
 impl process::Host for View<'_, Commands> {
-    async fn start(&mut self, written: Written) -> Result<Resource<StartedCommand>, Refusal> {
+    async fn start(
+        &mut self,
+        written: Resource<DeclaredCommand>,
+    ) -> Result<Resource<StartedCommand>, Refusal> {
+        let written = self.context.take_command(written)?;
         self.only_in_run()?;
         if self.own.started == MAX_COMMANDS {
             return Err(Error::TooLarge(format!(

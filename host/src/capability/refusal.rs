@@ -75,6 +75,10 @@ pub(crate) fn host_failed(error: &dyn std::error::Error) -> Refusal {
 /// A target as the guest wrote it.
 pub(super) fn written_text(target: &types::Target) -> &str {
     match target {
-        types::Target::Path(text) | types::Target::Url(text) | types::Target::Program(text) => text,
+        types::Target::Path(text)
+        | types::Target::Folder(text)
+        | types::Target::Url(text)
+        | types::Target::Site(text)
+        | types::Target::Program(text) => text,
     }
 }

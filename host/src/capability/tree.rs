@@ -17,7 +17,7 @@ use wasmtime::component::Resource;
 use super::context::CallContext;
 use super::refusal::Refusal;
 use super::resources::OpenFolder;
-use crate::bindings::dunlin::tool::tree::{self, FileFacts, Listing};
+use crate::bindings::dunlin::tool::tree::{self, Entry, Listing};
 use crate::bindings::dunlin::tool::types::{Error, Target as Written};
 use crate::display::{chain, shown};
 use crate::limits::{MAX_READ_BYTES, MAX_TREE_FILES, MAX_TREE_PATH_BYTES};
@@ -155,9 +155,9 @@ impl Drop for StopOnDrop {
 }
 
 /// The files below a folder, in no order, and whether there are more.
-fn list(root: &Path, stop: &Arc<AtomicBool>) -> (Vec<FileFacts>, bool) {
+fn list(root: &Path, stop: &Arc<AtomicBool>) -> (Vec<Entry>, bool) {
     /// What was found, and how long its paths are together.
-    type Found = (Vec<FileFacts>, usize);
+    type Found = (Vec<Entry>, usize);
     let found: Mutex<Found> = Mutex::default();
     let is_cut = AtomicBool::new(false);
     let flag = Arc::clone(stop);
@@ -187,7 +187,7 @@ fn list(root: &Path, stop: &Arc<AtomicBool>) -> (Vec<FileFacts>, bool) {
     (found, is_cut.into_inner())
 }
 
-fn facts_of(root: &Path, entry: &DirEntry) -> Option<FileFacts> {
+fn facts_of(root: &Path, entry: &DirEntry) -> Option<Entry> {
     if !entry.file_type()?.is_file() {
         return None;
     }
@@ -205,7 +205,7 @@ fn facts_of(root: &Path, entry: &DirEntry) -> Option<FileFacts> {
         version =
             version.rotate_left(13) ^ part.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
-    Some(FileFacts {
+    Some(Entry {
         path: path.to_owned(),
         size_bytes: meta.len(),
         version,

@@ -17,7 +17,7 @@ use super::web_headers::{HIDDEN, NOT_SETTABLE, SETTABLE};
 use crate::ask::Origin;
 use crate::bindings::declared::DeclaredRequest;
 use crate::bindings::dunlin::tool::types::{Error, Target as Written};
-use crate::bindings::dunlin::tool::web::{self, Header, Method as WireMethod};
+use crate::bindings::dunlin::tool::web::{self, Header};
 use crate::egress::{
     EgressError, Gate, HeaderMap, HeaderName, HeaderValue, Hop, Method, Place, Request, Response,
     read_url,
@@ -61,13 +61,13 @@ impl web::Host for CallContext {
 impl web::HostRequest for CallContext {
     async fn new(
         &mut self,
-        method: WireMethod,
+        method: String,
         url: String,
     ) -> wasmtime::Result<Resource<DeclaredRequest>> {
         if self.phase == Phase::Describe {
             return Err(UsedInDescribe.into());
         }
-        self.declare(1, url.len())?;
+        self.declare(1, method.len() + url.len())?;
         let request = DeclaredRequest {
             method,
             url,
@@ -152,9 +152,10 @@ impl web::HostResponse for CallContext {
 impl CallContext {
     /// A request as it leaves, and its address in the guest's own words.
     fn read_request(&self, request: DeclaredRequest) -> Answer<(Request, String)> {
-        let method = match request.method {
-            WireMethod::Get => Method::GET,
-            WireMethod::Post => Method::POST,
+        let method = match request.method.as_str() {
+            "GET" => Method::GET,
+            "POST" => Method::POST,
+            other => return Err(unsupported_method(other).into()),
         };
         let url = read_url(&request.url)?;
         let body = request.body;
@@ -349,6 +350,12 @@ fn is_same_origin(a: &url::Url, b: &url::Url) -> bool {
     a.is_some() && a == b
 }
 
+fn unsupported_method(method: &str) -> Error {
+    let method = crate::display::escape(method);
+    let method = crate::display::shorten(&method, 100);
+    Error::Unsupported(format!("only GET and POST can be sent, not {method}"))
+}
+
 /// What is wrong with a header of a guest.
 pub(super) fn bad_header(name: &str, problem: &str) -> Error {
     let name = crate::display::escape(name);
@@ -373,6 +380,10 @@ impl From<EgressError> for Refusal {
             | EgressError::Header { .. } => Error::Invalid(text),
             EgressError::NameNotFound { .. } => Error::NotFound(text),
             EgressError::TimedOut { .. } => Error::TimedOut(text),
+            EgressError::Lookup { .. }
+            | EgressError::ConnectionRefused { .. }
+            | EgressError::Unreachable { .. }
+            | EgressError::CutOff { before: true, .. } => Error::Unavailable(text),
             EgressError::TooLarge { .. } => Error::TooLarge(text),
             _ => Error::Failed(text),
         })

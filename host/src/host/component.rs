@@ -13,8 +13,8 @@ use crate::Progress;
 use crate::actions;
 use crate::ask::{Answer, Ask, Scope};
 use crate::audit::{AuditRoom, Event, Record};
+use crate::bindings::declared::ProposedCall;
 use crate::bindings::dunlin::tool::types;
-use crate::bindings::exports::dunlin::tool::tool as wire;
 use crate::call::{Action, Call, Failure, Outcome, Plan, Standing, Success};
 use crate::capability::{self, BrokenFile, CallState, Edits, Phase, Shared, tree};
 use crate::display::chain;
@@ -66,7 +66,7 @@ impl Components {
         let state = self
             .guests
             .state(Phase::Prepare, &call.id, &call.tool, plugin, &clock);
-        let wire_call = wire::Call {
+        let proposed = ProposedCall {
             tool: call.tool.clone(),
             arguments,
         };
@@ -79,7 +79,8 @@ impl Components {
                 self.guests.limits.prepare_time,
                 async |instance, store| {
                     let tool = instance.dunlin_tool_tool();
-                    let answer = tool.call_prepare(&mut *store, &wire_call).await?;
+                    let proposed = store.data_mut().context.hand_over(proposed)?;
+                    let answer = tool.call_prepare(&mut *store, proposed).await?;
                     taken(store, answer)
                 },
             )
@@ -93,7 +94,7 @@ impl Components {
         let wanted = plan.needs.len() + plan.actions.len();
         if wanted > limits::MAX_NEEDS {
             let problem = format!(
-                "wants {wanted} files, addresses and programs at once; at most {} can be judged",
+                "wants {wanted} files, addresses and programs at once; at most {} are asked about; a plan can name a folder or a site instead",
                 limits::MAX_NEEDS
             );
             return Err(fault(&call.tool, problem));
@@ -234,7 +235,7 @@ impl Components {
         state.context.progress = Some(front.progress);
         state.context.edits = front.edits;
         state.context.audit_room = audit_room.clone();
-        let wire_call = wire::Call {
+        let proposed = ProposedCall {
             tool: call.tool.clone(),
             arguments,
         };
@@ -247,7 +248,8 @@ impl Components {
                 self.guests.limits.run_time,
                 async |instance, store| {
                     let tool = instance.dunlin_tool_tool();
-                    let answer = tool.call_run(&mut *store, &wire_call).await?;
+                    let proposed = store.data_mut().context.hand_over(proposed)?;
+                    let answer = tool.call_run(&mut *store, proposed).await?;
                     taken(store, answer)
                 },
             )
@@ -308,7 +310,9 @@ impl Components {
         let permissions = &self.shared.permissions;
         let target = match &need.target {
             types::Target::Path(path) => permissions.resolve_path(path),
+            types::Target::Folder(path) => permissions.resolve_folder(path),
             types::Target::Url(url) => resolve::url(url),
+            types::Target::Site(url) => resolve::site(url),
             types::Target::Program(program) => permissions.resolve_program(program),
         };
         let target: Target = target.map_err(|e| Failure::Arguments {

@@ -45,7 +45,7 @@ impl Permissions {
             return self.is_command_within(ceiling, command);
         }
         let keys = Key::candidates(&need.target);
-        let is_address = matches!(need.target, Target::Url(_));
+        let is_address = matches!(need.target, Target::Url(_) | Target::Site(_));
         let mut targets = ceiling.with(need.operation);
         targets.any(|target| {
             (is_address && target == ANY_ADDRESS)
@@ -132,10 +132,17 @@ impl Permissions {
             }
             None => {
                 let keys = Key::candidates(&need.target);
-                if let Some(decision) = answered_for_session(&state, caller, need, &keys) {
+                let is_secret = self.looks_secret(&need.target);
+                let leaves_out = |key: &Key| {
+                    (is_secret && self.leaves_out_secrets(key))
+                        || is_denied_before(&state, &keys, key, need.operation)
+                };
+                if let Some(decision) =
+                    answered_for_session(&state, caller, need, &keys, &leaves_out)
+                {
                     return Ok(decision);
                 }
-                match stored(&state, caller, need, &keys) {
+                match stored(&state, caller, need, &keys, &leaves_out) {
                     FromFile::Decided(decision) => return Ok(decision),
                     FromFile::Open { changed } => changed.map(|key| Rule::PluginChanged {
                         key,
@@ -150,6 +157,9 @@ impl Permissions {
         let default = self.default_for(need);
         if default.verdict != Verdict::Ask {
             return Ok(default);
+        }
+        if let Some(decision) = self.answered_for_all_below(&state, caller, need, &default.rule) {
+            return Ok(decision);
         }
         Ok(match (mode, caller) {
             (Some(ToolMode::Always), Some(caller))
@@ -190,12 +200,15 @@ impl Permissions {
         match (&need.target, need.operation) {
             (Target::Command(command), _) if command.is_server() => Decision::ask(Rule::Starting),
             (_, Operation::Execute) | (Target::Command(_), _) => Decision::ask(Rule::Executing),
-            (Target::Url(_), _) => Decision::ask(match place(&need.target) {
+            (Target::Url(_) | Target::Site(_), _) => Decision::ask(match place(&need.target) {
                 Some(Place::ThisMachine) => Rule::ThisMachine,
                 Some(Place::PrivateNetwork) => Rule::PrivateNetwork,
                 _ => Rule::Web,
             }),
-            (Target::Path(path) | Target::Program(path), Operation::Read) => {
+            (
+                Target::Path(path) | Target::Folder(path) | Target::Program(path),
+                Operation::Read,
+            ) => {
                 if self.is_secret(path) {
                     Decision::ask(Rule::Secret)
                 } else if inside(path) {
@@ -204,14 +217,45 @@ impl Permissions {
                     Decision::ask(outside())
                 }
             }
-            (Target::Path(path) | Target::Program(path), Operation::Write) => {
-                Decision::ask(match (git_folder(need), inside(path)) {
-                    (Some(_), _) => Rule::WritingGit,
-                    (None, true) => Rule::Writing,
-                    (None, false) => outside(),
-                })
-            }
+            (
+                Target::Path(path) | Target::Folder(path) | Target::Program(path),
+                Operation::Write,
+            ) => Decision::ask(match (git_folder(need), inside(path)) {
+                (Some(_), _) => Rule::WritingGit,
+                (None, true) => Rule::Writing,
+                (None, false) => outside(),
+            }),
         }
+    }
+
+    /// What was answered for one call about a folder or a site that this lies in.
+    ///
+    /// A yes was given for the reason that was shown: a file in the folder that would be asked about for another one, as it
+    /// holds secrets or settings of git, is asked about.
+    fn answered_for_all_below(
+        &self,
+        state: &State,
+        caller: Option<&Caller<'_>>,
+        need: &Need,
+        rule: &Rule,
+    ) -> Option<Decision> {
+        let answers = state.once.get(caller?.call)?;
+        let around = Key::candidates(&need.target).into_iter();
+        around.filter_map(Key::all_below).find_map(|target| {
+            let around = Need {
+                target,
+                operation: need.operation,
+            };
+            let allow = *answers.get(&around)?;
+            let is_secret = self.looks_secret(&need.target) && !self.looks_secret(&around.target);
+            let holds = !allow || (self.default_for(&around).rule == *rule && !is_secret);
+            holds.then(|| Decision::answered(allow, Rule::Once))
+        })
+    }
+
+    /// Whether an answer to a plugin under this key leaves out the secrets below it.
+    fn leaves_out_secrets(&self, key: &Key) -> bool {
+        matches!(key, Key::Below(folder) if !self.is_secret(folder))
     }
 
     fn looks_secret(&self, target: &Target) -> bool {
@@ -307,12 +351,12 @@ fn denied_elsewhere(state: &State, caller: Option<&Caller<'_>>, need: &Need) -> 
             operation: need.operation,
         };
         let keys = Key::candidates(&need.target);
-        let decision = answered_for_session(state, caller, &need, &keys).or_else(|| {
-            match stored(state, caller, &need, &keys) {
+        let decision = answered_for_session(state, caller, &need, &keys, &|_| false).or_else(
+            || match stored(state, caller, &need, &keys, &|_| false) {
                 FromFile::Decided(decision) => Some(decision),
                 FromFile::Open { .. } => None,
-            }
-        });
+            },
+        );
         decision.filter(|decision| decision.verdict == Verdict::Deny)
     })
 }
@@ -322,6 +366,7 @@ fn answered_for_session(
     caller: Option<&Caller<'_>>,
     need: &Need,
     keys: &[Key],
+    leaves_out: &dyn Fn(&Key) -> bool,
 ) -> Option<Decision> {
     if state.session.is_empty() {
         return None;
@@ -334,11 +379,21 @@ fn answered_for_session(
             (Some(granted), Some(caller)) => granted == caller.plugin,
         };
         let answer = answers.iter().rev().find(holds)?;
-        if answer.allow && !names_git(key, git) {
+        let is_left_out = answer.plugin.is_some() && leaves_out(key);
+        if answer.allow && (is_left_out || !names_git(key, git)) {
             return None;
         }
         Some(Decision::answered(answer.allow, answer.rule(key)))
     })
+}
+
+/// Whether the permission file denies something under a key that is more specific than this one.
+fn is_denied_before(state: &State, keys: &[Key], key: &Key, operation: Operation) -> bool {
+    let denies = |key: &Key| {
+        let entry = state.stored.get(key);
+        entry.is_some_and(|entry| entry.bits.get(operation) == Decided::Deny)
+    };
+    keys.iter().take_while(|more| *more != key).any(denies)
 }
 
 /// What the permission file says.
@@ -350,7 +405,14 @@ enum FromFile {
     },
 }
 
-fn stored(state: &State, caller: Option<&Caller<'_>>, need: &Need, keys: &[Key]) -> FromFile {
+/// `leaves_out`: whether an answer to a plugin under this key does not cover the target.
+fn stored(
+    state: &State,
+    caller: Option<&Caller<'_>>,
+    need: &Need,
+    keys: &[Key],
+    leaves_out: &dyn Fn(&Key) -> bool,
+) -> FromFile {
     let mut changed = None;
     let git = git_folder(need);
     let entries = keys
@@ -367,6 +429,9 @@ fn stored(state: &State, caller: Option<&Caller<'_>>, need: &Need, keys: &[Key])
             Decided::Allow if !names_git(key, git) => {}
             Decided::Allow => {
                 let grantees = entry.grants.get(&need.operation.into());
+                if grantees.is_some() && leaves_out(key) {
+                    continue;
+                }
                 let holds = match (grantees, caller) {
                     (None, _) => true,
                     (Some(grantees), None) => !grantees.is_empty(),
@@ -428,8 +493,8 @@ fn is_near(target: &Target) -> bool {
 /// Where an address leads, if it says so itself.
 fn place(target: &Target) -> Option<Place> {
     match target {
-        Target::Url(url) => named_place(&Url::parse(url).ok()?),
-        Target::Path(_) | Target::Program(_) | Target::Command(_) => None,
+        Target::Url(url) | Target::Site(url) => named_place(&Url::parse(url).ok()?),
+        _ => None,
     }
 }
 

@@ -103,12 +103,23 @@ pub enum Key {
 }
 
 impl Key {
-    /// The key that means exactly this target.
+    /// The key that means this target and no more.
     pub fn exact(target: &Target) -> Key {
         match target {
             Target::Path(path) | Target::Program(path) => Key::Exact(path.clone()),
+            Target::Folder(path) => Key::Below(path.clone()),
             Target::Url(url) => Key::Url(url.to_string()),
+            Target::Site(url) => Key::UrlBelow(url.to_string()),
             Target::Command(command) => Key::Command(command.key.clone()),
+        }
+    }
+
+    /// The folder or site, as a plan names it, if the key means all below one.
+    pub(super) fn all_below(self) -> Option<Target> {
+        match self {
+            Key::Below(path) => Some(Target::Folder(path)),
+            Key::UrlBelow(url) => Some(Target::Site(url.into())),
+            Key::Exact(_) | Key::Url(_) | Key::Command(_) => None,
         }
     }
 
@@ -122,8 +133,15 @@ impl Key {
                 keys.extend(path.ancestors().map(|folder| Key::Below(folder.to_owned())));
                 keys
             }
-            Target::Url(url) => {
-                let mut keys = vec![Key::Url(url.to_string())];
+            Target::Folder(path) => path
+                .ancestors()
+                .map(|folder| Key::Below(folder.to_owned()))
+                .collect(),
+            Target::Url(url) | Target::Site(url) => {
+                let mut keys = match target {
+                    Target::Url(_) => vec![Key::Url(url.to_string())],
+                    _ => Vec::new(),
+                };
                 keys.extend(folders_of(url));
                 // What a server may take it for is denied with it.
                 if let Some(loose) = loosely_read(url) {

@@ -19,7 +19,7 @@ pub(super) fn other_names<'a>(
 ) -> impl Iterator<Item = Target> {
     let own = match target {
         Target::Url(url) => host(url).filter(|host| is_this_machine(host)),
-        Target::Path(_) | Target::Program(_) | Target::Command(_) => None,
+        _ => None,
     };
     let names: BTreeSet<&str> = match own {
         Some(own) => keys

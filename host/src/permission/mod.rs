@@ -211,6 +211,11 @@ impl Permissions {
         Ok(Target::Path(self.places.path(written)?))
     }
 
+    /// The same for a folder with everything below it.
+    pub fn resolve_folder(&self, written: &str) -> Result<Target, ResolveError> {
+        Ok(Target::Folder(self.places.path(written)?))
+    }
+
     /// Resolves a program name or path.
     pub(crate) fn resolve_program(&self, written: &str) -> Result<Target, ResolveError> {
         Ok(Target::Program(self.program_file(written)?.real))

@@ -131,7 +131,8 @@ impl WayOut {
                 Key::exact(&need.target).to_string()
             }
             Target::Path(path) | Target::Program(path) => path.to_str()?.to_owned(),
-            Target::Url(_) => Key::exact(&need.target).to_string(),
+            Target::Folder(path) => format!("{}/", path.to_str()?.trim_end_matches('/')),
+            Target::Url(_) | Target::Site(_) => Key::exact(&need.target).to_string(),
             Target::Command(command) => typed(&command.key)?,
         };
         Some(WayOut {

@@ -31,6 +31,19 @@ pub(crate) fn url(written: &str) -> Result<Target, ResolveError> {
     Ok(Target::Url(Address::new(parsed.to_string(), plain)))
 }
 
+/// Resolves an address with everything below it, which ends with `/`.
+pub(crate) fn site(written: &str) -> Result<Target, ResolveError> {
+    let key = url_key(written)?;
+    if !key.below {
+        return Err(failure(
+            written,
+            "everything below an address is meant, so it ends with /",
+        ));
+    }
+    let (_, plain) = normalise(written)?;
+    Ok(Target::Site(Address::new(key.url, plain)))
+}
+
 /// Understands an address in a rule: with a `/` at its end, or without any path, it means all that lies below.
 ///
 /// A rule has no query: every one that it could have would be covered, which is more than what was written.

@@ -16,8 +16,8 @@ pub struct Project<'a> {
 
 impl<'a> Project<'a> {
     /// The files that were listed.
-    pub fn new(folder: &'a tree::Folder, files: Vec<tree::FileFacts>) -> Self {
-        let facts = |file: tree::FileFacts| FileFacts {
+    pub fn new(folder: &'a tree::Folder, files: Vec<tree::Entry>) -> Self {
+        let facts = |file: tree::Entry| FileFacts {
             path: file.path,
             size: file.size_bytes,
             modified: file.version,

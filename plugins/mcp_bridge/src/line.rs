@@ -240,6 +240,7 @@ pub fn text_of(error: Error) -> String {
         | Error::TooLarge(text)
         | Error::Conflict(text)
         | Error::TimedOut(text)
+        | Error::Unavailable(text)
         | Error::Unsupported(text)
         | Error::Failed(text) => text,
         Error::Cancelled => "cancelled".to_owned(),

@@ -29,6 +29,9 @@ pub enum Error {
     /// The time limit of this operation passed.
     #[error("{0}")]
     TimedOut(String),
+    /// A server or a service cannot be reached now. The same may work later.
+    #[error("{0}")]
+    Unavailable(String),
     /// The user interrupted the call. Return at once.
     #[error("cancelled by the user")]
     Cancelled,
@@ -137,6 +140,7 @@ impl From<Error> for Failure {
             Error::Cancelled => FailureKind::Cancelled,
             Error::Conflict(_) => FailureKind::Conflict,
             Error::TimedOut(_) => FailureKind::TimedOut,
+            Error::Unavailable(_) => FailureKind::Unavailable,
             Error::Unsupported(_) => FailureKind::Unsupported,
             Error::WrongKind(_) | Error::Failed(_) => FailureKind::Failed,
         };

@@ -88,12 +88,12 @@ impl<P: Plugin> wire::Guest for Bridge<P> {
         info
     }
 
-    fn prepare(call: wire::Call) -> Result<own::Plan, own::Failure> {
+    fn prepare(call: own::Call) -> Result<own::Plan, own::Failure> {
         report_panics();
         Ok(P::prepare(call.into())?.into())
     }
 
-    fn run(call: wire::Call) -> Result<own::Output, own::Failure> {
+    fn run(call: own::Call) -> Result<own::Output, own::Failure> {
         report_panics();
         Ok(P::run(call.into())?.into())
     }
@@ -119,11 +119,11 @@ impl From<ToolInfo> for own::ToolInfo {
     }
 }
 
-impl From<wire::Call> for Call {
-    fn from(call: wire::Call) -> Self {
+impl From<own::Call> for Call {
+    fn from(call: own::Call) -> Self {
         Self {
-            tool: call.tool,
-            arguments: call.arguments,
+            tool: call.tool(),
+            arguments: call.arguments(),
         }
     }
 }
@@ -144,7 +144,7 @@ impl From<Plan> for own::Plan {
                 Action::Replace { path, old, new } => own.add_replace(&path, &old, &new),
                 Action::Write { path, text } => own.add_write(&path, &text),
                 Action::Change { path } => own.add_change(&path),
-                Action::Command(command) => own.add_command(&command.into()),
+                Action::Command(command) => own.add_command(command.into()),
             }
         }
         own
@@ -193,7 +193,9 @@ impl From<Need> for wire_types::Need {
     fn from(need: Need) -> Self {
         let target = match need.target {
             Target::Path(text) => wire_types::Target::Path(text),
+            Target::Folder(text) => wire_types::Target::Folder(text),
             Target::Url(text) => wire_types::Target::Url(text),
+            Target::Site(text) => wire_types::Target::Site(text),
             Target::Program(text) => wire_types::Target::Program(text),
         };
         let operation = match need.operation {
@@ -209,7 +211,9 @@ impl From<wire_types::Need> for Need {
     fn from(need: wire_types::Need) -> Self {
         let target = match need.target {
             wire_types::Target::Path(text) => Target::Path(text),
+            wire_types::Target::Folder(text) => Target::Folder(text),
             wire_types::Target::Url(text) => Target::Url(text),
+            wire_types::Target::Site(text) => Target::Site(text),
             wire_types::Target::Program(text) => Target::Program(text),
         };
         let operation = match need.operation {
@@ -231,6 +235,7 @@ impl From<wire_types::Error> for Error {
             wire_types::Error::TooLarge(text) => Self::TooLarge(text),
             wire_types::Error::Conflict(text) => Self::Conflict(text),
             wire_types::Error::TimedOut(text) => Self::TimedOut(text),
+            wire_types::Error::Unavailable(text) => Self::Unavailable(text),
             wire_types::Error::Cancelled => Self::Cancelled,
             wire_types::Error::Unsupported(text) => Self::Unsupported(text),
             wire_types::Error::Failed(text) => Self::Failed(text),

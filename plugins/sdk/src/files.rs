@@ -14,7 +14,9 @@ pub enum Kind {
     File,
     /// A folder.
     Folder,
-    /// A device, a pipe, a socket, or a link to nowhere. It cannot be opened.
+    /// Only in lists: everything else follows links.
+    SymbolicLink,
+    /// A device, a pipe or a socket. It cannot be opened.
     Other,
 }
 
@@ -47,10 +49,21 @@ pub struct Metadata {
 pub struct Entry {
     /// The last part of the path.
     pub name: String,
-    /// A symbolic link is `other`; `stat` says what it leads to, where that may be known.
+    /// What it is.
     pub kind: Kind,
     /// In bytes; 0 for anything but a file.
     pub size_bytes: u64,
+    /// Milliseconds since 1970-01-01 UTC; 0 where the file system does not say.
+    pub modified_ms: u64,
+}
+
+/// What is in a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listing {
+    /// Sorted by name.
+    pub entries: Vec<Entry>,
+    /// Whether there are more than were asked for, or than a host gives.
+    pub is_cut: bool,
 }
 
 /// One line of a file.
@@ -166,18 +179,20 @@ impl File {
     }
 }
 
-/// Lists a folder, sorted by name, at most `max_entries` of it (a host gives at most 10,000).
-pub fn list_folder(path: &str, max_entries: u32) -> Result<Vec<Entry>, Error> {
+/// Lists a folder, at most `max_entries` of it (a host gives at most 10,000).
+pub fn list_folder(path: &str, max_entries: u32) -> Result<Listing, Error> {
     on_host()?;
-    let entries = host::list_folder(path, max_entries)?;
-    Ok(entries
-        .into_iter()
-        .map(|entry| Entry {
-            name: entry.name,
-            kind: entry.kind.into(),
-            size_bytes: entry.size_bytes,
-        })
-        .collect())
+    let host::Listing { entries, is_cut } = host::list_folder(path, max_entries)?;
+    let entry = |entry: host::Entry| Entry {
+        name: entry.name,
+        kind: entry.kind.into(),
+        size_bytes: entry.size_bytes,
+        modified_ms: entry.modified_ms,
+    };
+    Ok(Listing {
+        entries: entries.into_iter().map(entry).collect(),
+        is_cut,
+    })
 }
 
 /// The metadata of a path. Needs reading to be granted.
@@ -242,6 +257,7 @@ impl From<host::Kind> for Kind {
         match kind {
             host::Kind::File => Self::File,
             host::Kind::Folder => Self::Folder,
+            host::Kind::SymbolicLink => Self::SymbolicLink,
             host::Kind::Other => Self::Other,
         }
     }

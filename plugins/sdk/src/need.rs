@@ -25,10 +25,14 @@ impl Operation {
 /// Something the user can grant, as the tool names it. The host resolves it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// A file or folder; relative paths start at the project folder.
+    /// A file, or a folder without what lies in it; relative paths start at the project folder.
     Path(String),
+    /// A folder and everything below it, except secrets and settings of git.
+    Folder(String),
     /// An absolute `http` or `https` address.
     Url(String),
+    /// An address that ends with `/`, and everything below it.
+    Site(String),
     /// A program: an absolute path or a bare name.
     Program(String),
 }
@@ -37,7 +41,11 @@ impl Target {
     /// The tool's own spelling.
     pub fn as_str(&self) -> &str {
         match self {
-            Self::Path(text) | Self::Url(text) | Self::Program(text) => text,
+            Self::Path(text)
+            | Self::Folder(text)
+            | Self::Url(text)
+            | Self::Site(text)
+            | Self::Program(text) => text,
         }
     }
 }

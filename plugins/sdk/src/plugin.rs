@@ -219,6 +219,17 @@ impl Plan {
         self.needs(Target::Path(path.into()), Operation::Write)
     }
 
+    /// Adds reading everything in a folder, and in those below it, except what holds secrets.
+    pub fn reads_all_in(self, folder: impl Into<String>) -> Self {
+        self.needs(Target::Folder(folder.into()), Operation::Read)
+    }
+
+    /// Adds creating, changing and removing whatever is in a folder, and in those below it, except what holds secrets or
+    /// settings of git.
+    pub fn writes_all_in(self, folder: impl Into<String>) -> Self {
+        self.needs(Target::Folder(folder.into()), Operation::Write)
+    }
+
     /// Adds running a program.
     pub fn executes(self, program: impl Into<String>) -> Self {
         self.needs(Target::Program(program.into()), Operation::Execute)
@@ -232,6 +243,16 @@ impl Plan {
     /// Adds sending to an address.
     pub fn writes_url(self, url: impl Into<String>) -> Self {
         self.needs(Target::Url(url.into()), Operation::Write)
+    }
+
+    /// Adds fetching an address, which ends with `/`, and whatever is below it.
+    pub fn reads_site(self, url: impl Into<String>) -> Self {
+        self.needs(Target::Site(url.into()), Operation::Read)
+    }
+
+    /// Adds sending to an address, which ends with `/`, and to whatever is below it.
+    pub fn writes_site(self, url: impl Into<String>) -> Self {
+        self.needs(Target::Site(url.into()), Operation::Write)
     }
 
     /// Adds changing lines of a file, or creating it. The user is shown the difference.

@@ -14,7 +14,7 @@
 //! ```
 
 use crate::bindings::dunlin::tool::process as host;
-use crate::bindings::dunlin::tool::types as wire_types;
+use crate::bindings::dunlin::tool::tool_types as own;
 use crate::error::Error;
 
 /// A command line for a shell.
@@ -90,7 +90,7 @@ impl Command {
     pub fn start(command: CommandLine) -> Result<Self, Error> {
         crate::files::on_host()?;
         Ok(Self {
-            handle: host::start(&command.into())?,
+            handle: host::start(command.into())?,
         })
     }
 
@@ -120,11 +120,10 @@ impl Command {
     }
 }
 
-impl From<CommandLine> for wire_types::CommandLine {
+impl From<CommandLine> for own::CommandLine {
     fn from(command: CommandLine) -> Self {
-        Self {
-            line: command.line,
-            network: command.network,
-        }
+        let own = Self::new(&command.line);
+        own.set_network(command.network);
+        own
     }
 }

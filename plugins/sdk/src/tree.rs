@@ -19,7 +19,7 @@ use crate::error::Error;
 
 /// What is known of a file without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileFacts {
+pub struct Entry {
     /// Below the folder, with `/` between the parts.
     pub path: String,
     /// In bytes.
@@ -32,7 +32,7 @@ pub struct FileFacts {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listing {
     /// In the order of their paths.
-    pub files: Vec<FileFacts>,
+    pub files: Vec<Entry>,
     /// How many were left out because they would have to be asked about, or were refused.
     pub withheld: u64,
     /// Whether there are more than a host lists.
@@ -57,7 +57,7 @@ impl Folder {
             withheld,
             is_cut,
         } = self.0.list_files()?;
-        let facts = |facts: host::FileFacts| FileFacts {
+        let facts = |facts: host::Entry| Entry {
             path: facts.path,
             size_bytes: facts.size_bytes,
             version: facts.version,

@@ -60,8 +60,8 @@ impl Request {
     pub fn send(self) -> Result<Response, Error> {
         crate::files::on_host()?;
         let method = match self.body {
-            None => host::Method::Get,
-            Some(_) => host::Method::Post,
+            None => "GET",
+            Some(_) => "POST",
         };
         let request = host::Request::new(method, &self.url);
         for (name, value) in self.headers {

@@ -143,7 +143,7 @@ pub const TRIALS: &[Trial] = &[
         "many_needs",
         "declares 100,000 files",
         Fails(
-            "many_needs wants 100000 files, addresses and programs at once; at most 64 can be judged",
+            "many_needs wants 100000 files, addresses and programs at once; at most 1000 are asked about; a plan can name a folder or a site instead",
         ),
     ),
     Trial::of(

@@ -191,6 +191,58 @@ async fn what_is_opened_is_asked_about_with_its_real_path() {
     }
 }
 
+/// A plan that names a folder is asked about once, for all that is in it; not for what lies elsewhere, for secrets, and for
+/// settings of git.
+#[tokio::test]
+async fn a_folder_is_asked_about_as_a_whole() {
+    let steps = [
+        "open src/new.txt wc",
+        "mkdir src/deep",
+        "open src/deep/a.txt wc",
+        "rename src/deep/a.txt src/b.txt",
+        "open src/.env wc",
+        "open src/.git/config wc",
+        "open diary.txt w",
+        "open way-out w",
+    ];
+    for folder in ["src", "./src/", "folder-link"] {
+        for scope in [Scope::Once, Scope::Session, Scope::Always] {
+            let (sandbox, host) = stage(PATIENT);
+            fs::create_dir(sandbox.project().join("src/.git")).expect("a folder");
+            let asker = Arc::new(Asker::first(Answer { allow: true, scope }));
+            let call = call("wasi", json!({ "steps": steps, "folder": folder }));
+            let outcome = play(&host, &call, asker.clone()).await.expect("a run");
+            let failure = outcome.result.expect_err("something was refused");
+            assert_one_clear_line(&failure.to_string());
+            // The first question is that of the plan; the call ends with the first no.
+            let questions = asker.questions();
+            let [plan, other] = questions.as_slice() else {
+                panic!("{questions:?}");
+            };
+            let shown = format!("{}/src/ and all below", sandbox.project().display());
+            assert_eq!(plan.needs[0].target.shown(), shown);
+            assert!(other.wording.contains("/src/.env"), "{}", other.wording);
+            assert!(sandbox.project().join("src/b.txt").exists());
+            assert!(!sandbox.project().join("src/.env").exists());
+
+            let elsewhere = &steps[5..];
+            for step in elsewhere {
+                // The plan is not asked about again where the answer holds for longer.
+                let asker = Arc::new(match scope {
+                    Scope::Once => Asker::first_yes(),
+                    Scope::Session | Scope::Always => Asker::no(),
+                });
+                let arguments = json!({ "steps": [step], "folder": folder });
+                let outcome = play(&host, &self::call("wasi", arguments), asker.clone()).await;
+                let failure = outcome.expect("a run").result.expect_err("it was refused");
+                assert_one_clear_line(&failure.to_string());
+                let asked = 1 + usize::from(scope == Scope::Once);
+                assert_eq!(asker.questions().len(), asked, "{scope:?} {step}");
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn everything_can_be_done_that_is_allowed() {
     let (sandbox, host) = stage(PATIENT);

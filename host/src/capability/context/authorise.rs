@@ -160,7 +160,10 @@ impl CallContext {
             return Ok((false, format!("{rule}; refused in this call before")));
         }
         let (asked, most) = match origin {
-            Origin::Declared => (&mut self.announced_questions, limits::MAX_NEEDS),
+            Origin::Declared => (
+                &mut self.announced_questions,
+                limits::MAX_ANNOUNCED_QUESTIONS,
+            ),
             _ => (&mut self.questions, limits::MAX_UNDECLARED_QUESTIONS),
         };
         if is_attended && *asked >= most {

@@ -2,6 +2,7 @@
 
 mod bound;
 mod corpus;
+mod folders;
 mod model;
 mod modes;
 mod places;

@@ -1,6 +1,9 @@
 // Counts the words of a text file. The files are real ones: fopen asks the user, or fails with EACCES.
 
+#define _GNU_SOURCE // asprintf
+
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,25 +35,46 @@ exports_dunlin_tool_tool_own_plugin_info_t exports_dunlin_tool_tool_describe(voi
     return info;
 }
 
+// A text like that of printf, to be freed.
+static char *formatted(const char *format, ...) {
+    char *text;
+    va_list values;
+    va_start(values, format);
+    if (vasprintf(&text, format, values) < 0) {
+        abort();
+    }
+    va_end(values);
+    return text;
+}
+
 static bool fails(exports_dunlin_tool_tool_own_failure_t *failure, uint8_t kind, const char *path, const char *why) {
-    char message[512];
-    snprintf(message, sizeof message, "cannot read %s: %s", path, why);
+    char *message = formatted("cannot read %s: %s", path, why);
     plugin_string_t text = text_of(message);
     *failure = dunlin_tool_tool_types_constructor_failure(kind, &text);
+    free(message);
     return false;
 }
 
+// The file that a call names, to be freed; NULL if it names none.
+static char *file_path_of(exports_dunlin_tool_tool_own_call_t call) {
+    plugin_string_t arguments;
+    dunlin_tool_tool_types_method_call_arguments(dunlin_tool_tool_types_borrow_call(call), &arguments);
+    char *path = string_member((char *)arguments.ptr, arguments.len, "file_path");
+    plugin_string_free(&arguments);
+    return path;
+}
+
 // What the call will touch: the question for the user is made of it.
-bool exports_dunlin_tool_tool_prepare(exports_dunlin_tool_tool_call_t *call, exports_dunlin_tool_tool_own_plan_t *plan,
+bool exports_dunlin_tool_tool_prepare(exports_dunlin_tool_tool_own_call_t call, exports_dunlin_tool_tool_own_plan_t *plan,
                                       exports_dunlin_tool_tool_own_failure_t *failure) {
-    char *path = string_member((char *)call->arguments.ptr, call->arguments.len, "file_path");
+    char *path = file_path_of(call);
     if (path == NULL) {
         return fails(failure, DUNLIN_TOOL_TOOL_TYPES_FAILURE_KIND_INVALID_ARGUMENTS, "a file", "file_path is missing");
     }
-    char question[512];
-    snprintf(question, sizeof question, "Count the words of '%s'?", path);
+    char *question = formatted("Count the words of '%s'?", path);
     plugin_string_t text = text_of(question);
     *plan = dunlin_tool_tool_types_constructor_plan(&text);
+    free(question);
     dunlin_tool_types_need_t need = {
         .target = {.tag = DUNLIN_TOOL_TYPES_TARGET_PATH, .val = {.path = text_of(path)}},
         .operation = DUNLIN_TOOL_TYPES_OPERATION_READ,
@@ -60,9 +84,9 @@ bool exports_dunlin_tool_tool_prepare(exports_dunlin_tool_tool_call_t *call, exp
     return true;
 }
 
-bool exports_dunlin_tool_tool_run(exports_dunlin_tool_tool_call_t *call, exports_dunlin_tool_tool_own_output_t *result,
+bool exports_dunlin_tool_tool_run(exports_dunlin_tool_tool_own_call_t call, exports_dunlin_tool_tool_own_output_t *result,
                                   exports_dunlin_tool_tool_own_failure_t *failure) {
-    char *path = string_member((char *)call->arguments.ptr, call->arguments.len, "file_path");
+    char *path = file_path_of(call);
     FILE *file = path == NULL ? NULL : fopen(path, "r");
     if (file == NULL) {
         uint8_t kind = errno == EACCES ? DUNLIN_TOOL_TOOL_TYPES_FAILURE_KIND_DENIED

@@ -24,7 +24,7 @@ export const tool = {
 
   // What the call will touch: the question for the user is made of it.
   prepare(call) {
-    const path = JSON.parse(call.arguments).file_path;
+    const path = JSON.parse(call.arguments()).file_path;
     const plan = new Plan(`Count the words of '${path}'?`);
     plan.addNeed({ target: { tag: 'path', val: path }, operation: 'read' });
     return plan;
@@ -32,7 +32,7 @@ export const tool = {
 
   run(call) {
     return told(() => {
-      const path = JSON.parse(call.arguments).file_path;
+      const path = JSON.parse(call.arguments()).file_path;
       const output = new Output();
       output.addText(`${count(read(path))} words`);
       return output;

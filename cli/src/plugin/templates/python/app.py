@@ -9,7 +9,6 @@ from pathlib import Path
 
 from componentize_py_types import Err
 from wit_world import exports
-from wit_world.exports import tool
 from wit_world.imports import tool_types, types
 
 PARAMETERS = {
@@ -34,14 +33,14 @@ class Tool(exports.Tool):
         info.add_tool(tool_types.ToolInfo("{{name}}", description, json.dumps(PARAMETERS)))
         return info
 
-    def prepare(self, call: tool.Call) -> tool_types.Plan:
+    def prepare(self, call: tool_types.Call) -> tool_types.Plan:
         """What the call will touch: the question for the user is made of it."""
-        path = json.loads(call.arguments)["file_path"]
+        path = json.loads(call.arguments())["file_path"]
         plan = tool_types.Plan(f"Count the words of '{path}'?")
         plan.add_need(types.Need(types.Target_Path(path), types.Operation.READ))
         return plan
 
-    def run(self, call: tool.Call) -> tool_types.Output:
+    def run(self, call: tool_types.Call) -> tool_types.Output:
         """The work. An exception that nobody expected becomes a failure with its text and place."""
         try:
             return self.words(call)
@@ -51,8 +50,8 @@ class Tool(exports.Tool):
             text = traceback.format_exc(limit=-3)
             raise Err(tool_types.Failure(tool_types.FailureKind.FAILED, text)) from error
 
-    def words(self, call: tool.Call) -> tool_types.Output:
-        path = json.loads(call.arguments)["file_path"]
+    def words(self, call: tool_types.Call) -> tool_types.Output:
+        path = json.loads(call.arguments())["file_path"]
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:

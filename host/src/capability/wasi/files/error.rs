@@ -54,7 +54,9 @@ impl From<Refusal> for Fault {
             Refusal::Guest(Error::Cancelled) => ErrorCode::Interrupted,
             // What cannot be done in `describe` and `prepare`, whoever was asked.
             Refusal::Guest(Error::Unsupported(_)) => ErrorCode::NotPermitted,
-            Refusal::Guest(Error::TimedOut(_) | Error::Failed(_)) => ErrorCode::Io,
+            Refusal::Guest(Error::TimedOut(_) | Error::Unavailable(_) | Error::Failed(_)) => {
+                ErrorCode::Io
+            }
         })
     }
 }

@@ -30,7 +30,7 @@ impl Tool for BigRead {
                     .map(|line| line.text.len())
                     .sum::<usize>()
             });
-        let entries = files::list_folder(".", u32::MAX).map(|entries| entries.len());
+        let entries = files::list_folder(".", u32::MAX).map(|listing| listing.entries.len());
         Ok(format!("bytes: {bytes:?}\nlines: {lines:?}\nentries: {entries:?}").into())
     }
 }

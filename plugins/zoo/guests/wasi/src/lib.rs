@@ -1,5 +1,5 @@
 //! Does through WASI whatever the test says, step by step, and reports what each step answered. It declares
-//! nothing: each file that it touches is one that it did not speak of before.
+//! nothing but a folder, if it is told to: each other file that it touches is one that it did not speak of before.
 
 mod machine;
 
@@ -17,6 +17,9 @@ struct Arguments {
     /// Whether to do it in `prepare` already.
     #[serde(default)]
     early: bool,
+    /// A folder whose files the plan says will be changed.
+    #[serde(default)]
+    folder: Option<String>,
 }
 
 impl Tool for Wasi {
@@ -24,7 +27,8 @@ impl Tool for Wasi {
     const DESCRIPTION: &'static str = "Does what it is told through WASI.";
     const PARAMETERS: Parameters = parameters!(
         "@param steps {array} [required] What to do\n@param steps[] {string} A step\n\
-         @param early {boolean} [optional] Whether to do it in `prepare`",
+         @param early {boolean} [optional] Whether to do it in `prepare`\n\
+         @param folder {string} [optional] A folder to declare",
     );
     type Arguments = Arguments;
 
@@ -32,7 +36,11 @@ impl Tool for Wasi {
         if arguments.early {
             return Err(Failure::failed(all(&arguments.steps)));
         }
-        Ok(Plan::ask("Do something harmless?"))
+        let plan = Plan::ask("Do something harmless?");
+        Ok(match &arguments.folder {
+            Some(folder) => plan.writes_all_in(folder),
+            None => plan,
+        })
     }
 
     fn run(arguments: Arguments) -> Result<Output, Failure> {
