@@ -202,6 +202,22 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// A failure of a call that wanted more than its plugin declares: that is the reason, or may be it.
+    pub(crate) fn because_undeclared(self, what: String) -> Failure {
+        match self {
+            Failure::Denied { .. } => Failure::Denied { question: what },
+            Failure::Tool { tool, message } => Failure::Tool {
+                tool,
+                message: format!("{message} ({what})"),
+            },
+            Failure::Fault { tool, problem } => Failure::Fault {
+                tool,
+                problem: format!("{problem} ({what})"),
+            },
+            other => other,
+        }
+    }
+
     /// The text that goes back to the model.
     pub fn for_model(&self) -> String {
         format!("ERROR: {self}")

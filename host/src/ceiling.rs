@@ -26,7 +26,7 @@ pub(crate) const ANY_ADDRESS: &str = "https://*/";
 
 /// Targets, as an author writes them, and three characters for each: `r`, `w`, `x`, or `-` for never.
 ///
-/// `./` is the project and `~/` the user's home; a `/` at the end means all below; an address is one, or with `/` at
+/// `./` is the project (`src/` is `./src/`) and `~/` the user's home; a `/` at the end means all below; an address is one, or with `/` at
 /// its end all below it, or `https://*/` for any; a word without a slash is a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,6 +55,14 @@ pub enum CeilingError {
         /// What stands there.
         bits: String,
     },
+    /// One target in two spellings.
+    #[error("{target:?} is there twice, in two spellings, the other one with {bits:?}")]
+    Twice {
+        /// One of the spellings.
+        target: String,
+        /// The characters of the other.
+        bits: String,
+    },
     /// The target is none.
     #[error(
         "{target:?} is not a target: ./ and what is below, ~/, an absolute path, an address, or the name of a program"
@@ -77,6 +85,16 @@ impl Ceiling {
         if may.len() > MAX_TARGETS {
             return Err(CeilingError::TooLarge);
         }
+        let mut read: BTreeMap<String, String> = BTreeMap::new();
+        for (target, bits) in may {
+            if let Some(twice) = read.insert(one_spelling(&target), bits) {
+                return Err(CeilingError::Twice {
+                    target,
+                    bits: twice,
+                });
+            }
+        }
+        let may = read;
         for (target, bits) in &may {
             let known = bits.parse::<Bits>().is_ok() && !bits.contains('?');
             if !known {
@@ -147,6 +165,22 @@ impl Ceiling {
             let bits = bits.parse::<Bits>().ok()?;
             (bits.get(operation) == Decided::Allow).then_some(target)
         })
+    }
+}
+
+/// `src/` is `./src/`, and an address with `http` that with `https`, as in all rules.
+fn one_spelling(target: &str) -> String {
+    if let Some(rest) = target.strip_prefix("http://") {
+        return format!("https://{rest}");
+    }
+    let is_relative = target.contains('/')
+        && !target.contains("://")
+        && !["./", "../", "~", "/"]
+            .iter()
+            .any(|start| target.starts_with(start));
+    match is_relative {
+        true => format!("./{target}"),
+        false => target.to_owned(),
     }
 }
 
@@ -282,6 +316,8 @@ mod tests {
             "https://docs.rs/",
             "https://api.example.com:8443/v1/",
             "git",
+            "src/main.rs",
+            "http://docs.rs/",
         ] {
             assert!(ceiling(&[(target, "r--")]).is_ok(), "{target}");
         }
@@ -289,10 +325,9 @@ mod tests {
             "",
             "../",
             "./../x",
-            "src/main.rs",
+            "src/../x",
             "~",
             "~root/x",
-            "http://docs.rs/",
             "file:///etc/",
             "https://",
             "https://*.rs/",
@@ -303,6 +338,18 @@ mod tests {
         for bits in ["", "r", "r?-", "rw", "xwr", "rwxr"] {
             assert!(ceiling(&[("./", bits)]).is_err(), "{bits}");
         }
+    }
+
+    #[test]
+    fn a_target_has_one_spelling() {
+        let read = ceiling(&[("src/", "r--"), ("http://docs.rs/", "r--"), ("git", "--x")]).unwrap();
+        let targets: Vec<_> = read.targets().map(|(target, _)| target).collect();
+        assert_eq!(targets, ["./src/", "git", "https://docs.rs/"]);
+        let error = ceiling(&[("src/", "r--"), ("./src/", "rw-")]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "\"src/\" is there twice, in two spellings, the other one with \"rw-\""
+        );
     }
 
     #[test]

@@ -267,9 +267,13 @@ impl Components {
         let refused = state
             .as_mut()
             .and_then(|state| state.context.refused.take());
-        let mut result = match refused {
-            Some(question) => Err(Failure::Denied { question }),
-            None => result,
+        let undeclared = state
+            .as_mut()
+            .and_then(|state| state.context.undeclared.take());
+        let mut result = match (refused, undeclared) {
+            (Some(question), _) => Err(Failure::Denied { question }),
+            (None, Some(what)) => result.map_err(|failure| failure.because_undeclared(what)),
+            (None, None) => result,
         };
         if let (Ok(success), Some(state)) = (&mut result, &mut state) {
             success.note = state.commands.note.take();

@@ -306,7 +306,10 @@ fn a_ceiling_is_above_every_grant() {
         0,
     );
     // Set by hand for every tool, and still beyond what this one asks for.
-    call(&outside, 3);
+    let said = call(&outside, 3);
+    let reason =
+        "and the plugin undeclared declares that it never does this ([may] in its plugin.toml)";
+    assert!(said.contains(reason), "{said}");
     let audit = run(&environment, "audit --denied", 0);
     assert!(
         audit.contains("declares that it never does this"),

@@ -39,7 +39,12 @@ impl CallContext {
         let decision = self.decide(&need)?;
         let (allowed, rule) = match decision.verdict {
             Verdict::Allow => (true, decision.rule.to_string()),
-            Verdict::Deny => (false, decision.rule.to_string()),
+            Verdict::Deny => {
+                if let Rule::BeyondCeiling(plugin) = &decision.rule {
+                    self.note_undeclared(plugin, &need, &written);
+                }
+                (false, decision.rule.to_string())
+            }
             Verdict::Ask => {
                 let needs = vec![need.clone()];
                 let asked = (origin, what);
@@ -48,6 +53,19 @@ impl CallContext {
             }
         };
         self.note(need, written, allowed, rule)
+    }
+
+    /// The plugin's author, and the model, have to know that no user can allow this.
+    fn note_undeclared(&mut self, plugin: &str, need: &Need, written: &types::Target) {
+        let verb = need.operation.verb();
+        let written = crate::display::escape(written_text(written));
+        self.undeclared.get_or_insert_with(|| {
+            format!(
+                "{} wanted to {verb} '{written}', and the plugin {plugin} declares that it never does this ([may] in its \
+                 plugin.toml)",
+                self.tool
+            )
+        });
     }
 
     /// Decides about several needs of one use: all of them are allowed, and asked about in one question, or none is.

@@ -123,6 +123,8 @@ pub(crate) struct CallContext {
     pub(super) line: Option<String>,
     /// The question that the user answered with no, of several the last.
     pub(crate) refused: Option<String>,
+    /// What the call wanted beyond that which its plugin declares, in words.
+    pub(crate) undeclared: Option<String>,
     /// Why the plugin is about to trap, in its own words.
     pub(crate) crash: Option<String>,
     /// Bytes of what the plugin has declared.
@@ -172,6 +174,7 @@ impl CallContext {
             requests: 0,
             line: None,
             refused: None,
+            undeclared: None,
             crash: None,
             declared_bytes: 0,
             broken_files: Vec::new(),
