@@ -1,15 +1,16 @@
 //! What the tabs beside the tree show.
 
 use dunlin_chat::request::editor::{Difference, EditableRequest};
-use dunlin_host::display::{escape, one_line};
+use dunlin_host::display::{escape, one_line, width, width_of_char};
 use dunlin_host::edit::diff::Change;
 use dunlin_host::json;
 
 use super::tree::{Line, Look};
-use crate::approval::text::wrap;
+use crate::approval::text;
 use crate::request::difference::{self, WordDiff};
 use crate::ui::calls::fit;
 use crate::ui::style::Label;
+use crate::ui::wrap;
 
 /// What the right pane shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -69,7 +70,7 @@ pub fn payload(request: &EditableRequest, columns: usize) -> Vec<Line> {
     let mut lines = vec![Line::new(Look::Label(Label::Quiet), note)];
     let pieces = shown
         .split('\n')
-        .flat_map(|line| wrap(&escape(line), columns));
+        .flat_map(|line| text::wrap(&escape(line), columns));
     lines.extend(pieces.map(|piece| Line::new(Look::Plain, piece)));
     lines
 }
@@ -111,52 +112,38 @@ pub fn differences(request: &EditableRequest, columns: usize) -> Vec<Line> {
 
 fn words(found: &WordDiff, columns: usize) -> Vec<Line> {
     const BAR: &str = "  │ ";
+    let room = columns.saturating_sub(width(BAR));
     let mut lines = Vec::new();
     for line in found.lines() {
-        let mut rows = vec![Vec::new()];
-        let mut used = 0;
-        for (change, text) in line {
-            let (look, shown) = match change {
-                Change::Kept => (Look::Plain, escape(text).into_owned()),
-                Change::Removed => (Look::Label(Label::Removed), format!("[-{}-]", escape(text))),
-                Change::Added => (Look::Label(Label::Added), format!("{{+{}+}}", escape(text))),
+        // What belongs together is broken as one text, whatever its looks are.
+        let mut text = String::new();
+        let mut ends = Vec::new();
+        for (change, piece) in line {
+            let (look, before, after) = match change {
+                Change::Kept => (Look::Plain, "", ""),
+                Change::Removed => (Look::Label(Label::Removed), "[-", "-]"),
+                Change::Added => (Look::Label(Label::Added), "{+", "+}"),
             };
-            let room = columns.saturating_sub(BAR.len() + 1).max(1);
-            let first = room.saturating_sub(used % room);
-            let (head, rest) = split(&shown, first);
-            if let Some(row) = rows.last_mut() {
-                row.push((look, head.to_owned()));
-            }
-            used += dunlin_host::display::width(head);
-            if !rest.is_empty() {
-                for piece in wrap(rest, room) {
-                    used = dunlin_host::display::width(&piece);
-                    rows.push(vec![(look, piece)]);
+            text.extend([before, &escape(piece), after]);
+            ends.push((text.len(), look));
+        }
+        for place in wrap::places(&text, room, width_of_char) {
+            let mut pieces = vec![(Look::Label(Label::Quiet), BAR.to_owned())];
+            let mut begin = place.start;
+            for (end, look) in &ends {
+                let end = place.end.min(*end);
+                if let Some(part) = text.get(begin..end).filter(|part| !part.is_empty()) {
+                    pieces.push((*look, part.to_owned()));
+                    begin = end;
                 }
             }
-        }
-        lines.extend(rows.into_iter().map(|pieces| {
-            Line {
+            lines.push(Line {
                 value: None,
-                pieces: std::iter::once((Look::Label(Label::Quiet), BAR.to_owned()))
-                    .chain(pieces)
-                    .collect(),
-            }
-        }));
+                pieces,
+            });
+        }
     }
     lines
-}
-
-/// A text up to so many columns, and the rest.
-fn split(text: &str, columns: usize) -> (&str, &str) {
-    let mut used = 0;
-    for (at, c) in text.char_indices() {
-        used += dunlin_host::display::width_of_char(c);
-        if used > columns {
-            return text.split_at(at);
-        }
-    }
-    (text, "")
 }
 
 /// Names and values below each other.
@@ -166,7 +153,7 @@ pub fn pairs(pairs: &[(String, String)], columns: usize) -> Vec<Line> {
     for (name, value) in pairs {
         let value = one_line(value);
         let room = columns.saturating_sub(widest + 2);
-        for (index, piece) in wrap(&value, room).into_iter().enumerate() {
+        for (index, piece) in text::wrap(&value, room).into_iter().enumerate() {
             let name = match index {
                 0 => name.as_str(),
                 _ => "",

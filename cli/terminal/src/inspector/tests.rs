@@ -3,6 +3,7 @@
 mod log;
 mod mouse;
 mod shared;
+mod tabs;
 
 use std::sync::Arc;
 
@@ -514,27 +515,6 @@ fn the_next_edit_is_found() {
     fixture.keys("gd");
     fixture.keys("G[");
     assert_eq!(fixture.inspector.selected(), 1);
-}
-
-#[test]
-fn tabs_show_payload_differences_metadata_and_log() {
-    let mut fixture = fixture();
-    fixture.keys("gd");
-    for text in [
-        "\"role\": \"user\"",
-        "1 system prompt  deleted",
-        "k7mq2x9d",
-        "1,310 tokens",
-    ] {
-        fixture.key(Key::Tab);
-        assert!(
-            fixture.screen().contains(text),
-            "{text}: {}",
-            fixture.screen()
-        );
-    }
-    fixture.key(Key::Tab);
-    assert!(fixture.screen().contains("careful"));
 }
 
 #[test]

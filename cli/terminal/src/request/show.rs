@@ -10,9 +10,10 @@ use serde_json::Value;
 
 use super::difference;
 use crate::approval::look::{MARGIN, Window};
-use crate::approval::text::{BAR, room, wrap};
+use crate::approval::text::{BAR, room};
 use crate::ui::calls::fit;
 use crate::ui::style::{Label, Styles};
+use crate::ui::wrap;
 
 /// How far text of a section stands in.
 const INDENT: usize = 4;
@@ -108,7 +109,7 @@ pub(super) fn text(text: &str, window: Window) -> Vec<String> {
     let columns = room(INDENT, window.columns);
     let bar = window.styles.paint(Label::Quiet, BAR);
     let shown = escape_multiline(text).replace('\t', "    ");
-    let pieces = shown.split('\n').flat_map(|line| wrap(line, columns));
+    let pieces = shown.split('\n').flat_map(|line| wrap::cut(line, columns));
     let margin = " ".repeat(INDENT);
     pieces
         .map(|piece| format!("{margin}{bar}{piece}"))

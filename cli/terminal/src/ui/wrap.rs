@@ -4,6 +4,7 @@
 //! row would begin there like a row of Dunlin's own.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use dunlin_host::display::{usual_width_of_char, width_of_char};
 
@@ -142,6 +143,39 @@ fn pieces(word: &str, columns: usize) -> Vec<&str> {
         pieces.push(piece);
     }
     pieces
+}
+
+/// Where the rows of a line are in it, broken behind spaces where that is possible. Nothing is left out but a space behind a
+/// row that is full; there is at least one row. `width` is that of a character as it is shown.
+pub fn places(line: &str, columns: usize, width: impl Fn(char) -> usize) -> Vec<Range<usize>> {
+    let columns = columns.max(MIN_COLUMNS);
+    let mut rows = Vec::new();
+    let (mut start, mut at, mut used) = (0, 0, 0);
+    let row = |start: usize, at: usize, used: usize| start..at - usize::from(used > columns);
+    for word in line.split_inclusive(' ') {
+        let seen: usize = word.trim_end_matches(' ').chars().map(&width).sum();
+        if used > 0 && used + seen > columns {
+            rows.push(row(start, at, used));
+            (start, used) = (at, 0);
+        }
+        for c in word.chars() {
+            let columns_of_c = width(c);
+            if c != ' ' && used > 0 && used + columns_of_c > columns {
+                rows.push(row(start, at, used));
+                (start, used) = (at, 0);
+            }
+            used += columns_of_c;
+            at += c.len_utf8();
+        }
+    }
+    rows.push(row(start, at, used));
+    rows
+}
+
+/// The rows of a line that is escaped already. See [`places`].
+pub fn cut(line: &str, columns: usize) -> impl Iterator<Item = &str> {
+    let places = places(line, columns, width_of_char).into_iter();
+    places.map(move |place| line.get(place).unwrap_or_default())
 }
 
 /// One line in rows of at most so many columns. Nothing is left out but the spaces between two rows; there is at least
@@ -285,6 +319,30 @@ pub fn with_command(margin: usize, text: &str, separator: &str, columns: usize) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_are_cut_behind_spaces_and_nothing_else_is_lost() {
+        let check = |text: &str, expected: &[&str]| {
+            let rows: Vec<&str> = cut(text, 10).collect();
+            assert_eq!(rows, expected, "{text:?}");
+        };
+        check("", &[""]);
+        check("one two three", &["one two ", "three"]);
+        check("one twotwo six", &["one twotwo", "six"]);
+        check("a 0123456789abc d", &["a ", "0123456789", "abc d"]);
+        check("  日本語日本語", &["  ", "日本語日本", "語"]);
+        check("one         six", &["one       ", " six"]);
+        check("one two   ", &["one two   "]);
+        for text in crate::approval::text::tests::texts_of_all_characters() {
+            for columns in [8, 21, 80] {
+                let rows: Vec<&str> = cut(&text, columns).collect();
+                let without = |text: &str| text.replace(' ', "");
+                assert_eq!(without(&rows.concat()), without(&text));
+                let widest = rows.iter().map(|row| visible(row)).max();
+                assert!(widest.unwrap_or_default() <= columns, "{columns}: {text:?}");
+            }
+        }
+    }
 
     #[test]
     fn coloured_lines_break_between_words() {
