@@ -124,7 +124,7 @@ impl Inspector {
 
     /// The value to edit or copy: the selected one, or the only text of the selected section.
     pub(super) fn target(&self, request: &EditableRequest) -> Result<Target, EditError> {
-        let row = match self.pane {
+        let row = match self.focus() {
             Pane::Detail => self.value(),
             Pane::Sections => None,
         };
@@ -169,7 +169,7 @@ impl Inspector {
     pub(super) fn edit(&mut self, outside: bool, paused: &Paused) -> Effect {
         let target = match self.target(paused.request()) {
             Ok(target) => target,
-            Err(EditError::NoSingleText { .. }) if self.pane == Pane::Sections => {
+            Err(EditError::NoSingleText { .. }) if self.focus() == Pane::Sections => {
                 self.show(Tab::Request);
                 self.pane = Pane::Detail;
                 self.say("It has several values: select one, and e edits it.");
@@ -199,22 +199,32 @@ impl Inspector {
         Effect::None
     }
 
+    /// Deletes what is selected, or restores it: a section in the left pane, an option in the right one. No other value can
+    /// be left out by itself.
     pub(super) fn delete_or_restore(&mut self, paused: &mut Paused) -> Effect {
         let number = self.number;
-        let section = paused.request().section(number);
-        let are_options = section.is_some_and(|section| section.kind == SectionKind::Options);
-        if are_options && self.pane == Pane::Detail {
-            let Some(target) = self.value().map(|row| row.target.clone()) else {
-                self.say("Select an option first.");
-                return Effect::None;
-            };
-            return self.change("", paused, |request| request.remove_target(&target));
+        let request = paused.request();
+        if request.is_deleted(number) {
+            return self.change("", paused, |it| it.step(SectionStep::Restore, number));
         }
-        let step = match paused.request().is_deleted(number) {
-            true => SectionStep::Restore,
-            false => SectionStep::Delete,
-        };
-        self.change("", paused, |request| request.step(step, number))
+        if self.focus() == Pane::Sections {
+            return self.change("", paused, |it| it.step(SectionStep::Delete, number));
+        }
+        let section = request.section(number);
+        let kind = section.map(|section| section.kind);
+        match (self.value().map(|row| row.target.clone()), kind) {
+            (Some(target), Some(SectionKind::Options)) => {
+                return self.change("", paused, |it| it.remove_target(&target));
+            }
+            (None, _) if self.tab != Tab::Request => {
+                self.say("Sections are deleted in the list (h), options in the request tab.");
+            }
+            (None, Some(SectionKind::Options)) => self.say("Select an option first."),
+            _ => self.say(&format!(
+                "Only sections and options can be deleted. e edits this value; h and then d deletes section {number}."
+            )),
+        }
+        Effect::None
     }
 
     pub(super) fn copy(&mut self, action: Action, request: &EditableRequest) -> Effect {

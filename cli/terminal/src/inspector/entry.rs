@@ -90,11 +90,6 @@ impl Entry {
         self.area.lines().len() > 1
     }
 
-    /// How many lines it has.
-    pub fn lines(&self) -> usize {
-        self.area.lines().len()
-    }
-
     /// Takes a key.
     pub fn input(mut self, input: Input) -> Typing {
         let is_value = matches!(self.purpose, Purpose::Value(..));

@@ -4,7 +4,7 @@ use ansi_to_tui::IntoText;
 use dunlin_chat::request::editor::{EditableRequest, RowValue};
 use dunlin_host::display::{escape, escape_multiline, one_line};
 
-use super::state::Inspector;
+use super::state::{Inspector, Pane};
 use super::tabs::{self, Tab};
 use super::tree::{self, Line, Look};
 use crate::approval::text::wrap;
@@ -55,8 +55,11 @@ impl Inspector {
     pub fn refresh(&mut self, paused: &Paused, columns: usize) {
         let request = paused.request();
         self.sections.refresh(paused);
-        if let Some(at) = self.sections.position(self.number) {
-            self.list.at = at;
+        match self.sections.position(self.number) {
+            Some(at) => self.list.at = at,
+            // An edit has taken it out of those with the filter: keys must not act on a section that is not listed.
+            None if self.focus() == Pane::Sections => self.step_list(0),
+            None => {}
         }
         let made = Made {
             tab: self.tab,

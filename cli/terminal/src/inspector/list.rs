@@ -33,10 +33,25 @@ impl Sections {
         &self.filter
     }
 
-    /// Lists only the sections that contain a text, regardless of case; an empty one lists all.
-    pub fn set_filter(&mut self, text: &str, paused: &Paused) {
-        self.filter = text.to_lowercase();
+    /// Lists only the sections that contain a text, regardless of case; an empty one lists all. `false`: none contains it,
+    /// and nothing is changed.
+    pub fn set_filter(&mut self, text: &str, paused: &Paused) -> bool {
+        let wanted = text.to_lowercase();
+        let before = std::mem::replace(&mut self.filter, wanted.clone());
         self.refresh(paused);
+        let is_found = self.filter == wanted;
+        if !is_found {
+            self.filter = before;
+            self.refresh(paused);
+        }
+        is_found
+    }
+
+    /// Lists all sections where this one is not listed.
+    pub fn reveal(&mut self, number: usize, paused: &Paused) {
+        if self.position(number).is_none() {
+            self.set_filter("", paused);
+        }
     }
 
     /// The request is another one, though its revision may be the same.
@@ -44,7 +59,7 @@ impl Sections {
         self.made = None;
     }
 
-    /// Lists the sections again, where something has changed.
+    /// Lists the sections again, where something has changed; all of them where none contains the filter any more.
     pub fn refresh(&mut self, paused: &Paused) {
         let request = paused.request();
         let made = (
@@ -64,6 +79,10 @@ impl Sections {
             .filter(|number| filter.is_empty() || contains(request, *number, filter))
             .collect();
         self.made = Some(made);
+        if self.shown.is_empty() && !self.filter.is_empty() {
+            self.filter.clear();
+            self.refresh(paused);
+        }
     }
 }
 

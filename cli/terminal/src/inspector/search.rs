@@ -1,20 +1,22 @@
 //! How the inspector finds texts and edits.
 
-use dunlin_chat::request::editor::{EditableRequest, Row, RowValue};
+use dunlin_chat::request::editor::{Row, RowValue};
 
 use super::found::Place;
 use super::state::{Inspector, Pane};
 use super::tabs::Tab;
+use crate::request::paused::Paused;
 
 impl Inspector {
     /// Goes to the next place of the text that was searched, from the selected row on.
-    pub(super) fn find(&mut self, forward: bool, request: &EditableRequest) {
+    pub(super) fn find(&mut self, forward: bool, paused: &Paused) {
+        let request = paused.request();
         if self.needle.is_empty() {
             self.say("Nothing was searched yet; / finds a text.");
             return;
         }
         self.found.refresh(&self.needle, request);
-        let here = match (self.pane, self.tab) {
+        let here = match (self.focus(), self.tab) {
             (Pane::Detail, Tab::Request) => {
                 self.lines.get(self.detail.at).and_then(|line| line.value)
             }
@@ -41,17 +43,18 @@ impl Inspector {
             return;
         };
         if let Some(row) = request.rows(number).into_iter().nth(index) {
-            self.reveal(number, index, &row);
+            self.reveal((number, index), &row, paused);
             let path = row.path.unwrap_or(row.target.path);
             self.say(&format!("{} of {count} · {path}", at + 1));
         }
     }
 
-    /// Selects a value: its section, with nothing around it folded.
-    pub(super) fn reveal(&mut self, number: usize, index: usize, row: &Row) {
+    /// Selects a value: its section, which is listed then, with nothing around it folded.
+    fn reveal(&mut self, (number, index): Place, row: &Row, paused: &Paused) {
         self.show(Tab::Request);
         self.markdown = false;
         self.pane = Pane::Detail;
+        self.sections.reveal(number, paused);
         self.select(number);
         let steps = row.target.path.steps();
         let before = self.folded.len();
@@ -63,7 +66,8 @@ impl Inspector {
     }
 
     /// Goes to the next section that is edited or deleted.
-    pub(super) fn next_edit(&mut self, forward: bool, request: &EditableRequest) {
+    pub(super) fn next_edit(&mut self, forward: bool, paused: &Paused) {
+        let request = paused.request();
         let count = request.sections().len();
         let mut numbers = (1..=count).map(|distance| match forward {
             true => (self.number - 1 + distance) % count + 1,
@@ -74,6 +78,7 @@ impl Inspector {
         match changed {
             Some(number) => {
                 self.show(Tab::Request);
+                self.sections.reveal(number, paused);
                 self.select(number);
                 let rows = request.rows(number);
                 let is_edited =
@@ -81,7 +86,7 @@ impl Inspector {
                 if let Some(index) = rows.iter().position(is_edited)
                     && let Some(row) = rows.get(index)
                 {
-                    self.reveal(number, index, row);
+                    self.reveal((number, index), row, paused);
                 }
             }
             None => self.say("Nothing is edited."),

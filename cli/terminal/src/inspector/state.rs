@@ -163,6 +163,8 @@ pub struct Inspector {
     pub(super) list: Cursor,
     pub(super) detail: Cursor,
     pub(super) pane: Pane,
+    /// Whether the window has room for the right pane only.
+    pub(super) hides_list: bool,
     pub(super) tab: Tab,
     pub(super) entry: Option<Entry>,
     pub(super) note: Option<String>,
@@ -213,6 +215,7 @@ impl Inspector {
             list: Cursor::default(),
             detail: Cursor::default(),
             pane: Pane::Sections,
+            hides_list: false,
             tab: Tab::default(),
             entry: None,
             note: None,
@@ -301,6 +304,14 @@ impl Inspector {
     /// The rows of the right pane.
     pub fn lines(&self) -> &[Line] {
         &self.lines
+    }
+
+    /// The pane on which keys act: never one that cannot be seen.
+    pub(super) fn focus(&self) -> Pane {
+        match self.hides_list {
+            true => Pane::Detail,
+            false => self.pane,
+        }
     }
 
     /// Says something in the line above the keys. The text is escaped here.
@@ -396,16 +407,15 @@ impl Inspector {
             Typing::Done(Purpose::Lost, _) => {}
             Typing::Done(Purpose::Find, text) => {
                 self.needle = text.to_lowercase();
-                self.find(true, paused.request());
+                self.find(true, paused);
             }
             Typing::Done(Purpose::Filter, text) => {
-                self.sections.set_filter(&text, paused);
-                match self.sections.shown().first() {
-                    Some(first) if self.sections.position(self.number).is_none() => {
-                        self.select(*first);
-                    }
-                    Some(_) => {}
-                    None => self.say("No section contains that; & and Enter list all."),
+                if !self.sections.set_filter(&text, paused) {
+                    self.say(&format!("No section contains {text:?}."));
+                } else if let Some(first) = self.sections.shown().first().copied()
+                    && self.sections.position(self.number).is_none()
+                {
+                    self.select(first);
                 }
             }
         }
@@ -427,7 +437,7 @@ impl Inspector {
 
     fn act(&mut self, action: Action, paused: &mut Paused) -> Effect {
         let is_of_value = matches!(action, Action::Edit | Action::EditOutside);
-        if is_of_value && self.pane == Pane::Detail && self.tab != Tab::Request {
+        if is_of_value && self.focus() == Pane::Detail && self.tab != Tab::Request {
             self.say("Values are edited in the request tab.");
             return Effect::None;
         }
@@ -442,6 +452,7 @@ impl Inspector {
             Action::Send => match paused.problem() {
                 None => return Effect::Send,
                 Some(problem) => {
+                    self.sections.reveal(problem.number, paused);
                     self.select(problem.number);
                     self.say(&format!("Not sent: {problem}"));
                 }
@@ -479,15 +490,15 @@ impl Inspector {
                 let title = "find in all sections".to_owned();
                 self.entry = Some(Entry::new(Purpose::Find, title, &self.needle));
             }
-            Action::FindNext => self.find(true, paused.request()),
-            Action::FindPrevious => self.find(false, paused.request()),
+            Action::FindNext => self.find(true, paused),
+            Action::FindPrevious => self.find(false, paused),
             Action::Filter => {
                 let title = "list only the sections that contain".to_owned();
                 let filter = self.sections.filter();
                 self.entry = Some(Entry::new(Purpose::Filter, title, filter));
             }
-            Action::NextEdit => self.next_edit(true, paused.request()),
-            Action::PreviousEdit => self.next_edit(false, paused.request()),
+            Action::NextEdit => self.next_edit(true, paused),
+            Action::PreviousEdit => self.next_edit(false, paused),
             Action::NextTab => self.show(self.tab.after(1)),
             Action::PreviousTab => self.show(self.tab.after(Tab::ALL.len() - 1)),
             Action::Markdown => {
@@ -498,18 +509,21 @@ impl Inspector {
             Action::CopyValue | Action::CopySection | Action::CopyRequest => {
                 return self.copy(action, paused.request());
             }
-            Action::Open => match (self.pane, self.tab) {
+            Action::Open => match (self.focus(), self.tab) {
                 (Pane::Sections, _) => self.go_to_detail(paused.request()),
                 (Pane::Detail, Tab::Request) => drop(self.toggle_fold(None)),
                 (Pane::Detail, Tab::Log) => self.open_logged(),
                 (Pane::Detail, _) => {}
             },
             Action::Left => {
-                if self.pane == Pane::Detail && !self.toggle_fold(Some(true)) {
+                if self.focus() == Pane::Detail && !self.toggle_fold(Some(true)) {
                     self.pane = Pane::Sections;
+                    if self.hides_list {
+                        self.show(Tab::Request);
+                    }
                 }
             }
-            Action::Right => match self.pane {
+            Action::Right => match self.focus() {
                 Pane::Sections => self.go_to_detail(paused.request()),
                 Pane::Detail => drop(self.toggle_fold(Some(false))),
             },
@@ -563,13 +577,14 @@ impl Inspector {
     }
 
     fn step(&mut self, rows: isize) {
-        match self.pane {
+        match self.focus() {
             Pane::Sections => self.step_list(rows),
             Pane::Detail => self.detail.step(rows, self.lines.len()),
         }
     }
 
-    fn step_list(&mut self, rows: isize) {
+    /// Moves in the list, and selects the section there.
+    pub(super) fn step_list(&mut self, rows: isize) {
         self.list.step(rows, self.sections.shown().len());
         if let Some(number) = self.sections.shown().get(self.list.at) {
             self.select(*number);
@@ -577,7 +592,7 @@ impl Inspector {
     }
 
     fn page(&self) -> isize {
-        let rows = match self.pane {
+        let rows = match self.focus() {
             Pane::Sections => self.areas.list.height,
             Pane::Detail => self.areas.detail.height,
         };
@@ -596,7 +611,7 @@ impl Inspector {
         let target = row.target.clone();
         let is_folded = self.folded.contains(&target);
         let fold = fold.unwrap_or(!is_folded);
-        if self.pane != Pane::Detail || !can_fold || fold == is_folded {
+        if self.focus() != Pane::Detail || !can_fold || fold == is_folded {
             return false;
         }
         match fold {

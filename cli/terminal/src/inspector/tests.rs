@@ -4,6 +4,7 @@ mod log;
 mod mouse;
 mod shared;
 mod tabs;
+mod visible;
 
 use std::sync::Arc;
 

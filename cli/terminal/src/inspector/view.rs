@@ -2,12 +2,12 @@
 
 use dunlin_chat::request::editor::SectionKind;
 use dunlin_chat::tokens::counted;
-use dunlin_host::display::{grouped, one_line, usual_width};
+use dunlin_host::display::{grouped, one_line, usual_width, usual_width_of_char};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Clear, Paragraph};
+use ratatui::widgets::{Block, Paragraph};
 
 use super::keymap::{self, Action};
 use super::list::Sections;
@@ -89,6 +89,10 @@ pub(super) fn draw_in(
         Constraint::Length(1),
     ])
     .areas(area);
+    // What is selected stays visible above the text that is typed.
+    let typed = entry_height(inspector, body);
+    let [body, entry] =
+        Layout::vertical([Constraint::Min(0), Constraint::Length(typed)]).areas(body);
     let palette = Palette(inspector.styles());
     frame.render_widget(title_line(inspector, paused, palette, title.width), title);
     frame.render_widget(
@@ -97,6 +101,7 @@ pub(super) fn draw_in(
     );
     draw_tabs(frame, inspector, palette, tabs);
     let (list, detail) = panes(inspector, body);
+    inspector.hides_list = list.width == 0;
     inspector.refresh(paused, usize::from(detail.width.saturating_sub(1)).max(1));
     inspector.areas.list = list;
     inspector.areas.detail = detail;
@@ -117,9 +122,7 @@ pub(super) fn draw_in(
         }),
     };
     frame.render_widget(line, keys);
-    if inspector.entry.is_some() {
-        draw_entry(frame, inspector, palette, body);
-    }
+    draw_entry(frame, inspector, palette, entry);
 }
 
 /// Where the panes are. In a narrow window only the one that has the keys has room.
@@ -252,14 +255,9 @@ fn draw_list(
         let preview = inspector.preview(paused.request(), number).to_owned();
         let row = section_row(paused, number, &preview, palette, usize::from(area.width));
         rows.push(match is_selected {
-            true => selected(row, inspector.pane == Pane::Sections, area.width),
+            true => selected(row, inspector.focus() == Pane::Sections, area.width),
             false => row,
         });
-    }
-    if rows.is_empty() {
-        rows.push(Line::from(
-            palette.span(Label::Quiet, "  no section contains the filter"),
-        ));
     }
     frame.render_widget(Paragraph::new(rows), area);
 }
@@ -369,7 +367,7 @@ fn draw_detail(frame: &mut Frame<'_>, inspector: &mut Inspector, palette: Palett
     let count = inspector.lines().len();
     inspector.detail.scroll(usize::from(area.height), count);
     let cursor = inspector.detail;
-    let has_keys = inspector.pane == Pane::Detail;
+    let has_keys = inspector.focus() == Pane::Detail;
     let lines = inspector.lines().iter().enumerate();
     let lines = lines.skip(cursor.top).take(usize::from(area.height));
     let rows = lines.map(|(index, line)| {
@@ -435,7 +433,7 @@ fn note_lines(
 ) -> Vec<Line<'static>> {
     let line = |label, text: &str| Line::from(palette.span(label, format!(" {text}")));
     match (notes, inspector.value()) {
-        ([], Some(row)) if inspector.pane == Pane::Detail => {
+        ([], Some(row)) if inspector.focus() == Pane::Detail => {
             let path = match &row.path {
                 Some(path) => path.to_string(),
                 None => format!("{} (deleted)", row.target.path),
@@ -481,39 +479,39 @@ pub(super) fn key_line(
     Line::from(spans)
 }
 
-fn draw_entry(frame: &mut Frame<'_>, inspector: &Inspector, palette: Palette, body: Rect) {
+/// How many rows the box takes in which a text is typed.
+fn entry_height(inspector: &Inspector, body: Rect) -> u16 {
+    let Some(entry) = &inspector.entry else {
+        return 0;
+    };
+    let columns = usize::from(body.width.saturating_sub(2).max(1));
+    let most = usize::from(body.height);
+    let mut rows = 0;
+    for line in entry.area().lines() {
+        // A line may be as long as a file.
+        let chars = line.chars().take(columns * most);
+        rows += chars.map(usual_width_of_char).sum::<usize>() / columns + 1;
+        if rows > most {
+            break;
+        }
+    }
+    let least = if entry.is_long() { 8 } else { 3 };
+    let wanted = u16::try_from(rows + 2).unwrap_or(u16::MAX).max(least);
+    // What is selected has one row beside a long text.
+    match body.height {
+        0..=3 => wanted.min(body.height),
+        height => wanted.min(height - 1),
+    }
+}
+
+fn draw_entry(frame: &mut Frame<'_>, inspector: &Inspector, palette: Palette, area: Rect) {
     let Some(entry) = &inspector.entry else {
         return;
-    };
-    let wanted = match entry.lines() {
-        1 => 3,
-        lines => u16::try_from(lines)
-            .unwrap_or(u16::MAX)
-            .saturating_add(2)
-            .max(8),
-    };
-    let long = entry
-        .area()
-        .lines()
-        .iter()
-        .map(String::len)
-        .max()
-        .unwrap_or(0);
-    let wanted = match entry.lines() == 1 && long > usize::from(body.width) {
-        true => u16::try_from(long / usize::from(body.width.max(1)) + 4).unwrap_or(u16::MAX),
-        false => wanted,
-    };
-    let height = wanted.min(body.height);
-    let area = Rect {
-        y: body.y + body.height - height,
-        height,
-        ..body
     };
     let title = fit(entry.title(), usize::from(area.width.saturating_sub(4)));
     let block = Block::bordered()
         .title(format!(" {title} "))
         .border_style(palette.style(Label::Key));
-    frame.render_widget(Clear, area);
     let inside = block.inner(area);
     frame.render_widget(block, area);
     frame.render_widget(entry.area(), inside);
