@@ -135,13 +135,7 @@ impl<'a> TerminalInterceptor<'a> {
                 Follow::Continue(paused.say(&said, window))
             }
             Reply::Copy(text, what) => {
-                let said = match ui.copy(&text) {
-                    true => format!("On the clipboard: {what}."),
-                    false => {
-                        "This terminal does not accept clipboard data; payload prints the request."
-                            .to_owned()
-                    }
-                };
+                let said = ui.copy(&text, what, "payload prints the request.");
                 Follow::Continue(paused.say(&said, window))
             }
             Reply::Save(saved) => {

@@ -163,12 +163,8 @@ pub fn copy(app: &App, metadata: &Metadata, name: &str) -> String {
         Err(error) => return escape(&error.to_string()).into_owned(),
     };
     let value = metadata.get(field);
-    match app.ui.copy(value) {
-        true => format!("On the clipboard: {}", one_line(value)),
-        false => {
-            "This terminal does not accept clipboard data; /metadata shows the fields.".to_owned()
-        }
-    }
+    let what = format!("{} {}", field.as_str(), one_line(value));
+    app.ui.copy(value, &what, "/metadata all shows the fields.")
 }
 
 /// How far in the further rows of a long value stand.

@@ -24,9 +24,6 @@ const MAX_HISTORY_ROWS: usize = 50;
 /// The longest text that `/show` prints, in characters: more is read elsewhere.
 const MAX_SHOWN_CHARS: usize = 200_000;
 
-/// The longest reply that is copied, in bytes. Terminals take some 100,000 bytes in base64 and drop the rest.
-pub const MAX_COPY_BYTES: usize = 74_000;
-
 /// What stands before the number of a message.
 const MESSAGE_MARK: char = 'm';
 

@@ -234,19 +234,7 @@ fn copy(ui: &Ui, messages: &[Message]) {
     let Some(reply) = messages::last_reply(messages) else {
         return ui.status("There is no reply to copy.");
     };
-    if reply.len() > messages::MAX_COPY_BYTES {
-        let most = messages::MAX_COPY_BYTES / 1000;
-        return ui.status(&format!(
-            "The reply is longer than the {most} kB that terminals take."
-        ));
-    }
-    match ui.copy(&reply) {
-        true => ui.status(&format!(
-            "{} characters were given to the terminal's clipboard.",
-            reply.chars().count()
-        )),
-        false => ui.status("There is no terminal with a clipboard."),
-    }
+    ui.status(&ui.copy(&reply, "the last reply", "/show prints it."));
 }
 
 fn show_permissions(app: &App) -> Result<(), CliError> {

@@ -11,6 +11,8 @@ pub const CLICOLOR: &str = "CLICOLOR";
 pub const CLICOLOR_FORCE: &str = "CLICOLOR_FORCE";
 /// The terminal's kind; `dumb` cannot move the cursor.
 pub const TERM: &str = "TERM";
+/// Set where tmux runs the program.
+pub const TMUX: &str = "TMUX";
 /// What edits messages and the arguments of calls; comes before `EDITOR`.
 pub const VISUAL: &str = "VISUAL";
 /// What edits messages and the arguments of calls; `vi` without either.

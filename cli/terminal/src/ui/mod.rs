@@ -13,6 +13,7 @@ pub(crate) mod alternate;
 pub mod ask_during_call;
 mod backstop;
 pub mod calls;
+mod clipboard;
 pub mod command;
 mod countdown;
 pub mod diff;
@@ -50,7 +51,6 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use base64::Engine;
 use tokio::sync::Notify;
 
 use crate::approval::look::Window;
@@ -120,6 +120,8 @@ pub struct Ui {
     shows_steps: AtomicBool,
     /// Whether the terminal cannot move its cursor at all.
     dumb: bool,
+    /// Whether tmux is between Dunlin and the terminal.
+    is_in_tmux: bool,
     quiet: bool,
     verbose: bool,
 }
@@ -150,6 +152,7 @@ impl Ui {
         ui.dumb = environment
             .get(variables::TERM)
             .is_some_and(|term| term == "dumb");
+        ui.is_in_tmux = environment.get(variables::TMUX).is_some();
         ui.one_screen = one_screen && streams.can_ask();
         ui.renders = streams.output && !ui.dumb;
         ui.styles = Styles::decide(options.color, environment, streams.output);
@@ -198,6 +201,7 @@ impl Ui {
             renders: false,
             shows_steps: AtomicBool::new(true),
             dumb: false,
+            is_in_tmux: false,
             quiet: false,
             verbose: false,
         }
@@ -278,18 +282,6 @@ impl Ui {
                 ..window
             },
         }
-    }
-
-    /// Puts text on the clipboard of the terminal, wherever that runs; not all of them do it. `false`: there is
-    /// no terminal, or none that could.
-    pub fn copy(&self, text: &str) -> bool {
-        if !self.streams.output || self.dumb {
-            return false;
-        }
-        let mut screen = self.screen();
-        let text = base64::engine::general_purpose::STANDARD.encode(text);
-        self.write(&mut screen, Sink::Out, &format!("\x1b]52;c;{text}\x07"));
-        true
     }
 
     /// Whether something can take the whole screen, and give it back.

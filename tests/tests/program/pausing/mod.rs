@@ -537,7 +537,7 @@ fn what_is_known_of_a_request_is_shown_chosen_and_copied() {
     assert_eq!(value(rows[3], "model"), "other");
     let screen = chat.does("copy request");
     assert!(
-        screen.contains(&format!("On the clipboard: {request}")),
+        screen.contains(&format!("Sent request {request} (")),
         "{screen}"
     );
     let screen = chat.does("copy requets");
@@ -558,7 +558,9 @@ fn what_is_known_of_a_request_is_shown_chosen_and_copied() {
     assert_eq!(value(rows[4], "edited"), "yes, 2 edits");
     assert_eq!(value(rows[3], "model"), "other");
     chat.chat.say("/metadata copy model");
-    chat.chat.terminal.wait_for("On the clipboard: other");
+    chat.chat
+        .terminal
+        .wait_for("Sent model other (5 characters)");
     chat.prompt(prompt);
     let written = std::fs::read_to_string(environment.config_file()).expect("the configuration");
     let expected =
