@@ -36,7 +36,7 @@ use crate::error::{CliError, Exit};
 use crate::inspect::protocol::Conversation;
 use crate::inspect::server;
 use crate::prompt::complete::Names;
-use crate::prompt::line::LineEditor;
+use crate::prompt::line::{LineEditor, MessageLines};
 use crate::prompt::slash_table::{Input, Slash};
 use crate::prompt::{interceptor, paste, slash_table};
 use crate::settings::Origin;
@@ -177,7 +177,7 @@ fn converse(
             match unsent.take() {
                 Some((line, is_foreign)) => editor.read_again(ui, prompt, (&line, is_foreign)),
                 None => {
-                    let early = ui.take_early_typing();
+                    let early = ui.take_early_typing(&MessageLines);
                     match early.is_sent {
                         true => editor.read_put_back(ui, prompt, (&early.text, early.is_foreign)),
                         // The user is still typing it.

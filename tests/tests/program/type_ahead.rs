@@ -1,6 +1,6 @@
 //! What is typed before there is a question never answers it, and is not lost.
 
-use dunlin_tests::{Environment, Gate, Key, Provider, Response, program};
+use dunlin_tests::{Environment, Gate, Key, Provider, Response, Screen, program};
 use serde_json::json;
 
 use crate::stage::{Chat, PUT_BACK, environment};
@@ -197,6 +197,42 @@ fn what_is_typed_next_replaces_what_was_put_back() {
     check_without_question("please be quick\r", "", "", "please be quick");
     // A word that is being typed when the reply ends stays one word.
     check_without_question("hel", "", "lo", "hello");
+}
+
+/// Each command that was typed ahead is a line of its own when its turn comes.
+#[test]
+fn commands_among_early_lines_are_commands() {
+    let gate = Gate::new();
+    let answer = Response::stream().text("One").wait(&gate).finish("stop");
+    let provider = Provider::play([answer, Response::reply("Two."), Response::reply("Three.")]);
+    let mut chat = Chat::open(&environment(&provider));
+    chat.say("count");
+    chat.terminal.wait_for("One");
+    chat.terminal
+        .type_text("go on\ron and on\r/pause next\r/no\rand then\r");
+    gate.open();
+    chat.prompt_with("go on\n  on and on");
+    chat.terminal.press(Key::Enter);
+    chat.terminal.wait_for("Two.");
+    let (paused, prompt) = ("› (pause: next)", "  request?");
+    chat.prompt_with("/pause next");
+    chat.terminal.press(Key::Enter);
+    let at = |line: &str| {
+        let line = line.to_owned();
+        move |screen: &Screen| screen.cursor_line.trim_end() == line
+    };
+    chat.terminal
+        .wait_until("the next command", at(&format!("{paused} /no  {PUT_BACK}")));
+    chat.terminal.press(Key::Enter);
+    chat.terminal
+        .wait_until("the message", at(&format!("{paused} and then  {PUT_BACK}")));
+    chat.terminal.press(Key::Enter);
+    chat.terminal.wait_until("the pause", at(prompt));
+    chat.terminal.type_line("send");
+    chat.terminal.wait_for("Three.");
+    let said = |request: usize| provider.requests()[request].messages().last().cloned();
+    assert_eq!(said(1).expect("a message")["content"], "go on\non and on");
+    assert_eq!(said(2).expect("a message")["content"], "and then");
 }
 
 /// A message that was not sent because its model was refused is put back, and a command that is typed next is a command.

@@ -249,7 +249,7 @@ fn hint(line: &str, places: &Places) -> Option<String> {
 }
 
 /// Whether Enter sends: not after a backslash, and not within an open code fence.
-fn is_complete(text: &str) -> bool {
+pub(super) fn is_complete(text: &str) -> bool {
     let backslashes = text.len() - text.trim_end_matches('\\').len();
     let fences = text
         .lines()

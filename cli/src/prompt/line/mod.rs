@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use dunlin_host::display::{escape, escape_multiline};
 use dunlin_host::files::make_private;
-use dunlin_terminal::ui::keys::SEQUENCE_MILLIS;
+use dunlin_terminal::ui::keys::{EarlyLines, SEQUENCE_MILLIS};
 use dunlin_terminal::ui::legible::COLOR_MODE;
 use dunlin_terminal::ui::newline;
 use dunlin_terminal::ui::read_answer::{clear_with_escape, no_key_waits};
@@ -28,6 +28,7 @@ use super::complete::Names;
 use super::files::FileIndex;
 use super::paste::Pastes;
 use super::put_back::PutBack;
+use super::slash_table::{self, Input};
 use super::steps::Toggle;
 use crate::config::paths::Folders;
 use crate::pausing::{self, Pausing};
@@ -42,6 +43,22 @@ const MAX_ENTRY_BYTES: usize = 4 * 1024;
 
 /// The largest history that is read, in bytes: what a thousand of the longest entries come to, escaped.
 const MAX_HISTORY_BYTES: u64 = (MAX_HISTORY_ENTRIES * MAX_ENTRY_BYTES * 2) as u64;
+
+/// Which lines that were typed before the prompt are commands, and where messages end.
+pub struct MessageLines;
+
+impl EarlyLines for MessageLines {
+    fn is_alone(&self, line: &str) -> bool {
+        matches!(
+            slash_table::parse(line),
+            Input::Slash(..) | Input::UnknownSlash { .. }
+        )
+    }
+
+    fn is_complete(&self, lines: &str) -> bool {
+        helper::is_complete(lines.trim_end_matches('\n'))
+    }
+}
 
 /// The editor with its history file.
 pub struct LineEditor {

@@ -15,6 +15,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::keys::EarlyLines;
 use super::style::Label;
 use super::{Sink, Ui, lock, terminal, wrap};
 use crate::approval::line::is_answer;
@@ -179,13 +180,42 @@ impl Ui {
         self.lent.load(Ordering::Relaxed)
     }
 
-    /// What was typed too early, as text for the next line; it is given once. Lines that are answers are dropped with a
-    /// note: nothing was asked.
-    pub fn take_early_typing(&self) -> EarlyText {
-        let bytes = lock(&self.early).take();
-        let mut text = terminal::typed_text(&bytes);
-        let is_sent = matches!(bytes.last(), Some(b'\r' | b'\n'));
-        // The last line may be the beginning of a message.
+    /// What was typed too early, as text for the next line; it is given once. Commands are lines of their own: what comes
+    /// after one stays for the line after that. Lines that are answers are dropped with a note: nothing was asked.
+    pub fn take_early_typing(&self, lines: &dyn EarlyLines) -> EarlyText {
+        let foreign = lock(&self.foreign).take();
+        let foreign = foreign.map(|foreign| terminal::typed_text(foreign.as_bytes()));
+        let foreign = foreign.filter(|foreign| !foreign.trim().is_empty());
+        let (text, is_sent) = loop {
+            let bytes = lock(&self.early).take_next(lines);
+            let is_sent = matches!(bytes.last(), Some(b'\r' | b'\n'));
+            let text = self.without_answers(terminal::typed_text(&bytes), is_sent);
+            // A command is no part of foreign text.
+            if foreign.is_some() && lines.is_alone(&text) {
+                lock(&self.early).put_back(bytes);
+                break (String::new(), true);
+            }
+            if !text.is_empty() || bytes.is_empty() {
+                break (text, is_sent);
+            }
+        };
+        match foreign {
+            Some(foreign) => EarlyText {
+                text: [foreign, text].join("\n").trim_end_matches('\n').to_owned(),
+                is_sent: true,
+                is_foreign: true,
+            },
+            None => EarlyText {
+                text,
+                is_sent,
+                is_foreign: false,
+            },
+        }
+    }
+
+    /// Drops lines that are answers, and says so. `is_sent`: whether the last line has ended; otherwise it may be the
+    /// beginning of a message.
+    fn without_answers(&self, text: String, is_sent: bool) -> String {
         let sent = match is_sent {
             true => text.as_str(),
             false => text.rsplit_once('\n').map_or("", |(sent, _)| sent),
@@ -193,24 +223,14 @@ impl Ui {
         let unsent = text.get(sent.len()..).unwrap_or_default();
         let (answers, rest): (Vec<&str>, Vec<&str>) =
             sent.lines().partition(|line| is_answer(line));
-        if !answers.is_empty() {
-            self.say_dropped(&answers, "when nothing was asked");
-            text = format!("{}{unsent}", rest.join("\n"));
-        }
-        let text = text.trim_matches('\n').to_owned();
-        let foreign = lock(&self.foreign).take();
-        match foreign.map(|foreign| terminal::typed_text(foreign.as_bytes())) {
-            Some(foreign) if !foreign.trim().is_empty() => EarlyText {
-                text: [foreign, text].join("\n").trim_end_matches('\n').to_owned(),
-                is_sent: true,
-                is_foreign: true,
-            },
-            _ => EarlyText {
-                text,
-                is_sent,
-                is_foreign: false,
-            },
-        }
+        let text = match answers.is_empty() {
+            true => text,
+            false => {
+                self.say_dropped(&answers, "when nothing was asked");
+                format!("{}{unsent}", rest.join("\n"))
+            }
+        };
+        text.trim_matches('\n').to_owned()
     }
 
     /// Says that a line was dropped that answers a question, and there was none.

@@ -7,6 +7,8 @@
 
 use std::time::Duration;
 
+use super::terminal::typed_text;
+
 /// How long the rest of an escape sequence may take. A terminal sends it in one piece, so only a network between
 /// can part it; and a person who presses Esc wants to see the prompt within a tenth of a second.
 const SEQUENCE_TIME: Duration = Duration::from_millis(SEQUENCE_MILLIS as u64);
@@ -25,11 +27,23 @@ const BELL: u8 = 0x07;
 const CTRL_C: u8 = 0x03;
 const CTRL_V: u8 = 0x16;
 
-/// What ends pasted text.
+/// What begins pasted text.
+const PASTE_MARK: &[u8] = b"\x1b[200~";
+
+/// What ends it.
 const PASTE_END: &[u8] = b"\x1b[201~";
 
 /// The parameter of the sequence that begins pasted text, `ESC [ 200 ~`.
 const PASTE_BEGIN: u16 = 200;
+
+/// What lines are that were typed early.
+pub trait EarlyLines {
+    /// Whether a line is a command, and no part of a message.
+    fn is_alone(&self, line: &str) -> bool;
+
+    /// Whether a message ends with these lines. Otherwise the next one belongs to it, whatever it is.
+    fn is_complete(&self, lines: &str) -> bool;
+}
 
 /// What was typed and not given to anybody yet.
 #[derive(Debug, Default)]
@@ -74,10 +88,15 @@ impl EarlyKeys {
         toggles
     }
 
-    /// Adds a line that was read and answered nothing.
+    /// Adds a line that was read and answered nothing. Of several lines, as of a paste, none is a line of its own.
     pub fn keep_line(&mut self, line: &str) {
-        self.bytes.extend(line.as_bytes());
-        self.bytes.push(b'\n');
+        let (begin, end) = match line.contains('\n') {
+            true => (PASTE_MARK, PASTE_END),
+            false => (&b""[..], &b""[..]),
+        };
+        for part in [begin, line.as_bytes(), end, b"\n"] {
+            self.bytes.extend(part);
+        }
     }
 
     /// How long to wait for what may follow an Esc; `None` where the last byte was none.
@@ -114,6 +133,54 @@ impl EarlyKeys {
     pub fn split_off(&mut self, at: usize) -> Vec<u8> {
         self.state = State::Text;
         self.bytes.split_off(at.min(self.bytes.len()))
+    }
+
+    /// What was typed for the next line, given once: a line that is a command by itself, or all lines up to such a one. A line
+    /// that has not ended is still being typed: where it belongs to none before it, it comes first.
+    pub fn take_next(&mut self, lines: &dyn EarlyLines) -> Vec<u8> {
+        let mut next = String::new();
+        let (mut state, mut begin, mut first) = (State::Text, 0, None);
+        for (at, byte) in self.bytes.iter().enumerate() {
+            let ends = state == State::Text && matches!(byte, b'\r' | b'\n');
+            state = state.after(*byte);
+            let is_last = at + 1 == self.bytes.len();
+            if !ends && !is_last {
+                continue;
+            }
+            let line = typed_text(self.bytes.get(begin..=at).unwrap_or_default());
+            let is_alone = lines.is_alone(&line) && lines.is_complete(&next);
+            let is_first = next.trim().is_empty();
+            if first.is_none() && is_alone && !is_first {
+                first = Some(begin);
+            } else if first.is_none() && is_alone && !is_last {
+                first = Some(at + 1);
+            }
+            if is_last && !ends && first.is_some() {
+                let line = self.bytes.split_off(begin);
+                self.forget_interrupts();
+                return line;
+            }
+            next = format!("{next}{line}\n");
+            begin = at + 1;
+        }
+        let Some(first) = first else {
+            return self.take();
+        };
+        let later = self.bytes.split_off(first);
+        let next = std::mem::replace(&mut self.bytes, later);
+        self.forget_interrupts();
+        next
+    }
+
+    /// Puts back what was taken for the next line.
+    pub fn put_back(&mut self, typed: Vec<u8>) {
+        self.bytes.splice(0..0, typed);
+    }
+
+    /// What is kept for later lines interrupts none of them.
+    fn forget_interrupts(&mut self) {
+        self.state = State::Text;
+        self.bytes.retain(|byte| *byte != CTRL_C);
     }
 
     /// Everything that was typed, given once.
@@ -233,6 +300,61 @@ mod tests {
             false,
             b"\x1b[200~a\x16b\x1b[201~",
         );
+    }
+
+    /// Lines that begin with a slash are commands, and a backslash continues a line.
+    struct Slashes;
+
+    impl EarlyLines for Slashes {
+        fn is_alone(&self, line: &str) -> bool {
+            line.starts_with('/') && !line.contains('\n')
+        }
+
+        fn is_complete(&self, lines: &str) -> bool {
+            !lines.ends_with("\\\n")
+        }
+    }
+
+    #[test]
+    fn each_command_is_a_line_of_its_own() {
+        let check = |typed: &str, expected: &[&str]| {
+            let mut keys = EarlyKeys::default();
+            keys.feed(typed.as_bytes());
+            let mut found = Vec::new();
+            while keys.len() > 0 {
+                let next = keys.take_next(&Slashes);
+                assert!(!next.is_empty(), "{typed:?}");
+                found.push(typed_text(&next));
+            }
+            assert_eq!(found, expected, "{typed:?}");
+        };
+        check("", &[]);
+        check("one\rtwo\r", &["one\ntwo"]);
+        check("one\rtw", &["one\ntw"]);
+        check("/a\r", &["/a"]);
+        check("/a", &["/a"]);
+        check(
+            "one\rtwo\r/a\r/b\rthree\r",
+            &["one\ntwo", "/a", "/b", "three"],
+        );
+        check("\r/a\r\rone\r", &["\n/a", "\none"]);
+        check("x\x7f/a\rone\r", &["/a", "one"]);
+        // Whoever is typing goes on.
+        check("one\r/a", &["/a", "one"]);
+        check("/a\rone\rtw", &["tw", "/a", "one"]);
+        // Lines of one message.
+        check("one\\\r/a\r", &["one\\\n/a"]);
+        check("\x1b[200~one\r/a\x1b[201~\r/b\r", &["one\n/a", "/b"]);
+        check("one\x1b\r/a\r", &["one\n/a"]);
+    }
+
+    #[test]
+    fn a_message_that_is_kept_stays_one() {
+        let mut keys = EarlyKeys::default();
+        keys.keep_line("one\n/a");
+        keys.keep_line("/b");
+        assert_eq!(typed_text(&keys.take_next(&Slashes)), "one\n/a");
+        assert_eq!(typed_text(&keys.take_next(&Slashes)), "/b");
     }
 
     #[test]
