@@ -15,7 +15,7 @@ use dunlin_chat::provider::Dialect;
 use dunlin_chat::request::cuts::Compacted;
 use dunlin_chat::request::report::{Report, Spent};
 use dunlin_chat::request::{ContextBudget, HistoryLimits, Occasion};
-use dunlin_chat::session::Loaded;
+use dunlin_chat::session::{Loaded, Session};
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::compact::{NoSummary, summarise};
 use dunlin_chat::turn::{preview, with_joined};
@@ -48,7 +48,9 @@ impl Dialogue {
         let mut messages = self.conversation.messages().to_vec();
         messages.push(Message::text(Role::User, ""));
         let budget = self.context_budget();
-        let paused = preview(&messages, &budget, occasion).map_err(CliError::failed)?;
+        let mut paused = preview(&messages, &budget, occasion).map_err(CliError::failed)?;
+        // The session is stored with the first message.
+        paused.number = self.session().map(Session::next_request_number);
         Ok(Paused::new(paused))
     }
 
