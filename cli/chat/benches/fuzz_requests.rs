@@ -115,7 +115,7 @@ fn session() -> std::io::Result<Vec<u8>> {
             agent: "assistant",
             model: "small",
             endpoint: "http://127.0.0.1:8080/v1/chat/completions",
-            tokens: None,
+            counted: None,
             original: &original,
             sent: &sent,
             edits: &[],

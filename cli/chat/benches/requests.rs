@@ -51,7 +51,7 @@ fn main() -> io::Result<()> {
             agent: "assistant",
             model: "small",
             endpoint: "http://127.0.0.1:8080/v1/chat/completions",
-            tokens: Some(1),
+            counted: None,
             original: &body,
             sent: &body,
             edits: &[],

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use dunlin_chat::request::measure::Measure;
 use dunlin_chat::session::Store;
 use dunlin_chat::session::requests::{RequestFile, Side};
 use dunlin_chat::turn::PausedRequest;
@@ -36,9 +37,15 @@ impl Logs for SessionLogs {
     }
 
     fn sent(&self, session: &str, number: u64) -> Result<Paused, String> {
-        let request = sent(&self.file(session)?, number).map_err(|error| chain(&error))?;
+        let file = self.file(session)?;
+        let request = sent(&file, number).map_err(|error| chain(&error))?;
+        let entry = &file.request(number).map_err(|error| chain(&error))?.entry;
+        // It is counted as it was when it was sent: the number is the one that the list of requests shows.
+        let scale = entry.scale.as_ref();
         Ok(Paused::new(PausedRequest {
             number: Some(number),
+            measure: scale.map_or_else(Measure::default, Measure::restored),
+            window: entry.window,
             ..PausedRequest::new(request)
         }))
     }

@@ -186,6 +186,58 @@ fn the_next_request_can_be_looked_at() {
     assert_eq!(provider.requests().len(), 1);
 }
 
+/// What a paused request comes to, the list of requests and the log of the inspector are one count, whatever the server has
+/// taught of it since.
+#[test]
+fn tokens_of_a_request_are_the_same_everywhere() {
+    let reply = |tokens: u64| {
+        let text = Response::stream().text("Terns.");
+        text.finish_reason("stop").usage(tokens, 2).done()
+    };
+    let provider = Provider::play([reply(3_500), reply(2_500)]);
+    let environment = environment(&provider);
+    let mut paused = Pausing::open(&environment, "every");
+    let mut totals = Vec::new();
+    for message in ["count the birds", "and again"] {
+        let screen = paused.say(message);
+        let heading = screen
+            .lines()
+            .rfind(|line| line.contains("is paused ·"))
+            .expect("a heading");
+        let total = heading.split(" · ").nth(2).expect("tokens");
+        let total = total.split_whitespace().next().expect("a number");
+        totals.push(format!("{total} tokens"));
+        paused.chat.say("send");
+        paused.prompt("› (pause: every) Type a message, @ to attach a file");
+    }
+    assert_ne!(totals[0], totals[1]);
+    let listed = environment.run(["requests", "list"]).stdout;
+    for total in &totals {
+        assert!(listed.contains(total), "{total}: {listed}");
+    }
+    let chat = &mut paused.chat;
+    chat.say("/request");
+    let shown = |chat: &Chat, text: &str| {
+        chat.terminal.wait_until(text, |screen| {
+            screen.contains(text) && screen.contains("q close")
+        });
+    };
+    shown(chat, "no request is paused");
+    for _ in 0..4 {
+        chat.terminal.press(Key::Tab);
+    }
+    shown(chat, "Enter shows the selected one");
+    chat.terminal.press(Key::Enter);
+    for (number, total) in [(2, &totals[1]), (1, &totals[0])] {
+        chat.terminal.press(Key::Enter);
+        shown(chat, &format!("request {number} as it was sent"));
+        shown(chat, total);
+        chat.terminal.type_text("q");
+        shown(chat, "no request is paused");
+        chat.terminal.type_text("j");
+    }
+}
+
 #[test]
 fn a_terminal_without_a_screen_has_the_words() {
     let provider = Provider::play([]);

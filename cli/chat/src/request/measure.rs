@@ -35,6 +35,17 @@ pub struct Scale {
     pub per_mille: u64,
 }
 
+/// What a request comes to, and how that was counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counted {
+    /// Its tokens.
+    pub tokens: u64,
+    /// How they were counted.
+    pub scale: Scale,
+    /// The context window, as far as known.
+    pub window: Option<u64>,
+}
+
 impl Default for Measure {
     fn default() -> Measure {
         Measure {

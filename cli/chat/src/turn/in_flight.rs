@@ -10,6 +10,7 @@ use crate::agent::Agent;
 use crate::provider::error::{Endpoint, ProviderError};
 use crate::provider::{Provider, Usage};
 use crate::request::Request;
+use crate::request::measure::Counted;
 use crate::session::requests::{Answered, Ending, Kind, Sent};
 
 /// Tells a journal of each request, and of its end. One that is dropped before was interrupted.
@@ -34,13 +35,13 @@ impl<'a, J: Journal + ?Sized> InFlight<'a, J> {
         }
     }
 
-    /// A request goes out. `tokens`: how many it has, as far as they were counted.
+    /// A request goes out. `counted`: its tokens, as far as they were counted.
     pub fn begin(
         &mut self,
         kind: Kind,
         (agent, provider): (&Agent, &dyn Provider),
         request: &Request,
-        tokens: Option<u64>,
+        counted: Option<&Counted>,
     ) {
         let endpoint = provider.endpoint();
         let endpoint = endpoint.unwrap_or_else(|| Endpoint::of(&agent.base_url));
@@ -50,7 +51,7 @@ impl<'a, J: Journal + ?Sized> InFlight<'a, J> {
             agent: &agent.name,
             model: &agent.model,
             endpoint: &endpoint.to_string(),
-            tokens,
+            counted,
             original: request.original(),
             sent: request.bytes(),
             edits: request.edits(),

@@ -21,6 +21,8 @@ use crate::provider::Usage;
 use crate::provider::error::ProviderError;
 use crate::provider::retry::Retrying;
 use crate::request::Request;
+use crate::request::context_budget::HistoryLimits;
+use crate::request::measure::Counted;
 use crate::session::requests::Kind;
 
 /// Most requests that are composed anew one after the other, because the endpoint has taught how. The endpoint
@@ -105,11 +107,32 @@ impl TurnContext<'_> {
     ) -> Result<EventStream, ProviderError> {
         let mut sending = pin!(self.provider.send(request));
         let early = poll!(sending.as_mut());
-        let tokens = Some(self.context_budget().measure().sent());
-        in_flight.begin(Kind::Turn, (self.agent, self.provider), request, tokens);
+        let counted = self.counted();
+        in_flight.begin(
+            Kind::Turn,
+            (self.agent, self.provider),
+            request,
+            Some(&counted),
+        );
         match early {
             Poll::Ready(sent) => sent,
             Poll::Pending => sending.await,
+        }
+    }
+}
+
+impl TurnContext<'_> {
+    /// What the request that was made last comes to.
+    fn counted(&self) -> Counted {
+        let limits = HistoryLimits {
+            window: self.provider.window(),
+            ..self.limits
+        };
+        let budget = self.context_budget();
+        Counted {
+            tokens: budget.measure().sent(),
+            scale: budget.measure().scale(),
+            window: budget.window(&limits).map(|(tokens, _)| tokens),
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::message::{Conversation, Message, Role, ToolCall};
 use crate::provider::Usage;
 use crate::provider::plain::Plain;
 use crate::request::compose;
+use crate::request::measure::{Counted, Measure};
 use crate::session::record::Speaker;
 use crate::session::{Session, Store};
 use crate::turn::{CallRecord, CallState, Journal};
@@ -73,7 +74,11 @@ impl Chatting {
             agent: &self.agent.name,
             model: &self.agent.model,
             endpoint: URL,
-            tokens: Some(1234),
+            counted: Some(&Counted {
+                tokens: 1234,
+                scale: Measure::default().scale(),
+                window: Some(32_768),
+            }),
             original: request.bytes(),
             sent: request.bytes(),
             edits: &[],

@@ -66,7 +66,9 @@ impl Outgoing {
                 agent: sent.agent.to_owned(),
                 model: sent.model.to_owned(),
                 endpoint: sent.endpoint.to_owned(),
-                tokens: sent.tokens,
+                tokens: sent.counted.map(|counted| counted.tokens),
+                scale: sent.counted.map(|counted| counted.scale.clone()),
+                window: sent.counted.and_then(|counted| counted.window),
                 edits: sent.edits.to_vec(),
                 ..RequestEntry::default()
             },

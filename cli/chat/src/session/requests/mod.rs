@@ -35,6 +35,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::provider::Usage;
 use crate::request::editor::Edit;
+use crate::request::measure::{Counted, Scale};
 use delta::Part;
 
 pub use file::{LogError, LoggedRequest, RequestFile, Side};
@@ -76,8 +77,8 @@ pub struct Sent<'a> {
     pub model: &'a str,
     /// Where it goes: a URL without user, password and query.
     pub endpoint: &'a str,
-    /// How many tokens it has, as far as they were counted.
-    pub tokens: Option<u64>,
+    /// What it comes to, as far as that was counted.
+    pub counted: Option<&'a Counted>,
     /// The body as composed.
     pub original: &'a Bytes,
     /// The body as sent.
@@ -149,6 +150,12 @@ pub struct RequestEntry {
     /// How many tokens it has, as counted before it was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
+    /// How they were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
+    /// The context window then, as far as known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
     /// The request that the parts of the bodies copy from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<u64>,
