@@ -262,7 +262,8 @@ impl App {
 
     /// The installed plugins.
     pub fn installed_plugins(&self) -> InstalledPlugins {
-        InstalledPlugins::new(self.settings.folders.plugins())
+        let folders = &self.settings.folders;
+        InstalledPlugins::new(folders.plugins(), folders.cache.clone())
     }
 
     /// The built-in plugins, those that were installed, and those that this program was given.

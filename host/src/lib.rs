@@ -64,7 +64,7 @@ pub type ForeignError = Box<dyn std::error::Error + Send + Sync>;
 
 pub use audit::AuditError;
 pub use code::{Code, CodeError};
-pub use engine::cache::sha256_hex;
+pub use engine::cache::{forget_compiled, sha256_hex};
 pub use history::History;
 pub(crate) use history::HistoryBook;
 pub use host::{Host, HostError, PromptError, ServerPrompt};

@@ -216,6 +216,10 @@ pub(crate) const MAX_PATTERN_BYTES: usize = MIB;
 /// Size of a component, in bytes. Interpreters for other languages are 20 MB.
 pub(crate) const MAX_COMPONENT_BYTES: usize = 64 * MIB;
 
+/// Bytes of what is kept of compiled components, of all plugins and versions together. The machine code of a JavaScript
+/// plugin has 37 MB, that of a Rust plugin less than one, so this is what a dozen of the largest need.
+pub(crate) const MAX_CACHE_BYTES: u64 = 512 * MIB as u64;
+
 /// Bytes of a command line. The kernel takes 128 KiB as one argument of a program; the shell's own words and a
 /// margin come off that.
 pub(crate) const MAX_COMMAND_BYTES: usize = 120 * KIB;

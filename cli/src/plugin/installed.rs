@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use dunlin_host::{Code, Plugin};
+use dunlin_host::{Code, Plugin, forget_compiled};
 use serde::{Deserialize, Serialize};
 
 use dunlin_host::files::make_private;
@@ -71,12 +71,14 @@ pub enum InstalledError {
 #[derive(Debug, Clone)]
 pub struct InstalledPlugins {
     folder: PathBuf,
+    /// Where the host keeps what it compiles.
+    cache: PathBuf,
 }
 
 impl InstalledPlugins {
-    /// The plugins in this folder, which need not exist.
-    pub fn new(folder: PathBuf) -> InstalledPlugins {
-        InstalledPlugins { folder }
+    /// The plugins in this folder, which need not exist. Compiled ones are in the folder `cache`.
+    pub fn new(folder: PathBuf, cache: PathBuf) -> InstalledPlugins {
+        InstalledPlugins { folder, cache }
     }
 
     /// All records, sorted by name, and what could not be read of the others.
@@ -147,6 +149,7 @@ impl InstalledPlugins {
         if let Some(old) = old.filter(|old| old.digest != record.digest) {
             // One too many is in nobody's way.
             let _ = fs::remove_file(self.component(old));
+            self.forget(old);
         }
         Ok(())
     }
@@ -159,7 +162,16 @@ impl InstalledPlugins {
         let path = self.record_file(&record.name);
         fs::remove_file(&path).map_err(|source| failed("remove", &path, source))?;
         let _ = fs::remove_file(self.component(record));
+        self.forget(record);
         Ok(())
+    }
+
+    /// Removes what was compiled of a component that nothing uses any more.
+    fn forget(&self, gone: &Record) {
+        let (records, _) = self.records();
+        if records.iter().all(|record| record.digest != gone.digest) {
+            forget_compiled(&self.cache, &gone.digest);
+        }
     }
 
     fn read(&self, path: &Path) -> Result<Record, InstalledError> {
@@ -235,7 +247,7 @@ mod tests {
     #[test]
     fn plugins_come_and_go() {
         let folder = tempfile::tempdir().unwrap();
-        let installed = InstalledPlugins::new(folder.path().join("plugins"));
+        let installed = InstalledPlugins::new(folder.path().join("plugins"), "/nowhere".into());
         assert!(installed.records().0.is_empty());
         installed.put(&record("one", 'a'), b"wasm").unwrap();
         installed.put(&record("two", 'b'), b"wasm").unwrap();
@@ -256,9 +268,29 @@ mod tests {
     }
 
     #[test]
+    fn what_was_compiled_goes_with_the_last_that_uses_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = folder.path().join("cache/components-1");
+        fs::create_dir_all(&cache).unwrap();
+        let installed =
+            InstalledPlugins::new(folder.path().join("plugins"), folder.path().join("cache"));
+        let entry = |digest: char| cache.join(format!("{}-1.cwasm", record("", digest).digest));
+        for digest in ['a', 'b'] {
+            fs::write(entry(digest), "code").unwrap();
+        }
+        installed.put(&record("one", 'a'), b"wasm").unwrap();
+        installed.put(&record("two", 'a'), b"wasm").unwrap();
+        installed.put(&record("one", 'b'), b"wasm").unwrap();
+        assert!(entry('a').exists());
+        installed.remove(&record("two", 'a')).unwrap();
+        assert!(!entry('a').exists());
+        assert!(entry('b').exists());
+    }
+
+    #[test]
     fn a_record_leads_nowhere_else() {
         let folder = tempfile::tempdir().unwrap();
-        let installed = InstalledPlugins::new(folder.path().to_owned());
+        let installed = InstalledPlugins::new(folder.path().to_owned(), "/nowhere".into());
         for (file, text) in [
             ("a.json", "{".to_owned()),
             (

@@ -6,17 +6,24 @@
 //! component's digest and the digest of the entry itself: another version of the engine looks
 //! elsewhere, and what was damaged or torn does not have the name it should have. Everything that is
 //! not right is compiled again without a word.
+//!
+//! The entries of all engines together have a limit, [`MAX_CACHE_BYTES`]: whoever adds one removes those that were used
+//! least recently. The time of an entry's last use is the time of its file. Removing one that another Dunlin runs is
+//! harmless: it has the file mapped, and the file system keeps the bytes until it ends.
 
+use std::fs::{self, File};
 use std::hash::{Hash, Hasher};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::files::make_private;
+use crate::limits::MAX_CACHE_BYTES;
 
 /// The two kinds of entries, each in its folder.
 #[derive(Debug, Clone)]
@@ -27,10 +34,41 @@ pub(crate) struct Cache {
 /// What is kept of a described plugin; the version goes up when its form changes.
 const TOOLS_FOLDER: &str = "tools-2";
 
-/// Temporary files older than this were left by a killed writer, in seconds.
-const STALE_TEMPORARY_SECS: u64 = 60 * 60;
+/// How the folders of entries begin, whichever version of Dunlin made them.
+const FOLDERS: [&str; 2] = ["components-", "tools-"];
+
+/// Temporary files older than this were left by a killed writer.
+const STALE_TEMPORARY: Duration = Duration::from_secs(60 * 60);
+
+/// How exactly the last use of an entry is known: a start that uses an entry again within this time writes nothing.
+const USE_PERIOD: Duration = Duration::from_secs(60 * 60);
 
 const TEMPORARY_SUFFIX: &str = ".tmp";
+
+/// A file in a folder of entries.
+struct CacheFile {
+    path: PathBuf,
+    bytes: u64,
+    used: SystemTime,
+}
+
+impl CacheFile {
+    fn is_of(&self, digest: &str) -> bool {
+        let name = self.path.file_name().unwrap_or_default();
+        name.as_encoded_bytes().starts_with(digest.as_bytes())
+    }
+
+    fn is_temporary(&self) -> bool {
+        let name = self.path.as_os_str().as_encoded_bytes();
+        name.ends_with(TEMPORARY_SUFFIX.as_bytes())
+    }
+}
+
+/// Removes what is kept in a cache folder of the component with this digest: its machine code and its list of tools.
+/// A host that runs it meanwhile is not disturbed.
+pub fn forget_compiled(cache_dir: &Path, digest: &str) {
+    Cache::new(cache_dir).forget(digest);
+}
 
 impl Cache {
     pub(crate) fn new(root: &Path) -> Cache {
@@ -59,9 +97,12 @@ impl Cache {
         if let Ok(compiled) = component.serialize()
             && make_private(&folder).is_ok()
         {
-            sweep(&folder, digest);
+            // Others for the digest are damaged.
+            for path in entries_of(&folder, digest) {
+                let _ = fs::remove_file(path);
+            }
             let name = format!("{digest}-{}.cwasm", sha256_hex(&compiled));
-            let _ = write(&folder, &name, &compiled);
+            self.add(&folder, &name, &compiled);
         }
         Ok(component)
     }
@@ -78,17 +119,72 @@ impl Cache {
         let private = [&self.root, &folder, &entry]
             .into_iter()
             .all(|path| is_private(path));
-        private
-            .then(|| parse(&std::fs::read(entry).ok()?))
-            .flatten()
+        private.then(|| parse(&read(&entry).ok()?)).flatten()
     }
 
     /// Keeps a tool list. Failing to is not an error.
     pub(crate) fn keep_tools(&self, digest: &str, list: &[u8]) {
         let folder = self.root.join(TOOLS_FOLDER);
         if make_private(&folder).is_ok() {
-            let _ = write(&folder, &format!("{digest}.json"), list);
+            self.add(&folder, &format!("{digest}.json"), list);
         }
+    }
+
+    /// Removes what is kept of a component, for every engine. What cannot be removed is swept some day.
+    pub(crate) fn forget(&self, digest: &str) {
+        for entry in self.files() {
+            if entry.is_of(digest) {
+                let _ = fs::remove_file(entry.path);
+            }
+        }
+    }
+
+    fn add(&self, folder: &Path, name: &str, bytes: &[u8]) {
+        if write(folder, name, bytes).is_ok() {
+            self.sweep(&folder.join(name), MAX_CACHE_BYTES);
+        }
+    }
+
+    /// Removes what killed writers left, and of the entries those that were used least recently, until what is left has
+    /// no more than so many bytes. The one that was just added is left.
+    fn sweep(&self, added: &Path, max_bytes: u64) {
+        let now = SystemTime::now();
+        let mut files = self.files();
+        files.sort_by_key(|file| std::cmp::Reverse((file.path == added, file.used)));
+        let mut sum = 0_u64;
+        for file in files {
+            let is_stale = match file.is_temporary() {
+                true => now
+                    .duration_since(file.used)
+                    .is_ok_and(|age| age > STALE_TEMPORARY),
+                false => {
+                    sum = sum.saturating_add(file.bytes);
+                    sum > max_bytes && file.path != added
+                }
+            };
+            if is_stale {
+                let _ = fs::remove_file(file.path);
+            }
+        }
+    }
+
+    /// All files in the folders of entries.
+    fn files(&self) -> Vec<CacheFile> {
+        let is_ours = |name: &str| FOLDERS.iter().any(|start| name.starts_with(start));
+        let folders = fs::read_dir(&self.root).into_iter().flatten().flatten();
+        folders
+            .filter(|folder| folder.file_name().to_str().is_some_and(is_ours))
+            .filter(|folder| folder.file_type().is_ok_and(|kind| kind.is_dir()))
+            .flat_map(|folder| fs::read_dir(folder.path()).into_iter().flatten().flatten())
+            .filter_map(|entry| {
+                let meta = entry.metadata().ok()?;
+                meta.is_file().then(|| CacheFile {
+                    path: entry.path(),
+                    bytes: meta.len(),
+                    used: meta.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                })
+            })
+            .collect()
     }
 
     fn load(&self, engine: &Engine, folder: &Path, digest: &str) -> Option<Component> {
@@ -98,14 +194,14 @@ impl Cache {
         let entry = entries_of(folder, digest)
             .into_iter()
             .find(|path| is_private(path))?;
-        let compiled = std::fs::read(&entry).ok()?;
+        let compiled = read(&entry).ok()?;
         let name = entry.file_name()?.to_str()?;
         let expected = name
             .strip_suffix(".cwasm")?
             .strip_prefix(digest)?
             .strip_prefix('-')?;
         if sha256_hex(&compiled) != expected {
-            let _ = std::fs::remove_file(&entry);
+            let _ = fs::remove_file(&entry);
             return None;
         }
         drop(compiled);
@@ -158,7 +254,7 @@ fn engine_hash(engine: &Engine) -> String {
 }
 
 fn entries_of(folder: &Path, digest: &str) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else {
+    let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
     };
     entries
@@ -174,32 +270,28 @@ fn entries_of(folder: &Path, digest: &str) -> Vec<PathBuf> {
 
 /// Whether only this user can have written it.
 fn is_private(path: &Path) -> bool {
-    std::fs::symlink_metadata(path).is_ok_and(|meta| {
+    fs::symlink_metadata(path).is_ok_and(|meta| {
         !meta.file_type().is_symlink()
             && meta.uid() == rustix::process::geteuid().as_raw()
             && meta.mode() & 0o022 == 0
     })
 }
 
-/// Removes other entries for the digest, which are damaged, and what killed writers left.
-fn sweep(folder: &Path, digest: &str) {
-    for path in entries_of(folder, digest) {
-        let _ = std::fs::remove_file(path);
+/// Reads an entry, and notes that it is used.
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let now = SystemTime::now();
+    let used = file.metadata()?.modified()?;
+    // A time in the future would never be the least recent one.
+    if now
+        .duration_since(used)
+        .map_or(true, |age| age > USE_PERIOD)
+    {
+        let _ = file.set_modified(now);
     }
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let old = || {
-            let age = entry.metadata().ok()?.modified().ok()?.elapsed().ok()?;
-            Some(age.as_secs() > STALE_TEMPORARY_SECS)
-        };
-        if entry
-            .file_name()
-            .to_string_lossy()
-            .ends_with(TEMPORARY_SUFFIX)
-            && old().unwrap_or(false)
-        {
-            let _ = std::fs::remove_file(entry.path());
-        }
-    }
+    Ok(bytes)
 }
 
 /// Writes under a temporary name and renames: another process may have the old file mapped.
@@ -210,4 +302,79 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
     file.write_all(bytes)?;
     file.persist(folder.join(name)).map_err(|e| e.error)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Entries of two engines and a list of tools, from the least to the most recently used, each of 10 bytes.
+    const ENTRIES: [&str; 4] = [
+        "components-old/aa-1.cwasm",
+        "components-new/bb-1.cwasm",
+        "tools-2/aa.json",
+        "components-new/aa-2.cwasm",
+    ];
+
+    fn filled() -> (tempfile::TempDir, Cache) {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str, hours: u64| {
+            let path = root.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, [0; 10]).unwrap();
+            let file = File::options().write(true).open(&path).unwrap();
+            let age = Duration::from_secs(hours * 60 * 60);
+            file.set_modified(SystemTime::now() - age).unwrap();
+        };
+        for (name, hours) in ENTRIES.into_iter().zip([40, 30, 20, 10]) {
+            at(name, hours);
+        }
+        at("components-new/left.tmp", 2);
+        at("components-new/written.tmp", 0);
+        at("models/large.bin", 90);
+        let cache = Cache::new(root.path());
+        (root, cache)
+    }
+
+    fn left(cache: &Cache) -> Vec<&'static str> {
+        let is_there = |name: &&str| cache.root.join(name).exists();
+        ENTRIES.into_iter().filter(is_there).collect()
+    }
+
+    #[test]
+    fn what_was_used_least_recently_goes() {
+        let newest = "components-new/aa-2.cwasm";
+        let oldest = "components-old/aa-1.cwasm";
+        for (added, max_bytes, expected) in [
+            (newest, 40, &ENTRIES[..]),
+            (newest, 39, &ENTRIES[1..]),
+            (newest, 20, &ENTRIES[2..]),
+            (newest, 0, &ENTRIES[3..]),
+            // The one that was just added is kept, whatever the clock says.
+            (oldest, 20, &[oldest, newest][..]),
+        ] {
+            let (_root, cache) = filled();
+            cache.sweep(&cache.root.join(added), max_bytes);
+            assert_eq!(left(&cache), expected, "{added} {max_bytes}");
+            // Of the temporary files only the stale one goes, and nothing in other folders.
+            assert!(!cache.root.join("components-new/left.tmp").exists());
+            assert!(cache.root.join("components-new/written.tmp").exists());
+            assert!(cache.root.join("models/large.bin").exists());
+        }
+    }
+
+    #[test]
+    fn using_an_entry_keeps_it() {
+        let (_root, cache) = filled();
+        read(&cache.root.join(ENTRIES[0])).unwrap();
+        cache.sweep(&cache.root.join(ENTRIES[3]), 20);
+        assert_eq!(left(&cache), [ENTRIES[0], ENTRIES[3]]);
+    }
+
+    #[test]
+    fn a_component_is_forgotten_for_every_engine() {
+        let (root, cache) = filled();
+        forget_compiled(root.path(), "aa");
+        assert_eq!(left(&cache), ["components-new/bb-1.cwasm"]);
+    }
 }

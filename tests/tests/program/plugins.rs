@@ -69,7 +69,17 @@ fn a_plugin_comes_and_goes() {
     let said = run(&environment, "plugin remove eco --yes", 2);
     assert!(said.contains("hint: the nearest is \"echo\""), "{said}");
     assert!(run(&environment, "plugin remove echo", 3).contains("hint: --yes removes"));
+    // What was compiled of it goes with it.
+    let compiled = || {
+        let files = tree(&environment.cache()).into_keys();
+        let digest = guest("echo").digest;
+        files
+            .filter(|path| path.to_string_lossy().contains(digest))
+            .count()
+    };
+    assert_eq!(compiled(), 2);
     run(&environment, "plugin remove echo --yes", 0);
+    assert_eq!(compiled(), 0);
     assert!(run(&environment, "plugin list", 0).starts_with("No plugin is installed"));
     run(
         &environment,
