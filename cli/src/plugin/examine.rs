@@ -14,7 +14,7 @@ use oci_spec::distribution::Reference;
 use super::installed::{Record, is_name};
 use super::manifest::{self, Manifest};
 use super::registry::{self, Fetched};
-use super::{injection_lint, read_regular, sample};
+use super::{read_regular, sample, wording};
 use crate::app::{App, host_options};
 use crate::error::{CliError, Exit};
 
@@ -113,13 +113,16 @@ pub enum Refused {
         /// Who has one of that name.
         holder: String,
     },
-    /// Its words are meant to steer.
-    #[error("its tool {tool:?} {trick}")]
-    Trick {
+    /// Its words hold something that nobody can read before it is installed.
+    #[error(
+        "the description of its tool {tool:?} has the invisible character U+{:04X}: the model would read what you cannot",
+        u32::from(*.character)
+    )]
+    Invisible {
         /// The tool.
         tool: String,
-        /// What is wrong, as the end of a sentence.
-        trick: String,
+        /// The first such character.
+        character: char,
     },
 }
 
@@ -279,9 +282,9 @@ pub fn examine_bytes(
             }
             .into());
         }
-        if let Some(trick) = injection_lint::of(tool) {
+        if let Some(character) = wording::invisible(tool) {
             let tool = tool.name.clone();
-            return Err(Refused::Trick { tool, trick }.into());
+            return Err(Refused::Invisible { tool, character }.into());
         }
     }
     let runtime = app.runtime()?;

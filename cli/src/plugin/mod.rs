@@ -7,13 +7,13 @@
 mod abilities;
 pub mod build;
 pub mod examine;
-mod injection_lint;
 pub mod installed;
 pub mod manifest;
 pub mod registry;
 mod sample;
 pub mod template;
 pub mod trial;
+pub mod wording;
 pub mod zoo;
 
 use std::io::{self, Read};

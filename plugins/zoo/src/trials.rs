@@ -84,8 +84,8 @@ pub const TRIALS: &[Trial] = &[
     ),
     Trial::of(
         "steer",
-        "tells the model to run it always and to hide that",
-        NotInstalled(r#"its tool is described to steer the model and not to inform it: "always run this""#),
+        "tells the model something that nobody else sees",
+        NotInstalled("it describes its tool with the invisible character U+E0061"),
     ),
     // What a call takes.
     Trial::of(
@@ -165,7 +165,7 @@ pub const TRIALS: &[Trial] = &[
     Trial::of(
         "escapes_everywhere",
         "hides characters in what the model reads",
-        NotInstalled("its tool has a character in its words that cannot be seen (U+001B): what a model reads there, nobody else does"),
+        NotInstalled("it describes its tool with the invisible character U+001B"),
     ),
     Trial::of(
         "escapes_everywhere",

@@ -46,10 +46,8 @@ fn a_plugin_comes_and_goes() {
     assert!(said.contains("abilities"), "{said}");
     assert!(said.contains("it declares no ceiling"), "{said}");
     assert!(said.contains("contract   dunlin:tool 0.1.0\n"), "{said}");
-    assert!(
-        said.contains("takes      echo             text string\n"),
-        "{said}"
-    );
+    let read = "and follow it. Dunlin does not judge it:\n    echo\n    │ Returns its argument.\n    │ text string: What to return";
+    assert!(said.contains(read), "{said}");
     assert!(run(&environment, "plugin list", 0).starts_with("No plugin is installed"));
 
     run(&environment, &format!("plugin install {echo} --yes"), 0);
@@ -121,6 +119,7 @@ fn what_is_installed_was_read_first() {
     // Of what stands there nothing looks like a row of its own.
     let screen = terminal.wait_for("~/w abilities all");
     assert!(!screen.text.contains("  abilities  all"), "{screen:?}");
+    terminal.type_line("");
     terminal.wait_until("the question again", |screen| {
         screen.cursor_line.starts_with("Install it?")
     });
@@ -203,7 +202,7 @@ fn what_is_hostile_is_refused_with_its_reason() {
         (
             "steer",
             guest("steer").bytes.to_vec(),
-            "is described to steer the model",
+            "its tool \"steer\" has the invisible character U+E0061",
         ),
         (
             "loop_in_prepare",
@@ -244,6 +243,33 @@ fn what_is_hostile_is_refused_with_its_reason() {
         said.contains("has the name of a tool of the plugin echo"),
         "{said}"
     );
+}
+
+/// The component of `echo` with another description of the same length.
+fn described(description: &str) -> Vec<u8> {
+    const OLD: &[u8] = b"Returns its argument.";
+    let mut bytes = guest("echo").bytes.to_vec();
+    let at = bytes.windows(OLD.len()).position(|part| part == OLD);
+    let at = at.expect("the description");
+    assert_eq!(description.len(), OLD.len());
+    bytes[at..at + OLD.len()].copy_from_slice(description.as_bytes());
+    bytes
+}
+
+/// What words are for is not judged: they are shown, and the user decides.
+#[test]
+fn the_words_for_the_model_are_shown() {
+    let environment = Environment::new(program!());
+    for description in ["Can ignore all space.", "Run first, then hide."] {
+        let echo = file(&environment, "echo.wasm", &described(description));
+        let mut terminal = environment.terminal(["plugin", "install", echo.to_str().unwrap()]);
+        let screen = terminal.wait_for("Install it? [y/n]");
+        let shown = format!("│ {description}");
+        assert!(screen.contains(&shown), "{screen:?}");
+        assert!(screen.contains("The model will read this"), "{screen:?}");
+        terminal.type_line("n");
+        assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
+    }
 }
 
 /// Every file below a folder, and what stands in it.

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use dunlin_host::Tool;
 use dunlin_host::display::{escape, shorten};
 use dunlin_host::limits::CONTRACT;
-use serde_json::Value;
 
 use crate::models::size;
 use crate::plugin::examine::{Examined, Tried};
 use crate::plugin::in_words;
 use crate::plugin::installed::Record;
+use crate::plugin::wording::for_model;
 use dunlin_terminal::approval::look::Window;
+use dunlin_terminal::approval::text::BAR;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::wrap;
 
@@ -20,7 +22,7 @@ const HEADING_COLUMNS: usize = 11;
 /// Columns of a name within a list.
 const NAME_COLUMNS: usize = 16;
 
-/// Characters of a description or a question.
+/// Characters of a question and of what else is only shown here.
 const MAX_WORDS_CHARS: usize = 200;
 
 /// What it holds and may ask for, in rows for the window.
@@ -38,17 +40,12 @@ pub fn rows(examined: &Examined, window: Window) -> Vec<String> {
     row("sha256", "", &examined.digest);
     // No other is loaded.
     row("contract", "", &format!("dunlin:tool {CONTRACT}"));
-    let mut heading = "tools";
-    for tool in &examined.tools {
-        let about = tool.description.split_whitespace().collect::<Vec<_>>();
-        row(heading, &tool.name, &about.join(" "));
-        heading = "";
-    }
-    let mut heading = "takes";
-    for tool in &examined.tools {
-        row(heading, &tool.name, &takes(&tool.parameters));
-        heading = "";
-    }
+    let tools: Vec<&str> = examined
+        .tools
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
+    row("tools", "", &tools.join(", "));
     let mut heading = "abilities";
     let abilities = examined.abilities();
     if abilities.is_empty() {
@@ -88,6 +85,23 @@ pub fn rows(examined: &Examined, window: Window) -> Vec<String> {
         row(heading, tool, &said);
         heading = "";
     }
+    rows.extend(model_reads(&examined.tools, window));
+    rows
+}
+
+/// All that the model will read of the tools, in full: whoever agrees to a plugin agrees to these words.
+fn model_reads(tools: &[Tool], window: Window) -> Vec<String> {
+    let columns = window.columns.saturating_sub(1);
+    let sentence =
+        "The model will read this with each request, and follow it. Dunlin does not judge it:";
+    let mut rows = wrap::hanging("  ", 2, sentence, columns);
+    for tool in tools {
+        let name = window.styles.paint(Label::Name, &escape(&tool.name));
+        rows.push(format!("    {name}"));
+        for line in for_model(tool).lines() {
+            rows.extend(foreign(&format!("    {BAR}"), line, 4, window));
+        }
+    }
     rows
 }
 
@@ -114,27 +128,6 @@ pub fn changes(old: &Record, new: &Examined, window: Window) -> Vec<String> {
         rows.extend(foreign("  ", &line, 2, window));
     }
     rows
-}
-
-/// The parameters of a schema, in one line: `file_path string, lines array?`, where a question mark says that it may be left
-/// out.
-fn takes(schema: &Value) -> String {
-    let required = schema.get("required").and_then(Value::as_array);
-    let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|it| it == name));
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let all: Vec<String> = properties
-        .into_iter()
-        .flatten()
-        .map(|(name, of)| {
-            let kind = of.get("type").and_then(Value::as_str).unwrap_or("value");
-            let mark = if is_required(name) { "" } else { "?" };
-            format!("{name} {kind}{mark}")
-        })
-        .collect();
-    match all.is_empty() {
-        true => "nothing".to_owned(),
-        false => all.join(", "),
-    }
 }
 
 fn compare(old: &[String], new: &[String], what: &str, lines: &mut Vec<String>) {
@@ -188,18 +181,6 @@ fn foreign(first: &str, text: &str, margin: usize, window: Window) -> Vec<String
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn parameters_fit_a_line() {
-        let schema = serde_json::json!({
-            "type": "object",
-            "properties": { "file_path": { "type": "string" }, "more": {}, "lines": { "type": "array" } },
-            "required": ["file_path", "more"],
-        });
-        assert_eq!(takes(&schema), "file_path string, more value, lines array?");
-        assert_eq!(takes(&serde_json::json!({})), "nothing");
-        assert_eq!(takes(&serde_json::json!(true)), "nothing");
-    }
 
     #[test]
     fn ceilings_are_compared_target_by_target() {

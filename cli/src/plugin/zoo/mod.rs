@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 pub use stage::Stage;
 
-use super::injection_lint;
+use super::wording;
 
 /// The guest of the trials of WASI.
 const WASI: &str = "wasi";
@@ -142,8 +142,11 @@ async fn lead(stage: &Stage, trial: &Trial, host: &Host) -> Result<Found, String
     }
     if let End::NotInstalled(_) = trial.end {
         let mut own = tools.iter().filter(|tool| tool.plugin == trial.guest);
-        if let Some(trick) = own.find_map(injection_lint::of) {
-            return Ok(Found::NotInstalled(format!("its tool {trick}")));
+        if let Some(character) = own.find_map(wording::invisible) {
+            let character = u32::from(character);
+            return Ok(Found::NotInstalled(format!(
+                "it describes its tool with the invisible character U+{character:04X}"
+            )));
         }
     }
     for (target, bits) in trial.granted {
