@@ -460,6 +460,7 @@ pub fn built_in_plugins() -> Vec<Plugin> {
         bytes: embedded.bytes.into(),
         digest: embedded.digest.to_owned(),
         built_in: true,
+        origin: None,
         description: embedded.description.as_ref().map(description),
     };
     dunlin_plugins::ALL.iter().map(plugin).collect()

@@ -339,6 +339,7 @@ fn main() -> Result<()> {
             bytes: embedded.bytes.into(),
             digest: embedded.digest.into(),
             built_in: true,
+            origin: None,
             description: None,
         }],
     )

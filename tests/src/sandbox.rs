@@ -174,6 +174,7 @@ pub fn plugin(name: &str) -> Plugin {
         bytes: guest.bytes.into(),
         digest: guest.digest.to_owned(),
         built_in: false,
+        origin: None,
         description: None,
     }
 }
@@ -195,6 +196,7 @@ pub fn plugin_of(name: &str, bytes: Vec<u8>) -> Plugin {
         digest: dunlin_host::sha256_hex(&bytes),
         bytes: bytes.into(),
         built_in: false,
+        origin: None,
         description: None,
     }
 }

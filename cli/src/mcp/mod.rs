@@ -45,6 +45,7 @@ pub fn bridge() -> Option<Plugin> {
         bytes: embedded.bytes.into(),
         digest: embedded.digest.to_owned(),
         built_in: true,
+        origin: None,
         description: None,
     })
 }

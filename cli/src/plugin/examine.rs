@@ -14,7 +14,7 @@ use oci_spec::distribution::Reference;
 use super::installed::{Record, is_name};
 use super::manifest::{self, Manifest};
 use super::registry::{self, Fetched};
-use super::{read_regular, sample, wording};
+use super::{origin, read_regular, sample, wording};
 use crate::app::{App, host_options};
 use crate::error::{CliError, Exit};
 
@@ -34,6 +34,8 @@ pub struct Examined {
     pub name: String,
     /// The component.
     pub bytes: Vec<u8>,
+    /// Who it is, together with the name: see [`origin`].
+    pub origin: String,
     /// SHA-256 of it.
     pub digest: String,
     /// Where it came from, for people.
@@ -171,12 +173,17 @@ pub fn locate(given: &Path) -> Result<PathBuf, Refused> {
 /// Why it is not taken, or that the user interrupted.
 pub fn examine(app: &App, given: &Path, name: Option<&str>) -> Result<Examined, CliError> {
     if let Some(reference) = registry::reference(given) {
-        let fetched = fetch(app, &reference?)?;
+        let reference = reference?;
+        let fetched = fetch(app, &reference)?;
         let name = match name {
             Some(name) => named(name.to_owned())?,
             None => named(fetched.name)?,
         };
-        return examine_bytes(app, name, fetched.bytes, fetched.source);
+        let from = ComesFrom {
+            origin: origin::of_reference(&reference),
+            source: fetched.source,
+        };
+        return examine_bytes(app, name, fetched.bytes, from);
     }
     let path = locate(given)?;
     let read = |source| Refused::Read {
@@ -193,11 +200,14 @@ pub fn examine(app: &App, given: &Path, name: Option<&str>) -> Result<Examined, 
         None => Manifest::read(given).map_or_else(|_| name_of(given), |manifest| manifest.name),
     };
     let name = named(name)?;
-    let source = app
-        .settings
-        .folders
-        .short(&fs::canonicalize(&path).unwrap_or(path));
-    examine_bytes(app, name, bytes, source)
+    let from = ComesFrom {
+        origin: origin::of_file(&path),
+        source: app
+            .settings
+            .folders
+            .short(&fs::canonicalize(&path).unwrap_or(path)),
+    };
+    examine_bytes(app, name, bytes, from)
 }
 
 /// Fetches what stands in a registry. Ctrl-C ends it, and leaves nothing behind.
@@ -229,15 +239,20 @@ fn named(name: String) -> Result<String, Refused> {
     }
 }
 
+/// Where a component comes from.
+struct ComesFrom {
+    /// For good: a part of its identity.
+    origin: String,
+    /// This very version, for people.
+    source: String,
+}
+
 /// Examines a component.
-///
-/// # Errors
-/// Like [`examine`].
-pub fn examine_bytes(
+fn examine_bytes(
     app: &App,
     name: String,
     bytes: Vec<u8>,
-    source: String,
+    from: ComesFrom,
 ) -> Result<Examined, CliError> {
     if crate::app::built_in_plugins()
         .iter()
@@ -250,6 +265,7 @@ pub fn examine_bytes(
         digest: sha256_hex(&bytes),
         bytes: bytes.clone().into(),
         built_in: false,
+        origin: Some(from.origin.clone()),
         description: None,
     };
     let digest = plugin.digest.clone();
@@ -297,8 +313,9 @@ pub fn examine_bytes(
     Ok(Examined {
         name,
         bytes,
+        origin: from.origin,
         digest,
-        source,
+        source: from.source,
         tools,
         may: ceiling.map(|ceiling| ceiling.targets().map(own).collect()),
         took,
@@ -365,6 +382,7 @@ impl Examined {
     pub fn record(&self, now: String) -> Record {
         Record {
             name: self.name.clone(),
+            origin: self.origin.clone(),
             digest: self.digest.clone(),
             bytes: self.bytes.len() as u64,
             source: self.source.clone(),

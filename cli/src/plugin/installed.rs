@@ -25,6 +25,8 @@ const MAX_NAME_CHARS: usize = 64;
 pub struct Record {
     /// What it is called.
     pub name: String,
+    /// Who it is, together with the name, in all of its versions: see [`super::origin`].
+    pub origin: String,
     /// SHA-256 of the component.
     pub digest: String,
     /// Bytes of the component.
@@ -117,6 +119,7 @@ impl InstalledPlugins {
         let plugin = |record: Record| Plugin {
             bytes: Code::File(self.component(&record)),
             name: record.name,
+            origin: Some(record.origin),
             digest: record.digest,
             built_in: false,
             description: None,
@@ -234,6 +237,7 @@ mod tests {
     fn record(name: &str, digest: char) -> Record {
         Record {
             name: name.to_owned(),
+            origin: "ghcr.io/who/plugin".to_owned(),
             digest: String::from(digest).repeat(64),
             bytes: 4,
             source: "here".to_owned(),

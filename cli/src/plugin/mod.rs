@@ -9,6 +9,7 @@ pub mod build;
 pub mod examine;
 pub mod installed;
 pub mod manifest;
+pub mod origin;
 pub mod registry;
 mod sample;
 pub mod template;

@@ -68,6 +68,7 @@ pub async fn run(
         audit_file: folder.path().join("audit.jsonl"),
         log_file: log_file.clone(),
         undo_dir: folder.path().join("undo"),
+        stores_dir: folder.path().join("stores"),
         // What a plugin is tried with leaves the machine as little as its files.
         embedder: None,
         ..options

@@ -28,6 +28,9 @@ const STALE_SECS: u64 = 60 * 60;
 /// Characters of the project's digest in the name of its folder.
 const PROJECT_DIGITS: usize = 16;
 
+/// Characters of the origin's digest in the name of a plugin's folder.
+const ORIGIN_DIGITS: usize = 16;
+
 type Answer<T> = Result<T, Refusal>;
 
 impl store::Host for CallContext {
@@ -102,12 +105,22 @@ impl CallContext {
     }
 
     fn own_folder(&self) -> PathBuf {
-        let PluginId { name, .. } = &*self.plugin;
+        let PluginId { name, origin, .. } = &*self.plugin;
         let project = self.shared.permissions.project();
         let project = crate::sha256_hex(project.as_os_str().as_encoded_bytes());
         let project = project.get(..PROJECT_DIGITS).unwrap_or_default();
-        self.shared.stores.join(name).join(project)
+        store_folder(&self.shared.stores, name, origin.as_deref()).join(project)
     }
+}
+
+/// The folder below `stores` in which a plugin keeps what it does, of all projects. Plugins of one name from two origins
+/// have two.
+pub fn store_folder(stores: &Path, name: &str, origin: Option<&str>) -> PathBuf {
+    let Some(origin) = origin else {
+        return stores.join(name);
+    };
+    let digest = crate::sha256_hex(origin.as_bytes());
+    stores.join(format!("{name}@{}", &digest[..ORIGIN_DIGITS]))
 }
 
 fn is_name(name: &str) -> bool {

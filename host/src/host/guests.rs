@@ -55,6 +55,7 @@ impl Guests {
         let registered = |plugin: Plugin| {
             let same = known.iter().find(|known| {
                 known.plugin.name == plugin.name
+                    && known.plugin.origin == plugin.origin
                     && known.plugin.digest == plugin.digest
                     && known.plugin.built_in == plugin.built_in
             });

@@ -444,6 +444,7 @@ impl Host {
             .collect();
         let no_plugin = PluginId {
             name: String::new(),
+            origin: None,
             digest: String::new(),
             built_in: true,
         };

@@ -59,6 +59,7 @@ impl Server {
         };
         let id = Arc::new(PluginId {
             name: format!("mcp.{}", config.name),
+            origin: None,
             digest: sha256_hex(identity.as_bytes()),
             built_in: false,
         });

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::file::{Grantee, Order, Runs};
+use super::file::{Grantee, OperationName, Order, Runs};
 use super::grantee::grantee;
-use super::key::Key;
+use super::key::{Decided, Key};
 use super::stored::store_answer;
 use super::{PermissionError, Permissions, PluginId, SessionAnswer};
 use crate::ask::{Answer, Scope};
-use crate::target::{Need, Operation};
+use crate::target::{CommandKey, Need, Operation};
 
 impl Permissions {
     /// Remembers an answer to the needs of one call.
@@ -127,6 +127,45 @@ impl Permissions {
             }
         }
         before - state.session.len() - state.calls.len()
+    }
+
+    /// Removes what was stored for one plugin alone, in all of its versions. What was set by hand, and every no, holds for
+    /// all plugins and is left. Returns how many keys allowed it something.
+    ///
+    /// # Errors
+    /// The files cannot be written.
+    pub fn forget_plugin(&self, identity: &str) -> Result<usize, PermissionError> {
+        self.files.update(Order::PermissionsFirst, |contents| {
+            let mut count = 0;
+            let entries = std::mem::take(&mut contents.entries);
+            for (key, mut bits) in entries {
+                let mut grants = contents.digests.grants.remove(&key).unwrap_or_default();
+                let had = grants.clone();
+                for operation in Operation::ALL {
+                    let name = OperationName::from(operation);
+                    let Some(grantees) = grants.get_mut(&name) else {
+                        continue;
+                    };
+                    grantees.retain(|grantee| grantee.plugin != identity);
+                    if grantees.is_empty() && had[&name].len() > grantees.len() {
+                        grants.remove(&name);
+                        bits = bits.with(operation, Decided::Open);
+                    }
+                }
+                let is_changed = grants != had;
+                count += usize::from(is_changed);
+                if !grants.is_empty() {
+                    contents.digests.grants.insert(key.clone(), grants);
+                }
+                // A command is either allowed, denied or not there.
+                let is_void =
+                    CommandKey::is_command(&key) && bits.get(Operation::Execute) == Decided::Open;
+                if !(is_changed && (bits.is_open() || is_void)) {
+                    contents.entries.push((key, bits));
+                }
+            }
+            count
+        })
     }
 
     /// Forgets what was answered for one call only. Called when the call has ended.

@@ -238,7 +238,7 @@ pub(super) fn in_file(
         }
         let mut stale = None;
         for grant in grants {
-            let is_name = caller.is_none_or(|caller| caller.plugin.name == grant.plugin);
+            let is_name = caller.is_none_or(|caller| caller.plugin.identity() == grant.plugin);
             if !is_name {
                 continue;
             }

@@ -442,7 +442,7 @@ fn stored(
                     return FromFile::Decided(Decision::allow(rule(names.collect())));
                 }
                 let mut names = names;
-                if caller.is_some_and(|caller| names.any(|name| name == caller.plugin.name)) {
+                if caller.is_some_and(|caller| names.any(|name| name == caller.plugin.identity())) {
                     changed.get_or_insert_with(|| entry.key.clone());
                 }
             }

@@ -91,6 +91,7 @@ pub(super) struct Digests {
 /// A plugin that a grant was given to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Grantee {
+    /// Its identity: the name, and where it comes from.
     pub(super) plugin: String,
     /// The component's SHA-256, or [`BUILT_IN`].
     pub(super) digest: String,

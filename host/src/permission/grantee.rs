@@ -8,10 +8,28 @@ use crate::ceiling::Ceiling;
 pub struct PluginId {
     /// The plugin's name.
     pub name: String,
+    /// Where an installed plugin comes from: the same name from elsewhere is another plugin. `None`: the name is enough.
+    pub origin: Option<String>,
     /// SHA-256 of its component.
     pub digest: String,
     /// Whether it came with Dunlin; then its digest may change with the program.
     pub built_in: bool,
+}
+
+impl PluginId {
+    /// What tells it from every other plugin, in all of its versions.
+    pub fn identity(&self) -> String {
+        identity(&self.name, self.origin.as_deref())
+    }
+}
+
+/// What tells a plugin from every other one, in all of its versions: `words@ghcr.io/who/words`, or the name where there is
+/// no origin. No name holds an `@`.
+pub fn identity(name: &str, origin: Option<&str>) -> String {
+    match origin {
+        Some(origin) => format!("{name}@{origin}"),
+        None => name.to_owned(),
+    }
 }
 
 /// A use that is decided about: which call of which tool it is.
@@ -32,7 +50,7 @@ pub(crate) struct Caller<'a> {
 
 pub(super) fn grantee(plugin: &PluginId) -> Grantee {
     Grantee {
-        plugin: plugin.name.clone(),
+        plugin: plugin.identity(),
         digest: if plugin.built_in {
             BUILT_IN.to_owned()
         } else {

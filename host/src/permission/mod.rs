@@ -50,7 +50,7 @@ use url::Url;
 pub use self::error::PermissionError;
 use self::file::{Files, Runs, Stamp};
 pub(crate) use self::grantee::Caller;
-pub use self::grantee::PluginId;
+pub use self::grantee::{PluginId, identity};
 use self::key::Key;
 pub use self::mode::{ToolMode, ToolModeError};
 use self::own::OwnFiles;

@@ -59,6 +59,7 @@ impl Registered {
     pub(crate) fn new(plugin: Plugin) -> Registered {
         let id = Arc::new(PluginId {
             name: plugin.name.clone(),
+            origin: plugin.origin.clone(),
             digest: plugin.digest.clone(),
             built_in: plugin.built_in,
         });

@@ -22,6 +22,9 @@ use crate::code::{Code, CodeError};
 pub struct Plugin {
     /// Its name: letters, digits, `_` and `-`.
     pub name: String,
+    /// Where it comes from, if it was installed: the same name from elsewhere is another plugin, with other permissions and
+    /// a store of its own.
+    pub origin: Option<String>,
     /// The component.
     pub bytes: Code,
     /// SHA-256 of the bytes, lower-case hexadecimal.

@@ -272,6 +272,47 @@ fn the_words_for_the_model_are_shown() {
     }
 }
 
+/// The same name from elsewhere is another plugin: it gets nothing of the first one's.
+#[test]
+fn a_name_belongs_to_one_origin() {
+    let environment = Environment::new(program!());
+    for folder in ["one", "two"] {
+        fs::create_dir_all(environment.root().join("outside").join(folder)).unwrap();
+    }
+    let one = file(&environment, "one/echo.wasm", guest("echo").bytes);
+    let two = file(&environment, "two/echo.wasm", guest("echo").bytes);
+    let (one, two) = (one.to_str().unwrap(), two.to_str().unwrap());
+    run(&environment, &format!("plugin install {one} --yes"), 0);
+    // A new version from the same place is the same plugin.
+    fs::write(one, described("Can ignore all space.")).unwrap();
+    run(&environment, &format!("plugin install {one} --yes"), 0);
+
+    let said = run(&environment, &format!("plugin install {two} --yes"), 1);
+    let different = format!(
+        "a different plugin named echo is installed, from [ROOT]/outside/one/echo.wasm; \
+         this one is from [ROOT]/outside/two/echo.wasm\n\
+         hint: dunlin plugin remove echo removes the installed one"
+    );
+    assert!(said.contains(&different), "{said}");
+    let said = run(&environment, &format!("plugin check {two}"), 0);
+    let said = said.replace("\n  ", " ");
+    assert!(
+        said.contains("A different plugin of this name is installed, from"),
+        "{said}"
+    );
+
+    // What it had kept goes with it, and nothing of others.
+    let stores = environment.data().join("stores");
+    let store = |origin| dunlin_host::store_folder(&stores, "echo", Some(origin));
+    for origin in [one, two] {
+        fs::create_dir_all(store(origin).join("project")).unwrap();
+    }
+    run(&environment, "plugin remove echo --yes", 0);
+    assert!(!store(one).exists());
+    assert!(store(two).exists());
+    run(&environment, &format!("plugin install {two} --yes"), 0);
+}
+
 /// Every file below a folder, and what stands in it.
 fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();

@@ -64,6 +64,7 @@ fn host_with(sandbox: &Sandbox, behaviours: &[&str], change: impl Fn(&mut McpSer
     options.cache_dir = CACHE.path().to_owned();
     options.mcp = McpOptions {
         bridge: Some(Plugin {
+            origin: None,
             name: bridge.name.to_owned(),
             bytes: bridge.bytes.into(),
             digest: bridge.digest.to_owned(),

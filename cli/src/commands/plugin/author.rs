@@ -8,7 +8,7 @@ use dunlin_host::display::{escape, escape_multiline};
 use dunlin_host::{Code, Plugin, sha256_hex};
 use dunlin_terminal::ui::review::Review;
 
-use super::install::put;
+use super::install::{put, same_origin};
 use super::report;
 use crate::app::{App, host_options};
 use crate::error::{CliError, Exit};
@@ -133,6 +133,7 @@ pub fn test(app: &App, folder: &Path) -> Result<Exit, CliError> {
             bytes: Code::from(bytes.clone()),
             digest: digest.clone(),
             built_in: false,
+            origin: None,
             description: None,
         };
         let options = host_options(&app.settings, &app.session_id());
@@ -192,6 +193,8 @@ pub fn dev(app: &App, folder: &Path, yes: bool) -> Result<Exit, CliError> {
             // What is wrong is corrected, and built again.
             Err(error) => ui.error(&error),
             Ok(examined) => {
+                let installed = app.installed_plugins().record(&examined.name);
+                same_origin(&examined, installed.as_ref())?;
                 if !agreed {
                     let report = |window| report::rows(&examined, window);
                     if !app.asks() {

@@ -4,7 +4,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use dunlin_host::display::escape;
+use dunlin_host::display::{escape, own_command};
+use dunlin_host::permission::identity;
+use dunlin_host::store_folder;
 
 use super::report::{changes, rows};
 use crate::app::App;
@@ -31,6 +33,17 @@ struct NobodyToAsk(&'static str);
 #[error("no plugin {0:?} is installed")]
 struct Unknown(String);
 
+/// The name belongs to a plugin from elsewhere.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "a different plugin named {name} is installed, from {installed}; this one is from {origin}"
+)]
+struct OtherOrigin {
+    name: String,
+    installed: String,
+    origin: String,
+}
+
 /// It does not do what it says.
 #[derive(Debug, thiserror::Error)]
 #[error("its tool {tool:?} broke in `prepare`: it {problem}")]
@@ -43,7 +56,7 @@ struct Broke {
 pub fn check(app: &App, from: &Path) -> Result<Exit, CliError> {
     let examined = examine(app, from, None)?;
     let installed = app.installed_plugins().record(&examined.name);
-    let rows = report(&examined, installed.as_ref(), app.ui.data_window());
+    let rows = about(&examined, installed.as_ref(), app.ui.data_window());
     app.ui.data_all(&rows);
     match examined.broke() {
         Some((tool, problem)) => Err(CliError::failed(Broke { tool, problem })),
@@ -57,6 +70,7 @@ pub fn install(app: &App, args: &PluginInstallArgs) -> Result<Exit, CliError> {
     let ui = &app.ui;
     let installed = app.installed_plugins().record(&examined.name);
     let name = escape(&examined.name).into_owned();
+    same_origin(&examined, installed.as_ref())?;
     if installed
         .as_ref()
         .is_some_and(|record| record.digest == examined.digest)
@@ -66,7 +80,7 @@ pub fn install(app: &App, args: &PluginInstallArgs) -> Result<Exit, CliError> {
         ));
         return Ok(Exit::Done);
     }
-    let report = |window| report(&examined, installed.as_ref(), window);
+    let report = |window| about(&examined, installed.as_ref(), window);
     let broke = examined.broke();
     if args.yes || !app.asks() || broke.is_some() {
         ui.data_all(&report(ui.data_window()));
@@ -98,8 +112,26 @@ pub fn install(app: &App, args: &PluginInstallArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
+/// A plugin takes the place of its own earlier versions only. Replacing somebody else's in passing would hand that one's
+/// tools to whoever chose the name, and it would remove what the first had kept: that takes a command of its own.
+pub fn same_origin(examined: &Examined, installed: Option<&Record>) -> Result<(), CliError> {
+    let Some(old) = installed.filter(|old| old.origin != examined.origin) else {
+        return Ok(());
+    };
+    let hint = format!(
+        "{} removes the installed one, with its store and its permissions",
+        own_command(&["plugin", "remove", &old.name])
+    );
+    let other = OtherOrigin {
+        name: escape(&old.name).into_owned(),
+        installed: escape(&old.origin).into_owned(),
+        origin: escape(&examined.origin).into_owned(),
+    };
+    Err(CliError::failed(other).with_hint(hint))
+}
+
 /// All there is to say about a plugin, and about the version of it that is installed.
-fn report(examined: &Examined, installed: Option<&Record>, window: Window) -> Vec<String> {
+fn about(examined: &Examined, installed: Option<&Record>, window: Window) -> Vec<String> {
     let mut rows = rows(examined, window);
     rows.extend(
         installed
@@ -148,9 +180,13 @@ pub fn remove(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> 
         }
     }
     for record in found {
-        installed.remove(record).map_err(CliError::failed)?;
-        // The next plugin of this name is another's; what it had kept is not for that one.
-        let store = app.settings.folders.stores().join(&record.name);
+        // The record goes last: what is interrupted can be done again.
+        let origin = Some(record.origin.as_str());
+        let stored = app
+            .permissions()?
+            .forget_plugin(&identity(&record.name, origin));
+        stored.map_err(CliError::failed)?;
+        let store = store_folder(&app.settings.folders.stores(), &record.name, origin);
         if let Err(error) = fs::remove_dir_all(&store)
             && error.kind() != ErrorKind::NotFound
         {
@@ -159,6 +195,7 @@ pub fn remove(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> 
                 "what it kept in {store} cannot be removed: {error}"
             ));
         }
+        installed.remove(record).map_err(CliError::failed)?;
         ui.status(&format!("{} is removed.", escape(&record.name)));
     }
     Ok(Exit::Done)

@@ -107,6 +107,13 @@ fn model_reads(tools: &[Tool], window: Window) -> Vec<String> {
 
 /// What is different from the version that is installed.
 pub fn changes(old: &Record, new: &Examined, window: Window) -> Vec<String> {
+    if old.origin != new.origin {
+        let sentence = format!(
+            "A different plugin of this name is installed, from {}. Remove it before you install this one.",
+            escape(&old.origin)
+        );
+        return wrap::hanging("  ", 2, &sentence, window.columns.saturating_sub(1));
+    }
     if old.digest == new.digest {
         return vec!["  This very version is installed.".to_owned()];
     }

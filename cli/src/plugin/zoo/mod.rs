@@ -208,6 +208,7 @@ fn host(
             bytes: guest.bytes.into(),
             digest: guest.digest.to_owned(),
             built_in: false,
+            origin: None,
             description: None,
         });
     }

@@ -187,6 +187,7 @@ impl Caller1 {
         Caller1 {
             plugin: PluginId {
                 name: "shell".to_owned(),
+                origin: None,
                 digest: digest.to_owned(),
                 built_in: false,
             },

@@ -86,6 +86,7 @@ impl Fixture {
 fn plugin(name: &str, digest: &str, built_in: bool) -> PluginId {
     PluginId {
         name: name.into(),
+        origin: None,
         digest: digest.into(),
         built_in,
     }
@@ -295,6 +296,52 @@ fn an_allow_serves_the_plugin_it_was_given_to_in_that_version() {
     assert_eq!(decide_write(&plugin("b", "d2", true)), Verdict::Deny);
     permissions.set(&need.target.to_string(), "r--").unwrap();
     assert_eq!(ask(&plugin("anybody", "d", false)).verdict, Verdict::Allow);
+}
+
+/// The same name and the same component from elsewhere is another plugin.
+#[test]
+fn an_allow_serves_the_plugin_of_its_origin() {
+    let fixture = Fixture::new();
+    let permissions = fixture.open();
+    let from = |origin: &str| PluginId {
+        origin: Some(origin.to_owned()),
+        ..plugin("p", "d", false)
+    };
+    let (one, other) = (from("ghcr.io/one/p"), from("ghcr.io/other/p"));
+    let read = fixture.need("outside/notes.txt", Operation::Read);
+    let write = fixture.need("outside/notes.txt", Operation::Write);
+    let mine = fixture.need("outside/mine.txt", Operation::Read);
+    let hand = fixture.need("outside/hand.txt", Operation::Read);
+    let remember = |plugin: &PluginId, need: &Need, allow| {
+        let needs = std::slice::from_ref(need);
+        permissions
+            .remember(CALL, plugin, needs, answer(allow, Scope::Always))
+            .unwrap();
+    };
+    remember(&one, &read, true);
+    remember(&one, &write, false);
+    remember(&one, &mine, true);
+    permissions.set(&hand.target.to_string(), "r--").unwrap();
+    let ask = |plugin: &PluginId, need: &Need| decide(&permissions, "other", plugin, need);
+    assert_eq!(ask(&one, &read).verdict, Verdict::Allow);
+    let of_other = ask(&other, &read);
+    assert_eq!(of_other.verdict, Verdict::Ask);
+    // Nor is it said to be another version of the first.
+    assert!(!matches!(of_other.rule, Rule::PluginChanged { .. }));
+    remember(&other, &read, true);
+    assert_eq!(ask(&one, &read).verdict, Verdict::Allow);
+
+    // What goes with a plugin is its own: not what another has, no denial, and nothing that was set by hand.
+    assert_eq!(permissions.forget_plugin(&one.identity()).unwrap(), 2);
+    assert_eq!(ask(&one, &read).verdict, Verdict::Ask);
+    assert_eq!(ask(&one, &mine).verdict, Verdict::Ask);
+    assert_eq!(ask(&other, &read).verdict, Verdict::Allow);
+    assert_eq!(ask(&one, &write).verdict, Verdict::Deny);
+    assert_eq!(ask(&one, &hand).verdict, Verdict::Allow);
+    let mine = mine.target.to_string();
+    let list = permissions.list().unwrap();
+    assert!(list.iter().all(|stored| stored.key != mine), "{list:?}");
+    assert_eq!(permissions.forget_plugin(&one.identity()).unwrap(), 0);
 }
 
 #[test]

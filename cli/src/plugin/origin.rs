@@ -1,0 +1,66 @@
+//! Where a plugin comes from, as a part of its identity.
+//!
+//! A plugin is its origin and its name. A new version from the same origin is the same plugin: it keeps its store, and what
+//! was set for it is asked about again because its digest is another. The same name from another origin is another plugin.
+//!
+//! The origin of a plugin from a registry is the repository, whatever the tag. That of a folder in which plugins are
+//! developed is the folder, whatever is built there. That of a single file is its path.
+
+use std::fs;
+use std::path::Path;
+
+use oci_spec::distribution::Reference;
+
+use super::examine::BUILT;
+
+/// The origin of what has this reference.
+pub fn of_reference(reference: &Reference) -> String {
+    format!("{}/{}", reference.registry(), reference.repository())
+}
+
+/// The origin of a component in a file.
+pub fn of_file(path: &Path) -> String {
+    let named = match path.file_name().is_some_and(|name| name == BUILT) {
+        true => path
+            .parent()
+            .filter(|folder| *folder != Path::new(""))
+            .unwrap_or(Path::new(".")),
+        false => path,
+    };
+    let named = fs::canonicalize(named).unwrap_or_else(|_| named.to_owned());
+    named.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_have_one_origin() {
+        let of = |text: &str| of_reference(&text.parse().unwrap());
+        let digest = "a".repeat(64);
+        for text in [
+            "ghcr.io/who/words:1.0",
+            "ghcr.io/who/words:latest",
+            &format!("ghcr.io/who/words@sha256:{digest}"),
+        ] {
+            assert_eq!(of(text), "ghcr.io/who/words");
+        }
+        assert_ne!(of("ghcr.io/who/words:1.0"), of("quay.io/who/words:1.0"));
+
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let folder = root.join("words");
+        fs::create_dir(&folder).unwrap();
+        // Before and after it is built, and however the folder is called.
+        let origin = folder.to_str().unwrap();
+        assert_eq!(of_file(&folder.join(BUILT)), origin);
+        fs::write(folder.join(BUILT), "").unwrap();
+        assert_eq!(of_file(&folder.join("../words").join(BUILT)), origin);
+        fs::write(root.join("other.wasm"), "").unwrap();
+        assert_eq!(
+            of_file(&root.join("other.wasm")),
+            root.join("other.wasm").to_str().unwrap()
+        );
+    }
+}
