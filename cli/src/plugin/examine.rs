@@ -42,6 +42,8 @@ pub struct Examined {
     pub source: String,
     /// What it holds.
     pub tools: Vec<Tool>,
+    /// What the installed plugin of this name holds, if it can be described.
+    pub installed: Vec<Tool>,
     /// What it may ever ask for, if it says so.
     pub may: Option<BTreeMap<String, String>>,
     /// How long it took until it had described itself; compiling is nearly all of it.
@@ -303,6 +305,8 @@ fn examine_bytes(
             return Err(Refused::Invisible { tool, character }.into());
         }
     }
+    let installed = others.into_iter().filter(|tool| tool.plugin == name);
+    let installed = installed.collect();
     let runtime = app.runtime()?;
     let tried = tools.iter().map(|tool| {
         let said = runtime.block_on(try_out(&host, tool));
@@ -317,6 +321,7 @@ fn examine_bytes(
         digest,
         source: from.source,
         tools,
+        installed,
         may: ceiling.map(|ceiling| ceiling.targets().map(own).collect()),
         took,
         tried,

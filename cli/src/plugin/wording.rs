@@ -24,6 +24,28 @@ pub fn for_model(tool: &Tool) -> String {
     text
 }
 
+/// Everything that is said of a tool, for the model and for people, in lines.
+pub fn whole(tool: &Tool) -> String {
+    let annotations = &tool.annotations;
+    let title = annotations
+        .title
+        .iter()
+        .map(|title| format!("title: {title}"));
+    let hints = [
+        ("destructive", annotations.is_destructive),
+        ("idempotent", annotations.is_idempotent),
+    ];
+    let hints = hints
+        .iter()
+        .filter_map(|(name, hint)| hint.map(|hint| format!("{name}: {hint}")));
+    let output = annotations.output_schema.iter().flat_map(|schema| {
+        let lines = parameters(schema).into_iter();
+        lines.map(|line| format!("gives {line}"))
+    });
+    let lines = title.chain(hints).chain([for_model(tool)]).chain(output);
+    lines.map(|line| line + "\n").collect()
+}
+
 /// Every name and value of a schema, a line for each parameter: `lines array?: The lines`. A question mark says that it
 /// may be left out.
 fn parameters(schema: &Value) -> Vec<String> {

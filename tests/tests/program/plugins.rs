@@ -313,6 +313,49 @@ fn a_name_belongs_to_one_origin() {
     run(&environment, &format!("plugin install {two} --yes"), 0);
 }
 
+/// What is said of a tool is compared as files are, and what comes is told from what goes.
+#[test]
+fn a_new_version_says_what_is_different() {
+    let environment = Environment::new(program!());
+    let first = may(&[("./", "r--"), ("git", "--x")]);
+    let second = may(&[("./", "-w-"), ("https://docs.rs/", "r--")]);
+    let bytes = first.put_into(guest("echo").bytes).unwrap();
+    let path = file(&environment, "echo.wasm", &bytes);
+    let install = format!("plugin install {} --yes", path.display());
+    run(&environment, &install, 0);
+    let bytes = described("Can ignore all space.");
+    fs::write(&path, second.put_into(&bytes).unwrap()).unwrap();
+    let said = run(&environment, &install, 0);
+    let expected = "
+  Added:
+    + may ask -w- ./
+    + may ask r-- https://docs.rs/
+  Removed:
+    - may ask r-- ./
+    - may ask --x git
+  What is said of echo:
+    │ @@ -1,2 +1,2 @@
+    │ -Returns its argument.
+    │ +Can ignore all space.
+    │  text string: What to return
+";
+    assert!(said.contains(expected), "{said}");
+    // Where nothing of that is different, that is said.
+    fs::write(
+        &path,
+        [&described("Can ignore all space.")[..], b"\0\x02\x01x"].concat(),
+    )
+    .unwrap();
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, second.put_into(&bytes).unwrap()).unwrap();
+    let said = run(&environment, &install, 0);
+    assert!(
+        said.replace("\n  ", " ")
+            .contains("its abilities and its declared permissions are the same."),
+        "{said}"
+    );
+}
+
 /// Every file below a folder, and what stands in it.
 fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
@@ -397,7 +440,7 @@ fn a_ceiling_is_above_every_grant() {
     let second = may(&[("./", "rw-"), ("/", "r--")]).put_into(plain).unwrap();
     std::fs::write(&path, second).unwrap();
     let said = run(&environment, &install, 0);
-    assert!(said.contains("~ may ask rw- ./ (was r--)"), "{said}");
+    assert!(said.contains("+ may ask -w- ./"), "{said}");
     assert!(said.contains("+ may ask r-- /"), "{said}");
     assert!(call(&outside, 0).starts_with("outside\n"));
 }

@@ -8,7 +8,7 @@ use dunlin_host::display::{escape, own_command};
 use dunlin_host::permission::identity;
 use dunlin_host::store_folder;
 
-use super::report::{changes, rows};
+use super::{changes, report};
 use crate::app::App;
 use crate::args::PluginInstallArgs;
 use crate::error::{CliError, Exit};
@@ -132,11 +132,11 @@ pub fn same_origin(examined: &Examined, installed: Option<&Record>) -> Result<()
 
 /// All there is to say about a plugin, and about the version of it that is installed.
 fn about(examined: &Examined, installed: Option<&Record>, window: Window) -> Vec<String> {
-    let mut rows = rows(examined, window);
+    let mut rows = report::rows(examined, window);
     rows.extend(
         installed
             .iter()
-            .flat_map(|old| changes(old, examined, window)),
+            .flat_map(|old| changes::rows(old, examined, window)),
     );
     rows
 }

@@ -1,6 +1,7 @@
 //! `dunlin plugin`: tools that somebody else wrote.
 
 mod author;
+mod changes;
 mod install;
 mod report;
 mod zoo;

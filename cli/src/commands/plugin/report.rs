@@ -1,7 +1,5 @@
 //! What is shown of a plugin before it is installed. All of its words are foreign.
 
-use std::collections::BTreeMap;
-
 use dunlin_host::Tool;
 use dunlin_host::display::{escape, shorten};
 use dunlin_host::limits::CONTRACT;
@@ -9,7 +7,6 @@ use dunlin_host::limits::CONTRACT;
 use crate::models::size;
 use crate::plugin::examine::{Examined, Tried};
 use crate::plugin::in_words;
-use crate::plugin::installed::Record;
 use crate::plugin::wording::for_model;
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::approval::text::BAR;
@@ -105,67 +102,6 @@ fn model_reads(tools: &[Tool], window: Window) -> Vec<String> {
     rows
 }
 
-/// What is different from the version that is installed.
-pub fn changes(old: &Record, new: &Examined, window: Window) -> Vec<String> {
-    if old.origin != new.origin {
-        let sentence = format!(
-            "A different plugin of this name is installed, from {}. Remove it before you install this one.",
-            escape(&old.origin)
-        );
-        return wrap::hanging("  ", 2, &sentence, window.columns.saturating_sub(1));
-    }
-    if old.digest == new.digest {
-        return vec!["  This very version is installed.".to_owned()];
-    }
-    let short: String = old.digest.chars().take(8).collect();
-    let sentence = format!(
-        "Another version is installed ({short}). Dunlin asks again for what you allowed that one permanently."
-    );
-    let mut rows = wrap::hanging("  ", 2, &sentence, window.columns.saturating_sub(1));
-    let tools: Vec<String> = new.tools.iter().map(|tool| tool.name.clone()).collect();
-    let abilities = new.abilities();
-    let mut lines = Vec::new();
-    compare(&old.tools, &tools, "the tool", &mut lines);
-    compare(&old.abilities, &abilities, "the ability", &mut lines);
-    lines.extend(compare_ceilings(old.may.as_ref(), new.may.as_ref()));
-    if lines.is_empty() {
-        lines.push("= the same tools, abilities and ceiling".to_owned());
-    }
-    for line in lines {
-        rows.extend(foreign("  ", &line, 2, window));
-    }
-    rows
-}
-
-fn compare(old: &[String], new: &[String], what: &str, lines: &mut Vec<String>) {
-    let added = new.iter().filter(|it| !old.contains(it));
-    lines.extend(added.map(|it| format!("+ {what} {it}")));
-    let gone = old.iter().filter(|it| !new.contains(it));
-    lines.extend(gone.map(|it| format!("- {what} {it}")));
-}
-
-type May = BTreeMap<String, String>;
-
-fn compare_ceilings(old: Option<&May>, new: Option<&May>) -> Vec<String> {
-    let (old, new) = match (old, new) {
-        (None, None) => return Vec::new(),
-        (Some(_), None) => return vec!["+ may ask for whatever its abilities reach".to_owned()],
-        (None, new) => (May::new(), new.cloned().unwrap_or_default()),
-        (Some(old), Some(new)) => (old.clone(), new.clone()),
-    };
-    let mut lines = Vec::new();
-    for (target, bits) in &new {
-        match old.get(target) {
-            Some(before) if before == bits => {}
-            Some(before) => lines.push(format!("~ may ask {bits} {target} (was {before})")),
-            None => lines.push(format!("+ may ask {bits} {target}")),
-        }
-    }
-    let gone = old.iter().filter(|(target, _)| !new.contains_key(*target));
-    lines.extend(gone.map(|(target, bits)| format!("- may ask {bits} {target}")));
-    lines
-}
-
 fn row(heading: &str, name: &str, words: &str, window: Window) -> Vec<String> {
     let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
     let words = shorten(&words, MAX_WORDS_CHARS);
@@ -180,37 +116,7 @@ fn row(heading: &str, name: &str, words: &str, window: Window) -> Vec<String> {
 }
 
 /// Foreign text behind what stands before it; on the rows below, that is a bar.
-fn foreign(first: &str, text: &str, margin: usize, window: Window) -> Vec<String> {
+pub(super) fn foreign(first: &str, text: &str, margin: usize, window: Window) -> Vec<String> {
     let columns = window.columns.saturating_sub(1);
     wrap::barred(first, margin, &escape(text), columns)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ceilings_are_compared_target_by_target() {
-        let may = |all: &[(&str, &str)]| -> May {
-            all.iter()
-                .map(|(target, bits)| ((*target).to_owned(), (*bits).to_owned()))
-                .collect()
-        };
-        let old = may(&[("./", "r--"), ("git", "--x")]);
-        let new = may(&[("./", "rw-"), ("https://docs.rs/", "r--")]);
-        assert_eq!(
-            compare_ceilings(Some(&old), Some(&new)),
-            [
-                "~ may ask rw- ./ (was r--)",
-                "+ may ask r-- https://docs.rs/",
-                "- may ask --x git"
-            ]
-        );
-        assert_eq!(compare_ceilings(Some(&old), Some(&old)), [""; 0]);
-        assert_eq!(compare_ceilings(None, None), [""; 0]);
-        assert_eq!(
-            compare_ceilings(Some(&old), None),
-            ["+ may ask for whatever its abilities reach"]
-        );
-    }
 }

@@ -7,6 +7,7 @@ use dunlin_host::edit::diff::{Change, Diff};
 
 use super::calls::fit;
 use super::style::Label;
+use super::wrap;
 use crate::approval::look::Window;
 use crate::approval::text::{BAR, BAR_COLUMNS};
 use dunlin_chat::turn::ChangedLines;
@@ -69,6 +70,29 @@ pub fn rows(edits: &[FileEdit], most: usize, window: Window) -> (Vec<String>, us
     };
     let shown = lines.iter().take(most).map(row).collect();
     (shown, lines.len().saturating_sub(most))
+}
+
+/// The rows of the difference between two foreign texts, behind a margin and the bar; whole lines, in as many rows as they
+/// need. Without a difference, nothing.
+pub fn rows_between(old: &str, new: &str, margin: usize, window: Window) -> Vec<String> {
+    let diff = Diff::between(old, new);
+    let mut lines = Vec::new();
+    if !diff.hunks.is_empty() {
+        add(&mut lines, &diff);
+    }
+    let room = window.columns.saturating_sub(margin + BAR_COLUMNS + 1);
+    let bar = window.styles.paint(Label::Quiet, BAR);
+    let mut rows = Vec::new();
+    for (text, label) in lines {
+        for row in wrap::rows(&text, room) {
+            let row = match label {
+                Some(label) => window.styles.paint(label, &row),
+                None => row,
+            };
+            rows.push(format!("{:margin$}{bar}{row}", ""));
+        }
+    }
+    rows
 }
 
 fn lines_of(edits: &[&FileEdit]) -> Vec<(String, Option<Label>)> {
