@@ -206,6 +206,9 @@ impl tool_types::HostPluginInfo for Bare {
     fn add_tool(&mut self, _: Resource<PluginInfo>, _: Resource<ToolInfo>) -> Result<()> {
         unreachable!("nothing is described")
     }
+    fn set_settings_schema(&mut self, _: Resource<PluginInfo>, _: String) -> Result<()> {
+        unreachable!("nothing is described")
+    }
     fn drop(&mut self, _: Resource<PluginInfo>) -> Result<()> {
         unreachable!("nothing is described")
     }

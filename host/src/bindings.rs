@@ -13,6 +13,8 @@ wasmtime::component::bindgen!({
         "dunlin:tool/chat.progress": trappable,
         "dunlin:tool/search.address": trappable,
         "dunlin:tool/background": trappable,
+        "dunlin:tool/clock": trappable,
+        "dunlin:tool/random": trappable,
         "dunlin:tool/embedding.model": trappable,
         default: async | trappable,
     },

@@ -54,6 +54,7 @@ mod resolve;
 mod schema;
 pub mod search;
 pub mod secrets;
+pub mod settings;
 pub mod target;
 mod trap;
 pub mod undo;

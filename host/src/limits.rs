@@ -150,6 +150,12 @@ pub(crate) const MAX_AUDIT_BYTES: usize = 32 * MIB;
 /// background a thousand times.
 pub(crate) const MAX_LOG_FILE_BYTES: u64 = 32 * MIB as u64;
 
+/// Random bytes that are given at once. What the contract says of `random`.
+pub(crate) const MAX_RANDOM_BYTES: usize = 64 * KIB;
+
+/// Bytes of what a user sets for all plugins together. It is read whenever a plugin wants to know its part.
+pub(crate) const MAX_SETTINGS_BYTES: u64 = 1024 * KIB as u64;
+
 /// Needs that one call may declare, each a row of its question. Whoever touches more names a folder.
 pub(crate) const MAX_NEEDS: usize = 1_000;
 

@@ -43,6 +43,17 @@ pub enum PluginCommand {
         #[arg(long)]
         yes: bool,
     },
+    /// Show what a plugin lets you set, and set it
+    Settings {
+        /// The plugin
+        name: String,
+        /// What to set; a value is a text, or JSON where the plugin wants something else
+        #[arg(value_name = "NAME=VALUE")]
+        values: Vec<String>,
+        /// Go back to the plugin's default
+        #[arg(long, value_name = "NAME")]
+        unset: Vec<String>,
+    },
     /// List the installed plugins
     List,
     /// Run hostile plugins in a temporary project and print what stopped each of them

@@ -1,7 +1,7 @@
 //! What the imports of a plugin let it ask for, in words.
 
 /// Imports and what they are good for. What a person need not decide about says so.
-const WORDS: [(&str, &str); 17] = [
+const WORDS: [(&str, &str); 20] = [
     (
         "background",
         "keeps running after its answer for up to ten minutes, with what was granted to the call",
@@ -10,6 +10,7 @@ const WORDS: [(&str, &str); 17] = [
         "chat",
         "shows how far it is, and asks you questions in words",
     ),
+    ("clock", "the time, and your time zone"),
     (
         "embedding",
         "the model of meaning, if you have one; each use is logged",
@@ -24,10 +25,12 @@ const WORDS: [(&str, &str); 17] = [
         "process",
         "commands of this machine, each of them checked or asked about",
     ),
+    ("random", "random numbers"),
     (
         "search",
         "the search engine, each search checked or asked about",
     ),
+    ("settings", "what you set for it: dunlin plugin settings"),
     (
         "store",
         "a folder of its own for each project, up to 512 MiB, which nobody else reads",

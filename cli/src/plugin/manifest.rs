@@ -96,9 +96,20 @@ pub struct Trial {
     /// Files of the project that it is called in.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
+    /// What is allowed beyond the project, as in the permission file.
+    #[serde(default)]
+    pub allow: BTreeMap<String, String>,
+    /// What the user has set for the plugin.
+    #[serde(default)]
+    pub settings: toml::Table,
+    /// What the user answers when the plugin asks for a text, in order.
+    #[serde(default)]
+    pub answers: Vec<String>,
     /// Files that are there after the calls, with what they hold.
     #[serde(default)]
     pub after: BTreeMap<String, String>,
+    /// A text that is in what the plugin has logged and printed.
+    pub logs: Option<String>,
 }
 
 /// A call of a test.

@@ -1,16 +1,20 @@
 //! Makes the tests that `plugin.toml` names, each in a temporary project of its own.
 //!
-//! Reading and writing there is granted, within the ceiling; nothing else is, and nobody is asked.
+//! Reading and writing there is granted, within the ceiling, and what the test allows; nothing else is, and nobody is asked.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use dunlin_host::ask::DenyAll;
+use async_trait::async_trait;
+use dunlin_host::ask::{Answer, Ask, Question, TextQuestion};
 use dunlin_host::call::{Call, Standing};
 use dunlin_host::display::chain;
+use dunlin_host::settings::SettingsError;
 use dunlin_host::{Host, HostError, HostOptions, NoProgress, PermissionError, Plugin};
+use parking_lot::Mutex;
 
 use super::manifest::{Expected, Trial};
 
@@ -30,6 +34,9 @@ pub enum TrialError {
     /// The project could not be granted.
     #[error(transparent)]
     Permission(#[from] PermissionError),
+    /// The plugin does not take its settings.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
     /// TOML can say what JSON cannot.
     #[error("cannot write the arguments as JSON")]
     Arguments(#[from] serde_json::Error),
@@ -73,16 +80,30 @@ pub async fn run(
         embedder: None,
         ..options
     };
+    let name = plugin.name.clone();
     let host = Host::new(options, vec![plugin])?;
     host.permissions()
         .allow_for_session(&format!("{}/", project.display()), "rw?")?;
+    for (target, bits) in &trial.allow {
+        host.permissions()
+            .allow_for_session(target, &bits.replace('-', "?"))?;
+    }
+    if !trial.settings.is_empty() {
+        let settings = serde_json::to_value(&trial.settings)?;
+        let settings = settings.as_object().cloned().unwrap_or_default();
+        let settings = settings
+            .into_iter()
+            .map(|(name, value)| (name, Some(value)));
+        host.set_settings(&name, settings.collect()).await?;
+    }
+    let answers: Arc<dyn Ask> = Arc::new(Answers(Mutex::new(trial.answers.clone().into())));
     for (number, tried) in (1..).zip(trial.calls()) {
         let call = Call {
             id: format!("call-{number}"),
             tool: tried.tool.clone(),
             arguments: serde_json::to_value(&tried.arguments)?,
         };
-        let found = made(&host, &call).await;
+        let found = made(&host, &call, &answers).await;
         let (expected, is_met) = match (tried.expected(), &found) {
             (Expected::Result(text), Ok(found)) => (text.to_owned(), found.contains(text)),
             (Expected::Result(text), Err(_)) => (text.to_owned(), false),
@@ -112,18 +133,51 @@ pub async fn run(
             }));
         }
     }
+    if let Some(text) = &trial.logs {
+        let log = last_messages(&log_file);
+        if !log.iter().any(|message| message.contains(text)) {
+            return Ok(Some(Miss {
+                place: "logs".to_owned(),
+                expected: text.clone(),
+                found: "no message with this text".to_owned(),
+                log,
+            }));
+        }
+    }
     Ok(None)
 }
 
+/// Nobody who allows anything, and somebody who answers when a plugin asks for a text.
+struct Answers(Mutex<VecDeque<String>>);
+
+#[async_trait]
+impl Ask for Answers {
+    async fn ask(&self, _question: Question) -> Answer {
+        Answer::DENY
+    }
+
+    async fn ask_text(&self, _question: TextQuestion) -> Option<String> {
+        self.0.lock().pop_front()
+    }
+
+    fn is_attended(&self) -> bool {
+        false
+    }
+
+    fn answers_texts(&self) -> bool {
+        !self.0.lock().is_empty()
+    }
+}
+
 /// The result of a call, or why there is none.
-async fn made(host: &Host, call: &Call) -> Result<String, String> {
+async fn made(host: &Host, call: &Call, answers: &Arc<dyn Ask>) -> Result<String, String> {
     let plan = host.prepare(call).await.map_err(|error| chain(&error))?;
     if let Standing::Denied { need, rule, .. } = &plan.standing {
         let verb = need.operation.verb();
         return Err(format!("cannot {verb} '{}': {rule}", need.target));
     }
     let outcome = host
-        .run(call, &plan, Arc::new(DenyAll), Arc::new(NoProgress))
+        .run(call, &plan, Arc::clone(answers), Arc::new(NoProgress))
         .await;
     let success = outcome.result.map_err(|error| chain(&error))?;
     Ok(success.text)

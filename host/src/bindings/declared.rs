@@ -25,6 +25,8 @@ pub struct DeclaredTool {
 #[derive(Debug, Clone, Default)]
 pub struct DeclaredPlugin {
     pub(crate) tools: Vec<DeclaredTool>,
+    /// JSON Schema.
+    pub(crate) settings_schema: Option<String>,
 }
 
 /// What stands behind the contract's `call`.

@@ -151,6 +151,16 @@ impl HostPluginInfo for CallContext {
         Ok(())
     }
 
+    fn set_settings_schema(
+        &mut self,
+        plugin: Resource<DeclaredPlugin>,
+        json_schema: String,
+    ) -> wasmtime::Result<()> {
+        self.declare(1, json_schema.len())?;
+        self.values.get_mut(&plugin)?.settings_schema = Some(json_schema);
+        Ok(())
+    }
+
     fn drop(&mut self, plugin: Resource<DeclaredPlugin>) -> wasmtime::Result<()> {
         self.take(plugin).map(drop)
     }

@@ -6,6 +6,7 @@
 
 pub(crate) mod background;
 pub(crate) mod chat;
+mod clock;
 mod context;
 pub(crate) mod declared;
 pub(crate) mod edit;
@@ -15,10 +16,12 @@ pub(crate) mod lines;
 pub(crate) mod log;
 pub(crate) mod mcp;
 pub(crate) mod process;
+mod random;
 pub(crate) mod refusal;
 pub(crate) mod resources;
 pub(crate) mod sampling;
 pub(crate) mod search;
+mod settings;
 mod shared;
 mod state;
 pub(crate) mod store;
@@ -52,6 +55,9 @@ pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     tool::search::add_to_linker::<_, HasSelf<CallContext>>(linker, |state| &mut state.context)?;
     tool::tree::add_to_linker::<_, HasSelf<CallContext>>(linker, |state| &mut state.context)?;
     tool::store::add_to_linker::<_, HasSelf<CallContext>>(linker, |state| &mut state.context)?;
+    tool::clock::add_to_linker::<_, HasSelf<CallContext>>(linker, |state| &mut state.context)?;
+    tool::random::add_to_linker::<_, HasSelf<CallContext>>(linker, |state| &mut state.context)?;
+    tool::settings::add_to_linker::<_, HasSelf<CallContext>>(linker, |state| &mut state.context)?;
     tool::process::add_to_linker::<_, Of<_>>(linker, view!(commands))?;
     tool::background::add_to_linker::<_, Of<_>>(linker, view!(background))?;
     tool::embedding::add_to_linker::<_, Of<_>>(linker, view!(embeddings))?;

@@ -16,6 +16,7 @@ use crate::notices::Notices;
 use crate::permission::Permissions;
 use crate::process::{self, CommandOptions, CommandSandbox, SandboxError};
 use crate::search::{SearchOptions, Window};
+use crate::settings::SettingsFile;
 use crate::undo::Journal;
 
 /// What all calls of a host share.
@@ -28,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) undo: Journal,
     /// Where plugins keep what is theirs.
     pub(crate) stores: PathBuf,
+    /// What the user has set for plugins.
+    pub(crate) settings: SettingsFile,
     /// Which turn it is, counted from the time at which the host was made: a session may be gone on with, and
     /// its turns are not those of the last time.
     pub(crate) turn: AtomicU64,

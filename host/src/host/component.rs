@@ -63,9 +63,11 @@ impl Components {
         let plugin = &tool.plugin;
         let arguments = checked_arguments(&tool.described.tools[tool.index], &call.arguments)?;
         let clock = Clock::start(self.guests.limits.prepare_time);
-        let state = self
+        let mut state = self
             .guests
             .state(Phase::Prepare, &call.id, &call.tool, plugin, &clock);
+        let schema = &tool.described.settings_schema;
+        state.context.settings_schema.clone_from(schema);
         let proposed = ProposedCall {
             tool: call.tool.clone(),
             arguments,
@@ -231,6 +233,10 @@ impl Components {
             operation: Operation::Write,
         }));
         state.context.ceiling.clone_from(&described.ceiling);
+        state
+            .context
+            .settings_schema
+            .clone_from(&described.settings_schema);
         state.context.ask = Some(front.ask);
         state.context.progress = Some(front.progress);
         state.context.edits = front.edits;

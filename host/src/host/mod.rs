@@ -34,6 +34,7 @@ use crate::notices::Notices;
 use crate::permission::{PermissionError, Permissions, PluginId};
 use crate::plugin::{DescribedTool, LoadError, Plugin, Tool};
 use crate::process::{CommandSandbox, SandboxError};
+use crate::settings::{PluginSettings, SettingsError, SettingsFile};
 use crate::target::Operation;
 use crate::undo::{Journal, UndoError, Undone};
 use crate::{AuditError, History, HistoryBook, HostOptions, Progress, display, limits, resolve};
@@ -98,6 +99,7 @@ impl Host {
             history: HistoryBook::default(),
             undo: Journal::new(&options.undo_dir),
             stores: options.stores_dir,
+            settings: SettingsFile::beside(&options.permissions_file),
             turn: AtomicU64::new(first_turn()),
             commands: options.commands,
             notices: Notices::default(),
@@ -314,6 +316,44 @@ impl Host {
         tools.extend(servers.loader_tool());
         tools.sort_by(|a, b| a.name.cmp(&b.name));
         (tools, errors)
+    }
+
+    /// What a plugin lets the user set, and what is set.
+    ///
+    /// # Errors
+    /// There is no such plugin, it cannot be described, or what is set cannot be read.
+    pub async fn settings(&self, plugin: &str) -> Result<PluginSettings, SettingsError> {
+        let (identity, schema) = self.settings_schema(plugin).await?;
+        let set = self.0.shared.settings.of(&identity)?;
+        Ok(PluginSettings::new(&schema, &set))
+    }
+
+    /// Sets what a plugin lets the user set; `None` removes a value. Changes all of it or nothing.
+    ///
+    /// # Errors
+    /// As for [`Host::settings`], and where a value does not fit.
+    pub async fn set_settings(
+        &self,
+        plugin: &str,
+        changes: Vec<(String, Option<serde_json::Value>)>,
+    ) -> Result<(), SettingsError> {
+        let (identity, schema) = self.settings_schema(plugin).await?;
+        self.0.shared.settings.set(&identity, &schema, changes)
+    }
+
+    async fn settings_schema(
+        &self,
+        name: &str,
+    ) -> Result<(String, Arc<serde_json::Value>), SettingsError> {
+        let guests = &self.0.guests;
+        let plugins = guests.all();
+        let plugin = plugins.iter().find(|plugin| plugin.id.name == name);
+        let plugin = plugin.ok_or_else(|| SettingsError::NoPlugin(name.to_owned()))?;
+        let described = guests.describe(plugin).await?;
+        match &described.settings_schema {
+            Some(schema) => Ok((plugin.id.identity(), Arc::clone(schema))),
+            None => Err(SettingsError::None(name.to_owned())),
+        }
     }
 
     /// The tools of the MCP servers that this session uses, by now.

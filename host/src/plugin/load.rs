@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use semver::Version;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::sync::OnceCell;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker};
@@ -46,6 +47,8 @@ pub(crate) struct Described {
     pub(crate) tools: Vec<DescribedTool>,
     /// What it may ever ask for.
     pub(crate) ceiling: Option<Arc<Ceiling>>,
+    /// JSON Schema of what the user can set for the plugin.
+    pub(crate) settings_schema: Option<Arc<Value>>,
 }
 
 /// What is kept of it.
@@ -53,6 +56,8 @@ pub(crate) struct Described {
 struct Kept<T> {
     tools: T,
     ceiling: Option<Ceiling>,
+    #[serde(default)]
+    settings_schema: Option<Value>,
 }
 
 impl Registered {
@@ -142,6 +147,7 @@ impl Described {
         });
         let info = DeclaredPlugin {
             tools: tools.collect(),
+            settings_schema: None,
         };
         let imports = abilities(known.imports.iter().map(String::as_str));
         Described::check(plugin, &imports, None, info)
@@ -215,12 +221,22 @@ impl Described {
                 },
             });
         }
-        Ok(Described::new(tools, ceiling))
+        let settings_schema = info.settings_schema.as_deref().map(schema::parse);
+        let settings_schema = settings_schema
+            .transpose()
+            .map_err(|e| bad(format!("the schema of its settings: {}", chain(&e))))?;
+        Ok(Described::new(tools, ceiling, settings_schema))
     }
 
     /// Checks that arguments and results can be compared with the schemas: their author is told before anybody calls the
     /// tool.
     pub(crate) fn check_schemas(&self, plugin: &str) -> Result<(), LoadError> {
+        if let Some(Err(error)) = self.settings_schema.as_deref().map(validator) {
+            return Err(LoadError::Description {
+                plugin: plugin.to_owned(),
+                problem: format!("the schema of its settings: {}", escape(&chain(&error))),
+            });
+        }
         for DescribedTool { tool, .. } in &self.tools {
             let parameters = ("parameters", Some(&tool.parameters));
             let output = ("output schema", tool.annotations.output_schema.as_ref());
@@ -238,10 +254,15 @@ impl Described {
         Ok(())
     }
 
-    fn new(tools: Vec<Tool>, ceiling: Option<Ceiling>) -> Described {
+    fn new(
+        tools: Vec<Tool>,
+        ceiling: Option<Ceiling>,
+        settings_schema: Option<Value>,
+    ) -> Described {
         Described {
             tools: tools.into_iter().map(DescribedTool::new).collect(),
             ceiling: ceiling.map(Arc::new),
+            settings_schema: settings_schema.map(Arc::new),
         }
     }
 
@@ -250,6 +271,7 @@ impl Described {
         let kept = Kept {
             tools,
             ceiling: self.ceiling.as_deref().cloned(),
+            settings_schema: self.settings_schema.as_deref().cloned(),
         };
         // Strings and JSON values always serialise; what is empty is described again.
         serde_json::to_vec(&kept).unwrap_or_default()
@@ -263,7 +285,7 @@ impl Described {
         }
         // An earlier build may have kept what is refused by now: the plugin is asked again.
         let is_known = !tools.is_empty() && tools.iter().all(|it| name_problem(&it.name).is_none());
-        is_known.then(|| Described::new(tools, kept.ceiling))
+        is_known.then(|| Described::new(tools, kept.ceiling, kept.settings_schema))
     }
 }
 
@@ -360,6 +382,7 @@ mod tests {
                     output_schema: output.map(str::to_owned),
                     ..DeclaredTool::default()
                 }],
+                settings_schema: None,
             };
             let described = Described::check("p", &[], None, info).unwrap();
             let checked = described.check_schemas("p");
@@ -398,6 +421,7 @@ mod tests {
                     parameters: r#"{"type": "object"}"#.into(),
                     ..DeclaredTool::default()
                 }],
+                settings_schema: None,
             };
             Described::check("p", &[], None, info)
         };

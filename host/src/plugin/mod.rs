@@ -13,8 +13,8 @@ use std::borrow::Cow;
 
 pub use self::error::LoadError;
 pub(crate) use self::load::{Described, Loaded, Registered};
-pub(crate) use self::tool::DescribedTool;
 pub use self::tool::{Annotations, ArgumentsError, Tool};
+pub(crate) use self::tool::{DescribedTool, misfit};
 use crate::code::{Code, CodeError};
 
 /// A plugin's component and where it comes from.

@@ -106,6 +106,12 @@ impl Tool {
     }
 }
 
+/// What of a value does not fit a schema, and where; `None`: it fits.
+pub(crate) fn misfit(schema: &Value, value: &Value) -> Option<String> {
+    let error = check(validator(schema).as_ref(), value).err()?;
+    Some(crate::display::chain(&error))
+}
+
 /// Compiles a schema, and says what is wrong with it.
 pub(super) fn validator(schema: &Value) -> Compiled {
     jsonschema::options()

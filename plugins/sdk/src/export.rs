@@ -15,16 +15,18 @@ use crate::plugin::{Action, Call, Content, Output, Plan, Plugin, ToolInfo};
 /// ```text
 /// dunlin_sdk::export!(ReadFile);
 /// dunlin_sdk::export!(List, Search, Replace);
+/// dunlin_sdk::export!(Diary; settings = Settings); // a type with a Schema, see `settings`
 /// ```
 #[macro_export]
 macro_rules! export {
-    ($($tool:ty),+ $(,)?) => {
+    ($($tool:ty),+ $(,)? $(; settings = $settings:ty)?) => {
         const _: () = {
             struct Tools;
 
             impl $crate::Plugin for Tools {
                 fn describe() -> $crate::PluginInfo {
                     $crate::PluginInfo::new(vec![$($crate::__private::info::<$tool>()),+])
+                        $(.with_settings::<$settings>())?
                 }
 
                 fn prepare(call: $crate::Call) -> Result<$crate::Plan, $crate::Failure> {
@@ -82,8 +84,12 @@ impl<P: Plugin> wire::Guest for Bridge<P> {
     fn describe() -> own::PluginInfo {
         report_panics();
         let info = own::PluginInfo::new();
-        for tool in P::describe().tools {
+        let described = P::describe();
+        for tool in described.tools {
             info.add_tool(tool.into());
+        }
+        if let Some(settings) = &described.settings {
+            info.set_settings_schema(settings.as_str());
         }
         info
     }

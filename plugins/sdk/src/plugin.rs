@@ -33,12 +33,26 @@ pub trait Plugin {
 pub struct PluginInfo {
     /// At least one.
     pub tools: Vec<ToolInfo>,
+    /// What the user can set, see [`settings`](crate::settings).
+    pub settings: Option<Parameters>,
 }
 
 impl PluginInfo {
     /// A plugin of these tools.
     pub fn new(tools: Vec<ToolInfo>) -> Self {
-        Self { tools }
+        Self {
+            tools,
+            settings: None,
+        }
+    }
+
+    /// The same, with settings that a type is read from.
+    #[must_use]
+    pub fn with_settings<T: Schema>(self) -> Self {
+        Self {
+            settings: Some(Parameters::of::<T>()),
+            ..self
+        }
     }
 }
 

@@ -245,14 +245,20 @@ fn what_is_hostile_is_refused_with_its_reason() {
     );
 }
 
-/// The component of `echo` with another description of the same length.
+/// The component of `echo` with another description of the same length, wherever it stands in it.
 fn described(description: &str) -> Vec<u8> {
     const OLD: &[u8] = b"Returns its argument.";
     let mut bytes = guest("echo").bytes.to_vec();
-    let at = bytes.windows(OLD.len()).position(|part| part == OLD);
-    let at = at.expect("the description");
     assert_eq!(description.len(), OLD.len());
-    bytes[at..at + OLD.len()].copy_from_slice(description.as_bytes());
+    let places: Vec<usize> = bytes
+        .windows(OLD.len())
+        .enumerate()
+        .filter_map(|(at, part)| (part == OLD).then_some(at))
+        .collect();
+    assert!(!places.is_empty());
+    for at in places {
+        bytes[at..at + OLD.len()].copy_from_slice(description.as_bytes());
+    }
     bytes
 }
 
@@ -396,6 +402,63 @@ fn the_zoo_gets_nowhere() {
     assert_eq!(tree(environment.root()), before);
     let said = run(&environment, "plugin zoo trp", 2);
     assert!(said.contains("hint: the nearest is \"trap\""), "{said}");
+}
+
+/// What a plugin lets the user set is shown and set by a command, and goes with the plugin.
+#[test]
+fn the_user_sets_what_a_plugin_lets_be_set() {
+    let environment = Environment::new(program!());
+    let path = file(&environment, "settled.wasm", guest("settled").bytes);
+    let install = format!("plugin install {} --yes", path.display());
+    run(&environment, &install, 0);
+    let shown = run(&environment, "plugin settings settled", 0);
+    assert!(
+        shown.contains("question = Say it? (default)    What the plan asks"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("bytes = not set, and needed    How many random bytes there are"),
+        "{shown}"
+    );
+
+    for (typed, expected) in [
+        ("bytes", "\"bytes\" is not NAME=VALUE"),
+        (
+            "bytes=many",
+            "\"many\" is not of type \"integer\" (at /bytes)",
+        ),
+        (
+            "bites=1",
+            "there is no setting \"bites\"; there are: question, bytes",
+        ),
+    ] {
+        let said = run(&environment, &format!("plugin settings settled {typed}"), 2);
+        assert!(said.contains(expected), "{said}");
+    }
+    let said = run(&environment, "plugin settings setled", 2);
+    assert!(
+        said.contains("no plugin is called \"setled\"") && said.contains("\"settled\""),
+        "{said}"
+    );
+    let said = run(&environment, "plugin settings read_file", 2);
+    assert!(
+        said.contains("the plugin read_file has no settings"),
+        "{said}"
+    );
+
+    let set = "plugin settings settled bytes=3 question=Really?";
+    let shown = run(&environment, set, 0);
+    assert!(
+        shown.contains("question = Really?") && shown.contains("bytes = 3"),
+        "{shown}"
+    );
+    let shown = run(&environment, "plugin settings settled --unset question", 0);
+    assert!(shown.contains("question = Say it? (default)"), "{shown}");
+
+    run(&environment, "plugin remove settled --yes", 0);
+    run(&environment, &install, 0);
+    let shown = run(&environment, "plugin settings settled", 0);
+    assert!(shown.contains("bytes = not set"), "{shown}");
 }
 
 /// What the author declares is a limit that no answer lifts.

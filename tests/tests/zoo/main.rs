@@ -19,6 +19,7 @@ mod killed;
 mod meaning;
 mod questions;
 mod servers;
+mod settled;
 mod syntax;
 mod text;
 mod wasi;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use dunlin_host::display::{escape, own_command};
 use dunlin_host::permission::identity;
+use dunlin_host::settings::SettingsFile;
 use dunlin_host::store_folder;
 
 use super::{changes, report};
@@ -186,6 +187,9 @@ pub fn remove(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> 
             .permissions()?
             .forget_plugin(&identity(&record.name, origin));
         stored.map_err(CliError::failed)?;
+        SettingsFile::beside(&app.settings.folders.permissions_file())
+            .forget(&identity(&record.name, origin))
+            .map_err(CliError::failed)?;
         let store = store_folder(&app.settings.folders.stores(), &record.name, origin);
         if let Err(error) = fs::remove_dir_all(&store)
             && error.kind() != ErrorKind::NotFound

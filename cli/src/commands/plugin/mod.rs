@@ -4,6 +4,7 @@ mod author;
 mod changes;
 mod install;
 mod report;
+mod settings;
 mod zoo;
 
 use crate::app::App;
@@ -20,6 +21,11 @@ pub fn run(app: &App, command: PluginCommand) -> Result<Exit, CliError> {
         PluginCommand::Check(args) => install::check(app, &args.from),
         PluginCommand::Install(args) => install::install(app, &args),
         PluginCommand::Remove { names, yes } => install::remove(app, &names, yes),
+        PluginCommand::Settings {
+            name,
+            values,
+            unset,
+        } => settings::settings(app, &name, &values, &unset),
         PluginCommand::List => install::list(app),
         PluginCommand::Zoo { guests } => zoo::run(app, &guests),
     }

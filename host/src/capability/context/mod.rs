@@ -33,7 +33,7 @@ use crate::target::Need;
 pub(crate) enum Phase {
     /// Nothing works.
     Describe,
-    /// Only `log` and `search.address` work.
+    /// Only what touches nothing works: `log`, `clock`, `random`, `settings` and `search.address`.
     Prepare,
     /// Everything works, each use checked.
     Run,
@@ -103,6 +103,8 @@ pub(crate) struct CallContext {
     pub(crate) plugin: Arc<PluginId>,
     /// What the plugin says that it may ever ask for.
     pub(crate) ceiling: Option<Arc<Ceiling>>,
+    /// JSON Schema of what the user can set for the plugin.
+    pub(crate) settings_schema: Option<Arc<Value>>,
     pub(crate) ask: Option<Arc<dyn Ask>>,
     pub(crate) progress: Option<Arc<dyn Progress>>,
     pub(crate) clock: Clock,
@@ -161,6 +163,7 @@ impl CallContext {
             declared: Vec::new(),
             plugin,
             ceiling: None,
+            settings_schema: None,
             ask: None,
             progress: None,
             clock,
@@ -193,6 +196,14 @@ impl CallContext {
             )
             .into()),
             Phase::Describe => Err(Refusal::Trap(UsedInDescribe.into())),
+        }
+    }
+
+    /// Traps in `describe`.
+    pub(super) fn not_in_describe(&self) -> wasmtime::Result<()> {
+        match self.phase {
+            Phase::Describe => Err(UsedInDescribe.into()),
+            Phase::Prepare | Phase::Run => Ok(()),
         }
     }
 
