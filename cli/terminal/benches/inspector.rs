@@ -1,13 +1,16 @@
 //! What the request inspector costs: the first frame of a request of 200,000 tokens, and a key until its frame, beside
 //! reading and writing the same body with `serde_json`, and its memory beside the body. Prints figures and decides nothing.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use dunlin_chat::request::editor::{EditableRequest, Origin, Outline, SectionId};
 use dunlin_chat::turn::PausedRequest;
-use dunlin_terminal::inspector::{Event, Inspector, Logged, Logs, Mode, SessionLog, Sides, draw};
+use dunlin_terminal::inspector::{
+    Effect, Event, Inspector, Logged, Logs, Mode, SessionLog, Sides, Typed, draw,
+};
 use dunlin_terminal::request::paused::Paused;
 use dunlin_terminal::ui::style::Styles;
 use peak_alloc::PeakAlloc;
@@ -31,45 +34,73 @@ const ROUNDS: usize = 15;
 const KEYS: &str = "jjjjjkGgl jjjhKjlmmh]jjkk";
 const REPEATS: usize = 40;
 
+/// Texts of a request that has few and long ones, and the words of each: 1 MB.
+const TEXTS: usize = 5;
+const LONG_WORDS: usize = 150_000;
+
+/// Keys for each view of long texts, and how often: moving, folding, searching, editing.
+const LONG_KEYS: &str = "jjkkGkgGllhhllhhjl  lh/tern96\nnNnhjhjeuhh";
+const LONG_REPEATS: usize = 4;
+
 #[expect(clippy::print_stdout, reason = "its figures are its output")]
 fn main() {
-    let messages = (0..MESSAGES).map(|index| {
-        let role = ["user", "assistant"][index % 2];
-        let words: Vec<String> = (0..WORDS)
-            .map(|word| format!("tern{}", word * index % 97))
-            .collect();
-        json!({"role": role, "content": words.join(" ")})
-    });
-    let body = json!({"model": "small", "messages": messages.collect::<Vec<Value>>()});
+    let messages = |count: usize, words: usize| {
+        let message = move |index: usize| {
+            let role = ["user", "assistant"][index % 2];
+            let words: Vec<String> = (0..words)
+                .map(|word| format!("tern{}", word * (index + 1) % 97))
+                .collect();
+            json!({"role": role, "content": words.join(" ")})
+        };
+        (0..count).map(message).collect::<Vec<Value>>()
+    };
+    println!("{MESSAGES} messages");
+    measure(&messages(MESSAGES, WORDS), KEYS, REPEATS);
+    println!("\n{TEXTS} messages of 1 MB each");
+    measure(&messages(TEXTS, LONG_WORDS), LONG_KEYS, LONG_REPEATS);
+    println!("\nthe same texts in one line each of many");
+    let lines: Vec<Value> = messages(TEXTS, LONG_WORDS)
+        .into_iter()
+        .map(|mut message| {
+            let text = message["content"].as_str().unwrap_or_default();
+            message["content"] = text.replace("tern0 ", "tern0\n").into();
+            message
+        })
+        .collect();
+    measure(&lines, LONG_KEYS, LONG_REPEATS);
+}
+
+/// Measures one request. `keys` are typed `repeats` times.
+#[expect(clippy::print_stdout, reason = "its figures are its output")]
+fn measure(messages: &[Value], keys: &str, repeats: usize) {
+    let body = json!({"model": "small", "messages": messages});
     let text = body.to_string();
     let plain = median(|| {
         let value: Value = serde_json::from_str(&text).unwrap_or_default();
         std::hint::black_box(value.to_string());
     });
-    let origins: Vec<Origin> = (0..MESSAGES)
+    let origins: Vec<Origin> = (0..messages.len())
         .map(|index| SectionId::Message(index).into())
         .collect();
+    let outline = Outline::of_chat(&body, &origins, Vec::new());
+    drop(body);
     let paused = || {
-        let outline = Outline::of_chat(&body, &origins, Vec::new());
-        let request = EditableRequest::new(Bytes::from(text.clone()), outline);
+        let request = EditableRequest::new(Bytes::from(text.clone()), outline.clone());
         Paused::new(PausedRequest::new(request))
     };
     let Ok(mut terminal) = Terminal::new(TestBackend::new(120, 40));
     let before = MEMORY.current_usage();
-    let held_bytes = || MEMORY.current_usage().saturating_sub(before);
+    MEMORY.reset_peak_usage();
     let hold = |what: &str| {
-        let ratio = held_bytes() as f64 / text.len() as f64;
+        let of_body = |bytes: usize| bytes.saturating_sub(before) as f64 / text.len() as f64;
         println!(
-            "{what:<42} {:>8} kB  {ratio:>5.2} of the body",
-            held_bytes() / 1_000
+            "{what:<42} {:>6.2} of the body, {:>6.2} at most",
+            of_body(MEMORY.current_usage()),
+            of_body(MEMORY.peak_usage())
         );
     };
     let mut held = paused();
-    println!(
-        "{MESSAGES} messages, {} bytes, {} tokens",
-        text.len(),
-        held.tokens()
-    );
+    println!("{} bytes, {} tokens", text.len(), held.tokens());
     let show = |what: &str, took: Duration| {
         let ratio = took.as_secs_f64() / plain.as_secs_f64();
         println!(
@@ -88,35 +119,48 @@ fn main() {
     );
     let mut inspector = open(&held);
     let mut times = Vec::new();
-    for key in KEYS.chars().cycle().take(KEYS.len() * REPEATS) {
+    for key in keys.chars().cycle().take(keys.len() * repeats) {
         let input = Input {
-            key: Key::Char(key),
+            key: match key {
+                '\n' => Key::Enter,
+                key => Key::Char(key),
+            },
+            ..Input::default()
+        };
+        let start = Instant::now();
+        let effect = inspector.handle(Event::Key(input), &mut held);
+        if let Effect::EditOutside(target, draft) = effect {
+            // The text is too long for the text area; an editor has added a word to it.
+            let (old, mut new) = (draft.now, draft.text);
+            new.push_str(" more");
+            inspector.set(Typed { target, old, new }, &mut held);
+        }
+        let Ok(_) = terminal.draw(|frame| draw(frame, &mut inspector, &held));
+        times.push((start.elapsed(), key));
+    }
+    times.sort();
+    hold("memory, with the inspector");
+    show("a key until its frame, median", times[times.len() / 2].0);
+    show(
+        "a key until its frame, 99th percentile",
+        times[times.len() * 99 / 100].0,
+    );
+    let mut seen = HashSet::new();
+    let slowest = times.iter().rev().filter(|(_, key)| seen.insert(*key));
+    let slowest = slowest.map(|(took, key)| format!("{key:?} {:.1}", took.as_secs_f64() * 1e3));
+    let slowest: Vec<String> = slowest.take(8).collect();
+    println!("the slowest keys, ms: {}", slowest.join(", "));
+    for what in ["payload", "difference"] {
+        let input = Input {
+            key: Key::Tab,
             ..Input::default()
         };
         let start = Instant::now();
         inspector.handle(Event::Key(input), &mut held);
         let Ok(_) = terminal.draw(|frame| draw(frame, &mut inspector, &held));
-        times.push(start.elapsed());
+        show(what, start.elapsed());
+        hold(&format!("memory, with the {what}"));
     }
-    times.sort();
-    hold("memory, with the inspector");
-    show("a key until its frame, median", times[times.len() / 2]);
-    show(
-        "a key until its frame, 99th percentile",
-        times[times.len() * 99 / 100],
-    );
-    let mut tab = |inspector: &mut Inspector| {
-        let input = Input {
-            key: Key::Tab,
-            ..Input::default()
-        };
-        inspector.handle(Event::Key(input), &mut held);
-        let Ok(_) = terminal.draw(|frame| draw(frame, inspector, &held));
-    };
-    let start = Instant::now();
-    tab(&mut inspector);
-    show("the payload, indented", start.elapsed());
-    hold("memory, with the payload");
 }
 
 struct NothingSent;

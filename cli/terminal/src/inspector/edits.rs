@@ -7,9 +7,14 @@ use dunlin_host::display::{escape, needs_escape};
 
 use super::entry::{Entry, Purpose};
 use super::keymap::Action;
+use super::lines::Lines;
 use super::state::{Changed, Effect, Inspector, Mode, Pane, Typed};
 use super::tabs::Tab;
 use crate::request::paused::Paused;
+
+/// The longest text that is edited in the text area, in bytes: it lays out the whole text for each key. Nobody finds their
+/// way in a longer one through so few rows.
+const MAX_BYTES_IN_PLACE: usize = 128 * 1024;
 
 impl Inspector {
     /// Takes over what a value was edited to. Where somebody else has changed the value meanwhile it stays as it is, and
@@ -28,6 +33,7 @@ impl Inspector {
             Ok(draft) if draft.now == typed.old => {
                 let set = |it: &mut EditableRequest| it.set_target(&typed.target, &typed.new);
                 let before = paused.request().revision();
+                self.let_go();
                 match paused.step(set) {
                     Ok(done) => {
                         self.say(&done);
@@ -115,11 +121,20 @@ impl Inspector {
         edit: impl FnOnce(&mut EditableRequest) -> Result<Change, EditError>,
     ) -> bool {
         let before = paused.request().revision();
+        self.let_go();
         match paused.step(edit) {
             Ok(done) => self.say(&format!("{how}{done}")),
             Err(error) => self.say(&error.to_string()),
         }
         paused.request().revision() != before
+    }
+
+    /// Lets go of the body that an edit is about to replace: the old and the new one may be large. It is laid out again for
+    /// the next frame.
+    fn let_go(&mut self) {
+        self.values = Vec::new();
+        self.lines = Lines::default();
+        self.made = None;
     }
 
     /// The value to edit or copy: the selected one, or the only text of the selected section.
@@ -187,7 +202,7 @@ impl Inspector {
                 return Effect::None;
             }
         };
-        if outside {
+        if outside || draft.text.len() > MAX_BYTES_IN_PLACE {
             return Effect::EditOutside(target, draft);
         }
         if draft.has_hidden_characters() {
@@ -244,7 +259,7 @@ impl Inspector {
                 let target = self.target(request);
                 match target.and_then(|target| request.leaf(&target)) {
                     Ok(leaf) => {
-                        let text = leaf.map_or_else(String::new, |leaf| leaf.text());
+                        let text = leaf.map_or_else(String::new, |leaf| leaf.text().into_owned());
                         Effect::Copy(text, "the value")
                     }
                     Err(error) => {

@@ -1,12 +1,13 @@
 //! What the right pane shows, laid out anew when it is another text or the pane has another width.
 
 use ansi_to_tui::IntoText;
-use dunlin_chat::request::editor::{EditableRequest, RowValue};
-use dunlin_host::display::{escape, escape_multiline, one_line};
+use dunlin_chat::request::editor::{EditableRequest, Leaf, SectionKind};
+use dunlin_host::display::{escape, one_line};
 
+use super::lines::{Line, Lines, Look};
 use super::state::{Inspector, Pane};
 use super::tabs::{self, Tab};
-use super::tree::{self, Line, Look};
+use super::tree;
 use crate::approval::text::wrap;
 use crate::request::paused::Paused;
 use crate::ui::markdown::Markdown;
@@ -37,15 +38,12 @@ impl Inspector {
             previews.clear();
         }
         previews.entry(number).or_insert_with(|| {
-            let target = request.only_text(number);
-            let mut rows = request.rows(number).into_iter();
-            let row = target
-                .ok()
-                .and_then(|target| rows.find(|row| row.target == target));
-            let text = match row.map(|row| row.value) {
-                Some(RowValue::Leaf(leaf)) => leaf.text(),
-                _ => String::new(),
-            };
+            let section = request.section(number);
+            let has_text = section.is_some_and(|section| {
+                section.kind.is_message() || section.kind == SectionKind::ToolDefinition
+            });
+            let leaf = has_text.then(|| request.only_leaf(number)).flatten();
+            let text = leaf.as_ref().map(Leaf::beginning).unwrap_or_default();
             let beginning: String = text.trim_start().chars().take(PREVIEW_CHARS).collect();
             one_line(&beginning.replace(['\n', '\t'], " "))
         })
@@ -76,6 +74,8 @@ impl Inspector {
             self.go_to_wanted();
             return;
         }
+        // Those before go first: both together may be large.
+        self.lines = Lines::default();
         self.lines = match self.tab {
             Tab::Request if self.markdown => self.rendered(request, columns),
             Tab::Request => {
@@ -90,9 +90,7 @@ impl Inspector {
         if self.tab == Tab::Request && self.lines.is_empty() && self.values.is_empty() {
             // A body that is not JSON.
             let text = request.text(self.number).unwrap_or_default();
-            let text = escape_multiline(text);
-            let rows = text.split('\n').flat_map(|line| wrap(line, columns));
-            self.lines = rows.map(|row| Line::new(Look::Plain, row)).collect();
+            self.lines.push_text(text.to_owned(), None, columns);
         }
         self.made = Some(made);
         self.go_to_wanted();
@@ -104,23 +102,27 @@ impl Inspector {
         let Some(index) = self.wanted.take() else {
             return;
         };
-        let lines = self.lines.iter().enumerate();
-        let mut of_value = lines.filter(|(_, line)| line.value == Some(index));
-        let first = of_value.clone().next();
-        let found = of_value.find(|(_, line)| {
-            !self.needle.is_empty() && line.text().to_lowercase().contains(&self.needle)
-        });
-        if let Some((at, _)) = found.or(first) {
+        let mut rows = self.lines.of_value(index);
+        let first = rows.next();
+        let is_found = |at: &usize| {
+            let line = self.lines.get(*at);
+            line.is_some_and(|line| line.text().to_lowercase().contains(&self.needle))
+        };
+        let found = match self.needle.is_empty() {
+            true => None,
+            false => first.into_iter().chain(rows).find(is_found),
+        };
+        if let Some(at) = found.or(first) {
             self.detail.at = at;
         }
     }
 
     /// The text of the selected section as the chat would show it.
-    fn rendered(&self, request: &EditableRequest, columns: usize) -> Vec<Line> {
+    fn rendered(&self, request: &EditableRequest, columns: usize) -> Lines {
         let target = request.only_text(self.number);
         let leaf = target.and_then(|target| request.leaf(&target));
         let text = match leaf {
-            Ok(Some(leaf)) => leaf.text(),
+            Ok(Some(leaf)) => leaf.text().into_owned(),
             Ok(None) => String::new(),
             Err(_) => {
                 let note = "This section has no text of its own; m shows its values.";
@@ -135,7 +137,7 @@ impl Inspector {
 }
 
 /// A text as the chat renders Markdown.
-fn markdown(text: &str, columns: usize, styles: Styles) -> Vec<Line> {
+fn markdown(text: &str, columns: usize, styles: Styles) -> Lines {
     let mut markdown = Markdown::new(styles.without_links());
     let mut filter = Filter::default();
     let text = filter.piece(text);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use dunlin_host::display::escape;
 
+use super::lines::{Line, Lines, Look};
 use super::state::{Effect, Event, Inspector, Mode, Sides};
-use super::tree::{Line, Look};
 use crate::request::paused::Paused;
 use crate::ui::calls::fit;
 use crate::ui::style::Label;
@@ -58,7 +58,7 @@ pub(super) type Opened = Box<(Inspector, Paused)>;
 
 impl Inspector {
     /// The rows of the log tab, and the request that each is about.
-    pub(super) fn log_lines(&mut self, columns: usize) -> Vec<Line> {
+    pub(super) fn log_lines(&mut self, columns: usize) -> Lines {
         let rows = self.sides().log.rows();
         let key = rows.iter().any(|row| row.number.is_some());
         let key = key.then(|| {
@@ -69,13 +69,13 @@ impl Inspector {
             let line = Line::new(Look::Plain, fit(&escape(&row.about), columns));
             (row.number, line)
         });
-        let (logged, lines) = key.into_iter().chain(rows).unzip();
+        let (logged, lines): (Vec<_>, Vec<_>) = key.into_iter().chain(rows).unzip();
         self.logged = logged;
         // The hint is not a row of a request.
         if self.detail.at == 0 && self.logged.len() > 1 {
             self.detail.at = self.logged.iter().position(Option::is_some).unwrap_or(0);
         }
-        lines
+        lines.into_iter().collect()
     }
 
     /// Shows the request that is selected in the log.

@@ -3,7 +3,7 @@
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Span;
 
-use super::tree::Look;
+use super::lines::Look;
 use crate::ui::style::{Label, Styles};
 
 /// Labels as styles of the screen.

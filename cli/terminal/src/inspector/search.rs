@@ -17,9 +17,7 @@ impl Inspector {
         }
         self.found.refresh(&self.needle, request);
         let here = match (self.focus(), self.tab) {
-            (Pane::Detail, Tab::Request) => {
-                self.lines.get(self.detail.at).and_then(|line| line.value)
-            }
+            (Pane::Detail, Tab::Request) => self.lines.value(self.detail.at),
             _ => None,
         };
         // Where a section is selected, and no value in it, its first one counts.

@@ -12,10 +12,11 @@ use super::found::Found;
 use super::help::Help;
 use super::keymap::{self, Action};
 use super::layout::Made;
+use super::lines::Lines;
 use super::list::Sections;
 use super::log::{Opened, SessionLog};
 use super::tabs::Tab;
-use super::tree::Line;
+
 use crate::request::paused::{Draft, Paused};
 use crate::ui::style::Styles;
 
@@ -182,7 +183,7 @@ pub struct Inspector {
     /// Counts the changes of `folded`.
     pub(super) folds: usize,
     pub(super) values: Vec<Row>,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Lines,
     pub(super) made: Option<Made>,
     /// The beginnings of sections at one revision.
     pub(super) previews: (u64, HashMap<usize, String>),
@@ -229,7 +230,7 @@ impl Inspector {
             folded: HashSet::new(),
             folds: 0,
             values: Vec::new(),
-            lines: Vec::new(),
+            lines: Lines::default(),
             made: None,
             previews: (0, HashMap::new()),
             number: 1,
@@ -302,7 +303,7 @@ impl Inspector {
     }
 
     /// The rows of the right pane.
-    pub fn lines(&self) -> &[Line] {
+    pub fn lines(&self) -> &Lines {
         &self.lines
     }
 
@@ -324,8 +325,7 @@ impl Inspector {
         if self.tab != Tab::Request || self.markdown {
             return None;
         }
-        let line = self.lines.get(self.detail.at)?;
-        self.values.get(line.value?)
+        self.values.get(self.lines.value(self.detail.at)?)
     }
 
     /// Does what an event means. Events come one by one; a frame is drawn after each.
@@ -620,22 +620,20 @@ impl Inspector {
         }
         self.folds += 1;
         // The rows of the value go or come: stay at its first one.
-        let value = self.lines.get(self.detail.at).and_then(|line| line.value);
-        let first = self.lines.iter().position(|line| line.value == value);
+        let value = self.lines.value(self.detail.at);
+        let first = value.and_then(|value| self.lines.of_value(value).next());
         self.detail.at = first.unwrap_or_default();
         true
     }
 
     /// Whether the selected value takes several rows, or would if it were not folded.
     fn is_long(&self) -> bool {
-        let Some(line) = self.lines.get(self.detail.at) else {
+        let Some(value) = self.lines.value(self.detail.at) else {
             return false;
         };
-        let of_value = self.lines.iter().filter(|other| other.value == line.value);
-        let folded = self
-            .value()
-            .is_some_and(|row| self.folded.contains(&row.target));
-        folded || of_value.count() > 1
+        let row = self.values.get(value);
+        let is_folded = row.is_some_and(|row| self.folded.contains(&row.target));
+        is_folded || self.lines.of_value(value).nth(1).is_some()
     }
 }
 

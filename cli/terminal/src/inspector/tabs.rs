@@ -1,11 +1,13 @@
 //! What the tabs beside the tree show.
 
+use std::borrow::Cow;
+
 use dunlin_chat::request::editor::{Difference, EditableRequest};
 use dunlin_host::display::{escape, one_line, width, width_of_char};
 use dunlin_host::edit::diff::Change;
 use dunlin_host::json;
 
-use super::tree::{Line, Look};
+use super::lines::{Line, Lines, Look};
 use crate::approval::text;
 use crate::request::difference::{self, WordDiff};
 use crate::ui::calls::fit;
@@ -60,24 +62,25 @@ impl Tab {
 }
 
 /// The JSON that would be sent, indented.
-pub fn payload(request: &EditableRequest, columns: usize) -> Vec<Line> {
+pub fn payload(request: &EditableRequest, columns: usize) -> Lines {
     let text = String::from_utf8_lossy(request.bytes());
     let (note, shown) = match json::indented(&text) {
         Some(indented) => ("indented here; P copies the exact bytes", indented),
         None => ("not JSON", text.into_owned()),
     };
-    let shown = json::harmless(&shown);
-    let mut lines = vec![Line::new(Look::Label(Label::Quiet), note)];
-    let pieces = shown
-        .split('\n')
-        .flat_map(|line| text::wrap(&escape(line), columns));
-    lines.extend(pieces.map(|piece| Line::new(Look::Plain, piece)));
+    let harmless = match json::harmless(&shown) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(harmless) => Some(harmless),
+    };
+    let mut lines = Lines::default();
+    lines.push(Line::new(Look::Label(Label::Quiet), note));
+    lines.push_text(harmless.unwrap_or(shown), None, columns);
     lines
 }
 
 /// What was edited, word by word.
-pub fn differences(request: &EditableRequest, columns: usize) -> Vec<Line> {
-    let mut lines = Vec::new();
+pub fn differences(request: &EditableRequest, columns: usize) -> Lines {
+    let mut lines = Lines::default();
     for difference in request.differences() {
         let number = match &difference {
             Difference::Deleted { number } | Difference::Set { number, .. } => *number,
@@ -100,7 +103,7 @@ pub fn differences(request: &EditableRequest, columns: usize) -> Vec<Line> {
                 let (found, what) = difference::of_values(old.as_deref(), new.as_deref());
                 let heading = format!("* {number} {label}  {path}{what}");
                 lines.push(Line::new(Look::Label(Label::Name), fit(&heading, columns)));
-                lines.extend(words(&found, columns));
+                words(&found, columns, &mut lines);
             }
         }
     }
@@ -110,10 +113,9 @@ pub fn differences(request: &EditableRequest, columns: usize) -> Vec<Line> {
     lines
 }
 
-fn words(found: &WordDiff, columns: usize) -> Vec<Line> {
+fn words(found: &WordDiff, columns: usize, lines: &mut Lines) {
     const BAR: &str = "  │ ";
     let room = columns.saturating_sub(width(BAR));
-    let mut lines = Vec::new();
     for line in found.lines() {
         // What belongs together is broken as one text, whatever its looks are.
         let mut text = String::new();
@@ -143,13 +145,12 @@ fn words(found: &WordDiff, columns: usize) -> Vec<Line> {
             });
         }
     }
-    lines
 }
 
 /// Names and values below each other.
-pub fn pairs(pairs: &[(String, String)], columns: usize) -> Vec<Line> {
+pub fn pairs(pairs: &[(String, String)], columns: usize) -> Lines {
     let widest = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    let mut lines = Vec::new();
+    let mut lines = Lines::default();
     for (name, value) in pairs {
         let value = one_line(value);
         let room = columns.saturating_sub(widest + 2);

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use dunlin_chat::request::editor::{LeafKind, Row, RowValue, Step, Target};
 use dunlin_chat::tokens::counted;
-use dunlin_host::display::{escape, escape_multiline, one_line, width};
-use ratatui::style::Style;
+use dunlin_host::display::{escape, one_line, width};
 
+use super::lines::{Line, Lines, Look};
+use crate::approval::text::BAR_COLUMNS;
 use crate::ui::calls::fit;
 use crate::ui::style::Label;
-use crate::ui::wrap;
 
 /// How far each level stands in, in columns.
 const INDENT: usize = 2;
@@ -20,48 +20,15 @@ const MAX_INDENTED_DEPTH: usize = 10;
 /// Columns of the longest key that is shown whole.
 const MAX_KEY_COLUMNS: usize = 30;
 
+/// The most bytes of text that a column shows: a character with all the marks that it can carry.
+const MAX_BYTES_PER_COLUMN: usize = 20;
+
 /// How much of a folded text is shown, in characters.
 const PREVIEW_CHARS: usize = 60;
 
-/// A row of the right pane. Its text is escaped.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
-    /// The value that the row belongs to, by its index; `None`: no value.
-    pub value: Option<usize>,
-    /// Pieces of text and their looks.
-    pub pieces: Vec<(Look, String)>,
-}
-
-/// How a piece of text looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
-    /// Like any text.
-    Plain,
-    /// Like everything with this label.
-    Label(Label),
-    /// As Markdown says.
-    Markdown(Style),
-}
-
-impl Line {
-    /// A row that belongs to no value.
-    pub fn new(look: Look, text: impl Into<String>) -> Line {
-        Line {
-            value: None,
-            pieces: vec![(look, text.into())],
-        }
-    }
-
-    /// All of its text.
-    pub fn text(&self) -> String {
-        let texts = self.pieces.iter().map(|(_, text)| text.as_str());
-        texts.collect()
-    }
-}
-
 /// The rows of a section. Values in `folded` hide what they contain.
-pub fn lines(rows: &[Row], folded: &HashSet<Target>, columns: usize) -> Vec<Line> {
-    let mut lines = Vec::new();
+pub fn lines(rows: &[Row], folded: &HashSet<Target>, columns: usize) -> Lines {
+    let mut lines = Lines::default();
     // Values deeper than this are hidden.
     let mut hidden_below: Option<usize> = None;
     for (index, row) in rows.iter().enumerate() {
@@ -89,7 +56,7 @@ fn value(
     is_folded: bool,
     holds_rows: bool,
     columns: usize,
-    lines: &mut Vec<Line>,
+    lines: &mut Lines,
 ) {
     let depth = row.depth.saturating_sub(1).min(MAX_INDENTED_DEPTH);
     let indent = " ".repeat(depth * INDENT);
@@ -132,7 +99,7 @@ fn value(
         }
         RowValue::Leaf(leaf) if leaf.holds_json && holds_rows => {
             let about = match is_folded {
-                true => one_line(&beginning(&leaf.text())),
+                true => one_line(&beginning(&leaf.beginning())),
                 false => "JSON in a string".to_owned(),
             };
             push(head(
@@ -147,7 +114,9 @@ fn value(
             let text = leaf.text();
             let room = columns.saturating_sub(indent.len() + INDENT + width(&key) + 4);
             let is_string = leaf.kind == LeafKind::String;
-            if !text.contains('\n') && width(&escape(&text)) <= room {
+            // A long text is not even looked at.
+            let may_fit = text.len() <= room * MAX_BYTES_PER_COLUMN && !text.contains('\n');
+            if may_fit && width(&escape(&text)) <= room {
                 let text = escape(&text);
                 let shown = match is_string {
                     true => format!("\"{text}\""),
@@ -175,17 +144,10 @@ fn value(
                 leaf.is_edited,
                 Some((Label::Quiet, &about)),
             ));
-            if is_folded {
-                return;
-            }
-            let margin = format!("{indent}  ");
-            let room = columns.saturating_sub(margin.len() + 2);
-            let shown = escape_multiline(&text).replace('\t', "    ");
-            for piece in shown.split('\n').flat_map(|line| wrap::rows(line, room)) {
-                push(vec![
-                    (Look::Label(Label::Quiet), format!("{margin}│ ")),
-                    (Look::Plain, piece),
-                ]);
+            if !is_folded {
+                let margin = indent.len() + INDENT;
+                let room = columns.saturating_sub(margin + BAR_COLUMNS);
+                lines.push_text(text.into_owned(), Some((index, margin)), room);
             }
         }
     }

@@ -10,11 +10,11 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
 use super::keymap::{self, Action};
+use super::lines;
 use super::list::Sections;
 use super::palette::Palette;
 use super::state::{Inspector, Mode, Pane};
 use super::tabs::Tab;
-use super::tree;
 use crate::request::list::beginning;
 use crate::request::paused::Paused;
 use crate::ui::calls::fit;
@@ -368,21 +368,20 @@ fn draw_detail(frame: &mut Frame<'_>, inspector: &mut Inspector, palette: Palett
     inspector.detail.scroll(usize::from(area.height), count);
     let cursor = inspector.detail;
     let has_keys = inspector.focus() == Pane::Detail;
-    let lines = inspector.lines().iter().enumerate();
-    let lines = lines.skip(cursor.top).take(usize::from(area.height));
-    let rows = lines.map(|(index, line)| {
-        let row = row(line, &inspector.needle, palette);
-        match has_keys && index == cursor.at {
+    let visible = cursor.top..cursor.top + usize::from(area.height);
+    let rows = visible.filter_map(|at| {
+        let row = row(&inspector.lines().get(at)?, &inspector.needle, palette);
+        Some(match has_keys && at == cursor.at {
             true => selected(row, true, area.width),
             false => row,
-        }
+        })
     });
     let rows: Vec<Line<'_>> = rows.collect();
     frame.render_widget(Paragraph::new(rows), area);
 }
 
 /// A row of the right pane, with the text that was searched marked.
-fn row(line: &tree::Line, needle: &str, palette: Palette) -> Line<'static> {
+fn row(line: &lines::Line, needle: &str, palette: Palette) -> Line<'static> {
     let mut spans = Vec::new();
     for (look, text) in &line.pieces {
         let style = palette.look(*look);

@@ -1,7 +1,7 @@
 //! The sections of a request as rows.
 
 use dunlin_chat::request::editor::{
-    Counts, EditableRequest, LeafKind, RowValue, SectionKind, Step,
+    Counts, EditableRequest, Leaf, LeafKind, RowValue, SectionKind, Step,
 };
 use dunlin_host::display::{grouped, one_line, usual_width, width, width_of_char};
 
@@ -372,7 +372,8 @@ fn preview(request: &EditableRequest, number: usize) -> String {
         Some((place(row)?, leaf)).filter(|_| is_text)
     });
     let best = texts.min_by_key(|(place, _)| *place);
-    let text = best.map_or_else(String::new, |(_, leaf)| leaf.text());
+    let leaf = best.map(|(_, leaf)| leaf);
+    let text = leaf.as_ref().map(Leaf::beginning).unwrap_or_default();
     let beginning: String = text.trim_start().chars().take(PREVIEW_CHARS).collect();
     one_line(&beginning.replace(['\n', '\t'], " "))
 }

@@ -146,17 +146,27 @@ fn pieces(word: &str, columns: usize) -> Vec<&str> {
 }
 
 /// Where the rows of a line are in it, broken behind spaces where that is possible. Nothing is left out but a space behind a
-/// row that is full; there is at least one row. `width` is that of a character as it is shown.
+/// row that is full; there is at least one row. `width` is that of a character as it is shown; letters of ASCII take one column.
 pub fn places(line: &str, columns: usize, width: impl Fn(char) -> usize) -> Vec<Range<usize>> {
     let columns = columns.max(MIN_COLUMNS);
     let mut rows = Vec::new();
     let (mut start, mut at, mut used) = (0, 0, 0);
     let row = |start: usize, at: usize, used: usize| start..at - usize::from(used > columns);
     for word in line.split_inclusive(' ') {
-        let seen: usize = word.trim_end_matches(' ').chars().map(&width).sum();
+        let letters = word.trim_end_matches(' ');
+        let is_plain = letters.bytes().all(|byte| byte.is_ascii_graphic());
+        let seen = match is_plain {
+            true => letters.len(),
+            false => letters.chars().map(&width).sum(),
+        };
         if used > 0 && used + seen > columns {
             rows.push(row(start, at, used));
             (start, used) = (at, 0);
+        }
+        // Most words: nothing in them has to be looked at.
+        if is_plain && used + seen <= columns {
+            (used, at) = (used + word.len(), at + word.len());
+            continue;
         }
         for c in word.chars() {
             let columns_of_c = width(c);

@@ -515,7 +515,9 @@ fn set(
     if let Ok(Change { edit: Some(_), .. }) = &change {
         let after = request.rows(number);
         let now = after.iter().find(|now| now.target == row.target);
-        let now = now.and_then(|now| leaf_of(now)).map(|leaf| leaf.text());
+        let now = now
+            .and_then(|now| leaf_of(now))
+            .map(|leaf| leaf.text().into_owned());
         same(&now.as_deref(), &Some(value), "the leaf has the new value")?;
         same(
             &others(&after, row),
@@ -544,7 +546,7 @@ fn leaf_of(row: &Row) -> Option<&Leaf> {
 fn others<'a>(rows: &'a [Row], set: &Row) -> Vec<(&'a Target, &'a str)> {
     let leaves = rows
         .iter()
-        .filter_map(|row| Some((&row.target, leaf_of(row)?.json.as_str())));
+        .filter_map(|row| Some((&row.target, &*leaf_of(row)?.json)));
     let set = set.target.path.steps();
     leaves
         .filter(|(target, _)| {

@@ -1,5 +1,9 @@
 //! The values of a section as a tree, and paths to them.
 
+use std::borrow::Cow;
+
+use bytestring::ByteString;
+
 use super::document::{self, LeafKind, Node, Shape};
 use super::edits::{EditError, Target};
 use super::json_string;
@@ -47,8 +51,8 @@ pub enum RowValue {
 pub struct Leaf {
     /// What it is.
     pub kind: LeafKind,
-    /// The value as JSON, as it is written in the body or in the string around it.
-    pub json: String,
+    /// The value as JSON, as it is written in the body or in the string around it. Shares the memory of that.
+    pub json: ByteString,
     /// Whether it differs from the one composed.
     pub is_edited: bool,
     /// Whether it is a string that holds an object or an array; the rows of that follow.
@@ -67,11 +71,31 @@ impl Row {
 
 impl Leaf {
     /// The text of a string, or the JSON of any other value. Escape before showing.
-    pub fn text(&self) -> String {
-        match self.kind {
-            LeafKind::String => document::decode(&self.json).unwrap_or_default(),
-            _ => self.json.clone(),
+    pub fn text(&self) -> Cow<'_, str> {
+        let written = self.json.strip_prefix('"');
+        match written.and_then(|text| text.strip_suffix('"')) {
+            Some(text) if self.kind == LeafKind::String => match text.contains('\\') {
+                false => Cow::Borrowed(text),
+                true => Cow::Owned(document::decode(&self.json).unwrap_or_default()),
+            },
+            _ => Cow::Borrowed(&self.json),
         }
+    }
+
+    /// The text, or the beginning of a long one. Takes no longer for one than for the other.
+    pub fn beginning(&self) -> Cow<'_, str> {
+        /// How much of what is written is read, in bytes.
+        const READ: usize = 4096;
+        /// The longest way in which one character can be written.
+        const LONGEST: usize = r"\ud83c\udf0a".len();
+        if self.json.len() <= READ || self.kind != LeafKind::String {
+            return self.text();
+        }
+        let end = self.json.floor_char_boundary(READ);
+        // One that is cut in the middle is left out.
+        let mut ends = (end.saturating_sub(LONGEST)..=end).rev();
+        let text = ends.find_map(|end| document::decode(&format!("{}\"", self.json.get(..end)?)));
+        Cow::Owned(text.unwrap_or_default())
     }
 }
 
@@ -103,7 +127,7 @@ impl EditableRequest {
     /// Reads the section anew: ask when a section is opened, not for all of them.
     pub fn rows(&self, number: usize) -> Vec<Row> {
         let mut rows = Vec::new();
-        if let (Some(section), Some(text)) = (self.section(number), self.text_of(number))
+        if let (Some(section), Some(text)) = (self.section(number), self.shared_text(number))
             && let Some(node) = document::parse(&text)
         {
             let mut walk = Walk {
@@ -226,6 +250,18 @@ impl EditableRequest {
     /// # Errors
     /// The section has none, or several.
     pub fn only_text(&self, number: usize) -> Result<Target, EditError> {
+        self.only_row(number).map(|row| row.target)
+    }
+
+    /// The same as a leaf. `None`: the section has none, or several.
+    pub fn only_leaf(&self, number: usize) -> Option<Leaf> {
+        match self.only_row(number).ok()?.value {
+            RowValue::Leaf(leaf) => Some(leaf),
+            RowValue::Object(_) | RowValue::Array(_) => None,
+        }
+    }
+
+    fn only_row(&self, number: usize) -> Result<Row, EditError> {
         let section = self
             .section(number)
             .ok_or_else(|| EditError::UnknownSection {
@@ -251,7 +287,7 @@ impl EditableRequest {
         };
         let mut texts = strings().filter(|row| is_text(row));
         match (texts.next(), texts.next()) {
-            (Some(text), None) => Ok(text.target.clone()),
+            (Some(text), None) => Ok(text.clone()),
             _ => Err(EditError::NoSingleText {
                 number,
                 nearest: strings()
@@ -452,7 +488,7 @@ impl<'a> Original<'a> {
 impl Walk<'_> {
     fn value(
         &mut self,
-        (text, node): (&str, &Node),
+        (text, node): (&ByteString, &Node),
         original: Original<'_>,
         path: &Path,
         depth: usize,
@@ -469,7 +505,7 @@ impl Walk<'_> {
     /// The values in an object or an array.
     fn inside(
         &mut self,
-        (text, node): (&str, &Node),
+        (text, node): (&ByteString, &Node),
         original: Original<'_>,
         path: &Path,
         depth: usize,
@@ -497,7 +533,7 @@ impl Walk<'_> {
 
     fn leaf(
         &mut self,
-        (text, node): (&str, &Node),
+        (text, node): (&ByteString, &Node),
         kind: LeafKind,
         original: Original<'_>,
         path: &Path,
@@ -507,7 +543,7 @@ impl Walk<'_> {
         let opened = json_string::open(raw).filter(|_| kind == LeafKind::String);
         let leaf = Leaf {
             kind,
-            json: raw.to_owned(),
+            json: text.slice_ref(raw),
             is_edited: !original.is(raw),
             holds_json: opened.is_some(),
         };
@@ -515,6 +551,7 @@ impl Walk<'_> {
         let Some((text, root)) = opened else {
             return;
         };
+        let text = ByteString::from(text);
         let composed = match original {
             Original::At(Some(composed)) => json_string::open(composed.raw()),
             Original::Same | Original::At(None) => None,

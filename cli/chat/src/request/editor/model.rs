@@ -10,7 +10,7 @@ use bytestring::ByteString;
 
 use super::document::{self, Node, Shape};
 use super::edits::Edit;
-use super::overlay::{Base, List, Overlay, render, render_section};
+use super::overlay::{Base, List, Overlay, apply, render, render_section};
 use super::path::{Path, Step};
 use super::sections::{Outline, Section, SectionId, SectionKind};
 
@@ -135,6 +135,20 @@ impl EditableRequest {
         }
     }
 
+    /// The same, sharing the memory of the current body where the section is in it.
+    pub(super) fn shared_text(&self, number: usize) -> Option<ByteString> {
+        let section = self.section(number)?;
+        if self.is_deleted(number) {
+            let index = number.checked_sub(1)?;
+            return render_section(&self.base, &self.overlay, index).map(ByteString::from);
+        }
+        let bytes = match section.path.steps() {
+            [] => self.current.clone(),
+            _ => self.current.slice(self.place(number)?),
+        };
+        ByteString::try_from(bytes).ok()
+    }
+
     /// Where the section is in the current bytes.
     pub(super) fn place(&self, number: usize) -> Option<Range<usize>> {
         self.places.get(number.checked_sub(1)?)?.clone()
@@ -188,11 +202,12 @@ impl EditableRequest {
     /// Makes the current body anew.
     pub(super) fn refresh(&mut self) {
         self.revision += 1;
-        let (text, places) = render(&self.base, &self.overlay);
-        self.current = match self.is_dirty() {
-            true => Bytes::from(text),
-            false => self.original.clone(),
-        };
+        let (splices, places) = render(&self.base, &self.overlay);
+        // The one before goes first: both together may be large.
+        self.current = self.original.clone();
+        if self.is_dirty() {
+            self.current = Bytes::from(apply(&self.base.text, &splices));
+        }
         self.moved(places);
     }
 

@@ -272,14 +272,15 @@ pub(super) fn kind_of(raw: &str) -> Option<LeafKind> {
 
 /// A piece of the original that is replaced.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Splice {
+pub(super) struct Splice {
     start: usize,
     end: usize,
     text: String,
 }
 
-/// The current body, and in it the place of each section that is not deleted and not the body itself.
-pub(super) fn render(base: &Base, overlay: &Overlay) -> (String, Vec<Option<Range<usize>>>) {
+/// What makes the current body of the original, for [`apply`], and in it the place of each section that is not deleted and
+/// not the body itself.
+pub(super) fn render(base: &Base, overlay: &Overlay) -> (Vec<Splice>, Vec<Option<Range<usize>>>) {
     let mut splices = Vec::new();
     for ((section, path), text) in &overlay.leaves {
         let leaf = base.node(*section).and_then(|node| node.find(path));
@@ -327,7 +328,7 @@ pub(super) fn render(base: &Base, overlay: &Overlay) -> (String, Vec<Option<Rang
     }
     splices.sort();
     let places = places(base, overlay, &left_out, &splices);
-    (apply(&base.text, &splices), places)
+    (splices, places)
 }
 
 /// Removes elements of a list with the commas that they leave over.
@@ -414,7 +415,8 @@ fn add(base: &Base, overlay: &Overlay, has_members: bool, splices: &mut Vec<Spli
     }
 }
 
-fn apply(text: &str, splices: &[Splice]) -> String {
+/// A text with pieces of it replaced, which are in order.
+pub(super) fn apply(text: &str, splices: &[Splice]) -> String {
     let grows: usize = splices.iter().map(|splice| splice.text.len()).sum();
     let mut out = String::with_capacity(text.len() + grows);
     let mut at = 0;

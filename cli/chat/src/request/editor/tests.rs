@@ -104,7 +104,7 @@ fn values_are_rows_with_the_paths_of_the_payload() {
             let value = match row.value {
                 RowValue::Object(count) => format!("{{{count}}}"),
                 RowValue::Array(count) => format!("[{count}]"),
-                RowValue::Leaf(leaf) => leaf.json,
+                RowValue::Leaf(leaf) => leaf.json.to_string(),
             };
             format!("{} {} {value}", row.depth, row.path.unwrap_or_default())
         };

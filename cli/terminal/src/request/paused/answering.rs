@@ -178,7 +178,7 @@ impl Paused {
     /// There is no such value, or its section is deleted.
     pub fn draft(&self, target: &Target) -> Result<Draft, EditError> {
         let leaf = self.request.leaf(target)?;
-        let text = leaf.map_or_else(String::new, |leaf| leaf.text());
+        let text = leaf.map_or_else(String::new, |leaf| leaf.text().into_owned());
         Ok(Draft {
             is_long: text.contains(['\n', '\t']) || text.chars().any(needs_escape),
             path: escape(&self.request.path_of(target)).into_owned(),
@@ -334,7 +334,7 @@ impl Paused {
         let target = self.request.only_text(number);
         let leaf = target.and_then(|target| self.request.leaf(&target));
         let text = match leaf {
-            Ok(leaf) => leaf.map_or_else(String::new, |leaf| leaf.text()),
+            Ok(leaf) => leaf.map_or_else(String::new, |leaf| leaf.text().into_owned()),
             Err(EditError::NoSingleText { .. }) => {
                 let none = format!("section {number} has no single text that could be a template");
                 return Reply::Say(self.say(&none, window));

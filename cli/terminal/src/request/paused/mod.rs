@@ -296,7 +296,7 @@ impl Paused {
     /// The model that it names, as it is now.
     pub fn model(&self) -> Option<String> {
         let target = self.request.target("model").ok()?;
-        Some(self.request.leaf(&target).ok()??.text())
+        Some(self.request.leaf(&target).ok()??.text().into_owned())
     }
 
     /// Whether it is another one than was composed.
