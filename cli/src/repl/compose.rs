@@ -32,7 +32,7 @@ pub fn write(app: &App, start: &str, is_foreign: bool) -> Result<Option<String>,
     let keep = || match is_foreign {
         _ if start.is_empty() => {}
         true => ui.keep_foreign_for_later(start),
-        false => ui.keep_for_later(start),
+        false => ui.keep_message(start),
     };
     let settings = &app.settings;
     let program = app.editor();

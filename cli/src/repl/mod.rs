@@ -380,7 +380,7 @@ fn take_turn(
     };
     let keep = |text: &str| match is_foreign {
         true => app.ui.keep_foreign_for_later(text),
-        false => app.ui.keep_for_later(text),
+        false => app.ui.keep_message(text),
     };
     let dialogue = match dialogue {
         Some(dialogue) => dialogue,

@@ -23,7 +23,7 @@ pub fn run(app: &App, word: &str, rest: &str) -> Result<Next, CliError> {
     let typed = format!("{word} {rest}");
     let back = || {
         if app.ui.is_chat() && app.asks() {
-            app.ui.keep_for_later(typed.trim_end());
+            app.ui.keep_message(typed.trim_end());
         }
     };
     let (file, text) = places.load(&template).map_err(|error| {

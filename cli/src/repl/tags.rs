@@ -49,7 +49,7 @@ pub fn attach(
                 ui.status(&format!("  {mark} {}", escape(&problem)));
             }
             quiet("  nothing is sent; Enter sends the message without that");
-            ui.keep_for_later(text);
+            ui.keep_message(text);
             Ok(None)
         }
     }

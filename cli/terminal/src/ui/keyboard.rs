@@ -130,6 +130,11 @@ impl Ui {
         lock(&self.early).keep_line(line);
     }
 
+    /// Keeps a message that was not sent for the next line, before what was typed since.
+    pub fn keep_message(&self, text: &str) {
+        lock(&self.early).keep_message(text);
+    }
+
     /// Keeps a text for the next message that comes from a session file or a server. Whoever wrote it must not get more than
     /// a message out of it.
     pub fn keep_foreign_for_later(&self, text: &str) {

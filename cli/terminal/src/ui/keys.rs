@@ -88,15 +88,23 @@ impl EarlyKeys {
         toggles
     }
 
-    /// Adds a line that was read and answered nothing. Of several lines, as of a paste, none is a line of its own.
+    /// Adds a line that was read and answered nothing.
     pub fn keep_line(&mut self, line: &str) {
+        self.bytes.extend(EarlyKeys::typed(line));
+    }
+
+    /// Adds a message that was not sent before everything that was typed since.
+    pub fn keep_message(&mut self, text: &str) {
+        self.put_back(EarlyKeys::typed(text));
+    }
+
+    /// A text as if it was typed. Of several lines, as of a paste, none is a line of its own.
+    fn typed(line: &str) -> Vec<u8> {
         let (begin, end) = match line.contains('\n') {
             true => (PASTE_MARK, PASTE_END),
             false => (&b""[..], &b""[..]),
         };
-        for part in [begin, line.as_bytes(), end, b"\n"] {
-            self.bytes.extend(part);
-        }
+        [begin, line.as_bytes(), end, b"\n"].concat()
     }
 
     /// How long to wait for what may follow an Esc; `None` where the last byte was none.
@@ -353,7 +361,8 @@ mod tests {
         let mut keys = EarlyKeys::default();
         keys.keep_line("one\n/a");
         keys.keep_line("/b");
-        assert_eq!(typed_text(&keys.take_next(&Slashes)), "one\n/a");
+        keys.keep_message("/c\nd");
+        assert_eq!(typed_text(&keys.take_next(&Slashes)), "/c\nd\none\n/a");
         assert_eq!(typed_text(&keys.take_next(&Slashes)), "/b");
     }
 
