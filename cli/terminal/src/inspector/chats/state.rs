@@ -553,7 +553,9 @@ impl ChatList {
         Some(Act::Mode(mode))
     }
 
+    /// Selects the next chat or the one before, round and round.
     fn step(&mut self, down: bool) {
+        let count = self.rows.len().max(1);
         let selected = self.selected.as_deref();
         let at = self
             .rows
@@ -561,8 +563,8 @@ impl ChatList {
             .position(|row| Some(&*row.chat) == selected);
         let next = match (at, down) {
             (None, _) => 0,
-            (Some(at), true) => (at + 1).min(self.rows.len().saturating_sub(1)),
-            (Some(at), false) => at.saturating_sub(1),
+            (Some(at), true) => (at + 1) % count,
+            (Some(at), false) => (at + count - 1) % count,
         };
         self.selected = self.rows.get(next).map(|row| row.chat.clone());
         self.note.clear();

@@ -351,6 +351,15 @@ fn the_latest_stands_first() {
     list.apply("b", revised(&[set(0, "sing", "dance")]));
     list.apply("a", Update::Mode("off".to_owned()));
     assert_eq!(order(&list), "cab");
+    // The keys go round.
+    let selected = |list: &ChatList| list.selected().map(str::to_owned);
+    let before = selected(&list);
+    for letter in ['n', 'p'] {
+        for _ in 0..3 {
+            ctrl(&mut list, letter);
+        }
+        assert_eq!(selected(&list), before);
+    }
 }
 
 #[test]
