@@ -135,7 +135,7 @@ impl<'a> TerminalInterceptor<'a> {
                 Follow::Continue(paused.say(&said, window))
             }
             Reply::Copy(text, what) => {
-                let said = ui.copy(&text, what, "payload prints the request.");
+                let said = ui.copy(&text, what, "payload prints the request");
                 Follow::Continue(paused.say(&said, window))
             }
             Reply::Save(saved) => {

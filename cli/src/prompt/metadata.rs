@@ -164,7 +164,7 @@ pub fn copy(app: &App, metadata: &Metadata, name: &str) -> String {
     };
     let value = metadata.get(field);
     let what = format!("{} {}", field.as_str(), one_line(value));
-    app.ui.copy(value, &what, "/metadata all shows the fields.")
+    app.ui.copy(value, &what, "/metadata shows the fields")
 }
 
 /// How far in the further rows of a long value stand.

@@ -234,7 +234,7 @@ fn copy(ui: &Ui, messages: &[Message]) {
     let Some(reply) = messages::last_reply(messages) else {
         return ui.status("There is no reply to copy.");
     };
-    ui.status(&ui.copy(&reply, "the last reply", "/show prints it."));
+    ui.status(&ui.copy(&reply, "the last reply", "/show prints it"));
 }
 
 fn show_permissions(app: &App) -> Result<(), CliError> {

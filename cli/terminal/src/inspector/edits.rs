@@ -236,7 +236,7 @@ impl Inspector {
             }
             (None, Some(SectionKind::Options)) => self.say("Select an option first."),
             _ => self.say(&format!(
-                "Only sections and options can be deleted. e edits this value; h and then d deletes section {number}."
+                "Only sections and options can be deleted: e edits this value, and d in the left pane (h) deletes section {number}."
             )),
         }
         Effect::None

@@ -237,7 +237,7 @@ pub(super) fn show<V: View>(ui: &Ui, view: &mut V, edit: EditText<'_>) -> io::Re
                 Effect::Cancel => return Ok(Closed::Cancel),
                 Effect::Close => return Ok(Closed::Closed),
                 Effect::Copy(text, what) => {
-                    view.say(&ui.copy(&text, what, "Shift and the mouse select what is shown."));
+                    view.say(&ui.copy(&text, what, "Shift and the mouse select what is shown"));
                 }
                 Effect::EditOutside(target, draft) => {
                     let edited = screen.outside(|| edit(&draft))?;

@@ -8,6 +8,7 @@ use dunlin_host::display::{escape, one_line, width};
 
 use super::lines::{Line, Lines, Look};
 use crate::approval::text::BAR_COLUMNS;
+use crate::request::list;
 use crate::ui::calls::fit;
 use crate::ui::style::Label;
 
@@ -133,7 +134,9 @@ fn value(
             let about = match is_folded {
                 true => {
                     let characters = counted(text.chars().count(), "character", "characters");
-                    format!("{} ({characters})", one_line(&beginning(&text)))
+                    let room = room.saturating_sub(width(&characters) + 2);
+                    let beginning = list::beginning(&one_line(&beginning(&text)), room);
+                    format!("{beginning} ({characters})")
                 }
                 false => String::new(),
             };

@@ -11,14 +11,14 @@ use super::{Sink, Ui};
 const MAX_COPY_BYTES: usize = 74_000;
 
 /// What lets a program in tmux set the clipboard.
-const TMUX: &str = "in tmux, `set -s set-clipboard on` allows it";
+const TMUX: &str = "In tmux, `set -s set-clipboard on` allows it";
 
 impl Ui {
-    /// Sends a text to the clipboard of the terminal; what to say. `what` names the text, `otherwise` is a sentence that says
-    /// where else it can be had.
+    /// Sends a text to the clipboard of the terminal; what to say. `what` names the text, `otherwise` says where else it can be
+    /// had.
     pub fn copy(&self, text: &str, what: &str, otherwise: &str) -> String {
         if !self.streams.output || self.dumb {
-            return format!("This terminal has no clipboard. {otherwise}");
+            return format!("This terminal has no clipboard; {otherwise}.");
         }
         let encoded = STANDARD.encode(text);
         self.write(
@@ -33,12 +33,12 @@ impl Ui {
 fn said(text: &str, what: &str, is_in_tmux: bool, otherwise: &str) -> String {
     let characters = counted(text.chars().count(), "character", "characters");
     let reason = match (text.len() > MAX_COPY_BYTES, is_in_tmux) {
-        (true, _) => "most terminals take 74 kB",
+        (true, _) => "Most terminals take 74 kB at most",
         (false, true) => TMUX,
-        (false, false) => "the terminal does not allow it",
+        (false, false) => "The terminal may not allow it",
     };
     format!(
-        "Sent {what} ({characters}) to the terminal's clipboard. If it is not there, {reason}. {otherwise}"
+        "Sent {what} ({characters}) to the terminal's clipboard. Not there? {reason}; {otherwise}."
     )
 }
 
@@ -49,25 +49,20 @@ mod tests {
     #[test]
     fn what_was_done_is_said_and_not_what_came_of_it() {
         let check = |text: &str, is_in_tmux, expected: &str| {
-            assert_eq!(said(text, "the value", is_in_tmux, "o opens it."), expected);
+            assert_eq!(said(text, "the value", is_in_tmux, "o opens it"), expected);
         };
-        let sent = "to the terminal's clipboard. If it is not there,";
         check(
             "größe",
             false,
-            &format!(
-                "Sent the value (5 characters) {sent} the terminal does not allow it. o opens it."
-            ),
+            "Sent the value (5 characters) to the terminal's clipboard. Not there? The terminal may not allow it; o opens it.",
         );
         check(
             "x",
             true,
-            &format!(
-                "Sent the value (1 character) {sent} in tmux, `set -s set-clipboard on` allows it. o opens it."
-            ),
+            "Sent the value (1 character) to the terminal's clipboard. Not there? In tmux, `set -s set-clipboard on` allows it; o opens it.",
         );
         let long = "x".repeat(MAX_COPY_BYTES + 1);
-        let said = said(&long, "the request", true, "o opens it.");
-        assert!(said.contains("(74,001 characters)") && said.contains("most terminals take 74 kB"));
+        let said = said(&long, "the request", true, "o opens it");
+        assert!(said.contains("(74,001 characters)") && said.contains("Most terminals take 74 kB"));
     }
 }

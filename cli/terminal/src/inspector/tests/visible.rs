@@ -157,7 +157,7 @@ fn a_value_is_not_deleted_with_its_section() {
     assert!(matches!(fixture.keys("d"), Effect::None));
     assert_eq!(fixture.body(), body());
     let screen = fixture.screen();
-    let said = "Only sections and options can be deleted. e edits this value; h and then d deletes section 6.";
+    let said = "Only sections and options can be deleted: e edits this value, and d in the left pane (h) deletes section 6.";
     assert!(screen.contains(said), "{screen}");
     for tab in 0..4 {
         fixture.key(Key::Tab);
