@@ -37,6 +37,7 @@ mod options;
 mod order;
 mod placeholder;
 mod refused;
+mod requests;
 mod runner;
 mod sandbox;
 mod server_process;

@@ -3,8 +3,9 @@
 //! Files are Landlock's and the mounts' business. What is left are the doors beside them: sockets of other
 //! programs (a path to a socket is not a file to Landlock before its ninth version; whoever reaches the socket of
 //! docker, an ssh agent or D-Bus has all they may do), the network where it is not the command's own, the
-//! terminal, key rings, new user namespaces, in which a process has capabilities again, and files with the
-//! set-user-ID or set-group-ID bit, with which somebody else would run as the user.
+//! terminal, key rings, new user namespaces, in which a process has capabilities again, files with the set-user-ID or
+//! set-group-ID bit, with which somebody else would run as the user, and requests that a file system takes for all of
+//! it (`requests`).
 //!
 //! Everything is refused with an error that programs know how to live with; nothing is killed but programs for another
 //! processor (32-bit ones), whose calls have other numbers.
@@ -15,6 +16,8 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, sock_filter,
 };
+
+use super::requests;
 
 /// Calls that are refused whatever their arguments are.
 const NEVER: &[libc::c_long] = &[
@@ -69,10 +72,6 @@ const SYS_SETXATTRAT: libc::c_long = 463;
 const SYS_REMOVEXATTRAT: libc::c_long = 466;
 const SYS_FILE_SETATTR: libc::c_long = 469;
 
-/// Requests that change a file which is only open for reading, for where no mounts are read-only: flags, attributes,
-/// verity, encryption.
-const FILE_REQUESTS: &[u64] = &[0x4008_6602, 0x401c_5820, 0x4080_6685, 0x800c_6613];
-
 /// Everything in the kind of a socket that is not a flag.
 const SOCKET_KIND: u64 = 0xf;
 
@@ -114,18 +113,15 @@ fn programs(around: Around) -> Result<Vec<BpfProgram>, Problem> {
 
     let mut refused = set_id()?;
     refused.push((libc::SYS_socketpair, pairs()?));
-    let mut requests = vec![libc::TIOCSTI, libc::TIOCLINUX];
     if !around.namespaces {
-        requests.extend(FILE_REQUESTS);
         // Limits of other processes of the same user, Dunlin's among them.
         let others = vec![rule(0, SeccompCmpOp::Ne, 0)?];
         refused.push((libc::SYS_prlimit64, others));
         refused.extend(WITHOUT_MOUNTS.iter().map(|call| (*call, Vec::new())));
     }
-    let requests = requests
-        .into_iter()
-        .map(|request| rule(1, SeccompCmpOp::Eq, request));
-    refused.push((libc::SYS_ioctl, requests.collect::<Result<_, _>>()?));
+    let allowed = requests::ALLOWED.iter();
+    let others = allowed.map(|request| condition(1, SeccompCmpOp::Ne, *request as u64));
+    let others = SeccompRule::new(others.collect::<Result<_, _>>()?)?;
     let user_namespace = libc::CLONE_NEWUSER as u64;
     for call in [libc::SYS_clone, libc::SYS_unshare] {
         let is_new = SeccompCmpOp::MaskedEq(user_namespace);
@@ -140,6 +136,8 @@ fn programs(around: Around) -> Result<Vec<BpfProgram>, Problem> {
         no_x32(),
         program(sockets, libc::EAFNOSUPPORT)?,
         program(refused, libc::EPERM)?,
+        // As of a file that does not know the request: programs ask many things of files that may not know them.
+        program(vec![(libc::SYS_ioctl, vec![others])], libc::ENOTTY)?,
         program(older, libc::ENOSYS)?,
     ])
 }

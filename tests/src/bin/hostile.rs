@@ -28,6 +28,8 @@ fn main() -> ExitCode {
         ["attribute", path] => set_attribute(path, c"user.dunlin", b"x"),
         ["times", path] => times(path),
         ["type", terminal] => type_into(terminal),
+        ["own-terminal"] => own_terminal(),
+        ["request", path, request] => make_request(path, request),
         ["user-namespace"] => system_call(libc::SYS_unshare, libc::CLONE_NEWUSER.into()),
         ["clone3"] => system_call(libc::SYS_clone3, 0),
         ["io-uring"] => system_call(libc::SYS_io_uring_setup, 1),
@@ -181,6 +183,39 @@ fn type_into(terminal: &str) -> io::Result<()> {
     #[expect(unsafe_code, reason = "the call reads one byte")]
     let done = unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCSTI, b"x".as_ptr()) };
     result(done.into())
+}
+
+/// A pair of pseudo-terminals of a certain size.
+fn own_terminal() -> io::Result<()> {
+    let (mut one, mut other) = (0, 0);
+    let size = libc::winsize {
+        ws_row: 24,
+        ws_col: 80,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    #[expect(unsafe_code, reason = "the call writes two numbers and reads a size")]
+    let done = unsafe {
+        let none = std::ptr::null_mut();
+        libc::openpty(&mut one, &mut other, none, std::ptr::null(), &size)
+    };
+    result(done.into())
+}
+
+/// Makes a request of a file, in all 64 bits. `ENOTTY` counts as refused, also where the file does not know it.
+fn make_request(path: &str, request: &str) -> io::Result<()> {
+    let file = std::fs::File::open(path)?;
+    let request = u64::from_str_radix(request, 16).map_err(io::Error::other)?;
+    let mut room = [0_u64; 1024];
+    #[expect(
+        unsafe_code,
+        reason = "no request of the tests takes or gives more than that"
+    )]
+    let done = unsafe {
+        let fd = libc::c_long::from(file.as_raw_fd());
+        libc::syscall(libc::SYS_ioctl, fd, request, room.as_mut_ptr())
+    };
+    result(done)
 }
 
 fn socket(family: libc::c_int, kind: libc::c_int) -> io::Result<()> {

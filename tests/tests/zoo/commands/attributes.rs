@@ -96,3 +96,46 @@ async fn open_files_are_not_handed_on() {
         yard.refused(&format!("{HOSTILE} open-files")).await;
     }
 }
+
+/// A request acts on a file system and not on a mount, so only those of a list are made. The kernel looks at its lower
+/// half alone.
+#[tokio::test]
+async fn only_known_requests_are_made_of_a_file_system() {
+    // FIGETBSZ, FIONREAD, and the first with the upper half set.
+    let known = ["2", "541b", "ffffffff00000002"];
+    // FS_IOC_GETVERSION, FS_IOC_GETFSUUID; BTRFS_IOC_SNAP_CREATE, BTRFS_IOC_SNAP_DESTROY_V2, FS_IOC_SETFLAGS.
+    let answered = ["80087601", "80111500"];
+    let others = ["50009401", "5000943f", "40086602"];
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
+        let project = yard.sandbox.project();
+        fs::write(project.join("f"), "text").unwrap();
+        // Somewhere it is answered: the refusal below is the sandbox's.
+        let is_answered = |request: &&&str| {
+            let asked = std::process::Command::new(HOSTILE)
+                .args(["request", "f", request])
+                .current_dir(&project)
+                .status();
+            asked.unwrap().success()
+        };
+        assert!(answered.iter().any(|request| is_answered(&request)));
+        for request in known {
+            yard.succeeds(&format!("{HOSTILE} request f {request}"))
+                .await;
+        }
+        for request in answered.into_iter().chain(others) {
+            for upper in ["", "ffffffff"] {
+                let request = format!("{upper}{request:0>8}");
+                let line = format!("{HOSTILE} request f {request}");
+                let text = yard.refused(&line).await;
+                assert!(text.contains("os error 25"), "{request}: {text}");
+            }
+        }
+        yard.succeeds("cp --reflink=auto f g && ls --color=auto")
+            .await;
+        // Only there it has a folder for them.
+        if has_namespaces {
+            yard.succeeds(&format!("{HOSTILE} own-terminal")).await;
+        }
+    }
+}
