@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::permission::key::{Bits, Decided};
+use crate::sections;
 use crate::target::Operation;
 
 /// The name of the section.
@@ -117,15 +118,11 @@ impl Ceiling {
     /// # Errors
     /// There is one that cannot be used. Such a plugin is refused: what its author wanted is not known.
     pub fn of_component(bytes: &[u8]) -> Result<Option<Ceiling>, CeilingError> {
-        let mut found = None;
-        for section in sections(bytes) {
-            let content = section?;
-            if found.replace(content).is_some() {
-                return Err(CeilingError::Sections);
-            }
-        }
-        let Some(content) = found else {
-            return Ok(None);
+        let found = sections::custom(bytes, SECTION).ok_or(CeilingError::Sections)?;
+        let content = match found.as_slice() {
+            [] => return Ok(None),
+            [content] => *content,
+            _ => return Err(CeilingError::Sections),
         };
         if content.len() > MAX_BYTES {
             return Err(CeilingError::TooLarge);
@@ -140,16 +137,8 @@ impl Ceiling {
     /// # Errors
     /// The bytes are not a component.
     pub fn put_into(&self, component: &[u8]) -> Result<Vec<u8>, CeilingError> {
-        let mut bytes = without_ceiling(component)?;
         let content = serde_json::to_vec(self).map_err(|source| CeilingError::Form { source })?;
-        let mut section = Vec::new();
-        leb128(&mut section, SECTION.len());
-        section.extend(SECTION.as_bytes());
-        section.extend(content);
-        bytes.push(CUSTOM);
-        leb128(&mut bytes, section.len());
-        bytes.extend(section);
-        Ok(bytes)
+        sections::with(component, SECTION, Some(&content)).ok_or(CeilingError::Sections)
     }
 
     /// The targets and their three characters, sorted by target.
@@ -205,92 +194,6 @@ fn is_target(target: &str) -> bool {
         Some(path) => !path.split('/').any(|part| part == ".."),
         None => !target.contains('/') && !target.starts_with('~'),
     }
-}
-
-/// The kind of a section that an engine leaves alone.
-const CUSTOM: u8 = 0;
-
-/// Bytes before the first section.
-const HEADER: usize = 8;
-
-/// One section: all of it, and what stands in it.
-struct Section<'a> {
-    whole: &'a [u8],
-    kind: u8,
-    content: &'a [u8],
-}
-
-/// Every section, in order. A component within this one is one section, and is not looked into.
-fn all_sections(bytes: &[u8]) -> impl Iterator<Item = Result<Section<'_>, CeilingError>> {
-    let mut rest = bytes.get(HEADER..).unwrap_or_default();
-    std::iter::from_fn(move || {
-        let (&kind, behind) = rest.split_first()?;
-        let read = leb128_read(behind).and_then(|(size, behind)| {
-            let content = behind.get(..size)?;
-            let length = rest.len() - behind.len() + size;
-            Some((content, length))
-        });
-        let Some((content, length)) = read else {
-            rest = &[];
-            return Some(Err(CeilingError::Sections));
-        };
-        let (whole, behind) = rest.split_at(length);
-        rest = behind;
-        Some(Ok(Section {
-            whole,
-            kind,
-            content,
-        }))
-    })
-}
-
-/// What a custom section of our name holds.
-fn ours<'a>(section: &Section<'a>) -> Option<&'a [u8]> {
-    if section.kind != CUSTOM {
-        return None;
-    }
-    let (length, rest) = leb128_read(section.content)?;
-    let name = rest.get(..length)?;
-    (name == SECTION.as_bytes()).then(|| &rest[length..])
-}
-
-fn sections(bytes: &[u8]) -> impl Iterator<Item = Result<&[u8], CeilingError>> {
-    all_sections(bytes).filter_map(|section| match section {
-        Ok(section) => ours(&section).map(Ok),
-        Err(error) => Some(Err(error)),
-    })
-}
-
-fn without_ceiling(bytes: &[u8]) -> Result<Vec<u8>, CeilingError> {
-    let mut kept = bytes.get(..HEADER).ok_or(CeilingError::Sections)?.to_vec();
-    for section in all_sections(bytes) {
-        let section = section?;
-        if ours(&section).is_none() {
-            kept.extend(section.whole);
-        }
-    }
-    Ok(kept)
-}
-
-fn leb128(bytes: &mut Vec<u8>, mut value: usize) {
-    while value >= 0x80 {
-        bytes.push((value & 0x7f) as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-}
-
-/// A number of at most 32 bits, and what follows it.
-fn leb128_read(bytes: &[u8]) -> Option<(usize, &[u8])> {
-    let mut value: u64 = 0;
-    for (at, byte) in bytes.iter().take(5).enumerate() {
-        value |= u64::from(byte & 0x7f) << (7 * at);
-        if byte & 0x80 == 0 {
-            let value = u32::try_from(value).ok()?;
-            return Some((usize::try_from(value).ok()?, &bytes[at + 1..]));
-        }
-    }
-    None
 }
 
 #[cfg(test)]

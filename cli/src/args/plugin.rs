@@ -56,6 +56,11 @@ pub enum PluginCommand {
     },
     /// List the installed plugins
     List,
+    /// Print what is known of an installed plugin: version, licence, origin, abilities, what the model reads
+    Info {
+        /// The plugin
+        name: String,
+    },
     /// Run hostile plugins in a temporary project and print what stopped each of them
     Zoo {
         /// Run only these plugins [default: all]

@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 use dunlin_guest_build::{BuildError, Request, Way};
 use dunlin_host::ceiling::{Ceiling, CeilingError};
 
+use super::about;
 use super::examine::BUILT;
 use super::manifest::{Language, Manifest, ManifestError, Target};
 use super::template::crate_name;
@@ -68,6 +69,20 @@ pub enum BuildFailed {
     /// What it may ask for makes no sense.
     #[error("[may] in plugin.toml cannot be used")]
     Ceiling(#[from] CeilingError),
+    /// What is said of the plugin cannot be read.
+    #[error("cannot read the metadata in {}: {problem}", path.display())]
+    Metadata {
+        /// The manifest of the language.
+        path: PathBuf,
+        /// Why, with the line.
+        problem: String,
+    },
+    /// The language's tools have made something else.
+    #[error("{} is not a component", path.display())]
+    NoComponent {
+        /// What they have made.
+        path: PathBuf,
+    },
     /// A file cannot be read or written.
     #[error("cannot use {}", path.display())]
     Io {
@@ -107,6 +122,7 @@ impl BuildFailed {
 pub fn build(folder: &Path) -> Result<PathBuf, BuildFailed> {
     let folder = &fs::canonicalize(folder).map_err(|source| io_failed(folder, source))?;
     let manifest = Manifest::read(folder)?;
+    let metadata = about::of_folder(folder, &manifest)?;
     // Dunlin itself writes nothing into the folder but the result: a link there would lead elsewhere.
     let out = tempfile::tempdir().map_err(|source| io_failed(&std::env::temp_dir(), source))?;
     let built = match manifest.language {
@@ -115,7 +131,10 @@ pub fn build(folder: &Path) -> Result<PathBuf, BuildFailed> {
         Language::Python => python(folder, out.path())?,
         Language::C => c(folder, out.path())?,
     };
-    let mut bytes = fs::read(&built).map_err(|source| io_failed(&built, source))?;
+    let bytes = fs::read(&built).map_err(|source| io_failed(&built, source))?;
+    let mut bytes = metadata
+        .put_into(&bytes)
+        .ok_or(BuildFailed::NoComponent { path: built })?;
     if let Some(may) = manifest.may {
         bytes = Ceiling::new(may)?.put_into(&bytes)?;
     }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use dunlin_host::call::{Call, Failure, Standing};
 use dunlin_host::ceiling::{Ceiling, CeilingError};
 use dunlin_host::display::own_command;
+use dunlin_host::metadata::Metadata;
 use dunlin_host::{Host, LoadError, Plugin, Tool, sha256_hex};
 use oci_spec::distribution::Reference;
 
@@ -44,6 +45,8 @@ pub struct Examined {
     pub tools: Vec<Tool>,
     /// What the installed plugin of this name holds, if it can be described.
     pub installed: Vec<Tool>,
+    /// What it says of itself for people.
+    pub metadata: Metadata,
     /// What it may ever ask for, if it says so.
     pub may: Option<BTreeMap<String, String>>,
     /// How long it took until it had described itself; compiling is nearly all of it.
@@ -316,6 +319,7 @@ fn examine_bytes(
     let own = |(target, bits): (&str, &str)| (target.to_owned(), bits.to_owned());
     Ok(Examined {
         name,
+        metadata: Metadata::of_component(&bytes),
         bytes,
         origin: from.origin,
         digest,
@@ -394,6 +398,7 @@ impl Examined {
             installed: now,
             tools: self.tools.iter().map(|tool| tool.name.clone()).collect(),
             abilities: self.abilities(),
+            metadata: self.metadata.clone(),
             may: self.may.clone(),
         }
     }

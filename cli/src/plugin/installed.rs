@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use dunlin_host::metadata::Metadata;
 use dunlin_host::{Code, Plugin, forget_compiled};
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +40,9 @@ pub struct Record {
     pub tools: Vec<String>,
     /// Its imports.
     pub abilities: Vec<String>,
+    /// What it says of itself for people.
+    #[serde(default)]
+    pub metadata: Metadata,
     /// What it may ever ask for, if it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may: Option<BTreeMap<String, String>>,
@@ -244,6 +248,7 @@ mod tests {
             installed: "2026-01-01T00:00:00Z".to_owned(),
             tools: vec!["tool".to_owned()],
             abilities: vec!["log".to_owned()],
+            metadata: Metadata::default(),
             may: None,
         }
     }

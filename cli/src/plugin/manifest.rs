@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use dunlin_guest_build::Way;
+use dunlin_host::metadata::Metadata;
 use serde::Deserialize;
 
 use super::installed::is_name;
@@ -73,6 +74,14 @@ pub struct Manifest {
     pub language: Language,
     /// What it is compiled for, if it is Rust and that matters; without it, whatever the toolchain has.
     pub target: Option<Target>,
+    /// Its version and what else it says of itself, where the manifest of the language does not.
+    version: Option<String>,
+    description: Option<String>,
+    #[serde(default)]
+    authors: Vec<String>,
+    license: Option<String>,
+    homepage: Option<String>,
+    repository: Option<String>,
     /// What it may ever ask for; without it, whatever its imports reach.
     pub may: Option<BTreeMap<String, String>>,
     /// Tests.
@@ -231,6 +240,18 @@ impl Manifest {
                 source,
             })?;
         Manifest::parse(&text).map_err(|problem| ManifestError::Invalid { path, problem })
+    }
+
+    /// What it says of the plugin for people.
+    pub fn metadata(&self) -> Metadata {
+        Metadata {
+            version: self.version.clone(),
+            description: self.description.clone(),
+            authors: (!self.authors.is_empty()).then(|| self.authors.join(", ")),
+            licenses: self.license.clone(),
+            homepage: self.homepage.clone(),
+            source: self.repository.clone(),
+        }
     }
 
     fn parse(text: &str) -> Result<Manifest, String> {

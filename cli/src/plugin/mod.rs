@@ -5,6 +5,7 @@
 //! in the same sandbox that it will live in.
 
 mod abilities;
+mod about;
 pub mod build;
 pub mod examine;
 pub mod installed;

@@ -45,7 +45,11 @@ const JS: [Template; 8] = [
     (".gitignore", "/node_modules\n/target\n/plugin.wasm\n"),
 ];
 
-const PYTHON: [Template; 5] = [
+const PYTHON: [Template; 6] = [
+    (
+        "pyproject.toml",
+        include_str!("templates/python/pyproject.toml.txt"),
+    ),
     ("src/app.py", include_str!("templates/python/app.py")),
     (
         "src/test_app.py",
@@ -66,6 +70,13 @@ const C: [Template; 7] = [
     (".gitignore", "/target\n/plugin.wasm\n"),
 ];
 
+/// What the manifest of a plugin in C says of it.
+const C_ABOUT: &str = "\
+# `dunlin plugin build` writes this into the component, and license, homepage, repository and authors, too.
+version = \"0.1.0\"
+description = \"Counts the words of a text file\"
+";
+
 const MANIFEST: &str = include_str!("templates/plugin.toml.txt");
 
 /// Writes a project into a folder.
@@ -80,11 +91,17 @@ pub fn write(folder: &Path, name: &str, language: Language) -> io::Result<()> {
         }
         fs::write(path, text)
     };
+    // The others have a manifest of their own for it.
+    let about = match language {
+        Language::C => C_ABOUT,
+        _ => "",
+    };
     let fill = |text: &str| {
         text.replace("{{name}}", &tool_name(name))
             .replace("{{crate}}", &crate_name(name))
             .replace("{{type}}", &type_name(name))
             .replace("{{language}}", language.word())
+            .replace("{{about}}", about)
     };
     let templates: &[Template] = match language {
         Language::Rust => &RUST,

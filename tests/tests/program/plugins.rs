@@ -6,6 +6,7 @@ use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 
 use dunlin_host::ceiling::Ceiling;
+use dunlin_host::metadata::Metadata;
 use dunlin_tests::guests::guest;
 use dunlin_tests::{Environment, Provider, Response, program};
 use serde_json::json;
@@ -46,7 +47,7 @@ fn a_plugin_comes_and_goes() {
     assert!(said.contains("abilities"), "{said}");
     assert!(said.contains("it declares no ceiling"), "{said}");
     assert!(said.contains("contract   dunlin:tool 0.1.0\n"), "{said}");
-    let read = "and follow it. Dunlin does not judge it:\n    echo\n    │ Returns its argument.\n    │ text string: What to return";
+    let read = "and follows it. Dunlin does not judge it:\n    echo\n    │ Returns its argument.\n    │ text string: What to return";
     assert!(said.contains(read), "{said}");
     assert!(run(&environment, "plugin list", 0).starts_with("No plugin is installed"));
 
@@ -272,7 +273,7 @@ fn the_words_for_the_model_are_shown() {
         let screen = terminal.wait_for("Install it? [y/n]");
         let shown = format!("│ {description}");
         assert!(screen.contains(&shown), "{screen:?}");
-        assert!(screen.contains("The model will read this"), "{screen:?}");
+        assert!(screen.contains("The model reads this"), "{screen:?}");
         terminal.type_line("n");
         assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
     }
@@ -317,6 +318,50 @@ fn a_name_belongs_to_one_origin() {
     assert!(!store(one).exists());
     assert!(store(two).exists());
     run(&environment, &format!("plugin install {two} --yes"), 0);
+}
+
+/// What an author says of a plugin for people is in the component, as other tools write it.
+#[test]
+fn a_plugin_has_a_version_and_a_licence() {
+    let environment = Environment::new(program!());
+    let metadata = |version: &str| Metadata {
+        version: Some(version.to_owned()),
+        licenses: Some("MIT\u{1b}[2J".to_owned()),
+        homepage: Some("https://example.com/echo".to_owned()),
+        ..Metadata::default()
+    };
+    let echo = guest("echo").bytes;
+    let path = file(
+        &environment,
+        "echo.wasm",
+        &metadata("1.0.0").put_into(echo).unwrap(),
+    );
+    let install = format!("plugin install {} --yes", path.display());
+    let said = run(&environment, &install, 0);
+    let about =
+        "  version    1.0.0\n  licence    MIT\\u{1b}[2J\n  homepage   https://example.com/echo\n";
+    assert!(said.contains(about), "{said}");
+    let list = run(&environment, "plugin list", 0);
+    assert!(list.starts_with("echo             echo  1.0.0, "), "{list}");
+    let info = run(&environment, "plugin info echo", 0);
+    assert!(info.contains(about), "{info}");
+    assert!(
+        info.contains("  origin     [ROOT]/outside/echo.wasm\n"),
+        "{info}"
+    );
+    assert!(info.contains("    │ Returns its argument.\n"), "{info}");
+    let said = run(&environment, "plugin info eco", 2);
+    assert!(said.contains("hint: the nearest is \"echo\""), "{said}");
+    fs::write(&path, metadata("1.1.0").put_into(echo).unwrap()).unwrap();
+    let said = run(&environment, &install, 0);
+    assert!(
+        said.contains("Another version is installed (1.0.0, "),
+        "{said}"
+    );
+    assert!(
+        said.contains("    │ -version: 1.0.0\n    │ +version: 1.1.0\n"),
+        "{said}"
+    );
 }
 
 /// What is said of a tool is compared as files are, and what comes is told from what goes.

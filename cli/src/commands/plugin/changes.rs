@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use dunlin_host::Tool;
 use dunlin_host::display::escape;
+use dunlin_host::metadata::Metadata;
 use oci_spec::distribution::Reference;
 
 use super::report::foreign;
@@ -40,9 +41,9 @@ pub fn rows(old: &Record, new: &Examined, window: Window) -> Vec<String> {
     if old.digest == new.digest {
         return sentence("This very version is installed.");
     }
-    let short: String = old.digest.chars().take(8).collect();
+    let version = version(old);
     let mut rows = sentence(&format!(
-        "Another version is installed ({short}). Dunlin asks again for what you allowed that one permanently."
+        "Another version is installed ({version}). Dunlin asks again for what you allowed that one permanently."
     ));
     if let Some((tag, before, now)) = moved(&old.source, &new.source) {
         let text = format!("The tag {tag} was moved: it named {before}, and now names {now}.");
@@ -73,7 +74,18 @@ pub fn rows(old: &Record, new: &Examined, window: Window) -> Vec<String> {
             ));
         }
     }
-    let described = said(old, new, window);
+    let mut described = said(old, new, window);
+    let about = |metadata: &Metadata| -> String {
+        let texts = metadata.texts();
+        let lines = texts.filter_map(|(name, text)| Some(format!("{name}: {}\n", text?)));
+        lines.collect()
+    };
+    let of_plugin =
+        diff::rows_between(&about(&old.metadata), &about(&new.metadata), MARGIN, window);
+    if !of_plugin.is_empty() {
+        described.push("  What is said of the plugin:".to_owned());
+        described.extend(of_plugin);
+    }
     if changes == Changes::default() && described.is_empty() {
         rows.extend(sentence(
             "Its tools, what is said of them, its abilities and its declared permissions are the same.",
@@ -81,6 +93,15 @@ pub fn rows(old: &Record, new: &Examined, window: Window) -> Vec<String> {
     }
     rows.extend(described);
     rows
+}
+
+/// A version as people name it, and so that it cannot be mistaken: `1.2.0, 1676e8ee`.
+pub fn version(record: &Record) -> String {
+    let short: String = record.digest.chars().take(8).collect();
+    match &record.metadata.version {
+        Some(version) => format!("{}, {short}", escape(version)),
+        None => short,
+    }
 }
 
 /// What else than before is said of the tools that both versions have.

@@ -1,4 +1,4 @@
-//! `dunlin plugin check`, `install`, `remove` and `list`.
+//! `dunlin plugin check`, `install`, `remove`, `list` and `info`.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -7,11 +7,12 @@ use std::path::Path;
 use dunlin_host::display::{escape, own_command};
 use dunlin_host::permission::identity;
 use dunlin_host::settings::SettingsFile;
-use dunlin_host::store_folder;
+use dunlin_host::{Tool, store_folder};
 
 use super::{changes, report};
 use crate::app::App;
 use crate::args::PluginInstallArgs;
+use crate::dialogue::look_at_tools_of;
 use crate::error::{CliError, Exit};
 use crate::models::size;
 use crate::plugin::examine::{Examined, examine};
@@ -160,12 +161,7 @@ pub fn remove(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> 
     // All are found before one is removed.
     let mut found = Vec::with_capacity(names.len());
     for name in names {
-        let Some(record) = records.iter().find(|record| record.name == *name) else {
-            let known = records.iter().map(|record| record.name.as_str());
-            let hint = nearest(name, known).map(|near| format!("the nearest is {near:?}"));
-            return Err(CliError::usage(Unknown(name.clone())).with_hint(hint));
-        };
-        found.push(record);
+        found.push(find(&records, name)?);
     }
     if !yes {
         if !app.asks() {
@@ -205,6 +201,33 @@ pub fn remove(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> 
     Ok(Exit::Done)
 }
 
+/// The record of this name.
+pub fn find<'a>(records: &'a [Record], name: &str) -> Result<&'a Record, CliError> {
+    records
+        .iter()
+        .find(|record| record.name == name)
+        .ok_or_else(|| {
+            let known = records.iter().map(|record| record.name.as_str());
+            let hint = nearest(name, known).map(|near| format!("the nearest is {near:?}"));
+            CliError::usage(Unknown(name.to_owned())).with_hint(hint)
+        })
+}
+
+/// Prints what is known of an installed plugin.
+pub fn info(app: &App, name: &str) -> Result<Exit, CliError> {
+    let ui = &app.ui;
+    let (records, _) = app.installed_plugins().records();
+    let record = find(&records, name)?;
+    let (tools, broken) = look_at_tools_of(app, app.host()?)?;
+    ui.warn_of(&broken);
+    let tools: Vec<Tool> = tools
+        .into_iter()
+        .filter(|tool| tool.plugin == record.name)
+        .collect();
+    ui.data_all(&report::installed(record, &tools, ui.data_window()));
+    Ok(Exit::Done)
+}
+
 /// Lists the plugins, one a line.
 pub fn list(app: &App) -> Result<Exit, CliError> {
     let ui = &app.ui;
@@ -226,9 +249,9 @@ pub fn list(app: &App) -> Result<Exit, CliError> {
 fn line(app: &App, record: &Record) -> String {
     let styles = app.ui.styles();
     let name = format!("{:<NAME_COLUMNS$}", escape(&record.name));
-    let short: String = record.digest.chars().take(8).collect();
     let about = format!(
-        "  {} · {short} · {} · {}",
+        "  {} · {} · {} · {}",
+        changes::version(record),
         size(record.bytes),
         escape(&record.abilities.join(", ")),
         escape(&record.source)

@@ -27,6 +27,7 @@ pub fn run(app: &App, command: PluginCommand) -> Result<Exit, CliError> {
             unset,
         } => settings::settings(app, &name, &values, &unset),
         PluginCommand::List => install::list(app),
+        PluginCommand::Info { name } => install::info(app, &name),
         PluginCommand::Zoo { guests } => zoo::run(app, &guests),
     }
 }

@@ -1,12 +1,16 @@
-//! What is shown of a plugin before it is installed. All of its words are foreign.
+//! What is shown of a plugin, before and after it is installed. All of its words are foreign.
+
+use std::collections::BTreeMap;
 
 use dunlin_host::Tool;
 use dunlin_host::display::{escape, shorten};
 use dunlin_host::limits::CONTRACT;
+use dunlin_host::metadata::Metadata;
 
 use crate::models::size;
 use crate::plugin::examine::{Examined, Tried};
 use crate::plugin::in_words;
+use crate::plugin::installed::Record;
 use crate::plugin::wording::for_model;
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::approval::text::BAR;
@@ -30,6 +34,7 @@ pub fn rows(examined: &Examined, window: Window) -> Vec<String> {
         size(examined.bytes.len() as u64),
         examined.took.as_millis()
     )];
+    rows.extend(about(&examined.metadata, window));
     let mut row = |heading: &str, name: &str, words: &str| {
         rows.extend(row(heading, name, words, window));
     };
@@ -43,54 +48,106 @@ pub fn rows(examined: &Examined, window: Window) -> Vec<String> {
         .map(|tool| tool.name.as_str())
         .collect();
     row("tools", "", &tools.join(", "));
-    let mut heading = "abilities";
-    let abilities = examined.abilities();
-    if abilities.is_empty() {
-        row(heading, "none", "it computes, and touches nothing");
-    }
-    for ability in &abilities {
-        // Streams are a way to use the others.
-        if ability == "wasi:io" {
-            continue;
-        }
-        row(heading, ability, in_words(ability).unwrap_or_default());
-        heading = "";
-    }
-    match &examined.may {
-        None => row(
-            "may ask",
-            "",
-            "whatever its abilities reach: it declares no ceiling",
-        ),
-        Some(may) if may.is_empty() => row("may ask", "", "nothing at all"),
-        Some(may) => {
-            let mut heading = "may ask";
-            for (target, bits) in may {
-                row(heading, bits, target);
-                heading = "";
-            }
-        }
-    }
-    let mut heading = "tried";
-    for (tool, tried) in &examined.tried {
+    rows.extend(abilities(&examined.abilities(), window));
+    rows.extend(may_ask(examined.may.as_ref(), window));
+    let said = examined.tried.iter().map(|(tool, tried)| {
         let said = match tried {
             Tried::Asks(question) => format!("asks: {question}"),
             Tried::Allowed => "needs nothing that is not allowed".to_owned(),
             Tried::Refuses(said) => format!("refuses the made-up call: {said}"),
             Tried::Broke(problem) => format!("broke: it {problem}"),
         };
-        row(heading, tool, &said);
-        heading = "";
-    }
+        (tool.as_str(), said)
+    });
+    rows.extend(list("tried", said, window));
     rows.extend(model_reads(&examined.tools, window));
     rows
+}
+
+/// What is known of an installed plugin, in rows for the window.
+pub fn installed(record: &Record, tools: &[Tool], window: Window) -> Vec<String> {
+    let name = window.styles.paint(Label::Name, &escape(&record.name));
+    let mut rows = vec![format!("{name} · {}", size(record.bytes))];
+    rows.extend(about(&record.metadata, window));
+    for (heading, text) in [
+        ("origin", &record.origin),
+        ("from", &record.source),
+        ("sha256", &record.digest),
+        ("installed", &record.installed),
+        ("tools", &record.tools.join(", ")),
+    ] {
+        rows.extend(row(heading, "", text, window));
+    }
+    rows.extend(abilities(&record.abilities, window));
+    rows.extend(may_ask(record.may.as_ref(), window));
+    if !tools.is_empty() {
+        rows.extend(model_reads(tools, window));
+    }
+    rows
+}
+
+/// What its author says of it for people.
+fn about(metadata: &Metadata, window: Window) -> Vec<String> {
+    const HEADINGS: [&str; 6] = [
+        "version", "about", "authors", "licence", "homepage", "source",
+    ];
+    let texts = HEADINGS.into_iter().zip(metadata.texts());
+    texts
+        .filter_map(|(heading, (_, text))| Some(row(heading, "", text?, window)))
+        .flatten()
+        .collect()
+}
+
+fn abilities(abilities: &[String], window: Window) -> Vec<String> {
+    if abilities.is_empty() {
+        return row(
+            "abilities",
+            "none",
+            "it computes, and touches nothing",
+            window,
+        );
+    }
+    // Streams are a way to use the others.
+    let abilities = abilities.iter().filter(|ability| *ability != "wasi:io");
+    let in_words = abilities.map(|it| (it.as_str(), in_words(it).unwrap_or_default().to_owned()));
+    list("abilities", in_words, window)
+}
+
+/// What a plugin says that it may ever ask for.
+fn may_ask(may: Option<&BTreeMap<String, String>>, window: Window) -> Vec<String> {
+    match may {
+        None => {
+            let all = "whatever its abilities reach: it declares no ceiling";
+            row("may ask", "", all, window)
+        }
+        Some(may) if may.is_empty() => row("may ask", "", "nothing at all", window),
+        Some(may) => {
+            let targets = may
+                .iter()
+                .map(|(target, bits)| (bits.as_str(), target.clone()));
+            list("may ask", targets, window)
+        }
+    }
+}
+
+/// Names and what is said of each; the heading stands before the first.
+fn list<'a>(
+    heading: &str,
+    items: impl Iterator<Item = (&'a str, String)>,
+    window: Window,
+) -> Vec<String> {
+    let headings = std::iter::once(heading).chain(std::iter::repeat(""));
+    headings
+        .zip(items)
+        .flat_map(|(heading, (name, words))| row(heading, name, &words, window))
+        .collect()
 }
 
 /// All that the model will read of the tools, in full: whoever agrees to a plugin agrees to these words.
 fn model_reads(tools: &[Tool], window: Window) -> Vec<String> {
     let columns = window.columns.saturating_sub(1);
     let sentence =
-        "The model will read this with each request, and follow it. Dunlin does not judge it:";
+        "The model reads this with each request, and follows it. Dunlin does not judge it:";
     let mut rows = wrap::hanging("  ", 2, sentence, columns);
     for tool in tools {
         let name = window.styles.paint(Label::Name, &escape(&tool.name));
