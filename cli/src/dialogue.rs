@@ -431,16 +431,24 @@ pub fn look_at_tools(app: &App) -> Result<Vec<Tool>, CliError> {
 
 /// All tools of a host, and why others are left out.
 pub fn look_at_tools_of(app: &App, host: &Host) -> Result<(Vec<Tool>, Vec<LoadError>), CliError> {
-    let interrupt = interrupted(app)?;
     let _hands_off = HandsOff::begin(app);
-    let looked = app.runtime()?.block_on(async {
+    unless_interrupted(app, host.tools())
+}
+
+/// Waits for some work. Ctrl-C drops it.
+///
+/// # Errors
+/// The user interrupted it.
+pub fn unless_interrupted<T>(app: &App, work: impl Future<Output = T>) -> Result<T, CliError> {
+    let interrupt = interrupted(app)?;
+    let done = app.runtime()?.block_on(async {
         tokio::select! {
             biased;
             () = interrupt => None,
-            looked = host.tools() => Some(looked),
+            done = work => Some(done),
         }
     });
-    looked.ok_or_else(|| {
+    done.ok_or_else(|| {
         app.ui.status("(interrupted)");
         CliError::silent(Exit::Interrupted)
     })

@@ -65,6 +65,15 @@ impl Site {
     ///
     /// When this machine has no loopback.
     pub fn start(answer: impl Fn(&str) -> Page + Send + 'static) -> Self {
+        Self::of_bytes(move |request, _| answer(request))
+    }
+
+    /// Answers each request as `answer` says, which gets all of it as text, and its body as it came.
+    ///
+    /// # Panics
+    ///
+    /// When this machine has no loopback.
+    pub fn of_bytes(answer: impl Fn(&str, &[u8]) -> Page + Send + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let port = listener.local_addr().expect("its number").port();
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -72,10 +81,10 @@ impl Site {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 // A client that goes away is not trouble of the site.
-                let _ = serve(stream, |request| {
+                let _ = serve(stream, |request, body| {
                     let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
                     seen.push(request.to_owned());
-                    answer(request)
+                    answer(request, body)
                 });
             }
         });
@@ -109,27 +118,29 @@ impl Site {
     }
 }
 
-fn serve(mut stream: TcpStream, answer: impl FnOnce(&str) -> Page) -> io::Result<()> {
+fn serve(mut stream: TcpStream, answer: impl FnOnce(&str, &[u8]) -> Page) -> io::Result<()> {
     let mut request = Vec::new();
     let mut buffer = [0; 4096];
-    loop {
-        let text = String::from_utf8_lossy(&request);
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let head = head.to_ascii_lowercase();
+    let body = loop {
+        let end = request.windows(4).position(|part| part == b"\r\n\r\n");
+        if let Some(end) = end {
+            let head = String::from_utf8_lossy(&request[..end]).to_ascii_lowercase();
             let mut lengths = head
                 .lines()
                 .filter_map(|line| line.strip_prefix("content-length:"));
             let length = lengths.next().and_then(|length| length.trim().parse().ok());
-            if body.len() >= length.unwrap_or(0) {
-                break;
+            if request.len() >= end + 4 + length.unwrap_or(0) {
+                break end + 4;
             }
         }
         match stream.read(&mut buffer)? {
             0 => return Ok(()),
             read => request.extend_from_slice(&buffer[..read]),
         }
-    }
-    let page = answer(&String::from_utf8_lossy(&request));
+    };
+    let page = answer(&String::from_utf8_lossy(&request), &request[body..]);
+    // A client that asks for the head alone would take a body for the next answer.
+    let is_head = request.starts_with(b"HEAD ");
     let mut head = format!(
         "HTTP/1.1 {} Status\r\ncontent-length: {}\r\nconnection: close\r\n",
         page.status,
@@ -140,5 +151,8 @@ fn serve(mut stream: TcpStream, answer: impl FnOnce(&str) -> Page) -> io::Result
     }
     stream.write_all(head.as_bytes())?;
     stream.write_all(b"\r\n")?;
-    stream.write_all(&page.body)
+    match is_head {
+        true => Ok(()),
+        false => stream.write_all(&page.body),
+    }
 }

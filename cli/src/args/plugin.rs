@@ -61,6 +61,36 @@ pub enum PluginCommand {
         /// The plugin
         name: String,
     },
+    /// List the plugins of which their origin has a newer version
+    Outdated,
+    /// Install the newer versions of plugins, each after a question
+    Update {
+        /// Only these plugins [default: all]
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
+        /// Don't ask for confirmation
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Go back to the version of a plugin that was installed before
+    Rollback {
+        /// The plugin
+        name: String,
+        /// Don't ask for confirmation
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Publish a plugin in a registry, with the login of `docker login`
+    Publish {
+        /// Where to: a reference with a tag (ghcr.io/who/tool:1.0)
+        reference: String,
+        /// Which plugin.
+        #[command(flatten)]
+        from: PluginArgs,
+        /// Move a tag that already names another component
+        #[arg(long)]
+        replace: bool,
+    },
     /// Run hostile plugins in a temporary project and print what stopped each of them
     Zoo {
         /// Run only these plugins [default: all]

@@ -17,10 +17,11 @@ use super::manifest::{self, Manifest};
 use super::registry::{self, Fetched};
 use super::{origin, read_regular, sample, wording};
 use crate::app::{App, host_options};
-use crate::error::{CliError, Exit};
+use crate::dialogue::unless_interrupted;
+use crate::error::CliError;
 
 /// Bytes of a component that is read at all. The host takes no larger one.
-pub(super) const MAX_COMPONENT_BYTES: u64 = 64 * 1024 * 1024;
+pub const MAX_COMPONENT_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Bytes from which on somebody wonders what the program is doing: an engine of a language is compiled with the tool.
 const LARGE_BYTES: usize = 2 * 1024 * 1024;
@@ -219,22 +220,8 @@ pub fn examine(app: &App, given: &Path, name: Option<&str>) -> Result<Examined, 
 fn fetch(app: &App, reference: &Reference) -> Result<Fetched, CliError> {
     let ui = &app.ui;
     ui.status(&format!("Fetching {reference}"));
-    let interrupt = crate::dialogue::interrupted(app)?;
     let home = app.settings.folders.home.as_deref();
-    let fetched = app.runtime()?.block_on(async {
-        tokio::select! {
-            biased;
-            () = interrupt => None,
-            fetched = registry::fetch(reference, home) => Some(fetched),
-        }
-    });
-    match fetched {
-        Some(fetched) => Ok(fetched?),
-        None => {
-            ui.status("(interrupted)");
-            Err(CliError::silent(Exit::Interrupted))
-        }
-    }
+    Ok(unless_interrupted(app, registry::fetch(reference, home))??)
 }
 
 fn named(name: String) -> Result<String, Refused> {
@@ -245,15 +232,18 @@ fn named(name: String) -> Result<String, Refused> {
 }
 
 /// Where a component comes from.
-struct ComesFrom {
+pub struct ComesFrom {
     /// For good: a part of its identity.
-    origin: String,
+    pub origin: String,
     /// This very version, for people.
-    source: String,
+    pub source: String,
 }
 
 /// Examines a component.
-fn examine_bytes(
+///
+/// # Errors
+/// Like [`examine`].
+pub fn examine_bytes(
     app: &App,
     name: String,
     bytes: Vec<u8>,
@@ -400,6 +390,7 @@ impl Examined {
             abilities: self.abilities(),
             metadata: self.metadata.clone(),
             may: self.may.clone(),
+            previous: None,
         }
     }
 }

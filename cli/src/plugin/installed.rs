@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use dunlin_host::metadata::Metadata;
-use dunlin_host::{Code, Plugin, forget_compiled};
+use dunlin_host::{Code, Plugin, forget_compiled, sha256_hex};
 use serde::{Deserialize, Serialize};
 
 use dunlin_host::files::make_private;
@@ -46,6 +46,16 @@ pub struct Record {
     /// What it may ever ask for, if it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may: Option<BTreeMap<String, String>>,
+    /// The version before, whose component is kept for `plugin rollback`. That one has none before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<Box<Record>>,
+}
+
+impl Record {
+    /// It and the version before.
+    fn versions(&self) -> impl Iterator<Item = &Record> {
+        std::iter::once(self).chain(self.previous.as_deref())
+    }
 }
 
 /// Why the folder of installed plugins cannot be used.
@@ -138,26 +148,31 @@ impl InstalledPlugins {
             .ok()
     }
 
-    /// Puts a plugin there, in place of one of the same name.
+    /// Puts a plugin there, in place of one of the same name. That version is kept as the one before.
     ///
     /// # Errors
     /// It cannot be written; then the old one is as it was.
-    pub fn put(&self, record: &Record, component: &[u8]) -> Result<(), InstalledError> {
+    pub fn put(&self, record: Record, component: &[u8]) -> Result<(), InstalledError> {
         make_private(&self.folder).map_err(|source| failed("make", &self.folder, source))?;
         let (records, _) = self.records();
         let old = records.iter().find(|old| old.name == record.name);
         if old.is_none() && records.len() >= MAX_PLUGINS {
             return Err(InstalledError::Full);
         }
-        let path = self.component(record);
-        self.write(&path, component)?;
-        let text = serde_json::to_vec_pretty(record).unwrap_or_default();
+        let previous = match old {
+            Some(old) if old.digest == record.digest => old.previous.clone(),
+            old => old.map(|old| {
+                Box::new(Record {
+                    previous: None,
+                    ..old.clone()
+                })
+            }),
+        };
+        let record = Record { previous, ..record };
+        self.write(&self.component(&record), component)?;
+        let text = serde_json::to_vec_pretty(&record).unwrap_or_default();
         self.write(&self.record_file(&record.name), &text)?;
-        if let Some(old) = old.filter(|old| old.digest != record.digest) {
-            // One too many is in nobody's way.
-            let _ = fs::remove_file(self.component(old));
-            self.forget(old);
-        }
+        self.forget(old.into_iter().flat_map(Record::versions));
         Ok(())
     }
 
@@ -168,16 +183,36 @@ impl InstalledPlugins {
     pub fn remove(&self, record: &Record) -> Result<(), InstalledError> {
         let path = self.record_file(&record.name);
         fs::remove_file(&path).map_err(|source| failed("remove", &path, source))?;
-        let _ = fs::remove_file(self.component(record));
-        self.forget(record);
+        self.forget(record.versions());
         Ok(())
     }
 
-    /// Removes what was compiled of a component that nothing uses any more.
-    fn forget(&self, gone: &Record) {
+    /// The component of a version.
+    ///
+    /// # Errors
+    /// It cannot be read, or is another one by now.
+    pub fn bytes(&self, record: &Record) -> Result<Vec<u8>, InstalledError> {
+        let path = self.component(record);
+        let bytes = fs::read(&path).map_err(|source| failed("read", &path, source))?;
+        match sha256_hex(&bytes) == record.digest {
+            true => Ok(bytes),
+            false => Err(InstalledError::Damaged { path }),
+        }
+    }
+
+    /// Removes the components of these versions, and what was compiled of them, where nothing uses them any more. One too
+    /// many is in nobody's way.
+    fn forget<'a>(&self, versions: impl Iterator<Item = &'a Record>) {
         let (records, _) = self.records();
-        if records.iter().all(|record| record.digest != gone.digest) {
-            forget_compiled(&self.cache, &gone.digest);
+        let used: Vec<&Record> = records.iter().flat_map(Record::versions).collect();
+        for gone in versions {
+            let path = self.component(gone);
+            if used.iter().all(|record| self.component(record) != path) {
+                let _ = fs::remove_file(path);
+            }
+            if used.iter().all(|record| record.digest != gone.digest) {
+                forget_compiled(&self.cache, &gone.digest);
+            }
         }
     }
 
@@ -187,10 +222,13 @@ impl InstalledPlugins {
         // Its fields become parts of paths.
         record
             .filter(|record| {
+                let is_digest =
+                    |it: &str| it.len() == 64 && it.bytes().all(|b| b.is_ascii_hexdigit());
                 is_name(&record.name)
                     && self.record_file(&record.name) == path
-                    && record.digest.len() == 64
-                    && record.digest.bytes().all(|b| b.is_ascii_hexdigit())
+                    && record
+                        .versions()
+                        .all(|it| it.name == record.name && is_digest(&it.digest))
             })
             .ok_or_else(|| InstalledError::Damaged {
                 path: path.to_owned(),
@@ -250,6 +288,15 @@ mod tests {
             abilities: vec!["log".to_owned()],
             metadata: Metadata::default(),
             may: None,
+            previous: None,
+        }
+    }
+
+    /// The record of a version that took the place of another one.
+    fn after(name: &str, digest: char, before: char) -> Record {
+        Record {
+            previous: Some(Box::new(record(name, before))),
+            ..record(name, digest)
         }
     }
 
@@ -257,22 +304,32 @@ mod tests {
     fn plugins_come_and_go() {
         let folder = tempfile::tempdir().unwrap();
         let installed = InstalledPlugins::new(folder.path().join("plugins"), "/nowhere".into());
+        let files = || fs::read_dir(&installed.folder).unwrap().count();
         assert!(installed.records().0.is_empty());
-        installed.put(&record("one", 'a'), b"wasm").unwrap();
-        installed.put(&record("two", 'b'), b"wasm").unwrap();
-        installed.put(&record("one", 'c'), b"wasm").unwrap();
+        installed.put(record("one", 'a'), b"wasm").unwrap();
+        installed.put(record("two", 'b'), b"wasm").unwrap();
+        installed.put(record("one", 'c'), b"wasm").unwrap();
         let (records, broken) = installed.records();
-        assert_eq!(records, [record("one", 'c'), record("two", 'b')]);
+        assert_eq!(records, [after("one", 'c', 'a'), record("two", 'b')]);
         assert!(broken.is_empty());
-        // Of the old version nothing is left.
-        assert_eq!(fs::read_dir(&installed.folder).unwrap().count(), 4);
         let (plugins, _) = installed.plugins();
         let Code::File(path) = &plugins[0].bytes else {
             panic!("{plugins:?}");
         };
         assert_eq!(fs::read(path).unwrap(), b"wasm");
-        installed.remove(&record("one", 'c')).unwrap();
+        // Two versions are kept, and going back and forth keeps the same two.
+        assert_eq!(files(), 5);
+        installed.put(record("one", 'd'), b"wasm").unwrap();
+        assert_eq!(installed.record("one"), Some(after("one", 'd', 'c')));
+        assert_eq!(files(), 5);
+        installed.put(record("one", 'c'), b"wasm").unwrap();
+        assert_eq!(installed.record("one"), Some(after("one", 'c', 'd')));
+        assert_eq!(files(), 5);
+        installed.put(record("one", 'c'), b"wasm").unwrap();
+        assert_eq!(installed.record("one"), Some(after("one", 'c', 'd')));
+        installed.remove(&after("one", 'c', 'd')).unwrap();
         assert_eq!(installed.records().0, [record("two", 'b')]);
+        assert_eq!(files(), 2);
         assert!(installed.remove(&record("one", 'c')).is_err());
     }
 
@@ -284,16 +341,19 @@ mod tests {
         let installed =
             InstalledPlugins::new(folder.path().join("plugins"), folder.path().join("cache"));
         let entry = |digest: char| cache.join(format!("{}-1.cwasm", record("", digest).digest));
-        for digest in ['a', 'b'] {
+        for digest in ['a', 'b', 'c'] {
             fs::write(entry(digest), "code").unwrap();
         }
-        installed.put(&record("one", 'a'), b"wasm").unwrap();
-        installed.put(&record("two", 'a'), b"wasm").unwrap();
-        installed.put(&record("one", 'b'), b"wasm").unwrap();
-        assert!(entry('a').exists());
+        let left = || ['a', 'b', 'c'].map(|digest| entry(digest).exists());
+        installed.put(record("one", 'a'), b"wasm").unwrap();
+        installed.put(record("two", 'a'), b"wasm").unwrap();
+        installed.put(record("one", 'b'), b"wasm").unwrap();
+        installed.put(record("one", 'c'), b"wasm").unwrap();
+        assert_eq!(left(), [true; 3]);
         installed.remove(&record("two", 'a')).unwrap();
-        assert!(!entry('a').exists());
-        assert!(entry('b').exists());
+        assert_eq!(left(), [false, true, true]);
+        installed.remove(&after("one", 'c', 'b')).unwrap();
+        assert_eq!(left(), [false; 3]);
     }
 
     #[test]

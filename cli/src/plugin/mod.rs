@@ -27,7 +27,7 @@ use dunlin_host::files::open_regular;
 
 /// Reads a regular file of a folder that somebody else filled: a pipe or a device in its place, or a file without end, is
 /// an error and holds nothing up.
-fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));

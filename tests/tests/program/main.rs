@@ -51,6 +51,7 @@ mod surroundings;
 mod templates;
 mod terminal_commands;
 mod type_ahead;
+mod versions;
 mod web;
 mod web_search;
 mod wording;

@@ -69,10 +69,21 @@ pub fn check(app: &App, from: &Path) -> Result<Exit, CliError> {
 /// Installs a plugin, after a question.
 pub fn install(app: &App, args: &PluginInstallArgs) -> Result<Exit, CliError> {
     let examined = examine(app, &args.plugin.from, args.name.as_deref())?;
+    let installed = app.installed_plugins().record(&examined.name);
+    let question = match installed {
+        Some(_) => "Replace the installed version?",
+        None => "Install it?",
+    };
+    offer(app, &examined, question, args.yes)?;
+    Ok(Exit::Done)
+}
+
+/// Shows a plugin and what is different from the installed version, asks, and installs it. Whether it did.
+pub fn offer(app: &App, examined: &Examined, question: &str, yes: bool) -> Result<bool, CliError> {
     let ui = &app.ui;
     let installed = app.installed_plugins().record(&examined.name);
     let name = escape(&examined.name).into_owned();
-    same_origin(&examined, installed.as_ref())?;
+    same_origin(examined, installed.as_ref())?;
     if installed
         .as_ref()
         .is_some_and(|record| record.digest == examined.digest)
@@ -80,25 +91,21 @@ pub fn install(app: &App, args: &PluginInstallArgs) -> Result<Exit, CliError> {
         ui.status(&format!(
             "{name} is installed already, in this very version."
         ));
-        return Ok(Exit::Done);
+        return Ok(false);
     }
-    let report = |window| about(&examined, installed.as_ref(), window);
+    let report = |window| about(examined, installed.as_ref(), window);
     let broke = examined.broke();
-    if args.yes || !app.asks() || broke.is_some() {
+    if yes || !app.asks() || broke.is_some() {
         ui.data_all(&report(ui.data_window()));
     }
     if let Some((tool, problem)) = broke {
         return Err(CliError::failed(Broke { tool, problem }));
     }
-    if !args.yes {
+    if !yes {
         if !app.asks() {
             return Err(CliError::new(Exit::Denied, NobodyToAsk("installed"))
                 .with_hint("--yes installs without asking".to_owned()));
         }
-        let question = match installed {
-            Some(_) => "Replace the installed version?",
-            None => "Install it?",
-        };
         let agreed = ui.review(&Review {
             rows: &report,
             whole: None,
@@ -106,12 +113,14 @@ pub fn install(app: &App, args: &PluginInstallArgs) -> Result<Exit, CliError> {
         });
         if agreed != Some(true) {
             ui.status("Nothing was installed.");
-            return Ok(Exit::Done);
+            return Ok(false);
         }
     }
-    put(app, &examined)?;
-    ui.status(&format!("{name} is installed."));
-    Ok(Exit::Done)
+    put(app, examined)?;
+    let version = examined.metadata.version.as_deref().unwrap_or_default();
+    let version = format!(" {}", escape(version));
+    ui.status(&format!("{name}{} is installed.", version.trim_end()));
+    Ok(true)
 }
 
 /// A plugin takes the place of its own earlier versions only. Replacing somebody else's in passing would hand that one's
@@ -149,7 +158,7 @@ pub fn put(app: &App, examined: &Examined) -> Result<(), CliError> {
     let now = now.round(jiff::Unit::Second).unwrap_or(now).to_string();
     let record = examined.record(now);
     app.installed_plugins()
-        .put(&record, &examined.bytes)
+        .put(record, &examined.bytes)
         .map_err(CliError::failed)
 }
 

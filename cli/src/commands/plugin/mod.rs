@@ -3,8 +3,10 @@
 mod author;
 mod changes;
 mod install;
+mod publish;
 mod report;
 mod settings;
+mod update;
 mod zoo;
 
 use crate::app::App;
@@ -28,6 +30,14 @@ pub fn run(app: &App, command: PluginCommand) -> Result<Exit, CliError> {
         } => settings::settings(app, &name, &values, &unset),
         PluginCommand::List => install::list(app),
         PluginCommand::Info { name } => install::info(app, &name),
+        PluginCommand::Outdated => update::outdated(app),
+        PluginCommand::Update { names, yes } => update::update(app, &names, yes),
+        PluginCommand::Rollback { name, yes } => update::rollback(app, &name, yes),
+        PluginCommand::Publish {
+            reference,
+            from,
+            replace,
+        } => publish::publish(app, &reference, &from.from, replace),
         PluginCommand::Zoo { guests } => zoo::run(app, &guests),
     }
 }

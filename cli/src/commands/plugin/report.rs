@@ -7,6 +7,7 @@ use dunlin_host::display::{escape, shorten};
 use dunlin_host::limits::CONTRACT;
 use dunlin_host::metadata::Metadata;
 
+use super::changes::version;
 use crate::models::size;
 use crate::plugin::examine::{Examined, Tried};
 use crate::plugin::in_words;
@@ -67,6 +68,10 @@ pub fn rows(examined: &Examined, window: Window) -> Vec<String> {
 /// What is known of an installed plugin, in rows for the window.
 pub fn installed(record: &Record, tools: &[Tool], window: Window) -> Vec<String> {
     let name = window.styles.paint(Label::Name, &escape(&record.name));
+    let before = match &record.previous {
+        Some(previous) => format!("{}: plugin rollback goes back to it", version(previous)),
+        None => "no version is kept".to_owned(),
+    };
     let mut rows = vec![format!("{name} · {}", size(record.bytes))];
     rows.extend(about(&record.metadata, window));
     for (heading, text) in [
@@ -74,6 +79,7 @@ pub fn installed(record: &Record, tools: &[Tool], window: Window) -> Vec<String>
         ("from", &record.source),
         ("sha256", &record.digest),
         ("installed", &record.installed),
+        ("before", &before),
         ("tools", &record.tools.join(", ")),
     ] {
         rows.extend(row(heading, "", text, window));

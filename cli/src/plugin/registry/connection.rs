@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use dunlin_host::egress::{Place, named_place};
 use oci_spec::distribution::Reference;
-use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, LOCATION};
-use reqwest::{Response, StatusCode};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::{Method, Response, StatusCode};
 use serde::Deserialize;
 use tokio::sync::OnceCell;
 use url::Url;
@@ -24,8 +24,46 @@ const MAX_REDIRECTS: usize = 5;
 /// Somebody waits. A registry that says nothing for so long has gone.
 const IDLE_TIME: Duration = Duration::from_secs(30);
 
+/// What is sent takes as long as the line is slow: 64 MiB in this time need 1 Mbit/s.
+const UPLOAD_TIME: Duration = Duration::from_secs(600);
+
+/// What is wanted of a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    Pull,
+    Push,
+}
+
+impl Access {
+    /// As registries call it.
+    fn scope(self) -> &'static str {
+        match self {
+            Access::Pull => "pull",
+            Access::Push => "pull,push",
+        }
+    }
+}
+
+/// A request that changes something.
+#[derive(Debug, Clone)]
+pub(super) struct Upload {
+    pub(super) method: Method,
+    /// The kind of what is sent.
+    pub(super) kind: &'static str,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// A request, whatever it is for.
+#[derive(Clone, Copy)]
+enum Ask<'a> {
+    Get { accept: &'a str },
+    Head,
+    Upload(&'a Upload),
+}
+
 /// Somebody to ask for parts of a repository.
 pub(super) struct Connection {
+    access: Access,
     registry: String,
     repository: String,
     /// `https://ghcr.io/v2/who/tool/`
@@ -49,6 +87,7 @@ impl Connection {
     pub(super) fn new(
         reference: &Reference,
         home: Option<&Path>,
+        access: Access,
     ) -> Result<Connection, FetchError> {
         let registry = reference.resolve_registry().to_owned();
         let repository = reference.repository().to_owned();
@@ -63,6 +102,7 @@ impl Connection {
             problem: error.to_string(),
         })?;
         Ok(Connection {
+            access,
             registry,
             repository,
             base,
@@ -79,14 +119,8 @@ impl Connection {
         accept: &str,
         most: u64,
     ) -> Result<Vec<u8>, FetchError> {
-        let url = self.base.join(part).map_err(|_| self.odd("its name"))?;
-        let mut response = self.send(&url, accept, self.authorization.clone()).await?;
-        // Only the registry itself is told who asks. A redirect may lead to somebody else's server, and its refusal
-        // would name where a login of the user for this registry is to be sent.
-        let is_of_registry = response.url().origin() == self.base.origin();
-        if response.status() == StatusCode::UNAUTHORIZED && is_of_registry {
-            response = self.introduce(&url, accept, response.headers()).await?;
-        }
+        let url = self.url(part)?;
+        let response = self.ask(&url, Ask::Get { accept }).await?;
         let what = match part.split_once('/') {
             Some(("manifests", what)) => format!("{}:{what}", self.repository),
             _ => format!("the component of {}", self.repository),
@@ -105,17 +139,63 @@ impl Connection {
         }
     }
 
+    /// Whether the repository has a part.
+    pub(super) async fn has(&mut self, part: &str) -> Result<bool, FetchError> {
+        let url = self.url(part)?;
+        let response = self.ask(&url, Ask::Head).await?;
+        Ok(response.status() == StatusCode::OK)
+    }
+
+    /// Sends something there. Returns where the registry wants the next, if it says so.
+    pub(super) async fn upload(
+        &mut self,
+        url: &Url,
+        upload: Upload,
+    ) -> Result<Option<Url>, FetchError> {
+        let response = self.ask(url, Ask::Upload(&upload)).await?;
+        match response.status() {
+            status if status.is_success() => {
+                let to = response.headers().get(LOCATION);
+                Ok(to.and_then(|to| url.join(to.to_str().ok()?).ok()))
+            }
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(self.needs_login()),
+            status => Err(FetchError::Status {
+                host: host_of(response.url()),
+                status: status.as_u16(),
+            }),
+        }
+    }
+
+    /// The address of a part.
+    pub(super) fn url(&self, part: &str) -> Result<Url, FetchError> {
+        self.base.join(part).map_err(|_| self.odd("its name"))
+    }
+
+    /// Asks, and introduces the user if the registry wants to know who asks.
+    async fn ask(&mut self, url: &Url, ask: Ask<'_>) -> Result<Response, FetchError> {
+        let response = self.send(url, ask, self.authorization.clone()).await?;
+        // Only the registry itself is told who asks. A redirect may lead to somebody else's server, and its refusal
+        // would name where a login of the user for this registry is to be sent.
+        let is_of_registry = response.url().origin() == self.base.origin();
+        match response.status() {
+            StatusCode::UNAUTHORIZED if is_of_registry => {
+                self.introduce(url, ask, response.headers()).await
+            }
+            _ => Ok(response),
+        }
+    }
+
     /// Asks again as the registry wants to be asked: as anybody, and if that is not enough, with the login of the user.
     async fn introduce(
         &mut self,
         url: &Url,
-        accept: &str,
+        ask: Ask<'_>,
         refusal: &HeaderMap,
     ) -> Result<Response, FetchError> {
         let challenge =
             login::challenge(refusal).ok_or_else(|| self.odd("how it wants to be asked"))?;
         if let Some(authorization) = self.authorization(&challenge, None).await? {
-            let answer = self.send(url, accept, Some(authorization.clone())).await?;
+            let answer = self.send(url, ask, Some(authorization.clone())).await?;
             if !is_refusal(answer.status()) {
                 self.authorization = Some(authorization);
                 return Ok(answer);
@@ -130,7 +210,7 @@ impl Connection {
         let Some(authorization) = self.authorization(&challenge, Some(&login)).await? else {
             return Err(refused);
         };
-        let answer = self.send(url, accept, Some(authorization.clone())).await?;
+        let answer = self.send(url, ask, Some(authorization.clone())).await?;
         if is_refusal(answer.status()) {
             return Err(refused);
         }
@@ -149,7 +229,7 @@ impl Connection {
             Challenge::Token { realm, service } => (realm, service),
         };
         let mut realm = Url::parse(realm).map_err(|_| self.odd("where tokens are had"))?;
-        let scope = format!("repository:{}:pull", self.repository);
+        let scope = format!("repository:{}:{}", self.repository, self.access.scope());
         let service = service
             .as_ref()
             .map(|service| ("service", service.as_str()));
@@ -159,7 +239,8 @@ impl Connection {
             .append_pair("scope", &scope);
         let header = login.map(Login::header);
         let header = header.as_deref();
-        let response = self.request(&realm, "application/json", header).await?;
+        let accept = "application/json";
+        let response = self.request(&realm, Ask::Get { accept }, header).await?;
         if is_refusal(response.status()) {
             return Ok(None);
         }
@@ -203,7 +284,7 @@ impl Connection {
     async fn send(
         &self,
         url: &Url,
-        accept: &str,
+        ask: Ask<'_>,
         authorization: Option<String>,
     ) -> Result<Response, FetchError> {
         let mut url = url.clone();
@@ -211,8 +292,9 @@ impl Connection {
             let header = authorization
                 .as_deref()
                 .filter(|_| url.origin() == self.base.origin());
-            let response = self.request(&url, accept, header).await?;
-            if !response.status().is_redirection() {
+            let response = self.request(&url, ask, header).await?;
+            // What is sent goes to the registry, or where it said beforehand.
+            if !response.status().is_redirection() || matches!(ask, Ask::Upload(_)) {
                 return Ok(response);
             }
             let to = response.headers().get(LOCATION);
@@ -226,7 +308,7 @@ impl Connection {
     async fn request(
         &self,
         url: &Url,
-        accept: &str,
+        ask: Ask<'_>,
         authorization: Option<&str>,
     ) -> Result<Response, FetchError> {
         let is_local = is_this_machine(url) && is_this_machine(&self.base);
@@ -250,13 +332,23 @@ impl Connection {
             false => http::public_client(url, Timeouts::default()),
         };
         let client = client.map_err(|error| unreachable(url, error))?;
-        let mut request = client.get(url.clone()).header(ACCEPT, accept);
+        let (mut request, time) = match ask {
+            Ask::Get { accept } => (client.get(url.clone()).header(ACCEPT, accept), IDLE_TIME),
+            Ask::Head => (client.head(url.clone()), IDLE_TIME),
+            Ask::Upload(upload) => {
+                let request = client.request(upload.method.clone(), url.clone());
+                let request = request.header(CONTENT_TYPE, upload.kind);
+                // An empty body has a length, too: some registries insist.
+                let request = request.header(CONTENT_LENGTH, upload.bytes.len());
+                (request.body(upload.bytes.clone()), UPLOAD_TIME)
+            }
+        };
         if let Some(value) = authorization {
             request = request.header(AUTHORIZATION, value);
         }
-        match tokio::time::timeout(IDLE_TIME, request.send()).await {
+        match tokio::time::timeout(time, request.send()).await {
             Ok(sent) => sent.map_err(|error| unreachable(url, error)),
-            Err(_) => Err(silent(url)),
+            Err(_) => Err(silent(url, time)),
         }
     }
 
@@ -269,7 +361,7 @@ impl Connection {
         *self.is_near.get_or_init(look).await
     }
 
-    fn odd(&self, problem: &str) -> FetchError {
+    pub(super) fn odd(&self, problem: &str) -> FetchError {
         FetchError::Odd {
             registry: self.registry.clone(),
             problem: problem.to_owned(),
@@ -289,7 +381,11 @@ fn is_refusal(status: StatusCode) -> bool {
 }
 
 /// All of an answer, or that it is too long. No more than that is held.
-async fn body(mut response: Response, what: &str, most: u64) -> Result<Vec<u8>, FetchError> {
+pub(super) async fn body(
+    mut response: Response,
+    what: &str,
+    most: u64,
+) -> Result<Vec<u8>, FetchError> {
     let too_large = || FetchError::TooLarge {
         what: what.to_owned(),
         most,
@@ -304,7 +400,7 @@ async fn body(mut response: Response, what: &str, most: u64) -> Result<Vec<u8>, 
     let mut bytes = Vec::new();
     loop {
         let chunk = tokio::time::timeout(IDLE_TIME, response.chunk()).await;
-        let chunk = chunk.map_err(|_| silent(&url))?;
+        let chunk = chunk.map_err(|_| silent(&url, IDLE_TIME))?;
         let chunk = chunk.map_err(|error| unreachable(&url, error))?;
         let Some(chunk) = chunk else {
             return Ok(bytes);
@@ -329,10 +425,10 @@ fn unreachable(url: &Url, error: reqwest::Error) -> FetchError {
     }
 }
 
-fn silent(url: &Url) -> FetchError {
+fn silent(url: &Url, time: Duration) -> FetchError {
     FetchError::Silent {
         host: host_of(url),
-        seconds: IDLE_TIME.as_secs(),
+        seconds: time.as_secs(),
     }
 }
 
@@ -354,7 +450,7 @@ mod tests {
     async fn a_registry_leads_nowhere_near() {
         let from = |registry: &str| {
             let reference: Reference = format!("{registry}/who/tool:1").parse().unwrap();
-            Connection::new(&reference, None).unwrap()
+            Connection::new(&reference, None, Access::Pull).unwrap()
         };
         for (registry, to) in [
             ("93.184.216.34", "https://127.0.0.1:1/"),
@@ -369,7 +465,7 @@ mod tests {
             ("127.0.0.1:1", "http://192.168.1.1/"),
         ] {
             let sent = from(registry)
-                .request(&to.parse().unwrap(), "*/*", None)
+                .request(&to.parse().unwrap(), Ask::Head, None)
                 .await;
             let error = sent.map(drop).unwrap_err();
             assert!(
@@ -380,7 +476,7 @@ mod tests {
         // At home it may lead to its neighbour: there is nobody, which is another failure.
         let near = from("127.0.0.1:1");
         let sent = near
-            .request(&"http://127.0.0.1:2/".parse().unwrap(), "*/*", None)
+            .request(&"http://127.0.0.1:2/".parse().unwrap(), Ask::Head, None)
             .await;
         assert!(matches!(sent, Err(FetchError::Network { .. })));
     }

@@ -18,6 +18,18 @@ pub enum FetchError {
         /// Why.
         source: ParseError,
     },
+    /// A publisher has to choose a version.
+    #[error("{reference} has no tag to publish under")]
+    NoTag {
+        /// What was typed.
+        reference: String,
+    },
+    /// The tag is somebody's version already.
+    #[error("{reference} already names another component")]
+    TagTaken {
+        /// The reference.
+        reference: String,
+    },
     /// There is no such thing, or it is not shown to everybody.
     #[error("{registry} has no {what}")]
     NotFound {
@@ -130,6 +142,13 @@ impl From<FetchError> for CliError {
             FetchError::Reference { .. } => {
                 Some("such as ghcr.io/who/tool:1.0, or ghcr.io/who/tool@sha256:…".to_owned())
             }
+            FetchError::NoTag { .. } => {
+                Some("such as ghcr.io/who/tool:1.0, without a digest".to_owned())
+            }
+            FetchError::TagTaken { .. } => Some(
+                "publish under another tag, or move this one with --replace: whoever has installed it will be told"
+                    .to_owned(),
+            ),
             FetchError::NeedsLogin { registry, .. } | FetchError::LoginRefused { registry, .. } => {
                 Some(format!("docker login {registry} keeps a login"))
             }
@@ -139,7 +158,7 @@ impl From<FetchError> for CliError {
             _ => None,
         };
         let exit = match &error {
-            FetchError::Reference { .. } => Exit::Usage,
+            FetchError::Reference { .. } | FetchError::NoTag { .. } => Exit::Usage,
             _ => Exit::Failed,
         };
         CliError::new(exit, error).with_hint(hint)

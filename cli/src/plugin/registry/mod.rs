@@ -8,6 +8,8 @@
 mod connection;
 mod error;
 mod login;
+mod newest;
+mod push;
 
 use std::path::Path;
 
@@ -16,8 +18,10 @@ use oci_spec::distribution::Reference;
 use oci_spec::image::{Descriptor, ImageManifest};
 
 use super::examine::MAX_COMPONENT_BYTES;
-use connection::Connection;
+use connection::{Access, Connection};
 pub use error::FetchError;
+pub use newest::{Newer, newer};
+pub use push::{Published, publish};
 
 /// Bytes of a manifest: it is a short list.
 const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
@@ -72,7 +76,7 @@ fn begins_with_host(text: &str) -> bool {
 /// # Errors
 /// Says what is in the way.
 pub async fn fetch(reference: &Reference, home: Option<&Path>) -> Result<Fetched, FetchError> {
-    let mut connection = Connection::new(reference, home)?;
+    let mut connection = Connection::new(reference, home, Access::Pull)?;
     let what = match reference.digest() {
         Some(digest) => digest,
         None => reference.tag().unwrap_or("latest"),
@@ -164,7 +168,7 @@ fn layer(reference: &Reference, manifest: &[u8]) -> Result<Descriptor, FetchErro
 }
 
 /// `ghcr.io/who/word-count` is `word_count`: names are what the tools have.
-fn name_of(reference: &Reference) -> String {
+pub fn name_of(reference: &Reference) -> String {
     let last = reference.repository().rsplit('/').next();
     last.unwrap_or_default().replace(['-', '.'], "_")
 }

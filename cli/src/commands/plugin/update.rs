@@ -1,0 +1,170 @@
+//! `dunlin plugin outdated`, `update` and `rollback`: other versions of what is installed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dunlin_host::display::{escape, own_command};
+use dunlin_host::sha256_hex;
+use oci_spec::distribution::Reference;
+
+use super::changes::version;
+use super::install::{find, offer};
+use crate::app::App;
+use crate::dialogue::unless_interrupted;
+use crate::error::{CliError, Exit};
+use crate::plugin::examine::{BUILT, ComesFrom, MAX_COMPONENT_BYTES, examine, examine_bytes};
+use crate::plugin::installed::Record;
+use crate::plugin::read_regular;
+use crate::plugin::registry::{self, Newer};
+use dunlin_terminal::ui::style::Label;
+
+/// There is no version before.
+#[derive(Debug, thiserror::Error)]
+#[error("no version of {0} before the installed one is kept")]
+struct NoPrevious(String);
+
+/// Some could not be looked at.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} of {1} plugins could not be looked at")]
+struct NotSeen(usize, usize);
+
+/// A version that can take the place of the installed one.
+struct Newest {
+    /// What `plugin install` would be given.
+    from: PathBuf,
+    /// What it is, in words.
+    about: String,
+}
+
+/// Lists the plugins of which there is a newer version, one a line.
+pub fn outdated(app: &App) -> Result<Exit, CliError> {
+    let (records, _) = app.installed_plugins().records();
+    let all: Vec<&Record> = records.iter().collect();
+    let ui = &app.ui;
+    let (found, result) = newer(app, &all)?;
+    for (record, newest) in &found {
+        let name = ui.styles().paint(Label::Name, &escape(&record.name));
+        ui.data(&format!(
+            "{name} {} · {}",
+            version(record),
+            escape(&newest.about)
+        ));
+    }
+    if found.is_empty() && result.is_ok() {
+        ui.status("Every plugin is the newest version of its origin.");
+    }
+    result.map(|()| Exit::Done)
+}
+
+/// Installs newer versions, each after a question.
+pub fn update(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> {
+    let (records, _) = app.installed_plugins().records();
+    let chosen: Vec<&Record> = match names {
+        [] => records.iter().collect(),
+        names => {
+            let found = names.iter().map(|name| find(&records, name));
+            found.collect::<Result<_, _>>()?
+        }
+    };
+    let (found, result) = newer(app, &chosen)?;
+    for (record, newest) in &found {
+        let examined = examine(app, &newest.from, Some(&record.name))?;
+        offer(app, &examined, "Replace the installed version?", yes)?;
+    }
+    if found.is_empty() && result.is_ok() {
+        app.ui.status("There is nothing newer.");
+    }
+    result.map(|()| Exit::Done)
+}
+
+/// Goes back to the version before, after a question. The one that was installed is then the version before.
+pub fn rollback(app: &App, name: &str, yes: bool) -> Result<Exit, CliError> {
+    let installed = app.installed_plugins();
+    let (records, _) = installed.records();
+    let record = find(&records, name)?;
+    let Some(previous) = &record.previous else {
+        let name = escape(name).into_owned();
+        return Err(CliError::failed(NoPrevious(name)));
+    };
+    let bytes = installed.bytes(previous).map_err(CliError::failed)?;
+    let from = ComesFrom {
+        origin: previous.origin.clone(),
+        source: previous.source.clone(),
+    };
+    let examined = examine_bytes(app, previous.name.clone(), bytes, from)?;
+    let question = format!("Go back to this version ({})?", version(previous));
+    offer(app, &examined, &question, yes)?;
+    Ok(Exit::Done)
+}
+
+/// A plugin and what is newer.
+type Found<'a> = Vec<(&'a Record, Newest)>;
+
+/// What is newer of each; and whether all of them could be looked at. What could not is said.
+fn newer<'a>(
+    app: &App,
+    records: &[&'a Record],
+) -> Result<(Found<'a>, Result<(), CliError>), CliError> {
+    let mut found = Vec::new();
+    let mut failed = 0;
+    for record in records {
+        match newest(app, record) {
+            Ok(newest) => found.extend(newest.map(|newest| (*record, newest))),
+            Err(error) if error.exit() == Exit::Interrupted => return Err(error),
+            Err(error) => {
+                failed += 1;
+                app.ui.error(&error);
+            }
+        }
+    }
+    let result = match failed {
+        0 => Ok(()),
+        failed => Err(CliError::failed(NotSeen(failed, records.len()))),
+    };
+    Ok((found, result))
+}
+
+/// What is newer than the installed version, where that came from.
+fn newest(app: &App, record: &Record) -> Result<Option<Newest>, CliError> {
+    if record.origin.starts_with('/') {
+        return Ok(newer_file(record));
+    }
+    let Ok(installed) = record.source.parse::<Reference>() else {
+        return Ok(None);
+    };
+    let home = app.settings.folders.home.as_deref();
+    let newer = unless_interrupted(app, registry::newer(&installed, home))??;
+    Ok(newer.map(|newer| match newer {
+        Newer::Tag(reference) => Newest {
+            from: reference.to_string().into(),
+            about: format!(
+                "{} is newer: {}",
+                reference.tag().unwrap_or_default(),
+                own_command(&["plugin", "update", &record.name])
+            ),
+        },
+        Newer::Moved(reference, digest) => Newest {
+            from: reference.to_string().into(),
+            about: format!(
+                "the tag {} was moved, and now names {digest}",
+                reference.tag().unwrap_or_default()
+            ),
+        },
+    }))
+}
+
+/// The file from which a plugin was installed, if it is another by now.
+fn newer_file(record: &Record) -> Option<Newest> {
+    let origin = Path::new(&record.origin);
+    let path = match origin.is_dir() {
+        true => origin.join(BUILT),
+        false => origin.to_owned(),
+    };
+    // A file that is gone is no newer version.
+    let bytes = fs::metadata(&path).ok()?.len();
+    let bytes = (bytes <= MAX_COMPONENT_BYTES).then(|| read_regular(&path, MAX_COMPONENT_BYTES))?;
+    (sha256_hex(&bytes.ok()?) != record.digest).then(|| Newest {
+        from: origin.to_owned(),
+        about: format!("{} was built anew", path.display()),
+    })
+}

@@ -1,0 +1,249 @@
+//! Other versions of an installed plugin: published, found, installed, and taken back.
+
+use std::collections::HashMap;
+use std::fs;
+use std::sync::{Arc, Mutex};
+
+use dunlin_host::metadata::Metadata;
+use dunlin_host::sha256_hex;
+use dunlin_tests::guests::guest;
+use dunlin_tests::{Environment, Page, Site, program};
+use serde_json::{Value, json};
+
+/// A registry that keeps what is put there. Who writes has to log in.
+struct Registry {
+    site: Site,
+    /// By their paths.
+    parts: Arc<Mutex<HashMap<String, Vec<u8>>>>,
+}
+
+impl Registry {
+    fn start() -> Registry {
+        let parts = Arc::new(Mutex::new(HashMap::new()));
+        let kept = Arc::clone(&parts);
+        let site = Site::of_bytes(move |request, body| {
+            let mut parts = kept.lock().unwrap();
+            let mut words = request.split(' ');
+            let method = words.next().unwrap_or_default();
+            let path = words.next().unwrap_or_default();
+            let is_writer = request.contains("Basic YWRhOnMzY3JldA==");
+            if !is_writer && (method == "POST" || method == "PUT") {
+                return Page::html("")
+                    .with_status(401)
+                    .with_header("www-authenticate", "Basic realm=\"played\"");
+            }
+            match method {
+                "POST" => Page::html("")
+                    .with_status(202)
+                    .with_header("location", "/v2/who/echo/blobs/uploads/1?state=x"),
+                "PUT" => {
+                    let path = match path.split_once("&digest=") {
+                        Some((_, digest)) => {
+                            let digest = digest.replace("%3A", ":");
+                            assert_eq!(digest, format!("sha256:{}", sha256_hex(body)));
+                            format!("/v2/who/echo/blobs/{digest}")
+                        }
+                        None => path.to_owned(),
+                    };
+                    parts.insert(path, body.to_vec());
+                    Page::html("").with_status(201)
+                }
+                _ if path.starts_with("/v2/who/echo/tags/list") => {
+                    let tags = parts
+                        .keys()
+                        .filter_map(|path| path.strip_prefix("/v2/who/echo/manifests/"));
+                    let tags: Vec<&str> = tags.collect();
+                    Page::of(
+                        "application/json",
+                        json!({ "name": "who/echo", "tags": tags }).to_string(),
+                    )
+                }
+                _ => match parts.get(path) {
+                    Some(bytes) => Page::of("application/octet-stream", bytes.clone()),
+                    None => Page::html("").with_status(404),
+                },
+            }
+        });
+        Registry { site, parts }
+    }
+
+    fn reference(&self, tag: &str) -> String {
+        format!("127.0.0.1:{}/who/echo:{tag}", self.site.port())
+    }
+
+    fn manifest(&self, tag: &str) -> Option<Value> {
+        let parts = self.parts.lock().unwrap();
+        let bytes = parts.get(&format!("/v2/who/echo/manifests/{tag}"))?;
+        serde_json::from_slice(bytes).ok()
+    }
+}
+
+fn run(environment: &Environment, line: &str, status: i32) -> String {
+    let output = environment.run(line.split(' '));
+    assert_eq!(output.status, Some(status), "{line}: {output}");
+    format!("{}{}", output.stdout, output.stderr)
+}
+
+/// The component of `echo` in this version.
+fn echo(environment: &Environment, version: &str) -> String {
+    let metadata = Metadata {
+        version: Some(version.to_owned()),
+        licenses: Some("MIT".to_owned()),
+        ..Metadata::default()
+    };
+    let bytes = metadata.put_into(guest("echo").bytes).unwrap();
+    let path = environment.outside_file(&format!("echo-{version}.wasm"), bytes);
+    path.to_str().unwrap().to_owned()
+}
+
+fn log_in(environment: &Environment, registry: &Registry) {
+    let folder = environment.home().join(".docker");
+    fs::create_dir_all(&folder).unwrap();
+    let server = format!("127.0.0.1:{}", registry.site.port());
+    let text = json!({ "auths": { server: { "auth": "YWRhOnMzY3JldA==" } } });
+    fs::write(folder.join("config.json"), text.to_string()).unwrap();
+}
+
+#[test]
+fn a_plugin_is_published_and_updated() {
+    let environment = Environment::new(program!());
+    let registry = Registry::start();
+    let (one, two) = (echo(&environment, "1.0.0"), echo(&environment, "1.1.0"));
+    let publish = |what: &str, tag: &str, status| {
+        let reference = registry.reference(tag);
+        run(
+            &environment,
+            &format!("plugin publish {reference} {what}"),
+            status,
+        )
+    };
+    // Not without a login, and then nothing is there.
+    let said = publish(&one, "1.0.0", 1);
+    assert!(said.contains("hint: docker login 127.0.0.1:"), "{said}");
+    assert_eq!(registry.manifest("1.0.0"), None);
+    log_in(&environment, &registry);
+    let said = publish(&one, "1.0.0", 0);
+    assert!(
+        said.starts_with("127.0.0.1:[PORT]/who/echo@sha256:"),
+        "{said}"
+    );
+    let manifest = registry.manifest("1.0.0").unwrap();
+    assert_eq!(manifest["layers"][0]["mediaType"], "application/wasm");
+    let annotations = &manifest["annotations"];
+    assert_eq!(annotations["org.opencontainers.image.version"], "1.0.0");
+    assert_eq!(annotations["org.opencontainers.image.licenses"], "MIT");
+    // A tag is not moved in passing, and publishing the same again changes nothing.
+    assert_eq!(
+        publish(&one, "1.0.0", 0).lines().next(),
+        said.lines().next()
+    );
+    let said = publish(&two, "1.0.0", 1);
+    assert!(said.contains("already names another component"), "{said}");
+    assert_eq!(registry.manifest("1.0.0"), Some(manifest));
+
+    let install = format!("plugin install {} --yes", registry.reference("1.0.0"));
+    let said = run(&environment, &install, 0);
+    assert!(said.contains("echo 1.0.0 is installed."), "{said}");
+    let said = run(&environment, "plugin outdated", 0);
+    assert!(said.starts_with("Every plugin is the newest"), "{said}");
+    assert!(run(&environment, "plugin update", 0).contains("There is nothing newer."));
+
+    publish(&two, "1.1.0", 0);
+    let said = run(&environment, "plugin outdated", 0);
+    assert!(
+        said.contains(" · 1.1.0 is newer: dunlin plugin update echo\n"),
+        "{said}"
+    );
+    // As for every installation, somebody has to agree.
+    run(&environment, "plugin update echo", 3);
+    let said = run(&environment, "plugin update --yes", 0);
+    assert!(said.contains("    │ +version: 1.1.0\n"), "{said}");
+    assert!(said.contains("echo 1.1.0 is installed."), "{said}");
+    assert!(said.contains("[PORT]/who/echo:1.1.0@sha256:"), "{said}");
+
+    // A tag that is moved is said to be.
+    let three = echo(&environment, "1.1.1");
+    let reference = registry.reference("1.1.0");
+    run(
+        &environment,
+        &format!("plugin publish {reference} {three} --replace"),
+        0,
+    );
+    let said = run(&environment, "plugin outdated", 0);
+    assert!(
+        said.contains("the tag 1.1.0 was moved, and now names sha256:"),
+        "{said}"
+    );
+    let said = run(&environment, "plugin update --yes", 0);
+    assert!(
+        said.contains("! The tag 1.1.0 was moved: it named"),
+        "{said}"
+    );
+
+    // A registry that is gone is no reason to say that there is nothing.
+    registry.parts.lock().unwrap().clear();
+    let said = run(&environment, "plugin outdated", 1);
+    assert!(
+        said.contains("1 of 1 plugins could not be looked at"),
+        "{said}"
+    );
+    let said = run(&environment, "plugin update eco", 2);
+    assert!(said.contains("hint: the nearest is \"echo\""), "{said}");
+    for (to, said) in [
+        ("127.0.0.1:1/A/b:1", "names nothing in a registry"),
+        (
+            "127.0.0.1:1/a/b@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+            "has no tag to publish under",
+        ),
+    ] {
+        let line = format!("plugin publish {to} {one}");
+        assert!(run(&environment, &line, 2).contains(said));
+    }
+}
+
+#[test]
+fn a_version_is_taken_back() {
+    let environment = Environment::new(program!());
+    let (one, two) = (echo(&environment, "1.0.0"), echo(&environment, "1.1.0"));
+    let path = environment.outside_file("echo.wasm", "");
+    let path = path.to_str().unwrap();
+    let install = format!("plugin install {path} --yes");
+    fs::copy(one, path).unwrap();
+    run(&environment, &install, 0);
+    let said = run(&environment, "plugin rollback echo --yes", 1);
+    assert!(
+        said.contains("no version of echo before the installed one"),
+        "{said}"
+    );
+    fs::copy(two, path).unwrap();
+    let said = run(&environment, "plugin outdated", 0);
+    assert!(
+        said.contains("[ROOT]/outside/echo.wasm was built anew"),
+        "{said}"
+    );
+    run(&environment, "plugin update --yes", 0);
+    let installed = || run(&environment, "plugin list", 0);
+    assert!(installed().contains("  1.1.0, "));
+
+    // There and back again, with a question each time.
+    run(&environment, "plugin rollback echo", 3);
+    let said = run(&environment, "plugin rollback echo --yes", 0);
+    assert!(said.contains("    │ -version: 1.1.0\n"), "{said}");
+    assert!(installed().contains("  1.0.0, "));
+    let called = run(
+        &environment,
+        r#"tools call echo --args {"text":"hello"}"#,
+        0,
+    );
+    assert!(called.starts_with("hello\n"), "{called}");
+    let info = run(&environment, "plugin info echo", 0);
+    assert!(info.contains("  before     1.1.0, "), "{info}");
+    let mut terminal = environment.terminal(["plugin", "rollback", "echo"]);
+    terminal.wait_for("Go back to this version (1.1.0, ");
+    terminal.type_line("y");
+    assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
+    assert!(installed().contains("  1.1.0, "));
+    run(&environment, "plugin remove echo --yes", 0);
+    let left = fs::read_dir(environment.data().join("plugins")).unwrap();
+    assert_eq!(left.count(), 0);
+}
