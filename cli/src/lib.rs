@@ -13,6 +13,7 @@ pub mod inspect;
 pub mod keyring;
 #[cfg(feature = "local-model")]
 pub mod local_model;
+mod log_file;
 pub mod mcp;
 pub mod mentions;
 pub mod models;

@@ -54,6 +54,17 @@ pub enum PluginCommand {
         #[arg(long, value_name = "NAME")]
         unset: Vec<String>,
     },
+    /// Print what a plugin has logged and printed, and why it crashed
+    Log {
+        /// The plugin [default: all of them]
+        name: Option<String>,
+        /// Print at most this many of the newest lines; 0 prints all
+        #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 50)]
+        lines: usize,
+        /// Keep printing what comes
+        #[arg(short, long)]
+        follow: bool,
+    },
     /// List the installed plugins
     List,
     /// Print what is known of an installed plugin: version, licence, origin, abilities, what the model reads

@@ -1,42 +1,24 @@
 //! `dunlin audit`: what tools were allowed, what they did, and what was refused.
 
-use std::collections::VecDeque;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dunlin_host::display::escape;
 use dunlin_host::json;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use jiff::{Span, Timestamp, Zoned};
+use jiff::{Span, Zoned};
 use serde::Deserialize;
 
 use crate::app::App;
 use crate::args::AuditArgs;
 use crate::error::{CliError, Exit};
-use dunlin_host::files::open_regular;
+use crate::log_file::{self, Extent, local};
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::calls::elapsed;
 use dunlin_terminal::ui::style::{Label, Styles};
 
-/// Longest line that is looked at, in bytes: two paths and an error are a tenth of it.
-const MAX_LINE_BYTES: u64 = 256 * 1024;
-
-/// How often a followed log is looked at. A person notices no less.
-const FOLLOW_PERIOD: Duration = Duration::from_millis(250);
-
 /// How far in the further rows of an entry stand, in columns.
 const INDENT: usize = 4;
-
-/// The log cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot read {}", path.display())]
-struct CannotRead {
-    path: PathBuf,
-    source: io::Error,
-}
 
 /// A word behind `--since` that is not a time.
 #[derive(Debug, thiserror::Error)]
@@ -93,39 +75,20 @@ pub fn run(app: &App, args: &AuditArgs) -> Result<Exit, CliError> {
         since: since.transpose().map_err(CliError::usage)?,
         ..args.clone()
     };
-    let path = app.settings.folders.audit_file();
-    let failed = |source| {
-        CliError::failed(CannotRead {
-            path: path.clone(),
-            source,
-        })
-    };
-    let mut log = match Log::open(&path) {
-        Ok(log) => Some(log),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(failed(error)),
-    };
     let zone = TimeZone::system();
-    let mut newest = VecDeque::new();
-    if let Some(log) = &mut log {
-        while let Some(line) = log.next().map_err(failed)? {
-            if let Some(text) = shown(&line, args, ui.styles(), &zone) {
-                newest.push_back(text);
-                if args.lines > 0 && newest.len() > args.lines {
-                    newest.pop_front();
-                }
-            }
-        }
-    }
-    if newest.is_empty() && !args.follow {
-        ui.status("No matching entries.");
-    }
-    for text in newest {
-        print(ui, &text, args);
-    }
-    if args.follow {
-        follow(ui, &path, log, args).map_err(failed)?;
-    }
+    let extent = Extent {
+        lines: args.lines,
+        follow: args.follow,
+    };
+    log_file::show(
+        ui,
+        &app.settings.folders.audit_file(),
+        extent,
+        "No matching entries.",
+        |line| shown(line, args, ui.styles(), &zone),
+        |text| print(ui, text, args),
+    )
+    .map_err(CliError::failed)?;
     Ok(Exit::Done)
 }
 
@@ -134,64 +97,6 @@ fn print(ui: &Ui, text: &str, args: &AuditArgs) {
     match args.json {
         true => ui.data(text),
         false => ui.data_rows(text, INDENT),
-    }
-}
-
-/// Prints what comes until nobody reads it any more; Ctrl-C ends the program.
-fn follow(ui: &Ui, path: &Path, mut log: Option<Log>, args: &AuditArgs) -> io::Result<()> {
-    let zone = TimeZone::system();
-    loop {
-        match &mut log {
-            Some(log) => {
-                while let Some(line) = log.next()? {
-                    if let Some(text) = shown(&line, args, ui.styles(), &zone) {
-                        print(ui, &text, args);
-                    }
-                }
-            }
-            None => log = Log::open(path).ok(),
-        }
-        ui.check()?;
-        std::thread::sleep(FOLLOW_PERIOD);
-    }
-}
-
-/// The log, read line by line in constant memory.
-struct Log {
-    reader: BufReader<File>,
-    line: Vec<u8>,
-}
-
-impl Log {
-    fn open(path: &Path) -> io::Result<Log> {
-        let file = open_regular(path)?;
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::other("it is not a regular file"));
-        }
-        Ok(Log {
-            reader: BufReader::new(file),
-            line: Vec::new(),
-        })
-    }
-
-    /// The next whole line. One that is still being written comes with a later call.
-    fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
-        loop {
-            let room = MAX_LINE_BYTES.saturating_sub(self.line.len() as u64).max(1);
-            let read = (&mut self.reader)
-                .take(room)
-                .read_until(b'\n', &mut self.line)?;
-            if self.line.ends_with(b"\n") {
-                return Ok(Some(std::mem::take(&mut self.line)));
-            }
-            if read == 0 {
-                return Ok(None);
-            }
-            if self.line.len() as u64 >= MAX_LINE_BYTES {
-                // No line of ours; what follows belongs to it and is not a line either.
-                self.line.clear();
-            }
-        }
     }
 }
 
@@ -219,17 +124,6 @@ fn shown(line: &[u8], args: &AuditArgs, styles: Styles, zone: &TimeZone) -> Opti
         return Some(json::harmless(line.trim_end()).into_owned());
     }
     Some(entry.render(styles, zone))
-}
-
-/// A time of the log where the user is, to the second, with its zone. What is not a time stays as it is.
-fn local(time: &str, zone: &TimeZone) -> String {
-    time.parse::<Timestamp>().map_or_else(
-        |_| time.to_owned(),
-        |time| {
-            let time = time.to_zoned(zone.clone());
-            time.strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
-        },
-    )
 }
 
 impl Entry {
@@ -281,7 +175,6 @@ impl Entry {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
 
     use super::*;
 
@@ -375,28 +268,5 @@ mod tests {
         ] {
             check(text, None);
         }
-    }
-
-    #[test]
-    fn lines_come_whole_and_long_ones_pass() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("audit.jsonl");
-        let mut file = File::create(&path).unwrap();
-        let mut log = Log::open(&path).unwrap();
-        assert_eq!(log.next().unwrap(), None);
-        file.write_all(b"one\ntw").unwrap();
-        assert_eq!(log.next().unwrap().as_deref(), Some(&b"one\n"[..]));
-        assert_eq!(log.next().unwrap(), None);
-        file.write_all(b"o\n").unwrap();
-        assert_eq!(log.next().unwrap().as_deref(), Some(&b"two\n"[..]));
-        file.write_all(&vec![b'x'; 3 * MAX_LINE_BYTES as usize])
-            .unwrap();
-        file.write_all(b"\nlast\n").unwrap();
-        let mut rest = Vec::new();
-        while let Some(line) = log.next().unwrap() {
-            assert!(line.len() as u64 <= MAX_LINE_BYTES);
-            rest.push(line);
-        }
-        assert_eq!(rest.last().map(Vec::as_slice), Some(&b"last\n"[..]));
     }
 }

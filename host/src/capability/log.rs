@@ -44,13 +44,15 @@ struct Line<'a> {
 }
 
 impl Messages {
-    /// Writes the messages, and the lines that the component printed. They are a convenience: failing to write them does not fail the call.
+    /// Writes the messages, the lines that the component printed, and how it broke. They are a convenience: failing to write
+    /// them does not fail the call.
     pub(super) fn write(
         &self,
         call: &CallContext,
         (printed, unprinted): (VecDeque<(Source, String)>, usize),
+        broken: Option<&str>,
     ) {
-        if self.kept.is_empty() && printed.is_empty() {
+        if self.kept.is_empty() && printed.is_empty() && broken.is_none() {
             return;
         }
         let time = crate::audit::now();
@@ -77,6 +79,7 @@ impl Messages {
             };
             line(level, message)
         }));
+        lines.extend(broken.map(|problem| line("error", problem)));
         if dropped > 0 {
             lines.push(line("warn", &all_dropped));
         }

@@ -71,9 +71,10 @@ impl CallState {
         self.context.close(error)
     }
 
-    /// Writes what the plugin has logged and printed.
-    pub(crate) fn write_messages(&self) {
-        self.messages.write(&self.context, self.machine.printed());
+    /// Writes what the plugin has logged and printed, and how it broke, as the end of a sentence that begins with the tool.
+    pub(crate) fn write_messages(&self, broken: Option<&str>) {
+        let printed = self.machine.printed();
+        self.messages.write(&self.context, printed, broken);
     }
 
     /// Makes this the state of a bridge, in which no call runs yet.
@@ -97,7 +98,7 @@ impl CallState {
     pub(crate) fn end_call(&mut self) {
         self.context.ask = None;
         self.context.progress = None;
-        self.write_messages();
+        self.write_messages(None);
         self.messages = Messages::default();
         // What a bridge does is in the log as what its calls do.
         self.context.closed = true;

@@ -88,7 +88,7 @@ impl Components {
             )
             .await;
         if let Some(state) = state {
-            state.write_messages();
+            state.write_messages(result.as_ref().err().map(String::as_str));
         }
         let plan = result
             .map_err(|problem| fault(&call.tool, problem))?
@@ -287,7 +287,11 @@ impl Components {
             tell_of_broken_files(success, &state.context.broken_files);
         }
         if let Some(state) = &mut state {
-            state.write_messages();
+            let broken = match &result {
+                Err(Failure::Fault { problem, .. }) => Some(problem.as_str()),
+                _ => None,
+            };
+            state.write_messages(broken);
             let error = result.as_ref().err().map(ToString::to_string);
             // What was done is done; that the log has a gap must still be known.
             state

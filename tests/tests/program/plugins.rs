@@ -506,6 +506,27 @@ fn the_user_sets_what_a_plugin_lets_be_set() {
     assert!(shown.contains("bytes = not set"), "{shown}");
 }
 
+/// Why a plugin broke is in its log, for its author, as long as it is kept.
+#[test]
+fn a_crash_is_in_the_log_of_the_plugin() {
+    let environment = Environment::new(program!());
+    let said = run(&environment, "plugin log", 0);
+    assert!(said.contains("Nothing was logged."), "{said}");
+    for name in ["trap", "echo"] {
+        let path = file(&environment, &format!("{name}.wasm"), guest(name).bytes);
+        run(
+            &environment,
+            &format!("plugin install {} --yes", path.display()),
+            0,
+        );
+    }
+    run(&environment, "tools call trap --args {}", 1);
+    let said = run(&environment, "plugin log trap", 0);
+    assert!(said.contains("  trap  error  crashed"), "{said}");
+    let said = run(&environment, "plugin log echo", 0);
+    assert!(said.contains("Nothing was logged."), "{said}");
+}
+
 /// What the author declares is a limit that no answer lifts.
 #[test]
 fn a_ceiling_is_above_every_grant() {

@@ -3,6 +3,7 @@
 mod author;
 mod changes;
 mod install;
+mod log;
 mod publish;
 mod report;
 mod settings;
@@ -12,6 +13,7 @@ mod zoo;
 use crate::app::App;
 use crate::args::PluginCommand;
 use crate::error::{CliError, Exit};
+use crate::log_file::Extent;
 
 /// Runs one of the commands.
 pub fn run(app: &App, command: PluginCommand) -> Result<Exit, CliError> {
@@ -28,6 +30,11 @@ pub fn run(app: &App, command: PluginCommand) -> Result<Exit, CliError> {
             values,
             unset,
         } => settings::settings(app, &name, &values, &unset),
+        PluginCommand::Log {
+            name,
+            lines,
+            follow,
+        } => log::log(app, name.as_deref(), Extent { lines, follow }),
         PluginCommand::List => install::list(app),
         PluginCommand::Info { name } => install::info(app, &name),
         PluginCommand::Outdated => update::outdated(app),
