@@ -3,9 +3,9 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
-use dunlin_guest_build::{BuildError, Request, Way};
+use dunlin_guest_build::{BuildError, Request, Way, said};
 use dunlin_host::ceiling::{Ceiling, CeilingError};
 
 use super::about;
@@ -115,21 +115,22 @@ impl BuildFailed {
     }
 }
 
-/// Builds the plugin of a folder and gives the component, which stands in the folder as well.
+/// Builds the plugin of a folder and gives the component, which stands in the folder as well. `tell` gets each line that a
+/// tool of the language says.
 ///
 /// # Errors
 /// Says what is missing, or what the tools of the language said.
-pub fn build(folder: &Path) -> Result<PathBuf, BuildFailed> {
+pub fn build(folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, BuildFailed> {
     let folder = &fs::canonicalize(folder).map_err(|source| io_failed(folder, source))?;
     let manifest = Manifest::read(folder)?;
     let metadata = about::of_folder(folder, &manifest)?;
     // Dunlin itself writes nothing into the folder but the result: a link there would lead elsewhere.
     let out = tempfile::tempdir().map_err(|source| io_failed(&std::env::temp_dir(), source))?;
     let built = match manifest.language {
-        Language::Rust => rust(folder, manifest.target, out.path())?,
-        Language::Js => js(folder)?,
-        Language::Python => python(folder, out.path())?,
-        Language::C => c(folder, out.path())?,
+        Language::Rust => rust(folder, manifest.target, out.path(), tell)?,
+        Language::Js => js(folder, tell)?,
+        Language::Python => python(folder, out.path(), tell)?,
+        Language::C => c(folder, out.path(), tell)?,
     };
     let bytes = fs::read(&built).map_err(|source| io_failed(&built, source))?;
     let mut bytes = metadata
@@ -149,18 +150,24 @@ pub fn build(folder: &Path) -> Result<PathBuf, BuildFailed> {
     Ok(path)
 }
 
-fn rust(folder: &Path, target: Option<Target>, out: &Path) -> Result<PathBuf, BuildFailed> {
+fn rust(
+    folder: &Path,
+    target: Option<Target>,
+    out: &Path,
+    tell: &mut dyn FnMut(&str),
+) -> Result<PathBuf, BuildFailed> {
     let package = package_of(folder)?;
-    if !folder.join("Cargo.lock").is_file() {
-        let mut cargo = Command::new("cargo");
-        run(
-            cargo.arg("generate-lockfile").current_dir(folder),
-            "cargo",
-            "https://rustup.rs installs Rust",
-            None,
-        )?;
-    }
-    let built = dunlin_guest_build::build(&Request {
+    // What was edited in Cargo.toml comes into Cargo.lock, which the build itself only reads.
+    let mut cargo = Command::new("cargo");
+    cargo.args(["tree", "--quiet", "--depth", "0"]);
+    run(
+        cargo.current_dir(folder),
+        "cargo",
+        "https://rustup.rs installs Rust",
+        None,
+        &mut |_| (),
+    )?;
+    let request = Request {
         workspace: folder.to_owned(),
         packages: vec![package],
         made_for: dunlin_guest_build::MadeFor::Size,
@@ -173,8 +180,8 @@ fn rust(folder: &Path, target: Option<Target>, out: &Path) -> Result<PathBuf, Bu
         ),
         scratch: folder.join("target"),
         out: out.to_owned(),
-    })
-    .map_err(|error| match error {
+    };
+    let built = dunlin_guest_build::build_telling(&request, tell).map_err(|error| match error {
         // One plugin, and its author knows which.
         BuildError::Compile { output, .. } => BuildFailed::Tool {
             tool: "cargo".to_owned(),
@@ -202,7 +209,7 @@ fn package_of(folder: &Path) -> Result<String, BuildFailed> {
     Ok(name.map_or_else(|| crate_name(&named), str::to_owned))
 }
 
-fn js(folder: &Path) -> Result<PathBuf, BuildFailed> {
+fn js(folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, BuildFailed> {
     let mut node = Command::new("node");
     let hint = if folder.join("node_modules").is_dir() {
         "npm test says whether the source is in order"
@@ -214,11 +221,12 @@ fn js(folder: &Path) -> Result<PathBuf, BuildFailed> {
         "node",
         "https://nodejs.org installs it",
         Some(hint),
+        tell,
     )?;
     Ok(folder.join("target/component.wasm"))
 }
 
-fn python(folder: &Path, out: &Path) -> Result<PathBuf, BuildFailed> {
+fn python(folder: &Path, out: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, BuildFailed> {
     let out = out.join("component.wasm");
     let own = folder.join(".venv/bin/componentize-py");
     let mut tool = match own.is_file() {
@@ -226,19 +234,31 @@ fn python(folder: &Path, out: &Path) -> Result<PathBuf, BuildFailed> {
         false => Command::new("componentize-py"),
     };
     tool.args(["--wit-path", "wit", "--world", "plugin", "componentize"])
-        .args(["-p", "src", "app", "-o"])
-        .arg(&out)
-        .current_dir(folder);
+        .args(["-p", "src"]);
+    for packages in python_packages(folder) {
+        tool.arg("-p").arg(packages);
+    }
+    tool.args(["app", "-o"]).arg(&out).current_dir(folder);
     run(
         &mut tool,
         "componentize-py",
         "python3 -m venv .venv && .venv/bin/pip install componentize-py, in the folder of the plugin",
         None,
+        tell,
     )?;
     Ok(out)
 }
 
-fn c(folder: &Path, out: &Path) -> Result<PathBuf, BuildFailed> {
+/// Where a plugin's own environment has its packages.
+fn python_packages(folder: &Path) -> Vec<PathBuf> {
+    let versions = fs::read_dir(folder.join(".venv/lib")).into_iter().flatten();
+    let packages = versions
+        .flatten()
+        .map(|entry| entry.path().join("site-packages"));
+    packages.filter(|path| path.is_dir()).collect()
+}
+
+fn c(folder: &Path, out: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, BuildFailed> {
     let sources = folder.join("src");
     let entries = fs::read_dir(&sources).map_err(|source| io_failed(&sources, source))?;
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -257,7 +277,7 @@ fn c(folder: &Path, out: &Path) -> Result<PathBuf, BuildFailed> {
         .arg("-o")
         .arg(&module)
         .current_dir(folder);
-    run(&mut tool, "clang", C_PACKAGES, None).map_err(|failed| match failed {
+    run(&mut tool, "clang", C_PACKAGES, None, tell).map_err(|failed| match failed {
         // Packages do not help where the source itself is wrong.
         BuildFailed::Tool { tool, said, .. } if !compiles_c(&clang, out) => BuildFailed::Tool {
             tool,
@@ -292,17 +312,17 @@ fn run(
     tool: &str,
     missing: &'static str,
     hint: Option<&'static str>,
-) -> Result<Output, BuildFailed> {
-    let output = command.output().map_err(|source| BuildFailed::Missing {
+    tell: &mut dyn FnMut(&str),
+) -> Result<(), BuildFailed> {
+    let ran = said::run(command, tell).map_err(|source| BuildFailed::Missing {
         tool: tool.to_owned(),
         hint: missing,
         source,
     })?;
-    if output.status.success() {
-        return Ok(output);
+    let (status, said) = ran;
+    if status.success() {
+        return Ok(());
     }
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
     let from = said.len().saturating_sub(MAX_SAID_CHARS);
     let from = said.ceil_char_boundary(from);
     Err(BuildFailed::Tool {

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::said;
 use crate::way::{Compiler, Way};
 use crate::{BuildError, MadeFor, Request, c};
 
@@ -58,7 +59,11 @@ const SCRUBBED: [&str; 15] = [
 const FLAG_SEPARATOR: &str = "\u{1f}";
 
 /// Compiles all packages in one go; the module of each, in the same order.
-pub(crate) fn compile(request: &Request, compiler: &Compiler) -> Result<Vec<PathBuf>, BuildError> {
+pub(crate) fn compile(
+    request: &Request,
+    compiler: &Compiler,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Vec<PathBuf>, BuildError> {
     // Other flags make other libraries: in one folder each of the two builds would undo the other.
     let made_for = match request.made_for {
         MadeFor::Size | MadeFor::Trial => "",
@@ -71,16 +76,14 @@ pub(crate) fn compile(request: &Request, compiler: &Compiler) -> Result<Vec<Path
         .map_err(|source| BuildError::file("create", &target_folder, source))?;
 
     let mut command = command(request, compiler, &target_folder)?;
-    let output = command.output().map_err(|source| BuildError::Start {
+    let (status, said) = said::run(&mut command, tell).map_err(|source| BuildError::Start {
         program: compiler.cargo.clone(),
         source,
     })?;
-    if !output.status.success() {
+    if !status.success() {
         return Err(BuildError::Compile {
             packages: request.packages.join(", "),
-            output: String::from_utf8_lossy(&output.stderr)
-                .trim_end()
-                .to_owned(),
+            output: said.trim_end().to_owned(),
         });
     }
 

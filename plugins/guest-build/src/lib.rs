@@ -19,6 +19,7 @@ mod described;
 mod error;
 mod inputs;
 mod request;
+pub mod said;
 pub mod script;
 mod way;
 
@@ -62,8 +63,13 @@ pub struct Component {
 ///
 /// A component file that would not change is not touched.
 pub fn build(request: &Request) -> Result<Built, BuildError> {
+    build_telling(request, &mut |_| ())
+}
+
+/// The same, and tells each line that cargo says.
+pub fn build_telling(request: &Request, tell: &mut dyn FnMut(&str)) -> Result<Built, BuildError> {
     let compiler = way::find(request)?;
-    let modules = cargo::compile(request, &compiler)?;
+    let modules = cargo::compile(request, &compiler, tell)?;
     let components = request
         .packages
         .iter()

@@ -96,14 +96,45 @@ pub fn build(app: &App, folder: &Path) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// Builds, and shows what a tool says of what it does not understand, as it says it.
+/// Builds, shows in one line how far it is, and what a tool says of what it does not understand or warns of, as it says it.
 fn built(app: &App, folder: &Path) -> Result<PathBuf, CliError> {
-    build_in(folder).map_err(|failed| {
-        for line in failed.said().unwrap_or_default().lines() {
-            app.ui.status(&escape_multiline(line));
+    let mut warnings = Warnings::default();
+    let built = build_in(folder, &mut |line| {
+        app.ui.progress(&escape(line.trim()));
+        warnings.add(line);
+    });
+    app.ui.end_progress();
+    let said = match &built {
+        Ok(_) => warnings.lines.join("\n"),
+        Err(failed) => failed.said().unwrap_or_default().to_owned(),
+    };
+    for line in said.lines() {
+        app.ui.status(&escape_multiline(line));
+    }
+    built.map_err(CliError::from)
+}
+
+/// What a tool warns of, out of all that it says: a line that does, and those behind it up to a blank one.
+#[derive(Default)]
+struct Warnings {
+    lines: Vec<String>,
+    is_one: bool,
+}
+
+impl Warnings {
+    /// Lines that are kept: whoever has more warnings begins with the first.
+    const MAX: usize = 200;
+
+    fn add(&mut self, line: &str) {
+        let low = line.to_ascii_lowercase();
+        let begins = low.contains("warning:") || low.contains("[warning]");
+        // How many there were is no warning.
+        let counts = low.starts_with("warning:") && low.contains(" generated ");
+        self.is_one = (self.is_one || begins) && !line.trim().is_empty() && !counts;
+        if self.is_one && self.lines.len() < Self::MAX {
+            self.lines.push(line.to_owned());
         }
-        CliError::from(failed)
-    })
+    }
 }
 
 fn say_built(app: &App, path: &Path, began: Instant) {
@@ -261,7 +292,26 @@ fn stamp(folder: &Path) -> (usize, Option<SystemTime>) {
 
 #[cfg(test)]
 mod tests {
-    use super::visible;
+    use super::{Warnings, visible};
+
+    #[test]
+    fn warnings_are_told_from_the_rest() {
+        let said = "   Compiling words v0.1.0\nwarning: unused variable: `a`\n --> src/lib.rs:3:9\n  |\n\n\
+                    warning: `words` (lib) generated 1 warning\n    Finished in 0.1s\n\
+                    src/tool.c:4:5: warning: unused variable 'a'\n    4 |     int a;\n\nComponent built\n";
+        let mut warnings = Warnings::default();
+        said.lines().for_each(|line| warnings.add(line));
+        assert_eq!(
+            warnings.lines,
+            [
+                "warning: unused variable: `a`",
+                " --> src/lib.rs:3:9",
+                "  |",
+                "src/tool.c:4:5: warning: unused variable 'a'",
+                "    4 |     int a;",
+            ]
+        );
+    }
 
     #[test]
     fn a_difference_can_be_seen() {

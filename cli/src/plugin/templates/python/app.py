@@ -3,6 +3,7 @@
 The files are real ones: `open` asks the user, or fails with PermissionError.
 """
 
+import encodings.idna  # noqa: F401  What is not imported while the component is made is not there later; names of servers need it.
 import json
 import traceback
 from pathlib import Path
