@@ -23,6 +23,7 @@ use crate::prompt::approver::TerminalApprover;
 use crate::prompt::interceptor::TerminalInterceptor;
 use crate::prompt::line::Recall;
 use crate::prompt::metadata::Answering;
+use crate::tools;
 use attach::Tags;
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::{Conversation, Message, UserMessage};
@@ -261,7 +262,10 @@ impl Dialogue {
         recall: Recall,
     ) -> Result<TurnReport, CliError> {
         if app.refresh_plugins() {
-            self.tools = look_at_tools(app)?;
+            let before = std::mem::replace(&mut self.tools, look_at_tools(app)?);
+            if let Some(changes) = tools::changes(&before, &self.tools) {
+                app.ui.status(&changes);
+            }
         }
         let host = app.host()?;
         let settings = &app.settings;

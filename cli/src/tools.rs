@@ -124,3 +124,67 @@ pub fn print_stored(ui: &Ui, stored: &[Stored]) {
         ));
     }
 }
+
+/// Which tools came, went, or say something else of themselves, in one line; `None`: none did.
+pub fn changes(before: &[Tool], after: &[Tool]) -> Option<String> {
+    let named = |tools: &[Tool], name: &str| tools.iter().find(|tool| tool.name == name).cloned();
+    let new = after
+        .iter()
+        .filter(|tool| named(before, &tool.name).is_none());
+    let gone = before
+        .iter()
+        .filter(|tool| named(after, &tool.name).is_none());
+    let changed = after
+        .iter()
+        .filter(|tool| named(before, &tool.name).is_some_and(|old| old != **tool));
+    let names = |tools: Vec<&Tool>| {
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        names.join(", ")
+    };
+    let kinds = [
+        ("New tools", new.collect::<Vec<_>>()),
+        ("Removed", gone.collect()),
+        ("Changed", changed.collect()),
+    ];
+    let kinds = kinds.into_iter().filter(|(_, tools)| !tools.is_empty());
+    let sentences: Vec<String> = kinds
+        .map(|(kind, tools)| format!("{kind}: {}.", names(tools)))
+        .collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_and_goes_is_said() {
+        let tool = |name: &str, description: &str| -> Tool {
+            serde_json::from_value(serde_json::json!({
+                "name": name, "plugin": "p", "description": description, "parameters": {}, "imports": [],
+            }))
+            .unwrap()
+        };
+        let (a, b, c) = (tool("a", "A."), tool("b", "B."), tool("c", "C."));
+        for (before, after, expected) in [
+            (vec![a.clone()], vec![a.clone()], None),
+            (
+                vec![a.clone()],
+                vec![a.clone(), b.clone(), c.clone()],
+                Some("New tools: b, c."),
+            ),
+            (
+                vec![a.clone(), b.clone()],
+                vec![a.clone()],
+                Some("Removed: b."),
+            ),
+            (
+                vec![a.clone(), b.clone()],
+                vec![tool("a", "Another."), c.clone()],
+                Some("New tools: c. Removed: b. Changed: a."),
+            ),
+        ] {
+            assert_eq!(changes(&before, &after).as_deref(), expected);
+        }
+    }
+}

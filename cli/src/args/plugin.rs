@@ -30,6 +30,8 @@ pub enum PluginCommand {
         #[arg(long)]
         yes: bool,
     },
+    /// Bring the contract and the SDK in a plugin's folder to those of this Dunlin
+    Upgrade(PluginFolder),
     /// Print what a plugin contains, what it may ask for and what is wrong with it
     Check(PluginArgs),
     /// Install a plugin from a file, a folder or a registry

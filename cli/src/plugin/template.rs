@@ -79,6 +79,58 @@ description = \"Counts the words of a text file\"
 
 const MANIFEST: &str = include_str!("templates/plugin.toml.txt");
 
+/// What a plugin's folder has of this Dunlin: the contract, and what was made of it.
+fn given(language: Language) -> Vec<(String, Vec<u8>)> {
+    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+    let templates = templates(language).iter();
+    let given =
+        templates.filter(|(path, _)| path.starts_with("vendor/") || path.starts_with("wit/"));
+    files.extend(given.map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
+    if language == Language::C {
+        let bindings = dunlin_plugins::author::C.iter();
+        files.extend(bindings.map(|(name, bytes)| (format!("bindings/{name}"), bytes.to_vec())));
+    }
+    for (path, text) in dunlin_plugins::author::TEXTS {
+        let path = match (language, path.strip_prefix("wit/")) {
+            (Language::Rust, _) | (Language::C, Some(_)) => (*path).to_owned(),
+            (_, Some(file)) => format!("wit/deps/dunlin-tool/{file}"),
+            // The SDK is Rust.
+            (_, None) => continue,
+        };
+        files.push((path, text.as_bytes().to_vec()));
+    }
+    files
+}
+
+/// Brings the contract, and in Rust the SDK, of a plugin's folder to those of this Dunlin; the files that changed.
+///
+/// # Errors
+/// A file cannot be written; what was written until then stays.
+pub fn upgrade(folder: &Path, language: Language) -> io::Result<Vec<String>> {
+    let mut changed = Vec::new();
+    for (path, bytes) in given(language) {
+        let file = folder.join(&path);
+        if fs::read(&file).is_ok_and(|old| old == bytes) {
+            continue;
+        }
+        if let Some(above) = file.parent() {
+            fs::create_dir_all(above)?;
+        }
+        fs::write(&file, bytes)?;
+        changed.push(path);
+    }
+    Ok(changed)
+}
+
+fn templates(language: Language) -> &'static [Template] {
+    match language {
+        Language::Rust => &RUST,
+        Language::Js => &JS,
+        Language::Python => &PYTHON,
+        Language::C => &C,
+    }
+}
+
 /// Writes a project into a folder.
 ///
 /// # Errors
@@ -103,30 +155,11 @@ pub fn write(folder: &Path, name: &str, language: Language) -> io::Result<()> {
             .replace("{{language}}", language.word())
             .replace("{{about}}", about)
     };
-    let templates: &[Template] = match language {
-        Language::Rust => &RUST,
-        Language::Js => &JS,
-        Language::Python => &PYTHON,
-        Language::C => &C,
-    };
     put(super::manifest::FILE, fill(MANIFEST).as_bytes())?;
-    for (path, text) in templates {
+    for (path, text) in templates(language) {
         put(path, fill(text).as_bytes())?;
     }
-    if language == Language::C {
-        for (name, bytes) in dunlin_plugins::author::C {
-            put(&format!("bindings/{name}"), bytes)?;
-        }
-    }
-    for (path, text) in dunlin_plugins::author::TEXTS {
-        let path = match (language, path.strip_prefix("wit/")) {
-            (Language::Rust, _) | (Language::C, Some(_)) => (*path).to_owned(),
-            (_, Some(file)) => format!("wit/deps/dunlin-tool/{file}"),
-            // The SDK is Rust.
-            (_, None) => continue,
-        };
-        put(&path, text.as_bytes())?;
-    }
+    upgrade(folder, language)?;
     Ok(())
 }
 
@@ -171,6 +204,26 @@ mod tests {
             assert_eq!(tool_name(name), tool);
             assert_eq!(crate_name(name), package);
             assert_eq!(type_name(name), of_type);
+        }
+    }
+
+    #[test]
+    fn an_upgrade_changes_what_is_ours_and_nothing_else() {
+        for language in [Language::Rust, Language::Js, Language::Python, Language::C] {
+            let folder = tempfile::tempdir().unwrap();
+            write(folder.path(), "word_count", language).unwrap();
+            assert_eq!(upgrade(folder.path(), language).unwrap(), [""; 0]);
+            let wit = match language {
+                Language::Rust | Language::C => "wit/tool.wit",
+                _ => "wit/deps/dunlin-tool/tool.wit",
+            };
+            let ours = fs::read(folder.path().join(wit)).unwrap();
+            fs::write(folder.path().join(wit), "an older one").unwrap();
+            fs::write(folder.path().join("README.md"), "of the author").unwrap();
+            assert_eq!(upgrade(folder.path(), language).unwrap(), [wit]);
+            assert_eq!(fs::read(folder.path().join(wit)).unwrap(), ours);
+            let readme = fs::read(folder.path().join("README.md")).unwrap();
+            assert_eq!(readme, b"of the author");
         }
     }
 

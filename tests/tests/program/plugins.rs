@@ -654,6 +654,7 @@ fn an_open_chat_takes_a_new_plugin_up() {
     chat.say("And now?");
     let screen = chat.prompt();
     assert!(screen.contains("Now there is."), "{screen:?}");
+    assert!(screen.contains("New tools: echo."), "{screen:?}");
     run(&environment, "plugin remove echo --yes", 0);
     let requests = provider.requests();
     let offered = requests

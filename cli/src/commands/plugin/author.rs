@@ -9,7 +9,7 @@ use dunlin_host::{Code, Plugin, sha256_hex};
 use dunlin_terminal::ui::review::Review;
 
 use super::install::{put, same_origin};
-use super::report;
+use super::{changes, report};
 use crate::app::{App, host_options};
 use crate::error::{CliError, Exit};
 use crate::models::size;
@@ -85,6 +85,25 @@ pub fn new(app: &App, name: &str, language: Language) -> Result<Exit, CliError> 
         "{name}/ is a plugin in {}. Its README.md says how to continue.",
         language.word()
     ));
+    Ok(Exit::Done)
+}
+
+/// Brings what a plugin's folder has of Dunlin to what this Dunlin has.
+pub fn upgrade(app: &App, folder: &Path) -> Result<Exit, CliError> {
+    let manifest = Manifest::read(folder).map_err(BuildFailed::Manifest)?;
+    let changed = template::upgrade(folder, manifest.language).map_err(|source| {
+        CliError::failed(CannotWrite::Io {
+            folder: folder.to_owned(),
+            source,
+        })
+    })?;
+    for path in &changed {
+        app.ui.data(path);
+    }
+    app.ui.status(match changed.is_empty() {
+        true => "The contract and the SDK are those of this Dunlin.",
+        false => "These are those of this Dunlin now. dunlin plugin build shows what they change for the source.",
+    });
     Ok(Exit::Done)
 }
 
@@ -245,6 +264,11 @@ pub fn dev(app: &App, folder: &Path, yes: bool) -> Result<Exit, CliError> {
                         return Ok(Exit::Done);
                     }
                     agreed = true;
+                }
+                // Nobody is asked about what the same author adds, but the author has to see what users will be asked about.
+                let added = installed.as_ref().map(|old| changes::added(old, &examined));
+                for line in added.into_iter().flatten() {
+                    ui.status(&format!("  + {}", escape(&line)));
                 }
                 put(app, &examined)?;
                 ui.status(&format!(

@@ -28,6 +28,11 @@ struct Changes {
     removed: Vec<String>,
 }
 
+/// What a version may do that the installed one may not, in words. Not escaped.
+pub fn added(old: &Record, new: &Examined) -> Vec<String> {
+    changes(old, new).added
+}
+
 /// What is different from the version that is installed, in rows for the window.
 pub fn rows(old: &Record, new: &Examined, window: Window) -> Vec<String> {
     let columns = window.columns.saturating_sub(1);

@@ -22,6 +22,7 @@ pub fn run(app: &App, command: PluginCommand) -> Result<Exit, CliError> {
         PluginCommand::Build(args) => author::build(app, &args.folder),
         PluginCommand::Test(args) => author::test(app, &args.folder),
         PluginCommand::Dev { plugin, yes } => author::dev(app, &plugin.folder, yes),
+        PluginCommand::Upgrade(args) => author::upgrade(app, &args.folder),
         PluginCommand::Check(args) => install::check(app, &args.from),
         PluginCommand::Install(args) => install::install(app, &args),
         PluginCommand::Remove { names, yes } => install::remove(app, &names, yes),
