@@ -312,8 +312,8 @@ pub const GROUPS: &[(&str, &[Command])] = &[
             .waits(TURN),
             command(
                 "/request",
-                "",
-                "show the next request on the whole screen; of a paused one everything can be edited there",
+                "[N]",
+                "show the next request on the whole screen, or request N as it was sent; a paused one can be edited there",
                 Slash::Request,
             )
             .waits(TURN),

@@ -3,13 +3,14 @@
 use crate::app::App;
 use crate::dialogue::Dialogue;
 use crate::error::CliError;
+use crate::inspect::logs::SessionLogs;
 use crate::prompt::inspecting;
 use crate::prompt::metadata::Metadata;
 use crate::requests::{Log, Part, fork, print, replay, rows};
 use crate::value_in_editor::EditValue;
 use dunlin_chat::session::requests::LogError;
 use dunlin_host::display::escape;
-use dunlin_terminal::inspector::{self, Inspector, Mode};
+use dunlin_terminal::inspector::{self, Inspector, Logs, Mode};
 use dunlin_terminal::ui::style::Label;
 
 /// What the inspector says of a request that is not paused.
@@ -105,11 +106,12 @@ pub fn run(app: &App, dialogue: Option<&Dialogue>, rest: &str) -> Result<(), Cli
     Ok(())
 }
 
-/// `/request`: shows the request that would be sent for an empty message. Nothing can be changed in it.
+/// `/request [N]`: shows the request that would be sent for an empty message, or one as it was sent. Nothing can be changed
+/// in it.
 ///
 /// # Errors
 /// The agent has no key, or the conversation does not fit the model's context window.
-pub fn preview(app: &App, dialogue: &mut Option<Dialogue>) -> Result<(), CliError> {
+pub fn look_at(app: &App, dialogue: &mut Option<Dialogue>, rest: &str) -> Result<(), CliError> {
     let ui = &app.ui;
     if !ui.has_full_screen() {
         ui.status(inspecting::NO_SCREEN);
@@ -119,11 +121,31 @@ pub fn preview(app: &App, dialogue: &mut Option<Dialogue>) -> Result<(), CliErro
         Some(dialogue) => dialogue,
         none => none.insert(Dialogue::begin(app)?.saved(app)),
     };
-    let mut paused = dialogue.preview(app)?.with_pins(app.pausing.pins());
+    let (paused, why) = match rest.parse::<u64>() {
+        _ if rest.is_empty() => (dialogue.preview(app)?, NOT_PAUSED.to_owned()),
+        Ok(number) => {
+            if let Some(session) = dialogue.session() {
+                session.requests().flush();
+            }
+            match SessionLogs(app.store()).sent(&app.session_id(), number) {
+                Ok(sent) => (sent, format!("request {number} as it was sent")),
+                Err(error) => {
+                    let error = escape(&error).into_owned();
+                    ui.status(&format!("{error}; /requests lists the requests."));
+                    return Ok(());
+                }
+            }
+        }
+        Err(_) => {
+            let rest = escape(rest);
+            ui.status(&format!("{rest} is not a number. Usage: /request [N]"));
+            return Ok(());
+        }
+    };
+    let mut paused = paused.with_pins(app.pausing.pins());
     let metadata = Metadata::of_paused(app, dialogue.answering(), &paused);
-    let mode = Mode::ReadOnly(NOT_PAUSED.to_owned());
-    let mut inspector =
-        Inspector::new(mode, inspecting::sides(app, metadata), ui.styles(), &paused);
+    let sides = inspecting::sides(app, metadata);
+    let mut inspector = Inspector::new(Mode::ReadOnly(why), sides, ui.styles(), &paused);
     let edit = EditValue::of(app);
     let shown = inspector::run(
         ui,

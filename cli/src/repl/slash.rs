@@ -90,7 +90,7 @@ pub fn run(
             sessions::run(app, dialogue, slash, rest)?;
         }
         Slash::Requests => requests::run(app, dialogue.as_ref(), rest)?,
-        Slash::Request => requests::preview(app, dialogue)?,
+        Slash::Request => requests::look_at(app, dialogue, rest)?,
         Slash::Metadata => last_request::run(app, dialogue.as_ref(), rest)?,
         Slash::Context => budget::context(app, dialogue),
         Slash::Cost => budget::cost(app, dialogue),

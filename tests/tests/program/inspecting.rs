@@ -184,6 +184,24 @@ fn the_next_request_can_be_looked_at() {
     chat.terminal.press(Key::Escape);
     chat.prompt();
     assert_eq!(provider.requests().len(), 1);
+    // And one that was sent.
+    chat.say("/request 1");
+    chat.terminal.wait_until("the request", |screen| {
+        let is_shown = screen
+            .text
+            .starts_with(" READ ONLY  request 1 as it was sent");
+        is_shown && screen.contains("count the birds") && screen.contains("q close")
+    });
+    chat.terminal.type_text("q");
+    chat.prompt();
+    for (line, said) in [
+        ("/request 9", "/requests lists the requests."),
+        ("/request one", "one is not a number. Usage: /request [N]"),
+    ] {
+        chat.say(line);
+        chat.terminal.wait_for(said);
+        chat.prompt();
+    }
 }
 
 /// What a paused request comes to, the list of requests and the log of the inspector are one count, whatever the server has
