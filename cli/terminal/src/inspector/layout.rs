@@ -83,7 +83,7 @@ impl Inspector {
                 tree::lines(&self.values, &self.folded, columns)
             }
             Tab::Payload => tabs::payload(request, columns),
-            Tab::Diff => tabs::differences(request, columns),
+            Tab::Diff => tabs::differences(paused, columns),
             Tab::Metadata => tabs::pairs(&(self.sides.metadata)(paused), columns),
             Tab::Log => self.log_lines(columns),
         };

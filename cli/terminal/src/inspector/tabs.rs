@@ -10,6 +10,8 @@ use dunlin_host::json;
 use super::lines::{Line, Lines, Look};
 use crate::approval::text;
 use crate::request::difference::{self, WordDiff};
+use crate::request::paused::Paused;
+use crate::request::show;
 use crate::ui::calls::fit;
 use crate::ui::style::Label;
 use crate::ui::wrap;
@@ -78,10 +80,12 @@ pub fn payload(request: &EditableRequest, columns: usize) -> Lines {
     lines
 }
 
-/// What was edited, word by word.
-pub fn differences(request: &EditableRequest, columns: usize) -> Lines {
+/// What was edited, word by word, with the scope and age of what is kept for later requests.
+pub fn differences(paused: &Paused, columns: usize) -> Lines {
+    let request = paused.request();
     let mut lines = Lines::default();
     for difference in request.differences() {
+        let note = show::note(request, paused.saved(), &difference);
         let number = match &difference {
             Difference::Deleted { number } | Difference::Set { number, .. } => *number,
         };
@@ -90,7 +94,7 @@ pub fn differences(request: &EditableRequest, columns: usize) -> Lines {
             .map_or_else(String::new, |section| one_line(&section.label));
         match difference {
             Difference::Deleted { .. } => {
-                let heading = format!("- {number} {label}  deleted");
+                let heading = format!("- {number} {label}  deleted{note}");
                 lines.push(Line::new(
                     Look::Label(Label::Removed),
                     fit(&heading, columns),
@@ -101,7 +105,7 @@ pub fn differences(request: &EditableRequest, columns: usize) -> Lines {
             } => {
                 let path = one_line(&target.path.to_string());
                 let (found, what) = difference::of_values(old.as_deref(), new.as_deref());
-                let heading = format!("* {number} {label}  {path}{what}");
+                let heading = format!("* {number} {label}  {path}{what}{note}");
                 lines.push(Line::new(Look::Label(Label::Name), fit(&heading, columns)));
                 words(&found, columns, &mut lines);
             }

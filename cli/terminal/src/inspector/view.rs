@@ -24,6 +24,9 @@ use crate::ui::wrap;
 /// From this width on both panes are side by side.
 const MIN_COLUMNS_FOR_PANES: u16 = 72;
 
+/// Narrower windows have no room to say what edits do not change.
+const MIN_COLUMNS_TO_EXPLAIN: u16 = 100;
+
 /// The smallest window that has room for anything.
 const MIN_COLUMNS: u16 = 20;
 const MIN_ROWS: u16 = 8;
@@ -108,7 +111,7 @@ pub(super) fn draw_in(
     draw_list(frame, inspector, paused, palette, list);
     draw_detail(frame, inspector, palette, detail);
     frame.render_widget(
-        Paragraph::new(note_lines(&notes, inspector, palette, note)),
+        Paragraph::new(note_lines(&notes, inspector, paused, palette, note)),
         note,
     );
     let can_change = *inspector.mode() == Mode::Paused;
@@ -156,7 +159,9 @@ fn title_line(
     };
     let conversation = one_line(&inspector.sides().conversation);
     let conversation = conversation.split(SEPARATOR).filter(|it| !it.is_empty());
+    let model = paused.model().map(|model| one_line(&model));
     let parts = std::iter::once(what.as_str()).chain(conversation);
+    let parts = parts.chain(model.as_deref());
     let text = fields(parts, usize::from(columns));
     let padding = usize::from(columns).saturating_sub(usual_width(&text));
     let style = palette
@@ -204,7 +209,11 @@ fn status_line(
     });
     parts.extend(paused.pinned());
     if paused.edits() > 0 {
-        parts.push(counted(paused.edits(), "edit", "edits"));
+        let edits = counted(paused.edits(), "edit", "edits");
+        parts.push(match columns >= MIN_COLUMNS_TO_EXPLAIN {
+            true => format!("{edits} (the conversation is unchanged)"),
+            false => edits,
+        });
     }
     parts.extend(paused.kept());
     let text = fields(parts.iter().map(String::as_str), usize::from(columns));
@@ -423,21 +432,28 @@ fn notes(inspector: &Inspector, columns: usize) -> Vec<String> {
     rows
 }
 
-/// What was said last, or where the selected value is.
+/// What was said last, or what the selected section is, or where the selected value is.
 fn note_lines(
     notes: &[String],
     inspector: &Inspector,
+    paused: &Paused,
     palette: Palette,
     area: Rect,
 ) -> Vec<Line<'static>> {
     let line = |label, text: &str| Line::from(palette.span(label, format!(" {text}")));
+    let columns = usize::from(area.width).saturating_sub(2);
     match (notes, inspector.value()) {
-        ([], Some(row)) if inspector.focus() == Pane::Detail => {
+        ([], _) if inspector.focus() == Pane::Sections => {
+            let about = paused.about(inspector.selected()).unwrap_or_default();
+            let parts = one_line(&about);
+            let row = fields(parts.split(SEPARATOR), columns);
+            vec![line(Label::Quiet, row.trim_start())]
+        }
+        ([], Some(row)) => {
             let path = match &row.path {
                 Some(path) => path.to_string(),
                 None => format!("{} (deleted)", row.target.path),
             };
-            let columns = usize::from(area.width).saturating_sub(2);
             vec![line(Label::Quiet, &fit(&one_line(&path), columns))]
         }
         (notes, _) => notes

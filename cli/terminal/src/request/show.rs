@@ -142,10 +142,7 @@ pub fn differences(
 ) -> Vec<String> {
     let mut rows = Vec::new();
     for difference in request.differences() {
-        let kept = request.saved(&difference);
-        let mut saved = saved.iter().rev();
-        let note = saved.find(|(edit, _)| kept.as_ref() == Some(edit));
-        let note = note.map_or_else(String::new, |(_, note)| format!("  {note}"));
+        let note = note(request, saved, &difference);
         match difference {
             Difference::Deleted { number } => {
                 let label = label(request, number, window);
@@ -176,6 +173,18 @@ pub fn differences(
         }
     }
     rows
+}
+
+/// What is said of a difference that was kept for later requests, behind two spaces.
+pub fn note(
+    request: &EditableRequest,
+    saved: &[(SavedEdit, String)],
+    difference: &Difference,
+) -> String {
+    let kept = request.saved(difference);
+    let mut saved = saved.iter().rev();
+    let note = saved.find(|(edit, _)| kept.as_ref() == Some(edit));
+    note.map_or_else(String::new, |(_, note)| format!("  {note}"))
 }
 
 /// The values that contain a text, regardless of case: a row each, with the text around the first place.

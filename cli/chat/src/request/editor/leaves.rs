@@ -224,6 +224,15 @@ impl EditableRequest {
         }
     }
 
+    /// The text of the model's name, as it would be sent. Reads nothing else: this is asked for every frame.
+    pub fn model(&self) -> Option<String> {
+        let mut sections = self.base.sections.iter();
+        let whole = sections.position(|section| section.path.steps().is_empty())?;
+        let path = Path::root().then("model");
+        let found = self.overlay.find(&self.base, whole, &path)?;
+        document::decode(&found.raw)
+    }
+
     /// The path of a leaf in the payload as it would be sent now.
     pub fn path_of(&self, target: &Target) -> String {
         match self.index_of(&target.section) {

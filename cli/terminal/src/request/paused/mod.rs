@@ -295,8 +295,27 @@ impl Paused {
 
     /// The model that it names, as it is now.
     pub fn model(&self) -> Option<String> {
-        let target = self.request.target("model").ok()?;
-        Some(self.request.leaf(&target).ok()??.text().into_owned())
+        self.request.model()
+    }
+
+    /// What a section is, where it is in the payload, and its tokens and share; `None`: there is none.
+    pub fn about(&self, number: usize) -> Option<String> {
+        let label = &self.request.section(number)?.label;
+        let tokens = counted_tokens(self.section_tokens(number));
+        let share = percent(self.counts.section(number), self.counts.total());
+        let Some(path) = self.request.path(number) else {
+            return Some(format!("{label} · {tokens} · deleted"));
+        };
+        let about = format!("{label} · {tokens} ({share})");
+        match path.steps() {
+            [] => Some(about),
+            _ => Some(format!("{about} · {path}")),
+        }
+    }
+
+    /// Edits that are kept for later requests, each with what is said of it.
+    pub fn saved(&self) -> &[(SavedEdit, String)] {
+        &self.saved
     }
 
     /// Whether it is another one than was composed.
