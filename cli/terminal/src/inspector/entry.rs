@@ -74,7 +74,7 @@ impl Entry {
             (Purpose::Value(..) | Purpose::Option, _) if !can_save => "Esc discards",
             (Purpose::Lost, _) => "Esc discards",
             (Purpose::Value(..), true) => "Ctrl-S saves · Esc discards",
-            (Purpose::Value(..), false) => "Enter saves · Alt-Enter new line · Esc discards",
+            (Purpose::Value(..), false) => "Enter saves · Esc discards · Alt-Enter new line",
             (Purpose::Option, _) => "Enter adds it · Esc discards",
             (Purpose::Find | Purpose::Filter, _) => "Enter · Esc",
         }
