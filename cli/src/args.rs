@@ -18,7 +18,9 @@ use dunlin_host::target::{CommandKey, Operation};
 use crate::config::request_editor::PauseMode;
 
 pub use self::mcp::{McpAddArgs, McpCommand, McpServeArgs};
-pub use self::plugin::{PluginArgs, PluginCommand, PluginFolder, PluginInstallArgs};
+pub use self::plugin::{
+    PluginArgs, PluginCommand, PluginFolder, PluginInstallArgs, PluginSourceCommand,
+};
 pub use self::requests::{RequestArgs, RequestId, RequestsCommand, RequestsShowArgs};
 
 /// An AI chat for the terminal whose tools cannot touch anything you did not grant

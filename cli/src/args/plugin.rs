@@ -104,12 +104,41 @@ pub enum PluginCommand {
         #[arg(long)]
         replace: bool,
     },
+    /// Search the sources for plugins
+    Search {
+        /// Words of the name or the description [default: all plugins]
+        #[arg(value_name = "WORD")]
+        words: Vec<String>,
+    },
+    /// Choose the sources that are searched
+    Source {
+        /// What is done with them.
+        #[command(subcommand)]
+        command: PluginSourceCommand,
+    },
     /// Run hostile plugins in a temporary project and print what stopped each of them
     Zoo {
         /// Run only these plugins [default: all]
         #[arg(value_name = "GUEST")]
         guests: Vec<String>,
     },
+}
+
+/// What can be done with the sources of plugins.
+#[derive(Debug, Subcommand)]
+pub enum PluginSourceCommand {
+    /// Add a source: the address of an index (https), a git repository (git+https), or a reference in a registry
+    Add {
+        /// The source
+        source: String,
+    },
+    /// Remove a source
+    Remove {
+        /// The source
+        source: String,
+    },
+    /// List the sources
+    List,
 }
 
 /// Which folder.

@@ -108,6 +108,11 @@ impl Folders {
         self.config.join("web_fetch.json")
     }
 
+    /// Where plugins are searched.
+    pub fn plugin_sources_file(&self) -> PathBuf {
+        self.config.join("plugin-sources.json")
+    }
+
     /// The stored permissions.
     pub fn permissions_file(&self) -> PathBuf {
         self.config.join("tool.permissions.json")

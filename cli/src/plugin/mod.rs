@@ -8,6 +8,7 @@ mod abilities;
 mod about;
 pub mod build;
 pub mod examine;
+pub mod index;
 pub mod installed;
 pub mod manifest;
 pub mod origin;

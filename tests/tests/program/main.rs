@@ -16,6 +16,7 @@ mod escapes;
 mod failures;
 mod first_run;
 mod hardship;
+mod indexes;
 mod inspecting;
 mod inspecting_elsewhere;
 mod interruption;

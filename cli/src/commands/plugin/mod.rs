@@ -6,6 +6,7 @@ mod install;
 mod log;
 mod publish;
 mod report;
+mod search;
 mod settings;
 mod update;
 mod zoo;
@@ -46,6 +47,8 @@ pub fn run(app: &App, command: PluginCommand) -> Result<Exit, CliError> {
             from,
             replace,
         } => publish::publish(app, &reference, &from.from, replace),
+        PluginCommand::Search { words } => search::search(app, &words),
+        PluginCommand::Source { command } => search::source(app, command),
         PluginCommand::Zoo { guests } => zoo::run(app, &guests),
     }
 }

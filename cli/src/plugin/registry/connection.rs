@@ -112,6 +112,36 @@ impl Connection {
         })
     }
 
+    /// To fetch a page of the web and nothing else: the place of the registry takes whoever the address names.
+    pub(super) fn of_page(url: &Url) -> Connection {
+        Connection {
+            access: Access::Pull,
+            registry: host_of(url),
+            repository: url.path().trim_start_matches('/').to_owned(),
+            base: url.clone(),
+            home: None,
+            authorization: None,
+            is_near: OnceCell::new(),
+        }
+    }
+
+    /// The page, if it is not longer than that.
+    pub(super) async fn page(&self, url: &Url, most: u64) -> Result<Vec<u8>, FetchError> {
+        let accept = "application/json, */*;q=0.5";
+        let response = self.send(url, Ask::Get { accept }, None).await?;
+        match response.status() {
+            StatusCode::OK => body(response, url.path(), most).await,
+            StatusCode::NOT_FOUND => Err(FetchError::NotFound {
+                registry: self.registry.clone(),
+                what: self.repository.clone(),
+            }),
+            status => Err(FetchError::Status {
+                host: host_of(response.url()),
+                status: status.as_u16(),
+            }),
+        }
+    }
+
     /// The whole of one part, if it is not longer than that.
     pub(super) async fn get(
         &mut self,
@@ -381,11 +411,7 @@ fn is_refusal(status: StatusCode) -> bool {
 }
 
 /// All of an answer, or that it is too long. No more than that is held.
-pub(super) async fn body(
-    mut response: Response,
-    what: &str,
-    most: u64,
-) -> Result<Vec<u8>, FetchError> {
+async fn body(mut response: Response, what: &str, most: u64) -> Result<Vec<u8>, FetchError> {
     let too_large = || FetchError::TooLarge {
         what: what.to_owned(),
         most,

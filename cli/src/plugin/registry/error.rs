@@ -101,10 +101,12 @@ pub enum FetchError {
         most: u64,
     },
     /// It is something else.
-    #[error("{reference} is not a plugin: {problem}")]
-    NoPlugin {
+    #[error("{reference} is not {wanted}: {problem}")]
+    Other {
         /// What was asked for.
         reference: String,
+        /// What was looked for.
+        wanted: &'static str,
         /// What it is.
         problem: String,
     },

@@ -17,7 +17,10 @@ use dunlin_host::sha256_hex;
 use oci_spec::distribution::Reference;
 use oci_spec::image::{Descriptor, ImageManifest};
 
+use url::Url;
+
 use super::examine::MAX_COMPONENT_BYTES;
+use super::index::MAX_INDEX_BYTES;
 use connection::{Access, Connection};
 pub use error::FetchError;
 pub use newest::{Newer, newer};
@@ -26,8 +29,30 @@ pub use push::{Published, publish};
 /// Bytes of a manifest: it is a short list.
 const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
 
-/// What may be said of a plugin by its publisher: the plain name, and the older ones.
-const KINDS: [&str; 2] = ["application/wasm", "application/vnd.wasm."];
+/// What can be looked for in a registry.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
+    /// What it is, in words.
+    what: &'static str,
+    /// How its publisher may call it: whole names, and beginnings that end with a dot.
+    kinds: &'static [&'static str],
+    /// How many bytes are taken.
+    max_bytes: u64,
+}
+
+/// A plugin: the plain name of its kind, and the older ones.
+const PLUGIN: Wanted = Wanted {
+    what: "a plugin",
+    kinds: &["application/wasm", "application/vnd.wasm."],
+    max_bytes: MAX_COMPONENT_BYTES,
+};
+
+/// An index of plugins.
+const INDEX: Wanted = Wanted {
+    what: "an index of plugins",
+    kinds: &["application/json", "application/vnd.dunlin.index."],
+    max_bytes: MAX_INDEX_BYTES,
+};
 
 /// What is asked for: an image as everybody makes them. The list of images for several machines is asked for so that it can be
 /// named.
@@ -76,26 +101,7 @@ fn begins_with_host(text: &str) -> bool {
 /// # Errors
 /// Says what is in the way.
 pub async fn fetch(reference: &Reference, home: Option<&Path>) -> Result<Fetched, FetchError> {
-    let mut connection = Connection::new(reference, home, Access::Pull)?;
-    let what = match reference.digest() {
-        Some(digest) => digest,
-        None => reference.tag().unwrap_or("latest"),
-    };
-    let manifest = connection
-        .get(&format!("manifests/{what}"), MANIFESTS, MAX_MANIFEST_BYTES)
-        .await?;
-    let digest = format!("sha256:{}", sha256_hex(&manifest));
-    // Others than SHA-256 are not computed here, so they are not believed.
-    if let Some(expected) = reference.digest() {
-        same(&reference.to_string(), &digest, expected)?;
-    }
-    let layer = layer(reference, &manifest)?;
-    let expected = layer.digest().to_string();
-    let bytes = connection
-        .get(&format!("blobs/{expected}"), "*/*", layer.size())
-        .await?;
-    let found = format!("sha256:{}", sha256_hex(&bytes));
-    same("the component", &found, &expected)?;
+    let (bytes, digest) = only_layer(reference, home, PLUGIN).await?;
     Ok(Fetched {
         bytes,
         name: name_of(reference),
@@ -110,6 +116,55 @@ pub async fn fetch(reference: &Reference, home: Option<&Path>) -> Result<Fetched
     })
 }
 
+/// Fetches the index of plugins that has this reference.
+///
+/// # Errors
+/// Says what is in the way.
+pub async fn fetch_index(
+    reference: &Reference,
+    home: Option<&Path>,
+) -> Result<Vec<u8>, FetchError> {
+    let (bytes, _) = only_layer(reference, home, INDEX).await?;
+    Ok(bytes)
+}
+
+/// Fetches an address of the web. Where it leads, only encrypted servers on the internet are asked.
+///
+/// # Errors
+/// Says what is in the way.
+pub async fn fetch_page(url: &Url) -> Result<Vec<u8>, FetchError> {
+    Connection::of_page(url).page(url, MAX_INDEX_BYTES).await
+}
+
+/// What stands in the only layer of an image, and the digest of its manifest.
+async fn only_layer(
+    reference: &Reference,
+    home: Option<&Path>,
+    wanted: Wanted,
+) -> Result<(Vec<u8>, String), FetchError> {
+    let mut connection = Connection::new(reference, home, Access::Pull)?;
+    let what = match reference.digest() {
+        Some(digest) => digest,
+        None => reference.tag().unwrap_or("latest"),
+    };
+    let manifest = connection
+        .get(&format!("manifests/{what}"), MANIFESTS, MAX_MANIFEST_BYTES)
+        .await?;
+    let digest = format!("sha256:{}", sha256_hex(&manifest));
+    // Others than SHA-256 are not computed here, so they are not believed.
+    if let Some(expected) = reference.digest() {
+        same(&reference.to_string(), &digest, expected)?;
+    }
+    let layer = layer(reference, &manifest, wanted)?;
+    let expected = layer.digest().to_string();
+    let bytes = connection
+        .get(&format!("blobs/{expected}"), "*/*", layer.size())
+        .await?;
+    let found = format!("sha256:{}", sha256_hex(&bytes));
+    same("the component", &found, &expected)?;
+    Ok((bytes, digest))
+}
+
 fn same(what: &str, found: &str, expected: &str) -> Result<(), FetchError> {
     match found == expected {
         true => Ok(()),
@@ -121,17 +176,18 @@ fn same(what: &str, found: &str, expected: &str) -> Result<(), FetchError> {
     }
 }
 
-/// The only layer of a manifest, if it is a component of a size that is taken.
-fn layer(reference: &Reference, manifest: &[u8]) -> Result<Descriptor, FetchError> {
-    let no_plugin = |problem: String| FetchError::NoPlugin {
+/// The only layer of a manifest, if it is of the kind and of a size that is taken.
+fn layer(reference: &Reference, manifest: &[u8], wanted: Wanted) -> Result<Descriptor, FetchError> {
+    let other = |problem: String| FetchError::Other {
         reference: reference.to_string(),
+        wanted: wanted.what,
         problem,
     };
     let parsed: Result<ImageManifest, _> = serde_json::from_slice(manifest);
     let manifest = parsed.map_err(|error| {
         let value: serde_json::Value = serde_json::from_slice(manifest).unwrap_or_default();
         match value.get("manifests") {
-            Some(_) => no_plugin("it is a list of images for several machines".to_owned()),
+            Some(_) => other("it is a list of images for several machines".to_owned()),
             None => FetchError::Odd {
                 registry: reference.registry().to_owned(),
                 problem: format!("the manifest: {error}"),
@@ -143,26 +199,27 @@ fn layer(reference: &Reference, manifest: &[u8]) -> Result<Descriptor, FetchErro
         .iter()
         .map(|layer| layer.media_type().to_string())
         .collect();
-    let is_wasm = |kind: &String| {
-        KINDS.iter().any(|known| match known.ends_with('.') {
+    let is_wanted = |kind: &String| {
+        wanted.kinds.iter().any(|known| match known.ends_with('.') {
             true => kind.starts_with(known),
             false => kind == known,
         })
     };
     match (manifest.layers().as_slice(), kinds.as_slice()) {
-        ([layer], [kind]) if is_wasm(kind) => {
-            if layer.size() > MAX_COMPONENT_BYTES {
+        ([layer], [kind]) if is_wanted(kind) => {
+            if layer.size() > wanted.max_bytes {
                 return Err(FetchError::TooLarge {
                     what: reference.to_string(),
-                    most: MAX_COMPONENT_BYTES,
+                    most: wanted.max_bytes,
                 });
             }
             Ok(layer.clone())
         }
-        ([_], [kind]) => Err(no_plugin(format!("it holds {kind}"))),
-        (layers, _) => Err(no_plugin(format!(
-            "it has {} layers, and a plugin is one",
-            layers.len()
+        ([_], [kind]) => Err(other(format!("it holds {kind}"))),
+        (layers, _) => Err(other(format!(
+            "it has {} layers, and {} is one",
+            layers.len(),
+            wanted.what
         ))),
     }
 }
@@ -252,7 +309,7 @@ mod tests {
                 Some("ghcr.io answers what no registry does: the manifest:"),
             ),
         ] {
-            let found = layer(&reference, text.as_bytes());
+            let found = layer(&reference, text.as_bytes(), PLUGIN);
             match expected {
                 None => assert_eq!(found.unwrap().size(), 9),
                 Some(expected) => {

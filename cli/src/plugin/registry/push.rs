@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::{Map, json};
 
 use super::connection::{Access, Connection, Upload};
-use super::{FetchError, KINDS, MANIFESTS, MAX_MANIFEST_BYTES};
+use super::{FetchError, MANIFESTS, MAX_MANIFEST_BYTES, PLUGIN};
 
 /// The kind of the small part that describes the component.
 const CONFIG: &str = "application/vnd.wasm.config.v0+json";
@@ -64,8 +64,8 @@ pub async fn publish(
     };
     if let Some(before) = before {
         // Times differ; what counts is the component.
-        let same =
-            super::layer(reference, &before).is_ok_and(|it| it.digest().to_string() == layer);
+        let same = super::layer(reference, &before, PLUGIN)
+            .is_ok_and(|it| it.digest().to_string() == layer);
         if same {
             return Ok(format!("sha256:{}", sha256_hex(&before)));
         }
@@ -141,7 +141,7 @@ fn manifest(published: Published<'_>, layer: &str, config: &[u8]) -> Vec<u8> {
             "size": config.len(),
         },
         "layers": [{
-            "mediaType": KINDS[0],
+            "mediaType": PLUGIN.kinds[0],
             "digest": layer,
             "size": published.component.len(),
         }],
