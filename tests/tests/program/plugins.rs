@@ -295,12 +295,10 @@ fn a_name_belongs_to_one_origin() {
     run(&environment, &format!("plugin install {one} --yes"), 0);
 
     let said = run(&environment, &format!("plugin install {two} --yes"), 1);
-    let different = format!(
-        "a different plugin named echo is installed, from [ROOT]/outside/one/echo.wasm; \
+    let different = "a different plugin named echo is installed, from [ROOT]/outside/one/echo.wasm; \
          this one is from [ROOT]/outside/two/echo.wasm\n\
-         hint: dunlin plugin remove echo removes the installed one"
-    );
-    assert!(said.contains(&different), "{said}");
+         hint: dunlin plugin remove echo removes the installed one";
+    assert!(said.contains(different), "{said}");
     let said = run(&environment, &format!("plugin check {two}"), 0);
     let said = said.replace("\n  ", " ");
     assert!(

@@ -22,7 +22,7 @@ impl Registry {
         let parts = Arc::new(Mutex::new(HashMap::new()));
         let kept = Arc::clone(&parts);
         let site = Site::of_bytes(move |request, body| {
-            let mut parts = kept.lock().unwrap();
+            let mut parts = kept.lock().expect("no other test has it");
             let mut words = request.split(' ');
             let method = words.next().unwrap_or_default();
             let path = words.next().unwrap_or_default();
@@ -72,7 +72,7 @@ impl Registry {
     }
 
     fn manifest(&self, tag: &str) -> Option<Value> {
-        let parts = self.parts.lock().unwrap();
+        let parts = self.parts.lock().expect("no other test has it");
         let bytes = parts.get(&format!("/v2/who/echo/manifests/{tag}"))?;
         serde_json::from_slice(bytes).ok()
     }
@@ -91,17 +91,17 @@ fn echo(environment: &Environment, version: &str) -> String {
         licenses: Some("MIT".to_owned()),
         ..Metadata::default()
     };
-    let bytes = metadata.put_into(guest("echo").bytes).unwrap();
+    let bytes = metadata.put_into(guest("echo").bytes).expect("a component");
     let path = environment.outside_file(&format!("echo-{version}.wasm"), bytes);
-    path.to_str().unwrap().to_owned()
+    path.to_str().expect("UTF-8").to_owned()
 }
 
 fn log_in(environment: &Environment, registry: &Registry) {
     let folder = environment.home().join(".docker");
-    fs::create_dir_all(&folder).unwrap();
+    fs::create_dir_all(&folder).expect("a folder");
     let server = format!("127.0.0.1:{}", registry.site.port());
     let text = json!({ "auths": { server: { "auth": "YWRhOnMzY3JldA==" } } });
-    fs::write(folder.join("config.json"), text.to_string()).unwrap();
+    fs::write(folder.join("config.json"), text.to_string()).expect("a file");
 }
 
 #[test]

@@ -131,6 +131,19 @@ async fn a_damaged_cache_mends_itself() {
     }
 }
 
+/// Another Dunlin may make room, or remove the plugin, while this one runs it.
+#[tokio::test]
+async fn what_runs_does_not_need_its_entry() {
+    let sandbox = Sandbox::new();
+    start(&sandbox).await;
+    let host = sandbox.host(&[], PATIENT);
+    assert_alive(&host).await;
+    let digest = dunlin_tests::guests::guest("echo").digest;
+    dunlin_host::forget_compiled(&sandbox.cache(), digest);
+    assert_eq!(entries(&sandbox.cache()), []);
+    assert_alive(&host).await;
+}
+
 /// A cache that others can write to could hold anything: neither code nor words are taken from it.
 #[tokio::test]
 async fn a_shared_cache_is_not_believed() {
