@@ -22,6 +22,11 @@ const KNOWN_ABI: ABI = ABI::V7;
 /// Devices that harm nobody. A command with namespaces of its own has no others.
 pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
+/// Bytes of the memory of a crashed program that are kept. For a file that is too few: nobody asked for one. For a program
+/// that is to take them (core(5)) this very number means to the kernel that it must not be started: it would run outside of
+/// the sandbox, as the superuser. With 0 it would be started.
+const CORE_BYTES: u64 = 1;
+
 /// Why a command does not get its sandbox, and so does not run.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum EnterError {
@@ -71,8 +76,7 @@ fn limit_resources(has_namespaces: bool) -> io::Result<bool> {
         };
         setrlimit(resource, limit)
     };
-    // Memory of a crashed program is a large file that nobody asked for.
-    at_most(Resource::Core, 0)?;
+    at_most(Resource::Core, CORE_BYTES)?;
     // Counted within the user namespace; there, process 1 has bounded the superuser's, too, where the kernel can. Without
     // namespaces all processes and threads of the user count, whoever started them.
     let others = match has_namespaces {

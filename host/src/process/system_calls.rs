@@ -119,6 +119,11 @@ fn programs(around: Around) -> Result<Vec<BpfProgram>, Problem> {
         refused.push((libc::SYS_prlimit64, others));
         refused.extend(WITHOUT_MOUNTS.iter().map(|call| (*call, Vec::new())));
     }
+    let core = condition(0, SeccompCmpOp::Eq, libc::RLIMIT_CORE.into())?;
+    let core_limits = vec![
+        (libc::SYS_setrlimit, vec![SeccompRule::new(vec![core])?]),
+        (libc::SYS_prlimit64, vec![sets_core_limit()?]),
+    ];
     let allowed = requests::ALLOWED.iter();
     let others = allowed.map(|request| condition(1, SeccompCmpOp::Ne, *request as u64));
     let others = SeccompRule::new(others.collect::<Result<_, _>>()?)?;
@@ -134,12 +139,24 @@ fn programs(around: Around) -> Result<Vec<BpfProgram>, Problem> {
         .collect();
     Ok(vec![
         no_x32(),
+        // It does nothing and succeeds: programs that keep secrets end where they cannot set it to 0, and no core file is
+        // written anyway. Of two filters that refuse a call, the later one says how.
+        program(core_limits, 0)?,
         program(sockets, libc::EAFNOSUPPORT)?,
         program(refused, libc::EPERM)?,
         // As of a file that does not know the request: programs ask many things of files that may not know them.
         program(vec![(libc::SYS_ioctl, vec![others])], libc::ENOTTY)?,
         program(older, libc::ENOSYS)?,
     ])
+}
+
+/// A call that sets the limit of core files: it is not the one that keeps the kernel from starting programs any more.
+fn sets_core_limit() -> Result<SeccompRule, Problem> {
+    let no_limit = SeccompCmpOp::Ne;
+    Ok(SeccompRule::new(vec![
+        condition(1, SeccompCmpOp::Eq, libc::RLIMIT_CORE.into())?,
+        SeccompCondition::new(2, SeccompCmpArgLen::Qword, no_limit, 0)?,
+    ])?)
 }
 
 /// Pairs of sockets other than connected ones. An end of a pair of datagram sockets can still be turned to a path, and

@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         ["times", path] => times(path),
         ["type", terminal] => type_into(terminal),
         ["own-terminal"] => own_terminal(),
+        ["core-limit"] => core_limit(),
         ["request", path, request] => make_request(path, request),
         ["user-namespace"] => system_call(libc::SYS_unshare, libc::CLONE_NEWUSER.into()),
         ["clone3"] => system_call(libc::SYS_clone3, 0),
@@ -200,6 +201,27 @@ fn own_terminal() -> io::Result<()> {
         libc::openpty(&mut one, &mut other, none, std::ptr::null(), &size)
     };
     result(done.into())
+}
+
+/// Sets the limit of core files to 0, in every way there is.
+fn core_limit() -> io::Result<()> {
+    let limit = [0_u64; 2];
+    let mut now = [0_u64; 2];
+    let (core, new, old) = (libc::RLIMIT_CORE, limit.as_ptr(), now.as_mut_ptr());
+    let here = libc::c_long::from(std::process::id());
+    #[expect(unsafe_code, reason = "a limit is two numbers")]
+    let done = unsafe {
+        libc::syscall(libc::SYS_setrlimit, core, new);
+        libc::syscall(libc::SYS_prlimit64, 0, core, new, 0);
+        libc::syscall(libc::SYS_prlimit64, here, core, new, 0);
+        libc::syscall(libc::SYS_prlimit64, 0, core, new, old);
+        libc::syscall(libc::SYS_prlimit64, 0, core, 0, old)
+    };
+    result(done)?;
+    match now {
+        [1, 1] => Err(io::Error::other("it is still 1")),
+        _ => Ok(()),
+    }
 }
 
 /// Makes a request of a file, in all 64 bits. `ENOTTY` counts as refused, also where the file does not know it.

@@ -139,3 +139,17 @@ async fn only_known_requests_are_made_of_a_file_system() {
         }
     }
 }
+
+/// A limit of 0 keeps only files from being written: where the machine hands memory to a program, the kernel starts that
+/// outside of the sandbox, unless the limit is 1.
+#[tokio::test]
+async fn a_crash_starts_no_program_outside() {
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |_, _| {});
+        for lowered in [":", "ulimit -c 0", "ulimit -S -c 0"] {
+            let line = format!("{lowered} && {HOSTILE} core-limit");
+            let text = yard.refused(&line).await;
+            assert!(text.contains("refused: it is still 1"), "{line}: {text}");
+        }
+    }
+}
