@@ -170,6 +170,8 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
     let links = repositories.links().map(|(path, _, _)| path);
     let mounted = pins.iter().copied().chain(unread).chain(links);
     let mounted = mounted.chain(settings.iter().chain(&read_only).map(PathBuf::as_path));
+    let objects = repositories.shared_objects(access);
+    let mounted = mounted.chain(objects.iter().map(PathBuf::as_path));
     let mounted = mounted.chain(of_git.iter().map(|held| held.path.as_path()));
     step(
         "protect git repositories",
@@ -210,6 +212,10 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
     for (path, copy) in copies {
         let name = || format!("give {} to write", path.display());
         step(name(), mounts::put(copy, existing(path)?))?;
+    }
+    // Their folders stay as they are: git moves objects from one to another.
+    for path in &objects {
+        step(format!("protect {}", path.display()), freeze(path))?;
     }
     // A repository in it could not be protected otherwise.
     for (path, is_git) in repositories.unread() {

@@ -25,6 +25,7 @@ use super::init::{self, Rank};
 use super::order::{End, Order, Report};
 use super::placeholder::Placeholders;
 use super::server_supervisor::SERVER_FLAG;
+use super::shared::{self, ChangeTime};
 use super::sys::Inherited;
 use super::sys::{self, Forked};
 use super::{namespaces, refused, sandbox, server_supervisor};
@@ -143,6 +144,7 @@ impl Supervisor {
         }
         self.repositories = found;
         let mut placeholders = Placeholders::default();
+        let started = ChangeTime::now();
         let run = match &announced.no_namespaces {
             // Nothing can be mounted over them.
             Some(no_namespaces) => self.as_ancestor(no_namespaces).map_err(|e| e.to_string()),
@@ -164,8 +166,10 @@ impl Supervisor {
             until,
         };
         let reviewed = git::review(&self.order.access, before, &after, means);
-        let own = reviewed.sentences.len();
         let mut sentences = reviewed.sentences;
+        // The user has to act upon it.
+        sentences.splice(0..0, shared::review(&self.order.access, started, until));
+        let own = sentences.len();
         for earlier in baseline.unheard() {
             if !sentences.contains(&earlier) {
                 sentences.push(earlier);

@@ -8,6 +8,7 @@ mod hostile;
 mod lies;
 mod limits;
 mod rules;
+mod shared;
 
 use std::fs;
 use std::path::PathBuf;

@@ -27,6 +27,7 @@ mod worktree;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -37,8 +38,8 @@ use super::placeholder;
 pub(super) use baseline::{Baseline, Kind};
 use mark::Mark;
 use read::real_path;
-pub(super) use read::with_access;
-pub(super) use review::{MAX_SAID_BYTES, Means, review};
+pub(super) use read::{open_folder, with_access};
+pub(super) use review::{MAX_SAID_BYTES, Means, named, review};
 pub(crate) use worktree::{LinkedWorktree, linked_worktree};
 
 /// The file in which a worktree names the repository that it shares settings with.
@@ -47,6 +48,9 @@ const COMMON: &str = "commondir";
 /// Settings in the folder of one repository that are protected one by one, at most: each takes a mount. A folder with more
 /// is read-only as a whole.
 const MAX_SETTINGS: usize = 200;
+
+/// Objects with further names elsewhere that are protected one by one, at most: each takes a mount.
+const MAX_OBJECTS: usize = 5_000;
 
 /// What is added to the name of a setting that is set aside. Git reads nothing of such a name.
 const SUFFIX: &str = ".set-aside";
@@ -167,6 +171,14 @@ mod pairs {
         let pairs = pairs.into_iter();
         Ok(pairs.map(|(key, value)| (K::from(key), value)).collect())
     }
+}
+
+/// What is in a folder; of a link, nothing.
+fn list(folder: &Path) -> Vec<PathBuf> {
+    let is_folder = folder.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+    let entries = is_folder.then(|| std::fs::read_dir(folder).ok()).flatten();
+    let entries = entries.into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
 }
 
 impl GitFolder {
@@ -382,6 +394,21 @@ impl Repositories {
             let own = (!is_crowded).then_some(path);
             own.into_iter().chain(target)
         })
+    }
+
+    /// Objects of git that have further names elsewhere, in repositories that this command may change: `git clone` of a path
+    /// on the same machine links them. Git itself never changes them, and leaves those that it cannot remove.
+    pub(super) fn shared_objects(&self, access: &Access) -> Vec<PathBuf> {
+        let read_only = self.read_only(access);
+        let open = self.guarded().map(|(path, _)| path);
+        let open = open.filter(|path| !read_only.iter().any(|it| path.starts_with(it)));
+        let folders = open.flat_map(|path| list(&path.join("objects")));
+        let objects = folders.flat_map(|folder| list(&folder));
+        let is_shared = |path: &PathBuf| {
+            let meta = path.symlink_metadata();
+            meta.is_ok_and(|meta| meta.is_file() && meta.nlink() > 1)
+        };
+        objects.filter(is_shared).take(MAX_OBJECTS).collect()
     }
 
     /// Folders that could not be looked at and are protected, and whether git keeps a repository in them; otherwise one may

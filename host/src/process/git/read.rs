@@ -74,7 +74,7 @@ fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
 }
 
 /// Opens a folder that can be listed, and whose entries can be looked at.
-pub(super) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
+pub(in crate::process) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = open(path, flags)?;
     // Only who may search a folder may look at an entry, also at this one.

@@ -25,7 +25,7 @@ pub(super) fn git(folder: &Path, line: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-const COMMIT: &str =
+pub(super) const COMMIT: &str =
     "git -c user.name=Ada -c user.email=ada@example.org commit -q --allow-empty -m one";
 
 /// A shell line that makes a program of git write `ran`.

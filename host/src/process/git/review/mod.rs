@@ -16,8 +16,8 @@ use super::listing::is_aside;
 use super::{COMMON, GitFolder, GitLink, Mark, Repositories, SUFFIX, settings};
 use crate::process::access::Access;
 use crate::process::mounts::FileId;
-pub(in crate::process) use said::MAX_SAID_BYTES;
 use said::Sentences;
+pub(in crate::process) use said::{MAX_SAID_BYTES, named};
 
 /// How long the judgement of what was found may take. After that, what is new or was changed is set aside unread.
 const MAX_JUDGING: Duration = Duration::from_secs(2);

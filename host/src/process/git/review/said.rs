@@ -76,20 +76,7 @@ impl Review<'_> {
 
     /// The first of some paths, and how many more there are. Empty: there are none.
     pub(super) fn named<'p>(&self, paths: impl Iterator<Item = &'p Path>, before: &str) -> String {
-        let mut paths = paths.peekable();
-        if paths.peek().is_none() {
-            return String::new();
-        }
-        let shown: Vec<String> = paths
-            .by_ref()
-            .take(MAX_NAMED)
-            .map(|path| self.short(Some(path)))
-            .collect();
-        let more = match paths.count() {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        format!("{before}{}{more}", shown.join(", "))
+        named(&self.access.project, paths, before)
     }
 
     /// Says which settings are others than before: those that are harmless only where nothing protected them.
@@ -144,21 +131,47 @@ impl Review<'_> {
 
     /// A path as the user writes it: within the project without the project.
     pub(super) fn short(&self, path: Option<&Path>) -> String {
-        let path = path.unwrap_or(&self.access.project);
-        let short = path.strip_prefix(&self.access.project).unwrap_or(path);
-        let short = match short.as_os_str().is_empty() {
-            true => Path::new("."),
-            false => short,
-        };
-        let short = short.to_string_lossy();
-        let escaped = crate::display::escape(&short);
-        let shown = crate::display::shorten(&escaped, MAX_PATH_CHARS).into_owned();
-        // Any other name could go on with the sentence.
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
-        match shown.chars().all(is_plain) && !shown.ends_with('.') || shown == "." {
-            true => shown,
-            false => format!("'{}'", shown.replace('\'', "\\'")),
-        }
+        let project = &self.access.project;
+        short(project, path.unwrap_or(project))
+    }
+}
+
+/// The first of some paths, and how many more there are. Empty: there are none.
+pub(in crate::process) fn named<'p>(
+    project: &Path,
+    paths: impl Iterator<Item = &'p Path>,
+    before: &str,
+) -> String {
+    let mut paths = paths.peekable();
+    if paths.peek().is_none() {
+        return String::new();
+    }
+    let shown: Vec<String> = paths
+        .by_ref()
+        .take(MAX_NAMED)
+        .map(|path| short(project, path))
+        .collect();
+    let more = match paths.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{before}{}{more}", shown.join(", "))
+}
+
+fn short(project: &Path, path: &Path) -> String {
+    let short = path.strip_prefix(project).unwrap_or(path);
+    let short = match short.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => short,
+    };
+    let short = short.to_string_lossy();
+    let escaped = crate::display::escape(&short);
+    let shown = crate::display::shorten(&escaped, MAX_PATH_CHARS).into_owned();
+    // Any other name could go on with the sentence.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
+    match shown.chars().all(is_plain) && !shown.ends_with('.') || shown == "." {
+        true => shown,
+        false => format!("'{}'", shown.replace('\'', "\\'")),
     }
 }
 
