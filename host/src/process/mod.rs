@@ -42,6 +42,7 @@ mod runner;
 mod sandbox;
 mod server_process;
 mod server_supervisor;
+mod shadows;
 mod shared;
 mod supervisor;
 mod sys;

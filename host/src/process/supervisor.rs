@@ -25,6 +25,7 @@ use super::init::{self, Rank};
 use super::order::{End, Order, Report};
 use super::placeholder::Placeholders;
 use super::server_supervisor::SERVER_FLAG;
+use super::shadows::Programs;
 use super::shared::{self, ChangeTime};
 use super::sys::Inherited;
 use super::sys::{self, Forked};
@@ -144,6 +145,7 @@ impl Supervisor {
         }
         self.repositories = found;
         let mut placeholders = Placeholders::default();
+        let programs = Programs::before(&self.order.environment, &self.order.access);
         let started = ChangeTime::now();
         let run = match &announced.no_namespaces {
             // Nothing can be mounted over them.
@@ -167,8 +169,10 @@ impl Supervisor {
         };
         let reviewed = git::review(&self.order.access, before, &after, means);
         let mut sentences = reviewed.sentences;
-        // The user has to act upon it.
-        sentences.splice(0..0, shared::review(&self.order.access, started, until));
+        // The user has to act upon them.
+        let shared = shared::review(&self.order.access, started, until);
+        let programs = programs.review(&self.order.access, until);
+        sentences.splice(0..0, shared.into_iter().chain(programs));
         let own = sentences.len();
         for earlier in baseline.unheard() {
             if !sentences.contains(&earlier) {

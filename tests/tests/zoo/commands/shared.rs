@@ -1,4 +1,4 @@
-//! Commands that change files which have further names outside of the project.
+//! Commands that change what is used outside of the project: files with further names there, and programs in `PATH`.
 
 use std::fs;
 use std::path::Path;
@@ -105,4 +105,32 @@ async fn objects_of_another_repository_are_not_changed() {
     assert!(after == contents);
     git(&main, "fsck --strict");
     git(&project, "fsck --strict");
+}
+
+#[tokio::test]
+async fn a_program_that_comes_before_another_is_named() {
+    for has_namespaces in BOTH {
+        let yard = Yard::with(has_namespaces, |sandbox, options| {
+            let path = options.environment.iter_mut().find(|it| it.0 == "PATH");
+            let (_, path) = path.unwrap();
+            let mut before = sandbox.project().join(".venv/bin").into_os_string();
+            before.push(":");
+            before.push(&path);
+            *path = before;
+        });
+        for line in [
+            "mkdir -p .venv/bin && cp /bin/true .venv/bin/own",
+            "cp .venv/bin/own .venv/bin/other && ls && echo x > .venv/bin/ls && mkdir .venv/bin/cat",
+        ] {
+            assert_eq!(yard.run(line).await.note, None, "{line}");
+        }
+        for (line, name) in [
+            ("chmod +x .venv/bin/ls", ".venv/bin/ls"),
+            ("ln -s own .venv/bin/grep", ".venv/bin/grep"),
+        ] {
+            let told = yard.run(line).await.note.unwrap_or_default();
+            assert!(told.contains(&format!("PATH: {name}.")), "{line}: {told}");
+        }
+        assert_eq!(yard.run("echo x >> .venv/bin/ls").await.note, None);
+    }
 }
