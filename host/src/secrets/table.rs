@@ -35,7 +35,7 @@ use Rule::{Anywhere, Below, Config, Data, End, Home, Name, Root, Start, Tail, Va
 
 /// All locations.
 pub(super) const RULES: &[Rule] = &[
-    // Keys for logging in to other machines. Source: ssh(1), sshd(8), wg(8), wg-quick(8), openvpn(8).
+    // Keys for logging in to other machines. Source: ssh(1), sshd(8), wg(8), wg-quick(8), openvpn(8), tsh.
     Anywhere(".ssh"),
     Name("id_dsa"),
     Name("id_ecdsa"),
@@ -51,7 +51,10 @@ pub(super) const RULES: &[Rule] = &[
     Root("etc/NetworkManager/system-connections"),
     Root("etc/ipsec.secrets"),
     Root("etc/ppp"),
-    // Keys and certificates with their keys. Source: RFC 7468, RFC 7292; Debian's and Fedora's folders; certbot.
+    Config("wireguard"),
+    Home(".tsh/keys"),
+    // Keys and certificates with their keys. Source: RFC 7468, RFC 7292; Debian's and Fedora's folders; certbot,
+    // vncpasswd(1), xauth(1), iceauth(1).
     End(".jks"),
     End(".key"),
     End(".keystore"),
@@ -66,18 +69,26 @@ pub(super) const RULES: &[Rule] = &[
     Home(".putty"),
     Data("remmina"),
     Config("remmina"),
+    Home(".vnc/passwd"),
+    Config("tigervnc/passwd"),
+    Home(".Xauthority"),
+    Variable("XAUTHORITY"),
+    Home(".ICEauthority"),
+    Variable("ICEAUTHORITY"),
     Home(".step"),
     Home(".android/adbkey"),
     Config("syncthing"),
     Home(".local/state/syncthing"),
     // Password managers, key rings, wallets and backups. Source: gpg(1), pass(1), GNOME Keyring, KWallet, KeePassXC,
-    // 1Password, Bitwarden, age, Borg, Atuin, Bitcoin Core, Electrum, Geth.
+    // 1Password, Bitwarden, age, Borg, restic, Atuin, Bitcoin Core, Electrum, Geth.
     Anywhere(".gnupg"),
     Variable("GNUPGHOME"),
     Anywhere(".password-store"),
     Variable("PASSWORD_STORE_DIR"),
     Data("keyrings"),
     Data("kwalletd"),
+    Home(".kde/share/apps/kwallet"),
+    Home(".kde4/share/apps/kwallet"),
     Config("op"),
     Config("Bitwarden CLI"),
     Config("keepassxc"),
@@ -85,6 +96,8 @@ pub(super) const RULES: &[Rule] = &[
     Config("Bitwarden"),
     Config("age"),
     Config("borg"),
+    Config("restic"),
+    Name(".restic-password"),
     Data("atuin"),
     Home(".bitcoin"),
     Home(".electrum"),
@@ -109,7 +122,7 @@ pub(super) const RULES: &[Rule] = &[
     Root("var/lib/sss"),
     Root("var/lib/systemd/credential.secret"),
     // Containers and clusters. Source: docker(1), containers-auth.json(5), kubectl, k3s, helm,
-    // minikube, Argo CD.
+    // minikube, Argo CD, Talos, Rancher.
     Home(".docker"),
     Variable("DOCKER_CONFIG"),
     Tail(".docker/config.json"),
@@ -129,9 +142,12 @@ pub(super) const RULES: &[Rule] = &[
     Home(".minikube"),
     Config("argocd"),
     Home(".argocd"),
+    Home(".talos/config"),
+    Variable("TALOSCONFIG"),
+    Home(".rancher/cli2.json"),
     // Clouds. Source: the command line programs of AWS, Azure, Google, DigitalOcean, Terraform, Vault, s3cmd, rclone,
     // gsutil, Pulumi, SOPS, Cloudflare, Vercel, Firebase, Databricks, Snowflake, OpenStack, ngrok, Stripe, Solana,
-    // Linode, Netlify, Supabase, Expo, Sentry, dbt.
+    // Linode, Netlify, Supabase, Expo, Sentry, dbt, Ansible, Twilio, Railway, PlanetScale.
     Anywhere(".aws"),
     Variable("AWS_SHARED_CREDENTIALS_FILE"),
     Variable("AWS_CONFIG_FILE"),
@@ -156,6 +172,9 @@ pub(super) const RULES: &[Rule] = &[
     End(".tfvars"),
     Name(".vault-token"),
     Variable("VAULT_TOKEN_PATH"),
+    Name(".vault_pass"),
+    Name(".vault_pass.txt"),
+    Variable("ANSIBLE_VAULT_PASSWORD_FILE"),
     Name(".s3cfg"),
     Name(".boto"),
     Config("rclone"),
@@ -168,6 +187,7 @@ pub(super) const RULES: &[Rule] = &[
     Config("sops"),
     Variable("SOPS_AGE_KEY_FILE"),
     Home(".cloudflared"),
+    Config("cloudflared"),
     Home(".wrangler"),
     Config(".wrangler"),
     Data("com.vercel.cli"),
@@ -183,6 +203,11 @@ pub(super) const RULES: &[Rule] = &[
     Config("linode-cli"),
     Home(".netlify"),
     Home(".supabase"),
+    Config("supabase"),
+    Home(".twilio-cli"),
+    Home(".railway"),
+    Home(".planetscale"),
+    Config("planetscale"),
     Home(".expo/state.json"),
     Name(".sentryclirc"),
     Home(".dbt/profiles.yml"),
@@ -199,7 +224,7 @@ pub(super) const RULES: &[Rule] = &[
     // The URL of a remote may carry a token.
     Tail(".git/config"),
     // Registries of packages. Source: npm, Yarn, PyPI (twine, pip, uv), Cargo, RubyGems, Composer, Maven, Gradle,
-    // NuGet, Hex.
+    // NuGet, Hex, sbt, Ivy.
     Name(".npmrc"),
     Variable("NPM_CONFIG_USERCONFIG"),
     Name(".yarnrc.yml"),
@@ -221,6 +246,8 @@ pub(super) const RULES: &[Rule] = &[
     Home(".m2/settings-security.xml"),
     Home(".gradle/gradle.properties"),
     Below("GRADLE_USER_HOME", "gradle.properties"),
+    Home(".sbt/.credentials"),
+    Home(".ivy2/.credentials"),
     Home(".nuget/NuGet"),
     Home(".hex"),
     // Models and the programs that use them. Source: Claude Code, Codex, Gemini CLI, GitHub Copilot, Hugging Face,
@@ -249,7 +276,7 @@ pub(super) const RULES: &[Rule] = &[
     Config("opencode"),
     Data("opencode/auth.json"),
     // Databases and network log-ins. Source: netrc(5), libpq's pgpass, MySQL's option files, htpasswd(1), curl(1),
-    // wget(1).
+    // wget(1), mount.cifs(8), FileZilla.
     Name(".netrc"),
     Name("_netrc"),
     Variable("NETRC"),
@@ -264,6 +291,8 @@ pub(super) const RULES: &[Rule] = &[
     Home(".config/curlrc"),
     Name(".curlrc"),
     Home(".wgetrc"),
+    Name(".smbcredentials"),
+    Config("filezilla"),
     // Mail. Source: Emacs' auth-source, msmtp(1), mbsync(1), offlineimap(1), fetchmail(1), mutt(1), neomutt(1), aerc.
     Name(".authinfo"),
     Name(".authinfo.gpg"),
@@ -309,6 +338,8 @@ pub(super) const RULES: &[Rule] = &[
     Config("Signal"),
     Config("Slack"),
     Config("discord"),
+    Config("weechat/sec.conf"),
+    Home(".weechat/sec.conf"),
     Config("Element"),
     Data("TelegramDesktop"),
     Home("snap/signal-desktop"),
@@ -321,8 +352,9 @@ pub(super) const RULES: &[Rule] = &[
     Home(".var/app/org.telegram.desktop"),
     Home(".var/app/im.riot.Riot"),
     // What was typed: shells and interpreters keep passwords with it. Source: bash(1), zsh(1), fish(1), Python,
-    // Node.js, psql, mysql, sqlite3, redis-cli, less(1), Vim and Neovim.
+    // Node.js, psql, mysql, sqlite3, redis-cli, mongosh, less(1), Vim and Neovim.
     End("_history"),
+    Home(".mongodb/mongosh"),
     Name(".histfile"),
     Name(".zhistory"),
     Name(".lesshst"),
@@ -336,6 +368,12 @@ pub(super) const RULES: &[Rule] = &[
     Home(".local/state/nvim/shada"),
     Home(".local/state/bash"),
     Home(".local/state/zsh"),
+    // Editors, with the sessions and keys of their extensions. Source: the storage of Visual Studio Code and of its variants.
+    Config("Code/User/globalStorage"),
+    Config("Code - OSS/User/globalStorage"),
+    Config("VSCodium/User/globalStorage"),
+    Config("Cursor/User/globalStorage"),
+    Config("Windsurf/User/globalStorage"),
     // Settings of projects that hold secrets. Source: dotenv, direnv, Rails, Google OAuth clients; common names.
     Start(".env"),
     End(".env"),

@@ -34,6 +34,8 @@ fn secrets_are_known_by_their_paths() {
         ("/home/bob/.bash_history", true),
         ("/home/bob/.node_repl_history", true),
         ("/p/history.rs", false),
+        ("/p/.vault_pass.txt", true),
+        ("/home/bob/passwords.kdbx", true),
         // Settings of a project that a program shares with the user's own folder of that name.
         ("/p/.claude/settings.json", false),
         ("/p/.gemini/settings.json", false),
@@ -99,6 +101,11 @@ fn locations_follow_the_variables() {
         ada.join(".config/gh"),
         ada.join(".authinfo"),
         ada.join(".mcp-auth"),
+        ada.join(".vnc/passwd"),
+        ada.join(".kde/share/apps/kwallet"),
+        ada.join(".restic-password"),
+        "/elsewhere/config/cloudflared".into(),
+        "/elsewhere/config/Cursor/User/globalStorage".into(),
         "/elsewhere/config/goose/secrets.yaml".into(),
         // Names that tell it, in the folder of any program.
         ada.join(".unknown/credentials.json"),
