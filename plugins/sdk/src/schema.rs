@@ -2,7 +2,8 @@
 
 /// A type of which the JSON Schema is known.
 ///
-/// Derive it for the arguments of a tool: `#[derive(Deserialize, Schema)]`.
+/// Derive it for the arguments of a tool: `#[derive(Deserialize, Schema)]`. Whoever implements it by hand begins the text with
+/// `{` and ends it with `}`, without blank space around: derived schemas are put together from those of their fields.
 pub trait Schema {
     /// The JSON Schema, an object.
     const SCHEMA: &'static str;

@@ -111,7 +111,12 @@ fn object<'a>(
             pieces.string(&description);
             begun = true;
         }
-        let mut bounds = bounds(&field.attrs)?;
+        let mut bounds = bounds(&field.attrs, ty)?;
+        let may_be_left_out = is_option || own.has_default || serde.has_default;
+        if bounds.iter().any(|(key, _)| key == "default") && !may_be_left_out {
+            let problem = "a default is for a field that may be left out: add #[serde(default)], or make it an Option";
+            return Err(Error::new(field.span(), problem));
+        }
         if is_unsigned(ty) && bounds.iter().all(|(key, _)| key != "minimum") {
             bounds.push(("minimum".to_owned(), 0.into()));
         }
@@ -124,7 +129,7 @@ fn object<'a>(
             begun = true;
         }
         members(ty, begun, pieces);
-        if !is_option && !own.has_default && !serde.has_default {
+        if !may_be_left_out {
             required.push(name);
         }
     }
@@ -163,12 +168,31 @@ fn members(ty: &Type, begun: bool, pieces: &mut Pieces) {
 /// Whether a type is a number from 0 on, as far as its name says.
 fn is_unsigned(ty: &Type) -> bool {
     const UNSIGNED: [&str; 6] = ["u8", "u16", "u32", "u64", "u128", "usize"];
-    matches!(ty, Type::Path(path) if UNSIGNED.iter().any(|name| path.path.is_ident(name)))
+    matches!(peeled(ty), Type::Path(path) if UNSIGNED.iter().any(|name| path.path.is_ident(name)))
+}
+
+/// Whether a type is none of numbers, as far as its name says.
+fn is_no_number(ty: &Type) -> bool {
+    const OTHERS: [&str; 6] = ["String", "bool", "char", "Vec", "Value", "Map"];
+    let Type::Path(path) = peeled(ty) else {
+        return true;
+    };
+    let last = path.path.segments.last();
+    last.is_some_and(|last| OTHERS.iter().any(|name| last.ident == name))
+}
+
+/// The type that a macro may have put into invisible brackets.
+fn peeled(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(group) => peeled(&group.elem),
+        Type::Paren(paren) => peeled(&paren.elem),
+        ty => ty,
+    }
 }
 
 /// The type in an `Option` or a `Vec`.
 fn inside<'a>(ty: &'a Type, around: &str) -> Option<&'a Type> {
-    let Type::Path(path) = ty else {
+    let Type::Path(path) = peeled(ty) else {
         return None;
     };
     let last = path.path.segments.last()?;
@@ -200,9 +224,9 @@ fn description(attributes: &[Attribute]) -> String {
     paragraphs.join("\n")
 }
 
-/// `#[parameter(minimum = 1)]`
-fn bounds(attributes: &[Attribute]) -> Result<Vec<(String, serde_json::Value)>> {
-    let mut bounds = Vec::new();
+/// `#[parameter(minimum = 1)]` of a field of this type.
+fn bounds(attributes: &[Attribute], ty: &Type) -> Result<Vec<(String, serde_json::Value)>> {
+    let mut bounds: Vec<(String, serde_json::Value)> = Vec::new();
     for attribute in attributes {
         if !attribute.path().is_ident("parameter") {
             continue;
@@ -214,6 +238,12 @@ fn bounds(attributes: &[Attribute]) -> Result<Vec<(String, serde_json::Value)>> 
                 path if path.is_ident("default") => "default",
                 _ => return Err(meta.error("use minimum, maximum or default")),
             };
+            if bounds.iter().any(|(known, _)| known == key) {
+                return Err(meta.error("this is said twice"));
+            }
+            if key != "default" && is_no_number(ty) {
+                return Err(meta.error("only a number has a minimum and a maximum"));
+            }
             let value = meta.value()?;
             let is_negative = value.parse::<syn::Token![-]>().is_ok();
             let literal: Lit = value.parse()?;
@@ -221,8 +251,8 @@ fn bounds(attributes: &[Attribute]) -> Result<Vec<(String, serde_json::Value)>> 
             let json = match &literal {
                 Lit::Int(number) => format!("{sign}{}", number.base10_digits()).parse(),
                 Lit::Float(number) => format!("{sign}{}", number.base10_digits()).parse(),
-                Lit::Bool(value) if key == "default" => Ok(value.value.into()),
-                Lit::Str(text) if key == "default" => Ok(text.value().into()),
+                Lit::Bool(value) if key == "default" && !is_negative => Ok(value.value.into()),
+                Lit::Str(text) if key == "default" && !is_negative => Ok(text.value().into()),
                 other => return Err(Error::new(other.span(), "this takes a number")),
             };
             let json =
@@ -325,4 +355,122 @@ fn uncapitalised(word: &str) -> String {
     let mut chars = word.chars();
     let first = chars.next().map(|first| first.to_ascii_lowercase());
     first.into_iter().chain(chars).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use syn::parse_quote;
+
+    use super::*;
+
+    #[test]
+    fn what_a_schema_cannot_say_is_an_error() {
+        let fields: [(DeriveInput, &str); 7] = [
+            (
+                parse_quote!(
+                    struct A {
+                        #[parameter(default = 1)]
+                        a: u32,
+                    }
+                ),
+                "a default is for a field that may be left out: add #[serde(default)], or make it an Option",
+            ),
+            (
+                parse_quote!(
+                    struct A {
+                        #[parameter(minimum = 1)]
+                        a: String,
+                    }
+                ),
+                "only a number has a minimum and a maximum",
+            ),
+            (
+                parse_quote!(
+                    struct A {
+                        #[parameter(maximum = 1)]
+                        a: Option<Vec<u8>>,
+                    }
+                ),
+                "only a number has a minimum and a maximum",
+            ),
+            (
+                parse_quote!(
+                    struct A {
+                        #[parameter(minimum = 1, minimum = 2)]
+                        a: u8,
+                    }
+                ),
+                "this is said twice",
+            ),
+            (
+                parse_quote!(
+                    struct A {
+                        #[parameter(minimum = 1)]
+                        #[parameter(minimum = 2)]
+                        a: u8,
+                    }
+                ),
+                "this is said twice",
+            ),
+            (
+                parse_quote!(
+                    struct A {
+                        #[parameter(default = -"x")]
+                        a: Option<String>,
+                    }
+                ),
+                "this takes a number",
+            ),
+            (
+                parse_quote!(
+                    struct A {
+                        #[serde(flatten)]
+                        a: B,
+                    }
+                ),
+                "the schema can follow rename, rename_all, default and deny_unknown_fields",
+            ),
+        ];
+        for (input, expected) in fields {
+            let found = schema(&input).map(|tokens| tokens.to_string());
+            assert_eq!(
+                found.map_err(|error| error.to_string()),
+                Err(expected.to_owned())
+            );
+        }
+        for input in [
+            parse_quote!(
+                struct A {
+                    #[parameter(default = -1)]
+                    a: Option<i8>,
+                }
+            ),
+            parse_quote!(
+                struct A {
+                    #[serde(default)]
+                    #[parameter(default = true)]
+                    a: bool,
+                }
+            ),
+            parse_quote!(
+                struct A {
+                    #[parameter(minimum = 1)]
+                    a: Count,
+                }
+            ),
+        ] {
+            assert!(schema(&input).is_ok());
+        }
+    }
+
+    #[test]
+    fn types_within_invisible_brackets_are_seen() {
+        let ty: Type = parse_quote!(Option<Vec<u8>>);
+        let group = Type::Group(syn::TypeGroup {
+            group_token: syn::token::Group::default(),
+            elem: Box::new(ty.clone()),
+        });
+        assert_eq!(inside(&group, "Option"), inside(&ty, "Option"));
+        assert!(inside(&group, "Option").is_some());
+    }
 }
