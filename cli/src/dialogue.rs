@@ -469,6 +469,9 @@ impl HandsOff<'_> {
     /// Takes the keyboard away.
     pub fn begin(app: &App) -> HandsOff<'_> {
         let mode = app.asks().then(TurnMode::enter).flatten();
+        if mode.is_some() {
+            app.ui.mark_pastes(true);
+        }
         HandsOff { ui: &app.ui, mode }
     }
 }
@@ -478,6 +481,7 @@ impl Drop for HandsOff<'_> {
         // Elsewhere than in the chat there is no next message: the keys are for whoever reads next, as a rule
         // the shell.
         if self.mode.is_some() && self.ui.is_chat() {
+            self.ui.mark_pastes(false);
             self.ui.put_early_typing_aside();
         }
     }

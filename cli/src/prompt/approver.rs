@@ -52,7 +52,7 @@ impl<'a> TerminalApprover<'a> {
     async fn read(&self, rows: &[String]) -> Typed {
         let (ui, recall) = (Arc::clone(&self.app.ui), Arc::clone(&self.recall));
         let (above, prompt) = (rows.join("\n"), self.approvals.borrow().prompt());
-        let read = move || ui.ask_line_with(&above, prompt, || recall.editor());
+        let read = move || ui.ask_line_with(&above, prompt, |paste| recall.editor(paste));
         let typed = tokio::task::spawn_blocking(read).await;
         // A panic while reading ends the turn.
         typed.unwrap_or(Typed::End)

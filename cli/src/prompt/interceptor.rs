@@ -92,13 +92,13 @@ impl<'a> TerminalInterceptor<'a> {
         let (above, remote) = (rows.join("\n"), Arc::clone(remote));
         let work = move || {
             let (paused, typed) = (RefCell::new(paused), TypedSoFar::default());
-            let editor = || {
+            let editor = |paste: &_| {
                 let request = paused.borrow().request().clone();
                 let completion: Completion = Arc::new(move |before| {
                     let fields = MetadataField::ALL.map(MetadataField::as_str);
                     candidates(&request, &fields, before)
                 });
-                recall.editor_with(Some(completion), typed.clone())
+                recall.editor_with(Some(completion), typed.clone(), paste)
             };
             let woken = || {
                 let rows = rows_of(&remote, &mut paused.borrow_mut(), &ui);

@@ -1,17 +1,15 @@
 //! Pasted text at the prompt: more than a few rows of it stand in the line as one word, such as `[pasted 1: 30 lines]`,
 //! until the line is left.
 //!
-//! The line editor inserts a paste as it came. So its keys are collected here from the mark at the beginning of a paste
-//! to the mark at its end, and no key of a paste does what it does when it is typed.
+//! The line editor would insert a paste as it came.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dunlin_host::display::grouped;
+use dunlin_terminal::ui::line_paste::{LinePaste, Pasted};
 use dunlin_terminal::ui::wrap::visible;
-use rustyline::{
-    Cmd, ConditionalEventHandler, Event, EventContext, KeyCode, KeyEvent, Modifiers, RepeatCount,
-};
+use rustyline::{Cmd, KeyCode, KeyEvent, Modifiers};
 
 /// How many rows of pasted text are shown as they are.
 const MAX_ROWS: usize = 6;
@@ -26,12 +24,14 @@ pub const NOT_SEEN: &str =
 
 /// The pastes of the line that is being read.
 #[derive(Debug, Default)]
-pub struct Pastes(Mutex<State>);
+pub struct Pastes {
+    /// The one whose end did not come yet.
+    open: LinePaste,
+    state: Mutex<State>,
+}
 
 #[derive(Debug, Default)]
 struct State {
-    /// What came of a paste whose end did not come yet.
-    open: Option<String>,
     folded: Vec<Folded>,
     /// What is about to be inserted.
     inserts: Option<String>,
@@ -49,8 +49,8 @@ struct Folded {
 impl Pastes {
     /// Begins a line with this text. Of the pastes before it those are kept that it holds.
     pub fn begin(&self, line: &str) {
+        self.open.end();
         let mut state = self.state();
-        state.open = None;
         state.inserts = None;
         state.removes = false;
         state.folded.retain(|it| line.contains(&it.word));
@@ -68,36 +68,17 @@ impl Pastes {
     /// What a key does instead of its usual work. `columns`: how wide the window is.
     pub fn key(&self, key: KeyEvent, (line, at): (&str, usize), columns: usize) -> Option<Cmd> {
         let mut state = self.state();
-        let Some(text) = &mut state.open else {
-            return match key.0 {
-                KeyCode::BracketedPasteStart => {
-                    state.open = Some(String::new());
-                    Some(Cmd::Noop)
-                }
-                // All of it, so that no half of a word is left. The line editor kills one character whatever number
-                // it is told.
-                _ if is_backspace(key) => {
-                    state.folded_before(line, at)?;
-                    state.removes = true;
-                    Some(Cmd::Complete)
-                }
-                _ => None,
-            };
-        };
-        match key {
-            KeyEvent(KeyCode::Char(c), Modifiers::NONE | Modifiers::SHIFT) => text.push(c),
-            KeyEvent(KeyCode::Tab, _) => text.push('\t'),
-            KeyEvent(KeyCode::Enter, _) => text.push('\r'),
-            key if key == KeyEvent::ctrl('M') => text.push('\r'),
-            key if key == KeyEvent::ctrl('J') => text.push('\n'),
-            KeyEvent(KeyCode::BracketedPasteEnd, _) => {
-                let text = state.open.take().unwrap_or_default();
-                return Some(Cmd::Insert(1, state.fold(text, line, columns)));
+        match self.open.key(key) {
+            Some(Pasted::More) => Some(Cmd::Noop),
+            Some(Pasted::All(text)) => Some(Cmd::Insert(1, state.fold(text, line, columns))),
+            // All of it, so that no half of a word is left. The line editor kills one character whatever number it is told.
+            None if is_backspace(key) => {
+                state.folded_before(line, at)?;
+                state.removes = true;
+                Some(Cmd::Complete)
             }
-            // No text: a control character or an escape sequence.
-            _ => {}
+            None => None,
         }
-        Some(Cmd::Noop)
     }
 
     /// Inserts this by completing the line. The line editor repeats an insertion as often as digits with Alt said, which a
@@ -107,9 +88,9 @@ impl Pastes {
         Cmd::Complete
     }
 
-    /// Whether a paste goes on.
-    pub fn is_open(&self) -> bool {
-        self.state().open.is_some()
+    /// The paste whose end did not come yet, if there is one.
+    pub fn open(&self) -> &LinePaste {
+        &self.open
     }
 
     /// Whether a folded paste stands right before this place of the line.
@@ -166,7 +147,7 @@ impl Pastes {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -212,24 +193,6 @@ impl State {
 /// Backspace, as terminals send it.
 fn is_backspace(key: KeyEvent) -> bool {
     key == KeyEvent(KeyCode::Backspace, Modifiers::NONE) || key == KeyEvent::ctrl('H')
-}
-
-/// A key that does its work where it is typed, and none within a paste.
-pub struct Typed<T>(pub std::sync::Arc<Pastes>, pub T);
-
-impl<T: ConditionalEventHandler> ConditionalEventHandler for Typed<T> {
-    fn handle(
-        &self,
-        event: &Event,
-        count: RepeatCount,
-        positive: bool,
-        context: &EventContext<'_>,
-    ) -> Option<Cmd> {
-        if self.0.is_open() {
-            return Some(Cmd::Noop);
-        }
-        self.1.handle(event, count, positive, context)
-    }
 }
 
 #[cfg(test)]
@@ -328,7 +291,7 @@ mod tests {
         let key = |key| pastes.key(key, ("", 0), 80);
         assert_eq!(key(KeyEvent::ctrl('C')), None);
         assert_eq!(key(START), Some(Cmd::Noop));
-        assert!(pastes.is_open());
+        assert!(pastes.open().is_open());
         for typed in [KeyEvent::ctrl('C'), KeyEvent::ctrl('D'), BACKSPACE, START] {
             assert_eq!(key(typed), Some(Cmd::Noop), "{typed:?}");
         }

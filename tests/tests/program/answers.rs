@@ -7,6 +7,13 @@ use dunlin_tests::{Environment, Key, Provider, Response, Terminal, program};
 
 use crate::stage::{Chat, environment};
 
+/// A paste that stalls, what is said when it does, and its rest.
+const PASTE: [&str; 3] = [
+    "\x1b[200~# log of the build\rContinue?\r",
+    "Waiting for the rest of what was pasted.",
+    "y\rmore\ry\r\x1b[201~",
+];
+
 const IGNORED: &str = "Keystrokes typed before this question were ignored.";
 
 /// Starts a command and answers its question before it can be there.
@@ -44,6 +51,7 @@ fn check(environment: &Environment, arguments: &[&str], question: &str, done: im
     // Ctrl-C is a no, and leaves the terminal as it was.
     let mut terminal = environment.terminal(arguments);
     terminal.wait_for(question);
+    terminal.assert_absent(IGNORED);
     terminal.press(Key::CtrlC);
     assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
     assert!(!done(), "{terminal:?}");
@@ -61,9 +69,16 @@ fn check(environment: &Environment, arguments: &[&str], question: &str, done: im
         assert_eq!(terminal.wait_end(), Some(0), "{key:?}: {terminal:?}");
         assert!(!done(), "{key:?}: {terminal:?}");
     }
-    let mut terminal = environment.terminal(arguments);
-    terminal.wait_for(question);
-    terminal.assert_absent(IGNORED);
+    // The rest of a paste that began before the question answers nothing, and what is typed then counts.
+    let [begin, waits, rest] = PASTE;
+    let mut terminal = answered_early(environment, arguments, begin);
+    terminal.wait_for(waits);
+    terminal.type_text(rest);
+    terminal.wait_until(question, |screen| {
+        screen.cursor_line.trim_end().ends_with(question)
+    });
+    terminal.wait_for(IGNORED);
+    assert!(!done(), "{terminal:?}");
     terminal.type_line("YES");
     assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
     assert!(done(), "{terminal:?}");

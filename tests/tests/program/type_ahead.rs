@@ -78,6 +78,109 @@ fn answers_at_the_prompt_are_dropped_unless_they_may_be_messages() {
     assert_eq!(said(1).expect("a message")["content"], "y");
 }
 
+/// What is said as long as the end of a paste is missing.
+const WAITS: &str = "Waiting for the rest of what was pasted.";
+
+/// A paste stalls, and the question comes in the gap.
+#[test]
+fn the_rest_of_a_paste_does_not_answer_a_question_that_came_in_between() {
+    for (begin, rest) in [
+        ("\x1b[200~# log\r", "y\rend\r\x1b[201~"),
+        ("\x1b[200~# log\r", "always\rend\r\x1b[201~"),
+        ("\x1b[20", "0~# log\ry\rend\r\x1b[201~"),
+        ("\x1b[200~# log\ry\rend\r\x1b[20", "1~"),
+    ] {
+        let gate = Gate::new();
+        let provider = Provider::play([late_call(&gate), Response::reply("Understood.")]);
+        let environment = environment(&provider);
+        environment.outside_file("notes.txt", "the text outside");
+        let mut chat = Chat::open(&environment);
+        chat.say("read it");
+        chat.terminal.wait_for("Let me see.");
+        chat.terminal.type_text(begin);
+        gate.open();
+        chat.terminal.wait_for(WAITS);
+        chat.terminal.type_text(rest);
+        chat.question();
+        assert_eq!(provider.requests().len(), 1, "{:?}", chat.terminal);
+        chat.answer("y");
+        let screen = chat.prompt_with("# log\n  end");
+        assert!(screen.contains("✓ 1 read_file"), "{:?}", chat.terminal);
+        assert!(environment.permissions().is_null(), "{:?}", chat.terminal);
+    }
+}
+
+#[test]
+fn the_rest_of_a_paste_sends_no_paused_request() {
+    let gate = Gate::new();
+    let call = Response::stream()
+        .text("Let me see.")
+        .wait(&gate)
+        .call_start(0, "call_0", "read_file")
+        .call_arguments(0, &json!({ "file_path": "notes.txt" }).to_string())
+        .finish("tool_calls");
+    let provider = Provider::play([call, Response::reply("Understood.")]);
+    let environment = environment(&provider);
+    environment.project_file("notes.txt", "the text inside");
+    let mut chat = Chat::waiting(environment.terminal(["--intercept", "every"]));
+    chat.terminal.wait_for("› (pause: every)");
+    let pause = |screen: &Screen| screen.cursor_line.trim_end() == "  request?";
+    chat.say("read it");
+    chat.terminal.wait_until("the first pause", pause);
+    chat.terminal.type_line("send");
+    chat.terminal.wait_for("Let me see.");
+    chat.terminal.type_text("\x1b[200~# log\r");
+    gate.open();
+    chat.terminal.wait_for(WAITS);
+    chat.terminal.type_text("send\rend\r\x1b[201~");
+    chat.terminal.wait_until("the second pause", pause);
+    assert_eq!(provider.requests().len(), 1, "{:?}", chat.terminal);
+    chat.terminal.type_line("send");
+    chat.terminal.wait_for("Understood.");
+    assert_eq!(provider.requests().len(), 2, "{:?}", chat.terminal);
+}
+
+/// Ctrl-C ends the wait for the end of a paste that was lost, and with it the question, then the wait of the prompt.
+#[test]
+fn a_paste_without_an_end_can_be_interrupted() {
+    let gate = Gate::new();
+    let provider = Provider::play([late_call(&gate), Response::reply("Understood.")]);
+    let environment = environment(&provider);
+    environment.outside_file("notes.txt", "the text outside");
+    let mut chat = Chat::open(&environment);
+    chat.say("read it");
+    chat.terminal.wait_for("Let me see.");
+    chat.terminal.type_text("\x1b[200~# log\r");
+    gate.open();
+    chat.terminal.wait_for(WAITS);
+    chat.terminal.press(Key::CtrlC);
+    chat.terminal
+        .wait_until("the prompt waits, too", |screen| screen.count(WAITS) == 2);
+    chat.terminal.press(Key::CtrlC);
+    let screen = chat.prompt_with("# log");
+    assert!(screen.contains("(interrupted)"), "{:?}", chat.terminal);
+    assert!(!screen.contains("allow?"), "{:?}", chat.terminal);
+    chat.terminal.press(Key::Enter);
+    chat.terminal.wait_for("Understood.");
+}
+
+/// The same at the prompt: the lines behind the gap are neither messages nor commands.
+#[test]
+fn the_rest_of_a_paste_is_put_back_with_its_beginning() {
+    let gate = Gate::new();
+    let answer = Response::stream().text("One").wait(&gate).finish("stop");
+    let provider = Provider::play([answer]);
+    let mut chat = Chat::open(&environment(&provider));
+    chat.say("count");
+    chat.terminal.wait_for("One");
+    chat.terminal.type_text("\x1b[200~# log\r");
+    gate.open();
+    chat.terminal.wait_for(WAITS);
+    chat.terminal.type_text("/exit\rend\x1b[201~");
+    chat.prompt_with("# log\n  /exit\n  end");
+    assert_eq!(provider.requests().len(), 1, "{:?}", chat.terminal);
+}
+
 #[test]
 fn keys_that_erase_have_erased() {
     check("nothinf\x7fg", "nothing");

@@ -3,26 +3,26 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use dunlin_terminal::ui::line_paste::LinePaste;
 use dunlin_terminal::ui::terminal;
 use dunlin_terminal::ui::wake::TypedSoFar;
 use rustyline::{
-    Cmd, ConditionalEventHandler, Editor, Event, EventContext, EventHandler, KeyCode, KeyEvent,
-    Modifiers, Movement, RepeatCount,
+    Cmd, ConditionalEventHandler, Editor, Event, EventContext, KeyCode, KeyEvent, Modifiers,
+    Movement, RepeatCount,
 };
 
 use super::helper::LineHelper;
-use crate::prompt::paste::{self, Pastes};
+use crate::prompt::paste::Pastes;
 use crate::prompt::put_back::PutBack;
 
 /// Binds a key that is one only where it is typed.
 pub(super) fn bind<I: rustyline::history::History>(
     editor: &mut Editor<LineHelper, I>,
-    pastes: &Arc<Pastes>,
+    paste: &LinePaste,
     key: impl Into<Event>,
     handler: impl ConditionalEventHandler + 'static,
 ) {
-    let handler = paste::Typed(Arc::clone(pastes), handler);
-    editor.bind_sequence(key, EventHandler::Conditional(Box::new(handler)));
+    editor.bind_sequence(key, paste.typed(handler));
 }
 
 /// Ctrl-C on a line with text clears it; on an empty one it is the prompt's to decide.
@@ -85,7 +85,7 @@ pub(super) struct AnyKey {
 impl AnyKey {
     pub(super) fn key(&self, key: KeyEvent, (line, at): (&str, usize)) -> Option<Cmd> {
         let columns = terminal::size().0;
-        if self.pastes.is_open() {
+        if self.pastes.open().is_open() {
             return self.pastes.key(key, (line, at), columns);
         }
         let is_x = key == KeyEvent::ctrl('X');

@@ -12,6 +12,7 @@ use dunlin_host::display::{escape, escape_multiline};
 use dunlin_host::files::make_private;
 use dunlin_terminal::ui::keys::{EarlyLines, SEQUENCE_MILLIS};
 use dunlin_terminal::ui::legible::COLOR_MODE;
+use dunlin_terminal::ui::line_paste::LinePaste;
 use dunlin_terminal::ui::newline;
 use dunlin_terminal::ui::read_answer::{clear_with_escape, no_key_waits};
 use dunlin_terminal::ui::style::Styles;
@@ -131,7 +132,7 @@ impl LineEditor {
         for key in [Event::Any, KeyEvent::ctrl('X').into()] {
             editor.bind_sequence(key, EventHandler::Conditional(Box::new(any.clone())));
         }
-        bind(&mut editor, &pastes, KeyEvent::ctrl('C'), ClearLine);
+        bind(&mut editor, pastes.open(), KeyEvent::ctrl('C'), ClearLine);
         let history = folders.history_file();
         if history
             .metadata()
@@ -154,7 +155,12 @@ impl LineEditor {
     /// Has Ctrl-V turn the steps of a reply on and off.
     pub fn toggle_steps_of(&mut self, ui: &Arc<Ui>) {
         let toggle = Toggle(Arc::clone(ui));
-        bind(&mut self.editor, &self.pastes, KeyEvent::ctrl('V'), toggle);
+        bind(
+            &mut self.editor,
+            self.pastes.open(),
+            KeyEvent::ctrl('V'),
+            toggle,
+        );
         self.ui = Some(Arc::clone(ui));
     }
 
@@ -165,7 +171,7 @@ impl LineEditor {
             toggled: Arc::clone(&self.toggled),
         };
         let key = KeyEvent(KeyCode::BackTab, Modifiers::NONE);
-        bind(&mut self.editor, &self.pastes, key, toggle);
+        bind(&mut self.editor, self.pastes.open(), key, toggle);
     }
 
     /// Has Alt+P have the next request paused, or not.
@@ -174,7 +180,12 @@ impl LineEditor {
             pausing: Arc::clone(pausing),
             toggled: Arc::clone(&self.toggled),
         };
-        bind(&mut self.editor, &self.pastes, KeyEvent::alt('p'), toggle);
+        bind(
+            &mut self.editor,
+            self.pastes.open(),
+            KeyEvent::alt('p'),
+            toggle,
+        );
     }
 
     /// Whether the line that was read last was left by Shift+Tab or Alt+P; says so once.
@@ -185,8 +196,9 @@ impl LineEditor {
     /// Reads a message, beginning with `start`. `prompt` is asked again when the line was ended only to be drawn again.
     pub fn read(&mut self, ui: &Ui, prompt: &dyn Fn() -> String, start: &str) -> Typed {
         self.pastes.begin(start);
-        let typed = self.typed.clone();
-        ui.read_message(&mut self.editor, start, &typed, |editor| {
+        let (typed, pastes) = (self.typed.clone(), Arc::clone(&self.pastes));
+        let line = (&typed, pastes.open());
+        ui.read_message(&mut self.editor, start, line, |editor| {
             let prompt = prompt();
             if let Some(helper) = editor.helper_mut() {
                 prompt.clone_into(&mut helper.prompt);
@@ -320,8 +332,11 @@ impl Recall {
     ///
     /// # Errors
     /// The terminal cannot be used.
-    pub fn editor(&self) -> rustyline::Result<Editor<impl Helper + use<>, MemHistory>> {
-        self.editor_with(None, TypedSoFar::default())
+    pub fn editor(
+        &self,
+        paste: &LinePaste,
+    ) -> rustyline::Result<Editor<impl Helper + use<>, MemHistory>> {
+        self.editor_with(None, TypedSoFar::default(), paste)
     }
 
     /// The same, for a line that is completed in another way than a message, and of which `typed` is kept up to date. Slash
@@ -334,6 +349,7 @@ impl Recall {
         &self,
         completion: Option<Completion>,
         typed: TypedSoFar,
+        paste: &LinePaste,
     ) -> rustyline::Result<Editor<impl Helper + use<>, MemHistory>> {
         let is_completed = completion.is_some();
         let leaves = typed.clone();
@@ -350,19 +366,19 @@ impl Recall {
             ..helper
         }));
         no_key_waits(&mut editor);
-        clear_with_escape(&mut editor);
+        clear_with_escape(&mut editor, paste);
         if is_completed {
             let search = Arc::<AtomicBool>::default();
             for key in ['R', 'S'] {
                 let begins = BeginSearch(Arc::clone(&search));
-                bind(&mut editor, &Arc::default(), KeyEvent::ctrl(key), begins);
+                bind(&mut editor, paste, KeyEvent::ctrl(key), begins);
             }
             let clear = ClearOrEndSearch(search, leaves);
-            bind(&mut editor, &Arc::default(), KeyEvent::ctrl('C'), clear);
+            bind(&mut editor, paste, KeyEvent::ctrl('C'), clear);
         }
         if let Some(ui) = &self.ui {
             let toggle = Toggle(Arc::clone(ui));
-            bind(&mut editor, &Arc::default(), KeyEvent::ctrl('V'), toggle);
+            bind(&mut editor, paste, KeyEvent::ctrl('V'), toggle);
         }
         for line in &self.history {
             // One that is not taken is not recalled.

@@ -40,11 +40,36 @@ impl Ui {
     /// Reads away what was typed during a turn and keeps it, and does what Ctrl-V does. Only while the terminal is in
     /// [`terminal::TurnMode`].
     pub fn put_early_typing_aside(&self) {
-        if self.streams.input {
-            let toggles = lock(&self.early).feed(&terminal::take_typed());
-            if toggles && self.one_screen {
-                self.toggle_steps();
-            }
+        self.put_aside();
+    }
+
+    /// The same; what it was.
+    pub(super) fn put_aside(&self) -> Vec<u8> {
+        if !self.streams.input {
+            return Vec::new();
+        }
+        let typed = terminal::take_typed();
+        let toggles = lock(&self.early).feed(&typed);
+        if toggles && self.one_screen {
+            self.toggle_steps();
+        }
+        typed
+    }
+
+    /// Has the terminal mark what is pasted in the chat while nobody reads a line, or not any more. Without the marks the
+    /// lines of a paste could not be told from keys.
+    pub fn mark_pastes(&self, marks: bool) {
+        if self.one_screen && self.redraws {
+            self.marks_pastes.store(marks, Ordering::Relaxed);
+            let marks = terminal::marks_of_pastes(marks);
+            self.write(&mut self.screen(), Sink::Out, marks);
+        }
+    }
+
+    /// The same after a line editor or another program had the terminal, which ends it.
+    pub(super) fn mark_pastes_again(&self) {
+        if self.marks_pastes.load(Ordering::Relaxed) {
+            self.mark_pastes(true);
         }
     }
 
@@ -106,6 +131,7 @@ impl Ui {
             // Whoever reads a line does this for itself.
             if self.keyboard.try_lock().is_ok() && self.streams.input {
                 terminal::TurnMode::enter_again();
+                self.mark_pastes_again();
             }
             let mut screen = self.screen();
             // The shell has written below it.
@@ -163,10 +189,18 @@ impl Ui {
     /// Blocks as long as `work` does.
     pub fn lend<T>(&self, work: impl FnOnce() -> T) -> T {
         let _keyboard = self.hold_keyboard();
+        self.end_paste();
         self.take_live_line_away();
         let _lines = terminal::TurnMode::lines();
-        let _lent = Lent::begin(&self.lent);
-        work()
+        let lent = Lent::begin(&self.lent);
+        if self.marks_pastes.load(Ordering::Relaxed) {
+            let marks = terminal::marks_of_pastes(false);
+            self.write(&mut self.screen(), Sink::Out, marks);
+        }
+        let done = work();
+        drop(lent);
+        self.mark_pastes_again();
+        done
     }
 
     /// Ends the line that is being read, if it is one that can be ended. Call it again until what it is for was done: one
@@ -188,6 +222,7 @@ impl Ui {
     /// What was typed too early, as text for the next line; it is given once. Commands are lines of their own: what comes
     /// after one stays for the line after that. Lines that are answers are dropped with a note: nothing was asked.
     pub fn take_early_typing(&self, lines: &dyn EarlyLines) -> EarlyText {
+        self.end_paste();
         let foreign = lock(&self.foreign).take();
         let foreign = foreign.map(|foreign| terminal::typed_text(foreign.as_bytes()));
         let foreign = foreign.filter(|foreign| !foreign.trim().is_empty());

@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use super::decoder::{PASTE_END, PASTE_MARK, State};
 use super::terminal::typed_text;
 
 /// How long the rest of an escape sequence may take. A terminal sends it in one piece, so only a network between
@@ -16,25 +17,12 @@ const SEQUENCE_TIME: Duration = Duration::from_millis(SEQUENCE_MILLIS as u64);
 /// The same in milliseconds, for the line editor.
 pub const SEQUENCE_MILLIS: u16 = 50;
 
-/// The same within pasted text, which comes in many pieces: the mark at its end must not be taken for a key.
-const PASTE_TIME: Duration = Duration::from_secs(1);
-
 /// How much early typing is kept, in bytes: more than anybody types, less than a stuck key produces.
 const MAX_BYTES: usize = 64 * 1024;
 
 const ESCAPE: u8 = 0x1b;
-const BELL: u8 = 0x07;
-const CTRL_C: u8 = 0x03;
+pub(super) const CTRL_C: u8 = 0x03;
 const CTRL_V: u8 = 0x16;
-
-/// What begins pasted text.
-const PASTE_MARK: &[u8] = b"\x1b[200~";
-
-/// What ends it.
-const PASTE_END: &[u8] = b"\x1b[201~";
-
-/// The parameter of the sequence that begins pasted text, `ESC [ 200 ~`.
-const PASTE_BEGIN: u16 = 200;
 
 /// What lines are that were typed early.
 pub trait EarlyLines {
@@ -49,23 +37,8 @@ pub trait EarlyLines {
 #[derive(Debug, Default)]
 pub struct EarlyKeys {
     bytes: Vec<u8>,
+    /// What the terminal is in the middle of, whoever got the bytes.
     state: State,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum State {
-    #[default]
-    Text,
-    /// After ESC: the key, or the beginning of a sequence.
-    Escape,
-    /// After `ESC O`: one more byte.
-    Single,
-    /// After `ESC [`, with the number that stands there.
-    Control(u16),
-    /// In a string, such as a terminal's answer about its colours; `true` after an ESC, which may end it.
-    String(bool),
-    /// In pasted text, with so many bytes of its end.
-    Paste(usize),
 }
 
 impl EarlyKeys {
@@ -74,18 +47,53 @@ impl EarlyKeys {
     pub fn feed(&mut self, typed: &[u8]) -> bool {
         let mut toggles = false;
         for &byte in typed {
-            if byte == CTRL_V && self.state == State::Text {
+            if byte == CTRL_V && matches!(self.state, State::Text | State::Late(_)) {
                 toggles = !toggles;
                 continue;
             }
             // Of several in a row the last one counts: with Alt some terminals send one more.
             let repeated = self.state == State::Escape && byte == ESCAPE;
-            self.state = self.state.after(byte);
+            let before = self.state;
+            self.state = before.after(byte);
+            if let (State::Late(matched), State::Paste(_)) = (before, self.state) {
+                // Its first byte was taken for a key.
+                let begin = self.bytes.len().saturating_sub(matched);
+                self.bytes.truncate(begin);
+                self.bytes.extend(&PASTE_MARK[..=matched]);
+            }
             if !repeated && self.bytes.len() < MAX_BYTES {
                 self.bytes.push(byte);
             }
         }
         toggles
+    }
+
+    /// Follows what was typed and goes elsewhere, or nowhere.
+    pub(super) fn pass(&mut self, typed: &[u8]) {
+        self.state = typed
+            .iter()
+            .fold(self.state, |state, byte| state.after(*byte));
+    }
+
+    /// How long to wait for the rest of what was begun, while nothing of it comes; `None` between two keys.
+    pub(super) fn longest_stall(&self) -> Option<Duration> {
+        self.state.longest_stall()
+    }
+
+    /// Whoever read the terminal left it in the middle of pasted text.
+    pub(super) fn begin_paste(&mut self) {
+        self.state = State::Paste(0);
+    }
+
+    /// The rest of what was begun does not come any more.
+    pub(super) fn give_up(&mut self) {
+        if let State::Paste(_) = self.state {
+            self.bytes.extend(PASTE_END);
+        }
+        self.state = match self.state {
+            State::Escape => State::Late(0),
+            _ => State::Text,
+        };
     }
 
     /// Adds a line that was read and answered nothing.
@@ -111,25 +119,19 @@ impl EarlyKeys {
     pub fn waits(&self) -> Option<Duration> {
         match self.state {
             State::Escape | State::String(true) => Some(SEQUENCE_TIME),
-            State::Paste(1) => Some(PASTE_TIME),
             _ => None,
         }
     }
 
     /// Whether Esc itself was pressed, to be asked when nothing followed in time. It is not text then, and what
-    /// comes next begins anew.
+    /// comes next begins anew, unless it is the rest of a mark that begins a paste.
     pub fn take_escape(&mut self) -> bool {
         if self.waits().is_none() {
             return false;
         }
         self.bytes.pop_if(|byte| *byte == ESCAPE);
-        self.state = State::Text;
+        self.state = State::Late(0);
         true
-    }
-
-    /// Whether Ctrl-C was typed, where it is a key and no signal.
-    pub fn has_interrupt(&self) -> bool {
-        self.bytes.contains(&CTRL_C)
     }
 
     /// How many bytes are kept.
@@ -139,7 +141,6 @@ impl EarlyKeys {
 
     /// What was typed behind so many bytes, given once.
     pub fn split_off(&mut self, at: usize) -> Vec<u8> {
-        self.state = State::Text;
         self.bytes.split_off(at.min(self.bytes.len()))
     }
 
@@ -164,9 +165,7 @@ impl EarlyKeys {
                 first = Some(at + 1);
             }
             if is_last && !ends && first.is_some() {
-                let line = self.bytes.split_off(begin);
-                self.forget_interrupts();
-                return line;
+                return self.bytes.split_off(begin);
             }
             next = format!("{next}{line}\n");
             begin = at + 1;
@@ -175,9 +174,7 @@ impl EarlyKeys {
             return self.take();
         };
         let later = self.bytes.split_off(first);
-        let next = std::mem::replace(&mut self.bytes, later);
-        self.forget_interrupts();
-        next
+        std::mem::replace(&mut self.bytes, later)
     }
 
     /// Puts back what was taken for the next line.
@@ -185,46 +182,9 @@ impl EarlyKeys {
         self.bytes.splice(0..0, typed);
     }
 
-    /// What is kept for later lines interrupts none of them.
-    fn forget_interrupts(&mut self) {
-        self.state = State::Text;
-        self.bytes.retain(|byte| *byte != CTRL_C);
-    }
-
     /// Everything that was typed, given once.
     pub fn take(&mut self) -> Vec<u8> {
-        std::mem::take(self).bytes
-    }
-}
-
-impl State {
-    fn after(self, byte: u8) -> State {
-        match (self, byte) {
-            (State::Paste(matched), _) if PASTE_END.get(matched) == Some(&byte) => {
-                if matched + 1 == PASTE_END.len() {
-                    State::Text
-                } else {
-                    State::Paste(matched + 1)
-                }
-            }
-            (State::Paste(_), ESCAPE) => State::Paste(1),
-            (State::Paste(_), _) => State::Paste(0),
-            (State::String(_), ESCAPE) => State::String(true),
-            (State::String(true), b'\\') | (State::String(_), BELL) => State::Text,
-            (State::String(_), _) => State::String(false),
-            (_, ESCAPE) => State::Escape,
-            (State::Escape, b'[') => State::Control(0),
-            (State::Escape, b'O') => State::Single,
-            (State::Escape, b']' | b'P' | b'X' | b'^' | b'_') => State::String(false),
-            (State::Control(number), b'0'..=b'9') => {
-                let digit = u16::from(byte - b'0');
-                State::Control(number.saturating_mul(10).saturating_add(digit))
-            }
-            // Several numbers: none of those that matter here.
-            (State::Control(_), b' '..=b'?') => State::Control(u16::MAX),
-            (State::Control(PASTE_BEGIN), b'~') => State::Paste(0),
-            _ => State::Text,
-        }
+        std::mem::take(&mut self.bytes)
     }
 }
 
@@ -274,9 +234,10 @@ mod tests {
                 .strip_prefix(b"\x1b\x1b")
                 .map(|rest| [b"\x1b", rest].concat());
             assert_eq!(kept, first.unwrap_or_else(|| sequence.to_vec()));
-            // And the key after it is.
+            // And the key after it is, but in pasted text.
+            let is_key = !sequence.ends_with(b"never ended");
             let (pressed, _) = escapes(&[&[sequence, b"\x1b"].concat()]);
-            assert_eq!(pressed, [true], "after {}", sequence.escape_ascii());
+            assert_eq!(pressed, [is_key], "after {}", sequence.escape_ascii());
         }
     }
 
@@ -371,6 +332,47 @@ mod tests {
         let (pressed, kept) = escapes(&[b"one\x1b", b"two", b"\x1b", b"[A"]);
         assert_eq!(pressed, [true, false, true, false]);
         assert_eq!(kept, b"onetwo[A");
+    }
+
+    #[test]
+    fn a_paste_stays_one_wherever_it_is_parted_and_whoever_took_its_beginning() {
+        let typed = b"\x1b[200~# log\ry\ralways\rsend\r\x1b[201~";
+        for at in 1..typed.len() {
+            let (first, rest) = typed.split_at(at);
+            let mut keys = EarlyKeys::default();
+            keys.feed(first);
+            // Only the first byte alone can be a key.
+            assert_eq!(keys.take_escape(), at == 1, "parted at {at}");
+            assert_eq!(keys.longest_stall().is_some(), at > 1, "parted at {at}");
+            keys.feed(rest);
+            assert_eq!(keys.longest_stall(), None, "parted at {at}");
+            assert_eq!(keys.take(), typed, "parted at {at}");
+            for take in [
+                |keys: &mut EarlyKeys| drop(keys.take()),
+                |keys: &mut EarlyKeys| drop(keys.split_off(0)),
+                |keys: &mut EarlyKeys| drop(keys.take_next(&Slashes)),
+            ] {
+                keys.pass(first);
+                take(&mut keys);
+                keys.feed(b"y\r");
+                keys.take();
+                assert_eq!(keys.longest_stall().is_some(), at >= 6, "parted at {at}");
+                keys.feed(b"\x1b[201~y");
+                assert_eq!(keys.longest_stall(), None, "parted at {at}");
+                keys.take();
+            }
+        }
+    }
+
+    #[test]
+    fn a_paste_that_does_not_end_is_given_up() {
+        let mut keys = EarlyKeys::default();
+        keys.feed(b"\x1b[200~one\r/a");
+        keys.give_up();
+        assert_eq!(keys.longest_stall(), None);
+        keys.feed(b"\r/b\r");
+        assert_eq!(typed_text(&keys.take_next(&Slashes)), "one\n/a");
+        assert_eq!(typed_text(&keys.take_next(&Slashes)), "/b");
     }
 
     #[test]

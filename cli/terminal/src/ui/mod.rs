@@ -16,6 +16,7 @@ pub mod calls;
 mod clipboard;
 pub mod command;
 mod countdown;
+mod decoder;
 pub mod diff;
 mod edge;
 mod guard;
@@ -23,6 +24,7 @@ pub mod input_marks;
 pub mod keyboard;
 pub mod keys;
 pub mod legible;
+pub mod line_paste;
 pub mod markdown;
 pub mod newline;
 pub mod output;
@@ -34,6 +36,7 @@ pub mod read_answer;
 mod reply;
 pub mod resize;
 pub mod review;
+mod silence;
 pub(crate) mod stop;
 pub mod stream;
 pub mod style;
@@ -49,7 +52,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
@@ -91,7 +94,7 @@ pub trait Render {
 pub struct Ui {
     screen: Mutex<Screen>,
     /// What was typed before anybody wanted to read it.
-    early: Mutex<EarlyKeys>,
+    early: Arc<Mutex<EarlyKeys>>,
     /// Text for the next line that the user did not type: nothing in it is a command, an answer or a mention.
     foreign: Mutex<Option<String>>,
     /// Held while a line is read: two editors on one terminal would steal each other's keys.
@@ -103,6 +106,8 @@ pub struct Ui {
     interrupted: Notify,
     /// Something is being waited for.
     wait_begun: Notify,
+    /// Whether the terminal marks what is pasted while nobody reads a line.
+    marks_pastes: AtomicBool,
     /// Whether another program has the terminal: an editor.
     lent: AtomicBool,
     /// Whether the line that is being read can be ended from another thread.
@@ -184,13 +189,14 @@ impl Ui {
         };
         Ui {
             screen: Mutex::new(screen),
-            early: Mutex::default(),
+            early: Arc::default(),
             foreign: Mutex::default(),
             keyboard: Mutex::default(),
             keyboard_free: Notify::new(),
             closed: Notify::new(),
             interrupted: Notify::new(),
             wait_begun: Notify::new(),
+            marks_pastes: AtomicBool::new(false),
             lent: AtomicBool::new(false),
             wake: wake::Wake::default(),
             streams,

@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
@@ -19,14 +19,17 @@ use rustyline::hint::Hinter;
 use rustyline::history::{History, MemHistory};
 use rustyline::validate::Validator;
 use rustyline::{
-    Cmd, ConditionalEventHandler, Config, Context, Editor, Event, EventContext, EventHandler,
-    Helper, KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
+    Cmd, ConditionalEventHandler, Config, Context, Editor, Event, EventContext, Helper, KeyCode,
+    KeyEvent, Modifiers, Movement, RepeatCount,
 };
 use unicode_width::UnicodeWidthStr;
 
 use super::keys::SEQUENCE_MILLIS;
 use super::legible::{COLOR_MODE, legible};
+use super::line_paste::LinePaste;
 use super::resize::Drawn;
+pub(crate) use super::silence::SILENCE;
+use super::silence::{self, LONGEST_TYPING, Silence};
 use super::style::Label;
 use super::terminal::TurnMode;
 use super::wake::CTRL_D;
@@ -34,13 +37,8 @@ use super::wake::TypedSoFar;
 use super::{Sink, Typed, Ui, lock, newline, stop, terminal};
 use crate::approval::line::looks_like_answer;
 
-/// How long the keyboard must be silent before an answer is read. Longer than the pauses within a word and within a
-/// paste over a slow line; shorter than the time it takes to read the question.
-pub(crate) const SILENCE: Duration = Duration::from_millis(250);
-
-/// How long typing may go on before a question. A person stops earlier; after this time the question counts as
-/// interrupted.
-pub(super) const LONGEST_TYPING: Duration = Duration::from_secs(20);
+/// Says why a question or a prompt does not take keys yet.
+const WAITS: &str = "Waiting for the rest of what was pasted.";
 
 /// Says outside the chat that early keystrokes answered nothing.
 const DROPPED: &str = "Keystrokes typed before this question were ignored.";
@@ -81,17 +79,6 @@ enum Wait<'a> {
     No,
 }
 
-/// How the typing before a question ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Silence {
-    /// Nobody types any more.
-    Quiet,
-    /// The last key was Esc, or Ctrl-C where that is a key.
-    Interrupted,
-    /// Typing went on for [`LONGEST_TYPING`].
-    Endless,
-}
-
 impl Ui {
     /// Shows the question above and reads one line as its answer.
     pub fn ask_line(&self, above: &str, prompt: &str) -> Typed {
@@ -103,16 +90,19 @@ impl Ui {
     pub fn ask_echoing(&self, above: &str, prompt: &str, echo: Echo) -> Typed {
         let hidden = matches!(echo, Echo::Hidden | Echo::Choice { hidden: true });
         let line = (prompt, ("", ""));
-        self.ask(above, line, hidden, || answer_editor(echo, prompt))
+        self.ask(above, line, hidden, |paste| {
+            answer_editor(echo, prompt, paste)
+        })
     }
 
-    /// Shows the question above and reads its answer with the caller's line editor. The editor must be a new one: an editor
-    /// that has read a line may keep the input that arrived together with it, and that input must not become this answer.
+    /// Shows the question above and reads its answer with the caller's line editor, whose keys do nothing within a paste. The
+    /// editor must be a new one: an editor that has read a line may keep the input that arrived together with it, and that
+    /// input must not become this answer.
     pub fn ask_line_with<H: Helper, I: History>(
         &self,
         above: &str,
         prompt: &str,
-        editor: impl FnOnce() -> rustyline::Result<Editor<H, I>>,
+        editor: impl FnOnce(&LinePaste) -> rustyline::Result<Editor<H, I>>,
     ) -> Typed {
         self.ask(above, (prompt, ("", "")), false, editor)
     }
@@ -127,7 +117,7 @@ impl Ui {
         above: &str,
         (prompt, follows): (&str, bool),
         typed: &TypedSoFar,
-        editor: impl Fn() -> rustyline::Result<Editor<H, I>>,
+        editor: impl Fn(&LinePaste) -> rustyline::Result<Editor<H, I>>,
         mut woken: impl FnMut() -> Option<String>,
     ) -> Typed {
         // Nobody else takes what is typed while there is no line.
@@ -138,15 +128,16 @@ impl Ui {
             false => Wait::Silence,
         };
         let mut keys = None;
+        let paste = LinePaste::default();
         loop {
             let (before, after) = typed.get();
             let mut printer = None;
             let line = (prompt, (before.as_str(), after.as_str()));
-            let read = self.ask_held(&above, line, (false, wait), || {
-                let mut editor = editor()?;
+            let read = self.ask_held(&above, line, (false, wait), &paste, || {
+                let mut editor = editor(&paste)?;
                 // With a printer the line editor waits for signals, too. Nothing is printed with it.
                 printer = editor.create_external_printer().ok();
-                self.wake.reads(Some(typed));
+                self.wake.reads(Some((typed, &paste)));
                 Ok(editor)
             });
             let was_woken = self.wake.reads(None);
@@ -170,18 +161,41 @@ impl Ui {
 
     /// What is typed until the user stops for a moment. Whoever does not stop gets the line after about this time.
     fn typed_meanwhile(&self, longest: Duration) -> Vec<u8> {
-        let (begin, mut typed) = (Instant::now(), Vec::new());
-        while self.streams.input && begin.elapsed() < longest && terminal::is_typed_within(SILENCE)
-        {
-            typed.extend(terminal::take_typed());
+        let mut typed = Vec::new();
+        let take = || {
+            let taken = terminal::take_typed();
+            lock(&self.early).pass(&taken);
+            typed.extend(&taken);
+            taken
+        };
+        if self.streams.input {
+            silence::wait(&self.early, (longest, false), take, || self.say_waits());
         }
         typed
     }
 
+    /// Puts the rest of what is being pasted aside, if anything is.
+    pub(super) fn end_paste(&self) {
+        if !self.streams.input || lock(&self.early).longest_stall().is_none() {
+            return;
+        }
+        let _mode = TurnMode::question();
+        let take = || self.put_aside();
+        let how = (LONGEST_TYPING, false);
+        if silence::wait(&self.early, how, take, || self.say_waits()) != Silence::Quiet {
+            lock(&self.early).give_up();
+        }
+    }
+
+    fn say_waits(&self) {
+        let text = self.status_styles.paint(Label::Quiet, WAITS);
+        self.line(self.status_sink(), &text);
+    }
+
     /// Has one line of text edited, beginning as it is given. It must have no character that acts on a terminal.
     pub fn edit_line(&self, above: &str, prompt: &str, text: &str) -> Typed {
-        self.ask(above, (prompt, (text, "")), false, || {
-            answer_editor(Echo::Shown, prompt)
+        self.ask(above, (prompt, (text, "")), false, |paste| {
+            answer_editor(Echo::Shown, prompt, paste)
         })
     }
 
@@ -190,10 +204,11 @@ impl Ui {
         above: &str,
         line: (&str, (&str, &str)),
         hidden: bool,
-        editor: impl FnOnce() -> rustyline::Result<Editor<H, I>>,
+        editor: impl FnOnce(&LinePaste) -> rustyline::Result<Editor<H, I>>,
     ) -> Typed {
         let _keyboard = self.hold_keyboard();
-        self.ask_held(above, line, (hidden, Wait::Silence), editor)
+        let (how, paste) = ((hidden, Wait::Silence), LinePaste::default());
+        self.ask_held(above, line, how, &paste, || editor(&paste))
     }
 
     /// Asks. The caller has the keyboard.
@@ -202,6 +217,7 @@ impl Ui {
         above: &str,
         line: (&str, (&str, &str)),
         how: (bool, Wait<'_>),
+        paste: &LinePaste,
         editor: impl FnOnce() -> rustyline::Result<Editor<H, I>>,
     ) -> Typed {
         // Holds from before the question is shown until the answer is read, and is dropped before the keyboard is released.
@@ -219,10 +235,11 @@ impl Ui {
         };
         let editor = || {
             let mut editor = editor()?;
-            stop::bind(&mut editor, above, false);
+            editor.bind_sequence(Event::Any, paste.inserts());
+            stop::bind(&mut editor, (above, false), paste, &self.early);
             Ok(editor)
         };
-        let typed = self.read_answer(line, how, mode.is_some(), editor);
+        let typed = self.read_answer(line, how, mode.is_some(), paste, editor);
         let mut screen = self.screen();
         if let Some(live) = live {
             self.write_rows(&mut screen, self.status_sink(), &live);
@@ -237,19 +254,18 @@ impl Ui {
         (prompt, start): (&str, (&str, &str)),
         (hidden, wait): (bool, Wait<'_>),
         outside_turn: bool,
+        paste: &LinePaste,
         editor: impl FnOnce() -> rustyline::Result<Editor<H, I>>,
     ) -> Typed {
         let mut kept = None;
         match wait {
             Wait::Silence if self.streams.input => {
-                let silence = self.wait_for_silence(outside_turn);
+                let is_quiet = self.wait_for_silence(outside_turn);
                 self.drop_early_typing_outside_the_chat();
-                if silence == Silence::Quiet {
-                    self.drop_early_answers();
-                }
-                if silence != Silence::Quiet {
+                if !is_quiet {
                     return Typed::Interrupted;
                 }
+                self.drop_early_answers();
             }
             Wait::Keep(typed) => {
                 // While the last line was done, keys were taken to look for Esc.
@@ -274,7 +290,7 @@ impl Ui {
             (true, true) => TurnMode::unseen(),
         };
         let typed = editor().map_or(Typed::End, |mut editor| {
-            self.read(&mut editor, prompt, start)
+            self.read(&mut editor, prompt, start, paste)
         });
         drop(lines);
         typed
@@ -313,19 +329,20 @@ impl Ui {
 
     /// Reads a message of the chat, beginning with `early`: a message answers no question, so text typed earlier may become
     /// part of it. `prompt` makes what stands before the line, and does so again each time that [`Ui::wake`] has ended it:
-    /// the line then goes on as it was. `typed` is kept up to date by the editor's helper.
+    /// the line then goes on as it was. `typed` is kept up to date by the editor's helper, and `paste` by what handles its
+    /// keys.
     pub fn read_message<H: Helper, I: History>(
         &self,
         editor: &mut Editor<H, I>,
         early: &str,
-        typed: &TypedSoFar,
+        (typed, paste): (&TypedSoFar, &LinePaste),
         mut prompt: impl FnMut(&mut Editor<H, I>) -> String,
     ) -> Typed {
         let _keyboard = self.hold_keyboard();
-        stop::bind(editor, "", self.redraws);
+        stop::bind(editor, ("", self.redraws), paste, &self.early);
         if !self.redraws {
             let prompt = prompt(editor);
-            return self.read(editor, &prompt, (early, ""));
+            return self.read(editor, &prompt, (early, ""), paste);
         }
         let listening = newline::Listening::begin();
         self.write(&mut self.screen(), Sink::Out, newline::ASK);
@@ -335,10 +352,10 @@ impl Ui {
         let mut keys = None;
         let read = loop {
             // First: whoever changes what the prompt says after it was made must find that there is a line.
-            self.wake.reads(Some(typed));
+            self.wake.reads(Some((typed, paste)));
             let prompt = prompt(editor);
             let (before, after) = typed.get();
-            let read = self.read(editor, &prompt, (before.as_str(), after.as_str()));
+            let read = self.read(editor, &prompt, (before.as_str(), after.as_str()), paste);
             if !self.wake.reads(None) || read != Typed::Interrupted {
                 break read;
             }
@@ -362,36 +379,30 @@ impl Ui {
         editor: &mut Editor<H, I>,
         prompt: &str,
         start: (&str, &str),
+        paste: &LinePaste,
     ) -> Typed {
         let styled = self.styles.paint(Label::Prompt, prompt);
-        match editor.readline_with_initial(&(prompt.to_owned(), styled), start) {
+        let read = editor.readline_with_initial(&(prompt.to_owned(), styled), start);
+        self.mark_pastes_again();
+        if paste.is_open() {
+            paste.end();
+            lock(&self.early).begin_paste();
+        }
+        match read {
             Ok(line) => Typed::Line(line),
             Err(ReadlineError::Interrupted) => Typed::Interrupted,
             Err(_) => Typed::End,
         }
     }
 
-    /// Sets typed text aside until typing pauses, so that neither the middle of a paste nor a word that was begun too early
-    /// becomes an answer.
-    fn wait_for_silence(&self, outside_turn: bool) -> Silence {
-        let begin = Instant::now();
-        while begin.elapsed() < LONGEST_TYPING {
-            self.put_early_typing_aside();
-            if terminal::is_typed_within(SILENCE) {
-                continue;
-            }
-            let mut early = lock(&self.early);
-            // In a turn Ctrl-C is a signal, and Esc pressed just before the question was to end the turn.
-            let interrupted = match outside_turn {
-                true => early.has_interrupt(),
-                false => early.take_escape(),
-            };
-            return match interrupted {
-                true => Silence::Interrupted,
-                false => Silence::Quiet,
-            };
-        }
-        Silence::Endless
+    /// Sets typed text aside until typing pauses and every paste has ended, so that neither the middle of a paste nor a word
+    /// that was begun too early becomes an answer. `false`: the question counts as interrupted.
+    fn wait_for_silence(&self, outside_turn: bool) -> bool {
+        let take = || self.put_aside();
+        // In a turn Esc pressed just before the question was to end the turn.
+        let how = (LONGEST_TYPING, !outside_turn);
+        let silence = silence::wait(&self.early, how, take, || self.say_waits());
+        silence == Silence::Quiet
     }
 
     /// Drops early lines that look like answers: in the next message they would be sent as if they meant something.
@@ -404,7 +415,7 @@ impl Ui {
             .filter(|line| !line.trim().is_empty())
             .partition(|line| looks_like_answer(line));
         if answers.is_empty() {
-            early.feed(&bytes);
+            early.put_back(bytes);
             return;
         }
         for line in rest {
@@ -436,7 +447,11 @@ pub fn understand(line: &str) -> Option<bool> {
 }
 
 /// A line editor for one answer, with an empty history that is not kept.
-fn answer_editor(echo: Echo, prompt: &str) -> rustyline::Result<Editor<AnswerLine, MemHistory>> {
+fn answer_editor(
+    echo: Echo,
+    prompt: &str,
+    paste: &LinePaste,
+) -> rustyline::Result<Editor<AnswerLine, MemHistory>> {
     let config = Config::builder()
         .auto_add_history(false)
         .keyseq_timeout(Some(SEQUENCE_MILLIS))
@@ -450,10 +465,7 @@ fn answer_editor(echo: Echo, prompt: &str) -> rustyline::Result<Editor<AnswerLin
     }));
     if let Echo::Choice { .. } = echo {
         let toggle = ToggleEcho(Arc::clone(&hidden));
-        editor.bind_sequence(
-            KeyEvent::ctrl('T'),
-            EventHandler::Conditional(Box::new(toggle)),
-        );
+        editor.bind_sequence(KeyEvent::ctrl('T'), paste.typed(toggle));
     }
     editor.set_helper(Some(AnswerLine {
         hidden,
@@ -461,7 +473,7 @@ fn answer_editor(echo: Echo, prompt: &str) -> rustyline::Result<Editor<AnswerLin
         drawn: Mutex::default(),
     }));
     no_key_waits(&mut editor);
-    clear_with_escape(&mut editor);
+    clear_with_escape(&mut editor, paste);
     Ok(editor)
 }
 
@@ -476,11 +488,19 @@ pub fn no_key_waits<H: Helper, I: History>(editor: &mut Editor<H, I>) {
 }
 
 /// Makes Esc clear the line. By default the line editor takes Esc and the next key as one combination.
-pub fn clear_with_escape<H: Helper, I: History>(editor: &mut Editor<H, I>) {
+pub fn clear_with_escape<H: Helper, I: History>(editor: &mut Editor<H, I>, paste: &LinePaste) {
     editor.bind_sequence(
         KeyEvent(KeyCode::Esc, Modifiers::NONE),
-        Cmd::Kill(Movement::WholeBuffer),
+        paste.typed(ClearLine),
     );
+}
+
+struct ClearLine;
+
+impl ConditionalEventHandler for ClearLine {
+    fn handle(&self, _: &Event, _: RepeatCount, _: bool, _: &EventContext<'_>) -> Option<Cmd> {
+        Some(Cmd::Kill(Movement::WholeBuffer))
+    }
 }
 
 /// Shows or hides the line that is being typed.
@@ -574,7 +594,8 @@ mod tests {
 
     #[test]
     fn ctrl_t_hides_and_shows_the_line() {
-        let editor = answer_editor(Echo::Choice { hidden: true }, "").unwrap();
+        let editor =
+            answer_editor(Echo::Choice { hidden: true }, "", &LinePaste::default()).unwrap();
         let helper = editor.helper().unwrap();
         assert_eq!(helper.highlight("grün", 0), "    ");
         helper.hidden.store(false, Ordering::Relaxed);

@@ -10,19 +10,22 @@
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use rustix::process::{Signal, getpgrp, kill_process_group};
 use rustix::termios::{self, InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 use rustyline::history::History;
 use rustyline::{
-    Cmd, ConditionalEventHandler, Editor, Event, EventContext, EventHandler, Helper, KeyEvent,
-    Modifiers, RepeatCount,
+    Cmd, ConditionalEventHandler, Editor, Event, EventContext, Helper, KeyEvent, Modifiers,
+    RepeatCount,
 };
 use signal_hook::low_level::{pipe, unregister};
 
-use super::read_answer::{LONGEST_TYPING, SILENCE};
-use super::{newline, terminal};
+use super::keys::EarlyKeys;
+use super::line_paste::LinePaste;
+use super::silence::{self, LONGEST_TYPING};
+use super::{lock, newline, terminal};
 
 /// How long the signal may take to stop the program. The system does not stop a program that no shell could continue, and
 /// then nothing says so. Once the program was stopped and goes on, the wait is over.
@@ -30,13 +33,15 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// Stops the program with the key that the terminal has for it, usually Ctrl-Z. Afterwards `above` is shown again, and then
 /// the line, and so it is after Ctrl-L. `has_keys`: the keys of [`newline`] were asked for.
-pub(super) fn bind<H: Helper, I: History>(editor: &mut Editor<H, I>, above: &str, has_keys: bool) {
+pub(super) fn bind<H: Helper, I: History>(
+    editor: &mut Editor<H, I>,
+    (above, has_keys): (&str, bool),
+    paste: &LinePaste,
+    early: &Arc<Mutex<EarlyKeys>>,
+) {
     if !above.is_empty() {
         let clear = Clear(above.to_owned());
-        editor.bind_sequence(
-            KeyEvent::ctrl('L'),
-            EventHandler::Conditional(Box::new(clear)),
-        );
+        editor.bind_sequence(KeyEvent::ctrl('L'), paste.typed(clear));
     }
     // Before the line editor has changed the mode.
     let Ok(mode) = termios::tcgetattr(io::stdin()) else {
@@ -49,16 +54,16 @@ pub(super) fn bind<H: Helper, I: History>(editor: &mut Editor<H, I>, above: &str
     let stop = Stop {
         above: above.to_owned(),
         has_keys,
+        early: Arc::clone(early),
     };
-    editor.bind_sequence(
-        KeyEvent::new(char::from(key), Modifiers::NONE),
-        EventHandler::Conditional(Box::new(stop)),
-    );
+    let key = KeyEvent::new(char::from(key), Modifiers::NONE);
+    editor.bind_sequence(key, paste.typed(stop));
 }
 
 struct Stop {
     above: String,
     has_keys: bool,
+    early: Arc<Mutex<EarlyKeys>>,
 }
 
 impl ConditionalEventHandler for Stop {
@@ -75,10 +80,12 @@ impl ConditionalEventHandler for Stop {
             newline::say(newline::ASK);
         }
         if !self.above.is_empty() {
-            let begin = Instant::now();
-            while begin.elapsed() < LONGEST_TYPING && terminal::is_typed_within(SILENCE) {
-                terminal::take_typed();
-            }
+            let take = || {
+                let taken = terminal::take_typed();
+                lock(&self.early).pass(&taken);
+                taken
+            };
+            silence::wait(&self.early, (LONGEST_TYPING, false), take, || {});
             newline::say(&format!("{}\n", self.above));
         }
         Some(Cmd::Repaint)

@@ -183,7 +183,8 @@ async fn give_back(before: Termios) {
     let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, &before);
     if Streams::of_process().output {
         // The signal may have come while rows were written that the terminal cuts at the edge.
-        let _ = rustix::io::write(io::stdout(), edge::WRAP.as_bytes());
+        let last = format!("{}{}", edge::WRAP, marks_of_pastes(false));
+        let _ = rustix::io::write(io::stdout(), last.as_bytes());
     }
     // Fails for signals that do not exist only.
     let _ = signal_hook::low_level::emulate_default_handler(kind.as_raw_value());
@@ -192,6 +193,14 @@ async fn give_back(before: Termios) {
 impl fmt::Debug for TurnMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TurnMode").finish_non_exhaustive()
+    }
+}
+
+/// What has the terminal put marks around what is pasted, or not.
+pub(super) fn marks_of_pastes(marks: bool) -> &'static str {
+    match marks {
+        true => "\x1b[?2004h",
+        false => "\x1b[?2004l",
     }
 }
 

@@ -17,6 +17,7 @@ use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 use signal_hook::low_level::raise;
 
+use super::line_paste::LinePaste;
 use super::terminal::typed_text;
 use super::typed::Typed;
 
@@ -41,7 +42,7 @@ pub(super) struct Wake(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     /// What was typed in the line that is being read.
-    reading: Option<TypedSoFar>,
+    reading: Option<(TypedSoFar, LinePaste)>,
     /// Since when.
     begun: Option<Instant>,
     is_woken: bool,
@@ -136,9 +137,13 @@ impl Wake {
     /// Ends the line that is being read, if it was not ended just now. `false`: no line is read that can be ended.
     pub(super) fn wake(&self) -> bool {
         let mut state = self.state();
-        let Some(typed) = &state.reading else {
+        let Some((typed, paste)) = &state.reading else {
             return false;
         };
+        // The line editor would lose what came of it, and the rest would be keys.
+        if paste.is_open() {
+            return true;
+        }
         let interval = match typed.is_empty() {
             true => INTERVAL,
             false => TYPING_INTERVAL,
@@ -168,7 +173,7 @@ impl Wake {
     }
 
     /// From now on this line can be ended from another thread, or none. Whether one was.
-    pub(super) fn reads(&self, line: Option<&TypedSoFar>) -> bool {
+    pub(super) fn reads(&self, line: Option<(&TypedSoFar, &LinePaste)>) -> bool {
         let mut state = self.state();
         if state.turn.is_none() {
             let turn = Arc::<AtomicBool>::default();
@@ -177,7 +182,7 @@ impl Wake {
                 state.turn = Some(turn);
             }
         }
-        state.reading = line.cloned();
+        state.reading = line.map(|(typed, paste)| (typed.clone(), paste.clone()));
         state.begun = Some(Instant::now());
         std::mem::take(&mut state.is_woken)
     }
@@ -189,6 +194,8 @@ impl Wake {
 
 #[cfg(test)]
 mod tests {
+    use rustyline::{KeyCode, KeyEvent, Modifiers};
+
     use super::*;
 
     #[test]
@@ -218,15 +225,15 @@ mod tests {
         let wake = Wake::default();
         assert!(!wake.wake());
         assert!(wake.state().tried.is_none(), "nothing is read");
-        let typed = TypedSoFar::default();
+        let (typed, paste) = (TypedSoFar::default(), LinePaste::default());
         let earlier = || Instant::now().checked_sub(INTERVAL * 2);
-        wake.reads(Some(&typed));
+        wake.reads(Some((&typed, &paste)));
         wake.wake();
         assert!(wake.state().tried.is_none(), "it has just begun");
         wake.state().begun = earlier();
         wake.wake();
         // Nobody but the turn, which is this test, had a handler.
-        assert!(!wake.reads(Some(&typed)));
+        assert!(!wake.reads(Some((&typed, &paste))));
         let first = wake.state().tried;
         assert!(first.is_some());
         assert!(wake.was_raised());
@@ -238,6 +245,14 @@ mod tests {
         wake.wake();
         assert_eq!(wake.state().tried, recent, "somebody types");
         typed.set("", 0);
+        paste.key(KeyEvent(KeyCode::BracketedPasteStart, Modifiers::NONE));
+        assert!(wake.wake());
+        assert_eq!(
+            wake.state().tried,
+            recent,
+            "the rest of the paste would be keys"
+        );
+        paste.end();
         wake.wake();
         assert_ne!(wake.state().tried, recent);
         wake.reads(None);
