@@ -186,6 +186,8 @@ mod tests {
             read_only: vec![project.join("a")],
             ..access
         };
-        assert_eq!(review(&read_only, since, later()), None);
+        // The other name of this one is where nothing may be changed.
+        let (found, _) = changed(&read_only, since, later());
+        assert_eq!(found, [project.join("own")]);
     }
 }
