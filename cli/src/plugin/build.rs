@@ -209,6 +209,26 @@ fn package_of(folder: &Path) -> Result<String, BuildFailed> {
     Ok(name.map_or_else(|| crate_name(&named), str::to_owned))
 }
 
+/// The way out where the source uses an interface that the plugin does not import.
+fn not_imported(failed: BuildFailed) -> BuildFailed {
+    const SIGNS: [&str; 2] = [
+        "Error loading module \"dunlin:tool/",
+        "from 'wit_world.imports'",
+    ];
+    match failed {
+        BuildFailed::Tool { tool, said, .. } if SIGNS.iter().any(|sign| said.contains(sign)) => {
+            BuildFailed::Tool {
+                tool,
+                said,
+                hint: Some(
+                    "wit/world.wit says what the plugin imports: add a line such as  import dunlin:tool/clock@0.1.0;",
+                ),
+            }
+        }
+        failed => failed,
+    }
+}
+
 fn js(folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, BuildFailed> {
     let mut node = Command::new("node");
     let hint = if folder.join("node_modules").is_dir() {
@@ -222,7 +242,8 @@ fn js(folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, BuildFailed>
         "https://nodejs.org installs it",
         Some(hint),
         tell,
-    )?;
+    )
+    .map_err(not_imported)?;
     Ok(folder.join("target/component.wasm"))
 }
 
@@ -238,14 +259,19 @@ fn python(folder: &Path, out: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathB
     for packages in python_packages(folder) {
         tool.arg("-p").arg(packages);
     }
-    tool.args(["app", "-o"]).arg(&out).current_dir(folder);
+    // Its own places are of no use to an author.
+    tool.args(["app", "-o"])
+        .arg(&out)
+        .env("RUST_BACKTRACE", "0")
+        .current_dir(folder);
     run(
         &mut tool,
         "componentize-py",
         "python3 -m venv .venv && .venv/bin/pip install componentize-py, in the folder of the plugin",
         None,
         tell,
-    )?;
+    )
+    .map_err(not_imported)?;
     Ok(out)
 }
 

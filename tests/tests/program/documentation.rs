@@ -24,11 +24,13 @@ fn page(path: &str) -> String {
 fn pages() -> BTreeMap<String, String> {
     let mut pages = BTreeMap::new();
     pages.insert("README.md".to_owned(), page("README.md"));
-    for entry in fs::read_dir(repository().join("docs")).expect("the folder of pages") {
-        let name = entry.expect("an entry").file_name();
-        let path = format!("docs/{}", name.to_string_lossy());
-        if Path::new(&path).extension().is_some_and(|it| it == "md") {
-            pages.insert(path.clone(), page(&path));
+    for folder in ["docs", "docs/plugins"] {
+        for entry in fs::read_dir(repository().join(folder)).expect("the folder of pages") {
+            let name = entry.expect("an entry").file_name();
+            let path = format!("{folder}/{}", name.to_string_lossy());
+            if Path::new(&path).extension().is_some_and(|it| it == "md") {
+                pages.insert(path.clone(), page(&path));
+            }
         }
     }
     pages
@@ -148,12 +150,17 @@ fn commands(line: &str) -> Vec<Vec<String>> {
 fn the_readme_is_an_introduction() {
     let readme = page("README.md");
     assert!(readme.lines().count() <= MAX_README_LINES);
-    let linked: Vec<&str> = links(&readme);
+    // The pages about plugins are linked by the tutorial.
+    let tutorial = page("docs/plugins.md");
+    let of_tutorial = links(&tutorial).into_iter();
+    let of_tutorial = of_tutorial.map(|link| resolve("docs/plugins.md", link));
+    let linked: Vec<String> = links(&readme)
+        .into_iter()
+        .map(str::to_owned)
+        .chain(of_tutorial)
+        .collect();
     for path in pages().keys().filter(|path| *path != "README.md") {
-        assert!(
-            linked.contains(&path.as_str()),
-            "the README does not link {path}"
-        );
+        assert!(linked.contains(path), "the README does not link {path}");
     }
 }
 
@@ -221,7 +228,11 @@ fn shown_commands_exist() {
 fn the_configuration_is_valid() {
     let environment = Environment::new(program!());
     let pages = pages();
-    let blocks = pages.values().flat_map(|page| blocks_in(page, "toml"));
+    // Those of pages about plugins are manifests.
+    let pages = pages
+        .iter()
+        .filter(|(path, _)| !path.starts_with("docs/plugins/"));
+    let blocks = pages.flat_map(|(_, page)| blocks_in(page, "toml"));
     let mut blocks: Vec<String> = blocks.collect();
     assert!(blocks.len() > 4, "{blocks:?}");
     // Keys stand before tables.
@@ -240,6 +251,25 @@ fn the_configuration_is_valid() {
 fn the_tool_is_the_example_of_the_sdk() {
     let example = page("plugins/sdk/examples/count_lines.rs");
     assert_eq!(blocks_in(&page("docs/plugins.md"), "rust"), [example]);
+}
+
+/// The SDK compiles the one in Rust; `docs/examples/build` builds and tests the others, which needs the tools of their languages.
+#[test]
+fn the_diaries_are_the_examples() {
+    for (language, block, example) in [
+        ("rust", "rust", "plugins/sdk/examples/diary.rs"),
+        ("javascript", "js", "docs/examples/diary.js"),
+        ("python", "python", "docs/examples/diary.py"),
+        ("c", "c", "docs/examples/diary.c"),
+    ] {
+        let shown = page(&format!("docs/plugins/{language}.md"));
+        assert_eq!(blocks_in(&shown, block), [page(example)], "{language}");
+        assert_eq!(
+            blocks_in(&shown, "toml"),
+            [page("docs/examples/test.toml")],
+            "{language}"
+        );
+    }
 }
 
 #[test]
