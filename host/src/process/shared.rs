@@ -19,7 +19,7 @@ use super::Access;
 use super::git::{named, open_folder};
 
 /// How long it may take: a project of 50,000 files takes a tenth of a second.
-const MAX_TIME: Duration = Duration::from_secs(2);
+const MAX_TIME: Duration = Duration::from_secs(1);
 
 /// Bytes of a part of a listing as the system gives it.
 const LISTING_BYTES: usize = 32 * 1024;
@@ -54,34 +54,38 @@ pub(super) fn review(access: &Access, since: ChangeTime, until: Instant) -> Opti
     }
 }
 
-/// The files, and whether all were looked at.
+/// The files of the project, and whether all were looked at. What else may be changed was granted by its path, and may be
+/// as large as a cache: names there are only counted where the project has such files.
 fn changed(access: &Access, since: ChangeTime, until: Instant) -> (Vec<PathBuf>, bool) {
     let refused = access.read_only.iter().chain(&access.hidden);
-    let refused: HashSet<&Path> = refused.map(PathBuf::as_path).collect();
+    let mut refused: HashSet<&Path> = refused.map(PathBuf::as_path).collect();
     let mut search = Search {
         since,
         found: HashMap::new(),
+        is_counting: false,
         buffer: Vec::with_capacity(LISTING_BYTES),
     };
-    let mut todo: VecDeque<PathBuf> = access.roots().into_iter().map(PathBuf::from).collect();
-    while let Some(folder) = todo.pop_front() {
-        if Instant::now() >= until {
-            todo.push_front(folder);
-            break;
-        }
-        if !refused.contains(folder.as_path()) {
-            // What cannot be listed could not be before, or was made readable by the search for repositories.
-            let _ = search.look_into(&folder, &mut todo);
-        }
+    let written = access.written().filter(|path| *path == access.project);
+    let is_whole = search.walk(written, &refused, until);
+    if search.found.values().any(Changed::is_elsewhere) {
+        search.is_counting = true;
+        // One of the others may hold it, and no name counts twice.
+        refused.insert(&access.project);
+        let others = access.roots().into_iter();
+        let others = others.filter(|path| !path.starts_with(&access.project));
+        search.walk(others, &refused, until);
     }
-    let elsewhere = search.found.into_values().filter(|it| it.names < it.links);
-    (elsewhere.map(|it| it.path).collect(), todo.is_empty())
+    let found = search.found.into_values();
+    let elsewhere = found.filter(Changed::is_elsewhere).map(|it| it.path);
+    (elsewhere.collect(), is_whole)
 }
 
 struct Search {
     since: ChangeTime,
     /// By device and number.
     found: HashMap<(u32, u32, u64), Changed>,
+    /// Whether only further names are looked for.
+    is_counting: bool,
     buffer: Vec<u8>,
 }
 
@@ -93,7 +97,33 @@ struct Changed {
     names: u32,
 }
 
+impl Changed {
+    fn is_elsewhere(&self) -> bool {
+        self.names < self.links
+    }
+}
+
 impl Search {
+    /// Looks into all of these. `false`: there was no time for the rest.
+    fn walk<'a>(
+        &mut self,
+        roots: impl Iterator<Item = &'a Path>,
+        refused: &HashSet<&Path>,
+        until: Instant,
+    ) -> bool {
+        let mut todo: VecDeque<PathBuf> = roots.map(PathBuf::from).collect();
+        while let Some(folder) = todo.pop_front() {
+            if Instant::now() >= until {
+                return false;
+            }
+            if !refused.contains(folder.as_path()) {
+                // What cannot be listed could not be before, or was made readable by the search for repositories.
+                let _ = self.look_into(&folder, &mut todo);
+            }
+        }
+        true
+    }
+
     fn look_into(&mut self, folder: &Path, todo: &mut VecDeque<PathBuf>) -> io::Result<()> {
         let opened = open_folder(folder)?;
         let mut entries = RawDir::new(&opened, self.buffer.spare_capacity_mut());
@@ -131,6 +161,9 @@ impl Search {
                 continue;
             }
             let id = (status.stx_dev_major, status.stx_dev_minor, status.stx_ino);
+            if self.is_counting && !self.found.contains_key(&id) {
+                continue;
+            }
             let found = self.found.entry(id).or_insert_with(|| Changed {
                 path: path(),
                 links: status.stx_nlink,
@@ -182,6 +215,18 @@ mod tests {
 
         let said = review(&access, since, Instant::now()).unwrap();
         assert!(said.contains("did not look at all"), "{said}");
+        let granted = Access {
+            writable: vec![root.clone()],
+            ..access.clone()
+        };
+        assert_eq!(review(&granted, since, later()), None);
+        let inner = Access {
+            project: project.join("a"),
+            writable: vec![project.clone()],
+            ..access.clone()
+        };
+        let (found, _) = changed(&inner, since, later());
+        assert_eq!(found, [project.join("a/b/x")]);
         let read_only = Access {
             read_only: vec![project.join("a")],
             ..access

@@ -46,7 +46,7 @@ async fn a_change_that_shows_elsewhere_is_named() {
 
 fn objects(folder: &Path) -> Vec<std::path::PathBuf> {
     let list = |folder: &Path| -> Vec<_> {
-        let entries = fs::read_dir(folder).unwrap().flatten();
+        let entries = fs::read_dir(folder).expect("a folder").flatten();
         entries.map(|entry| entry.path()).collect()
     };
     let folders = list(folder).into_iter();
