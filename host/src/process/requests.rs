@@ -6,7 +6,7 @@
 
 /// The requests that a command may make. Each asks something, or acts on nothing but the open file itself and a terminal
 /// of the command's own; a request that types into a terminal is not among them.
-pub(super) const ALLOWED: &[libc::Ioctl] = &[
+pub(super) const ALLOWED: &[u64] = &[
     // Terminals. A command has only those that it makes itself, as programs do that test others.
     libc::TCGETS,
     libc::TCSETS,
@@ -44,31 +44,31 @@ pub(super) const ALLOWED: &[libc::Ioctl] = &[
     FIGETBSZ,
     FS_IOC_FIEMAP,
     FS_IOC_FSGETXATTR,
-    libc::FS_IOC_GETFLAGS as libc::Ioctl,
+    libc::FS_IOC_GETFLAGS,
     // Copies that share space. The file that changes must be open for writing.
     libc::FICLONE,
     libc::FICLONERANGE,
     FIDEDUPERANGE,
     // Questions about the interfaces of the network, and about a socket: Java, libc, ifconfig.
     SIOCATMARK,
-    libc::SIOCGIFNAME as libc::Ioctl,
-    libc::SIOCGIFCONF as libc::Ioctl,
-    libc::SIOCGIFFLAGS as libc::Ioctl,
-    libc::SIOCGIFADDR as libc::Ioctl,
-    libc::SIOCGIFDSTADDR as libc::Ioctl,
-    libc::SIOCGIFBRDADDR as libc::Ioctl,
-    libc::SIOCGIFNETMASK as libc::Ioctl,
-    libc::SIOCGIFMETRIC as libc::Ioctl,
-    libc::SIOCGIFMTU as libc::Ioctl,
-    libc::SIOCGIFHWADDR as libc::Ioctl,
-    libc::SIOCGIFINDEX as libc::Ioctl,
-    libc::SIOCGIFTXQLEN as libc::Ioctl,
-    libc::SIOCGIFMAP as libc::Ioctl,
+    libc::SIOCGIFNAME,
+    libc::SIOCGIFCONF,
+    libc::SIOCGIFFLAGS,
+    libc::SIOCGIFADDR,
+    libc::SIOCGIFDSTADDR,
+    libc::SIOCGIFBRDADDR,
+    libc::SIOCGIFNETMASK,
+    libc::SIOCGIFMETRIC,
+    libc::SIOCGIFMTU,
+    libc::SIOCGIFHWADDR,
+    libc::SIOCGIFINDEX,
+    libc::SIOCGIFTXQLEN,
+    libc::SIOCGIFMAP,
 ];
 
 // Not in `libc`. The same on every processor that has a filter.
-const FIGETBSZ: libc::Ioctl = 2;
-const FS_IOC_FIEMAP: libc::Ioctl = 0xc020_660b_u32 as libc::Ioctl;
-const FS_IOC_FSGETXATTR: libc::Ioctl = 0x801c_581f_u32 as libc::Ioctl;
-const FIDEDUPERANGE: libc::Ioctl = 0xc018_9436_u32 as libc::Ioctl;
-const SIOCATMARK: libc::Ioctl = 0x8905;
+const FIGETBSZ: u64 = 2;
+const FS_IOC_FIEMAP: u64 = 0xc020_660b;
+const FS_IOC_FSGETXATTR: u64 = 0x801c_581f;
+const FIDEDUPERANGE: u64 = 0xc018_9436;
+const SIOCATMARK: u64 = 0x8905;

@@ -125,7 +125,7 @@ fn programs(around: Around) -> Result<Vec<BpfProgram>, Problem> {
         (libc::SYS_prlimit64, vec![sets_core_limit()?]),
     ];
     let allowed = requests::ALLOWED.iter();
-    let others = allowed.map(|request| condition(1, SeccompCmpOp::Ne, *request as u64));
+    let others = allowed.map(|request| condition(1, SeccompCmpOp::Ne, *request));
     let others = SeccompRule::new(others.collect::<Result<_, _>>()?)?;
     let user_namespace = libc::CLONE_NEWUSER as u64;
     for call in [libc::SYS_clone, libc::SYS_unshare] {
