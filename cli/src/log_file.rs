@@ -73,7 +73,10 @@ pub fn show(
     for text in newest {
         print(&text);
     }
-    while extent.follow {
+    if !extent.follow {
+        return Ok(());
+    }
+    loop {
         match &mut log {
             Some(open) => {
                 while let Some(line) = open.next().map_err(failed)? {
@@ -92,7 +95,6 @@ pub fn show(
         ui.check().map_err(failed)?;
         std::thread::sleep(FOLLOW_PERIOD);
     }
-    Ok(())
 }
 
 /// A time of a log where the user is, to the second, with its zone. What is not a time stays as it is.
