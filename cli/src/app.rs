@@ -18,7 +18,7 @@ use dunlin_host::command::StartError;
 use dunlin_host::files::make_private;
 use dunlin_host::permission::ToolMode;
 use dunlin_host::{
-    Description, Host, HostOptions, Limits, Permissions, Plugin, ToolTexts, WebOptions,
+    Annotations, Description, Host, HostOptions, Limits, Permissions, Plugin, ToolTexts, WebOptions,
 };
 use tokio::runtime::Runtime;
 
@@ -471,6 +471,7 @@ fn description(embedded: &dunlin_plugins::Description) -> Description {
         name: tool.name.to_owned(),
         description: tool.description.to_owned(),
         parameters: tool.parameters.to_owned(),
+        annotations: annotations(tool),
     });
     Description {
         contract: embedded.contract.to_owned(),
@@ -480,6 +481,20 @@ fn description(embedded: &dunlin_plugins::Description) -> Description {
             .map(|&name| name.to_owned())
             .collect(),
         tools: tools.collect(),
+    }
+}
+
+fn annotations(tool: &dunlin_plugins::ToolTexts) -> Annotations {
+    let hint = |place: usize| match tool.hints.as_bytes().get(place) {
+        Some(b'y') => Some(true),
+        Some(b'n') => Some(false),
+        _ => None,
+    };
+    Annotations {
+        title: (!tool.title.is_empty()).then(|| tool.title.to_owned()),
+        output_schema: serde_json::from_str(tool.output_schema).ok(),
+        is_destructive: hint(0),
+        is_idempotent: hint(1),
     }
 }
 

@@ -33,6 +33,12 @@ pub struct ToolTexts {
     pub description: &'static str,
     /// JSON Schema of what it takes.
     pub parameters: &'static str,
+    /// A name for people; empty where it has none.
+    pub title: &'static str,
+    /// JSON Schema of its structured result; empty where it has none.
+    pub output_schema: &'static str,
+    /// Whether it is destructive and idempotent: `y`, `n` or `?` for each.
+    pub hints: &'static str,
 }
 
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));

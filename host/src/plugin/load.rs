@@ -143,7 +143,10 @@ impl Described {
             name: tool.name,
             description: tool.description,
             parameters: tool.parameters,
-            ..DeclaredTool::default()
+            title: tool.annotations.title,
+            output_schema: tool.annotations.output_schema.map(|it| it.to_string()),
+            is_destructive: tool.annotations.is_destructive,
+            is_idempotent: tool.annotations.is_idempotent,
         });
         let info = DeclaredPlugin {
             tools: tools.collect(),

@@ -57,6 +57,8 @@ pub struct ToolTexts {
     pub description: String,
     /// JSON Schema of an object.
     pub parameters: String,
+    /// What else it says of itself.
+    pub annotations: Annotations,
 }
 
 impl Plugin {

@@ -20,6 +20,9 @@ pub struct Arguments {
 
 impl Tool for AskUser {
     const NAME: &'static str = "ask_user";
+    const TITLE: Option<&'static str> = Some("Ask the user");
+    const IS_DESTRUCTIVE: Option<bool> = Some(false);
+    const IS_IDEMPOTENT: Option<bool> = Some(false);
 
     const DESCRIPTION: &'static str = "Asks the user a question and returns the answer. Use it when you cannot \
         continue without a decision or a fact that only the user has, and no other tool can find out. Ask one \

@@ -57,6 +57,9 @@ pub struct Arguments {
 
 impl Tool for CodebaseSearch {
     const NAME: &'static str = "codebase_search";
+    const TITLE: Option<&'static str> = Some("Search the code");
+    const IS_DESTRUCTIVE: Option<bool> = Some(false);
+    const IS_IDEMPOTENT: Option<bool> = Some(true);
 
     const DESCRIPTION: &'static str = "Finds the code of this project that a question is about, by meaning rather than \
         by exact text, and returns the functions and types with their paths and line numbers, best first. Use it to find \

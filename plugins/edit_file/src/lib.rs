@@ -18,6 +18,9 @@ pub struct EditFile;
 
 impl Tool for EditFile {
     const NAME: &'static str = "edit_file";
+    const TITLE: Option<&'static str> = Some("Edit a file");
+    const IS_DESTRUCTIVE: Option<bool> = Some(true);
+    const IS_IDEMPOTENT: Option<bool> = Some(false);
 
     const DESCRIPTION: &'static str = "Replaces, inserts or removes lines of a text file, or creates a file. \
         Read the file with read_file first: an edit of a file that was not read, or that changed since, is \

@@ -28,6 +28,12 @@ pub struct ToolTexts {
     pub description: String,
     /// JSON Schema of what it takes.
     pub parameters: String,
+    /// A name for people; empty where it has none.
+    pub title: String,
+    /// JSON Schema of its structured result; empty where it has none.
+    pub output_schema: String,
+    /// Whether it is destructive and idempotent: `y`, `n` or `?` for each.
+    pub hints: String,
 }
 
 /// Why what the tools of a guest say of themselves cannot be read.
@@ -62,16 +68,21 @@ pub(crate) fn read(module: &[u8], component: &[u8]) -> Result<Option<Description
     let mut texts = texts(section)?.into_iter();
     let contract = texts.next().ok_or(DescribedError::Empty)?;
     let rest: Vec<String> = texts.collect();
-    let (tools, torn) = rest.as_chunks::<3>();
+    let (tools, torn) = rest.as_chunks::<6>();
     if !torn.is_empty() {
         return Err(DescribedError::Incomplete);
     }
     let tools = tools.iter().cloned();
-    let tools = tools.map(|[name, description, parameters]| ToolTexts {
-        name,
-        description,
-        parameters,
-    });
+    let tools = tools.map(
+        |[name, description, parameters, title, output_schema, hints]| ToolTexts {
+            name,
+            description,
+            parameters,
+            title,
+            output_schema,
+            hints,
+        },
+    );
     Ok(Some(Description {
         contract,
         imports: imports(component)?,

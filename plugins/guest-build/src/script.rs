@@ -92,7 +92,7 @@ pub fn embed(
 }
 
 /// Like [`embed`], with a field `description: Option<Description>` more, so that the tools are known before a component
-/// was loaded. `Description { contract, imports, tools }` and `ToolTexts { name, description, parameters }` are
+/// was loaded. `Description { contract, imports, tools }` and `ToolTexts { name, description, parameters, title, output_schema, hints }` are
 /// the including module's own, of `&'static str`s.
 pub fn embed_described(
     built: &Built,
@@ -120,11 +120,15 @@ fn literal(description: Option<&Description>) -> String {
             name,
             description,
             parameters,
+            title,
+            output_schema,
+            hints,
         } = tool;
         // Writing to a string cannot fail.
         let _ = write!(
             list,
-            "ToolTexts {{ name: {name:?}, description: {description:?}, parameters: {parameters:?} }}, "
+            "ToolTexts {{ name: {name:?}, description: {description:?}, parameters: {parameters:?}, title: {title:?}, \
+             output_schema: {output_schema:?}, hints: {hints:?} }}, "
         );
     }
     format!(

@@ -129,7 +129,7 @@ fn what_tools_say_of_themselves_is_read_from_the_module() {
         bytes.extend(text.as_bytes());
         bytes
     };
-    let texts: Vec<u8> = ["0.1.0", "one", "does", ""]
+    let texts: Vec<u8> = ["0.1.0", "one", "does", "", "One", "", "?y"]
         .into_iter()
         .flat_map(text)
         .collect();
@@ -140,6 +140,8 @@ fn what_tools_say_of_themselves_is_read_from_the_module() {
     assert_eq!(description.tools.len(), 1);
     assert_eq!(description.tools[0].name, "one");
     assert_eq!(description.tools[0].parameters, "");
+    assert_eq!(description.tools[0].title, "One");
+    assert_eq!(description.tools[0].hints, "?y");
 
     assert_eq!(
         described::read(b"\0asm\x01\0\0\0", COMPONENT).unwrap(),

@@ -25,6 +25,9 @@ pub struct ReadFile;
 
 impl Tool for ReadFile {
     const NAME: &'static str = "read_file";
+    const TITLE: Option<&'static str> = Some("Read a file");
+    const IS_DESTRUCTIVE: Option<bool> = Some(false);
+    const IS_IDEMPOTENT: Option<bool> = Some(true);
 
     const DESCRIPTION: &'static str = "Reads a text file and returns its lines with their numbers. \
         Without a range it returns the first 250 lines and an outline of the file (functions, types, \

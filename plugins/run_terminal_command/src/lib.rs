@@ -41,6 +41,9 @@ impl Arguments {
 
 impl Tool for RunTerminalCommand {
     const NAME: &'static str = "run_terminal_command";
+    const TITLE: Option<&'static str> = Some("Run a command");
+    const IS_DESTRUCTIVE: Option<bool> = Some(true);
+    const IS_IDEMPOTENT: Option<bool> = Some(false);
 
     const DESCRIPTION: &'static str = "Runs a command line in a shell, in the project folder, and returns its output and \
         exit status. It runs in a sandbox: it can change files of the project and of $TMPDIR (which is emptied \

@@ -6,13 +6,43 @@
 use crate::plugin::{CONTRACT, Parameters};
 use crate::tool::Tool;
 
-/// The texts of one tool, in the order in which they are written: name, description, JSON Schema of the parameters.
-pub type Texts = [&'static str; 3];
+/// The texts of one tool, in the order in which they are written: name, description, JSON Schema of the parameters, title,
+/// JSON Schema of the structured result, hints. Of the last three, what is not said is empty.
+pub type Texts = [&'static str; 6];
 
 /// The texts of `T`.
 pub const fn texts<T: Tool>() -> Texts {
     let parameters: &'static Parameters = const { &T::PARAMETERS };
-    [T::NAME, T::DESCRIPTION, parameters.constant()]
+    [
+        T::NAME,
+        T::DESCRIPTION,
+        parameters.constant(),
+        or_empty(T::TITLE),
+        or_empty(T::OUTPUT_SCHEMA),
+        hints(T::IS_DESTRUCTIVE, T::IS_IDEMPOTENT),
+    ]
+}
+
+const fn or_empty(text: Option<&'static str>) -> &'static str {
+    match text {
+        Some(text) => text,
+        None => "",
+    }
+}
+
+/// A character for each hint: `y`, `n`, or `?` where the tool does not say.
+const fn hints(is_destructive: Option<bool>, is_idempotent: Option<bool>) -> &'static str {
+    match (is_destructive, is_idempotent) {
+        (None, None) => "??",
+        (None, Some(true)) => "?y",
+        (None, Some(false)) => "?n",
+        (Some(true), None) => "y?",
+        (Some(true), Some(true)) => "yy",
+        (Some(true), Some(false)) => "yn",
+        (Some(false), None) => "n?",
+        (Some(false), Some(true)) => "ny",
+        (Some(false), Some(false)) => "nn",
+    }
 }
 
 /// Bytes that [`write`] makes of these tools.

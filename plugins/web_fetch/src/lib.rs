@@ -26,6 +26,7 @@ pub struct WebFetch;
 
 impl Tool for WebFetch {
     const NAME: &'static str = "web_fetch";
+    const TITLE: Option<&'static str> = Some("Fetch a page");
 
     const DESCRIPTION: &'static str = "Fetches an address of the web and returns what is there: the main content \
         of a page as Markdown, text and JSON as they are, images and other files as base64. Long pages are cut.";

@@ -50,6 +50,9 @@ impl Arguments {
 
 impl Tool for WebSearch {
     const NAME: &'static str = "web_search";
+    const TITLE: Option<&'static str> = Some("Search the web");
+    const IS_DESTRUCTIVE: Option<bool> = Some(false);
+    const IS_IDEMPOTENT: Option<bool> = Some(true);
 
     const DESCRIPTION: &'static str = "Searches the web and returns the best 10 to 20 results: title, address and a \
         few words of each. Use it to find pages on what you do not know or what may have changed; fetch a page to \

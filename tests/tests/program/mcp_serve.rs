@@ -49,6 +49,8 @@ fn tools_are_offered_and_called() {
     let tool = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
     assert_eq!(tool("read_file")["annotations"]["readOnlyHint"], true);
     assert_eq!(tool("edit_file")["annotations"]["destructiveHint"], true);
+    assert_eq!(tool("edit_file")["annotations"]["idempotentHint"], false);
+    assert_eq!(tool("read_file")["title"], "Read a file");
     assert_eq!(tool("read_file")["inputSchema"]["type"], "object");
     assert!(
         tools.iter().all(|tool| tool["name"] != "ask_user"),
