@@ -32,7 +32,7 @@ use crate::mcp::{LOADER, ServerReport, Servers};
 use crate::nearest::similar;
 use crate::notices::Notices;
 use crate::permission::{PermissionError, Permissions, PluginId};
-use crate::plugin::{DescribedTool, LoadError, Plugin, Tool};
+use crate::plugin::{DescribedTool, LoadError, Plugin, Registered, Tool};
 use crate::process::{CommandSandbox, SandboxError};
 use crate::settings::{PluginSettings, SettingsError, SettingsFile};
 use crate::target::Operation;
@@ -127,7 +127,18 @@ impl Host {
     /// From now on these are the plugins. What is known already of one that stays the same is kept, and calls that
     /// run go on with what they began with.
     pub fn replace_plugins(&self, plugins: Vec<Plugin>) {
+        let before = self.0.guests.all();
         self.0.guests.replace(plugins);
+        let after = self.0.guests.all();
+        // What was said of a tool was said of this plugin, in this version.
+        let is_gone = |old: &Arc<Registered>| !after.iter().any(|new| Arc::ptr_eq(old, new));
+        for plugin in before.iter().filter(|plugin| is_gone(plugin)) {
+            if let Some(Ok(described)) = plugin.described.get() {
+                for tool in &described.tools {
+                    self.0.shared.permissions.forget_always(&tool.tool.name);
+                }
+            }
+        }
     }
 
     /// The permission store.

@@ -132,7 +132,7 @@ impl Permissions {
             }
             None => {
                 let keys = Key::candidates(&need.target);
-                let is_secret = self.looks_secret(&need.target);
+                let is_secret = self.is_apart(&need.target);
                 let leaves_out = |key: &Key| {
                     (is_secret && self.leaves_out_secrets(key))
                         || is_denied_before(&state, &keys, key, need.operation)
@@ -247,7 +247,7 @@ impl Permissions {
                 operation: need.operation,
             };
             let allow = *answers.get(&around)?;
-            let is_secret = self.looks_secret(&need.target) && !self.looks_secret(&around.target);
+            let is_secret = self.is_apart(&need.target) && !self.is_apart(&around.target);
             let holds = !allow || (self.default_for(&around).rule == *rule && !is_secret);
             holds.then(|| Decision::answered(allow, Rule::Once))
         })
@@ -255,7 +255,13 @@ impl Permissions {
 
     /// Whether an answer to a plugin under this key leaves out the secrets below it.
     fn leaves_out_secrets(&self, key: &Key) -> bool {
-        matches!(key, Key::Below(folder) if !self.is_secret(folder))
+        matches!(key, Key::Below(folder) if !self.is_apart(&Target::Folder(folder.clone())))
+    }
+
+    /// Whether an answer about a folder leaves this out: secrets, and what Dunlin reads when it is started there.
+    fn is_apart(&self, target: &Target) -> bool {
+        let is_own = |path: &Path| path.components().any(|part| part.as_os_str() == ".dunlin");
+        self.looks_secret(target) || target.path().is_some_and(is_own)
     }
 
     fn looks_secret(&self, target: &Target) -> bool {
@@ -469,7 +475,14 @@ fn git_folder(need: &Need) -> Option<&Path> {
         // What Dunlin has set aside there will be renamed back one day.
         let is_aside =
             name.is_some_and(|name| name.as_encoded_bytes().starts_with(b".git.set-aside"));
-        let is_one = is(".git") || is_aside || *folder == path && is("HEAD");
+        // The user's own settings: they hold for every repository.
+        let is_global = is(".gitconfig")
+            || is("git")
+                && folder
+                    .parent()
+                    .and_then(Path::file_name)
+                    .is_some_and(|it| it == ".config");
+        let is_one = is(".git") || is_aside || is_global || *folder == path && is("HEAD");
         is_one
             || ["HEAD", "HEAD.set-aside"]
                 .iter()

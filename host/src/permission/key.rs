@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::resolve::{UrlKey, key_to_path, loosely_read, path_to_key};
-use crate::target::{CommandKey, Operation, Target};
+use crate::target::{CommandKey, Need, Operation, Target};
 
 /// What is decided about one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -156,6 +156,14 @@ impl Key {
             Target::Command(command) => vec![Key::Command(command.key.clone())],
         }
     }
+}
+
+/// Whether a need is one for all below a folder or a site that another one lies in.
+pub(crate) fn covers(around: &Need, need: &Need) -> bool {
+    let is_around = |key: Key| key.all_below().as_ref() == Some(&around.target);
+    around.operation == need.operation
+        && matches!(around.target, Target::Folder(_) | Target::Site(_))
+        && Key::candidates(&need.target).into_iter().any(is_around)
 }
 
 impl Key {

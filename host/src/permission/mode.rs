@@ -92,6 +92,15 @@ impl Permissions {
         state.calls.get(tool).is_some_and(|known| known == digest)
     }
 
+    /// Takes back that a tool is always allowed: it belongs to another plugin by now, or to another version.
+    pub(crate) fn forget_always(&self, tool: &str) {
+        let mut state = self.lock();
+        if state.modes.get(tool) == Some(&ToolMode::Always) {
+            state.modes.remove(tool);
+            state.mode_options.remove(tool);
+        }
+    }
+
     /// What was chosen for a tool.
     pub fn tool_mode(&self, tool: &str) -> ToolMode {
         self.lock().modes.get(tool).copied().unwrap_or_default()

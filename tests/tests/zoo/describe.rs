@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use dunlin::app::built_in_plugins;
 use dunlin_host::ask::DenyAll;
+use dunlin_host::permission::ToolMode;
 use dunlin_host::{Limits, Plugin, Tool};
 use dunlin_tests::DEADLINE;
 use dunlin_tests::sandbox::{PATIENT, README, Sandbox, assert_alive, call, leaks, play, plugin};
@@ -51,6 +52,31 @@ async fn each_is_left_out_with_one_line() {
             format!("there is no tool named {guest:?}")
         );
     }
+}
+
+/// That a tool is always allowed was said of one plugin in one version.
+#[tokio::test]
+async fn always_ends_with_the_version_of_the_plugin() {
+    let sandbox = Sandbox::new();
+    let host = sandbox.host(&["undeclared"], PATIENT);
+    host.tools().await;
+    let mode = || host.permissions().tool_mode("undeclared");
+    host.permissions()
+        .set_tool_mode("undeclared", ToolMode::Always);
+    host.replace_plugins(vec![plugin("undeclared"), plugin("echo")]);
+    assert_eq!(mode(), ToolMode::Always);
+    let other = Plugin {
+        digest: "0".repeat(64),
+        ..plugin("undeclared")
+    };
+    host.replace_plugins(vec![other, plugin("echo")]);
+    assert_eq!(mode(), ToolMode::Prompt);
+    // What was taken away stays away.
+    host.permissions()
+        .set_tool_mode("undeclared", ToolMode::Never);
+    host.tools().await;
+    host.replace_plugins(vec![plugin("undeclared")]);
+    assert_eq!(mode(), ToolMode::Never);
 }
 
 /// A plugin that was left out is not asked again at every call of another one.

@@ -359,8 +359,10 @@ fn is_waiting(entry: &Entry) -> bool {
 /// Whether the arguments are part of the question: where they are all that says what a call is going to do, and where they
 /// say what is sent.
 fn shows_arguments(entry: &Entry) -> bool {
-    let sends =
-        |need: &Need| need.operation == Operation::Write && matches!(need.target, Target::Url(_));
+    let sends = |need: &Need| {
+        need.operation == Operation::Write
+            && matches!(need.target, Target::Url(_) | Target::Site(_))
+    };
     let question = &entry.question;
     question.actions.contains(&Action::ServerCall) || question.needs.iter().any(sends)
 }

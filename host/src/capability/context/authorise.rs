@@ -7,6 +7,7 @@ use crate::call::Action;
 use crate::capability::refusal::{Refusal, host_failed, written_text};
 use crate::capability::resources::UseId;
 use crate::limits;
+use crate::permission::key::covers;
 use crate::permission::{Caller, Decision, Rule, Verdict};
 use crate::target::Need;
 
@@ -125,7 +126,8 @@ impl CallContext {
 
     /// What holds for a need of this call.
     pub(crate) fn decide(&self, need: &Need) -> Result<Decision, Refusal> {
-        let caller = self.caller(self.declared.contains(need));
+        let is_declared = |declared: &Need| declared == need || covers(declared, need);
+        let caller = self.caller(self.declared.iter().any(is_declared));
         self.shared
             .permissions
             .decide(&caller, need)

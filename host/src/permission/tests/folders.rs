@@ -46,6 +46,10 @@ fn a_yes_covers_what_would_be_asked_for_the_same_reason() {
             ("project/src/main.rs", Write, Verdict::Allow),
             ("project/src/.git/config", Write, Verdict::Ask),
             ("project/src/.env", Write, Verdict::Ask),
+            ("project/src/sub/.dunlin/config.toml", Write, Verdict::Ask),
+            ("project/src/.gitconfig", Write, Verdict::Ask),
+            ("project/src/.config/git/config", Write, Verdict::Ask),
+            ("project/src/git/config", Write, Verdict::Allow),
             ("project/main.rs", Write, Verdict::Ask),
         ] {
             assert_eq!(
