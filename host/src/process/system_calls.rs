@@ -67,6 +67,37 @@ const WITHOUT_MOUNTS: &[libc::c_long] = &[
     SYS_FILE_SETATTR,
 ];
 
+/// Memory, queues and semaphores that all processes of a user share by number, and that last when all of them have ended.
+/// With namespaces a command has its own.
+const SHARED_BY_NUMBER: &[libc::c_long] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
+
+/// Calls that change how another process of the user is run, with the place of its number among their arguments. 0 is the
+/// caller itself.
+const OF_A_PROCESS: &[(libc::c_long, u8)] = &[
+    (libc::SYS_setpriority, 1),
+    (libc::SYS_ioprio_set, 1),
+    (libc::SYS_sched_setaffinity, 0),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setattr, 0),
+    // Limits.
+    (libc::SYS_prlimit64, 0),
+];
+
 // New calls have the same number on every processor.
 const SYS_SETXATTRAT: libc::c_long = 463;
 const SYS_REMOVEXATTRAT: libc::c_long = 466;
@@ -114,10 +145,12 @@ fn programs(around: Around) -> Result<Vec<BpfProgram>, Problem> {
     let mut refused = set_id()?;
     refused.push((libc::SYS_socketpair, pairs()?));
     if !around.namespaces {
-        // Limits of other processes of the same user, Dunlin's among them.
-        let others = vec![rule(0, SeccompCmpOp::Ne, 0)?];
-        refused.push((libc::SYS_prlimit64, others));
-        refused.extend(WITHOUT_MOUNTS.iter().map(|call| (*call, Vec::new())));
+        // Of other processes of the same user, Dunlin's among them.
+        for (call, place) in OF_A_PROCESS {
+            refused.push((*call, vec![rule(*place, SeccompCmpOp::Ne, 0)?]));
+        }
+        let everywhere = WITHOUT_MOUNTS.iter().chain(SHARED_BY_NUMBER);
+        refused.extend(everywhere.map(|call| (*call, Vec::new())));
     }
     let core = condition(0, SeccompCmpOp::Eq, libc::RLIMIT_CORE.into())?;
     let core_limits = vec![
