@@ -64,6 +64,14 @@ pub enum CeilingError {
         /// The characters of the other.
         bits: String,
     },
+    /// A program can only be run.
+    #[error(
+        "{target:?} is the name of a program, for which only x counts; a file or folder of the project is \"./{target}\""
+    )]
+    Program {
+        /// The target.
+        target: String,
+    },
     /// The target is none.
     #[error(
         "{target:?} is not a target: ./ and what is below, ~/, an absolute path, an address, or the name of a program"
@@ -106,6 +114,13 @@ impl Ceiling {
             }
             if !is_target(target) {
                 return Err(CeilingError::Target {
+                    target: target.clone(),
+                });
+            }
+            // Whoever writes a file without ./ would have a program of that name, which is never read.
+            let is_program = !target.contains('/');
+            if is_program && (bits.contains('r') || bits.contains('w')) {
+                return Err(CeilingError::Program {
                     target: target.clone(),
                 });
             }
@@ -180,6 +195,10 @@ fn is_target(target: &str) -> bool {
     if target == ANY_ADDRESS {
         return true;
     }
+    // Nobody names a file so, and whoever writes a pattern would be refused everything.
+    if target.contains('*') {
+        return false;
+    }
     if target.contains("://") {
         let bare = target.trim_end_matches('/');
         return target.starts_with("https://")
@@ -192,7 +211,7 @@ fn is_target(target: &str) -> bool {
     match path {
         // Climbing out is not what it looks like.
         Some(path) => !path.split('/').any(|part| part == ".."),
-        None => !target.contains('/') && !target.starts_with('~'),
+        None => !target.contains(['/', ' ']) && !target.starts_with(['~', '.']),
     }
 }
 
@@ -207,6 +226,11 @@ mod tests {
 
     #[test]
     fn targets_are_of_five_kinds() {
+        for target in ["diary.md", "example.com"] {
+            let error = ceiling(&[(target, "rw-")]).unwrap_err().to_string();
+            let expected = format!("a file or folder of the project is \"./{target}\"");
+            assert!(error.ends_with(&expected), "{error}");
+        }
         for target in [
             "./",
             "./src/",
@@ -218,17 +242,21 @@ mod tests {
             "https://*/",
             "https://docs.rs/",
             "https://api.example.com:8443/v1/",
-            "git",
             "src/main.rs",
             "http://docs.rs/",
         ] {
             assert!(ceiling(&[(target, "r--")]).is_ok(), "{target}");
         }
+        assert!(ceiling(&[("git", "--x")]).is_ok());
         for target in [
             "",
             "../",
             "./../x",
             "src/../x",
+            ".",
+            "./**",
+            "*.csv",
+            "git status",
             "~",
             "~root/x",
             "file:///etc/",

@@ -232,7 +232,7 @@ fn not_imported(failed: BuildFailed) -> BuildFailed {
 fn js(folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, BuildFailed> {
     let mut node = Command::new("node");
     let hint = if folder.join("node_modules").is_dir() {
-        "npm test says whether the source is in order"
+        "node --check src/tool.js says where it cannot be read"
     } else {
         "npm install, in the folder of the plugin, fetches what it is built with"
     };

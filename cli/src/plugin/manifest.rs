@@ -174,12 +174,12 @@ impl Trial {
             return Err("a test needs a tool, or calls".to_owned());
         }
         for call in &self.calls {
-            if call.expect.is_some() == call.fails.is_some() {
-                return Err(format!(
-                    "a call of {} has to say what it gives (expect) or how it fails (fails)",
-                    call.tool
-                ));
-            }
+            let problem = match (&call.expect, &call.fails) {
+                (None, None) => "has to say what it gives (expect) or how it fails (fails)",
+                (Some(_), Some(_)) => "either gives something (expect) or fails (fails), not both",
+                _ => continue,
+            };
+            return Err(format!("a call of {} {problem}", call.tool));
         }
         for name in self.files.keys().chain(self.after.keys()) {
             let mut parts = Path::new(name).components();

@@ -83,8 +83,8 @@ const MANIFEST: &str = include_str!("templates/plugin.toml.txt");
 fn given(language: Language) -> Vec<(String, Vec<u8>)> {
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
     let templates = templates(language).iter();
-    let given =
-        templates.filter(|(path, _)| path.starts_with("vendor/") || path.starts_with("wit/"));
+    // What a plugin imports is its author's.
+    let given = templates.filter(|(path, _)| path.starts_with("vendor/"));
     files.extend(given.map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
     if language == Language::C {
         let bindings = dunlin_plugins::author::C.iter();
@@ -219,11 +219,23 @@ mod tests {
             };
             let ours = fs::read(folder.path().join(wit)).unwrap();
             fs::write(folder.path().join(wit), "an older one").unwrap();
-            fs::write(folder.path().join("README.md"), "of the author").unwrap();
-            assert_eq!(upgrade(folder.path(), language).unwrap(), [wit]);
+            for own in ["README.md", "wit/world.wit"] {
+                fs::write(folder.path().join(own), "of the author").unwrap();
+            }
+            let is_ours = matches!(language, Language::Rust | Language::C);
+            let changed = upgrade(folder.path(), language).unwrap();
+            let expected: &[&str] = if is_ours {
+                &[wit, "wit/world.wit"]
+            } else {
+                &[wit]
+            };
+            assert_eq!(changed, expected);
             assert_eq!(fs::read(folder.path().join(wit)).unwrap(), ours);
             let readme = fs::read(folder.path().join("README.md")).unwrap();
             assert_eq!(readme, b"of the author");
+            // Where the contract is apart, the plugin's own world is its author's.
+            let world = fs::read(folder.path().join("wit/world.wit")).unwrap();
+            assert_eq!(world == b"of the author", !is_ours);
         }
     }
 

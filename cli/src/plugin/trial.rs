@@ -13,7 +13,7 @@ use dunlin_host::ask::{Answer, Ask, Question, TextQuestion};
 use dunlin_host::call::{Call, Standing};
 use dunlin_host::display::chain;
 use dunlin_host::settings::SettingsError;
-use dunlin_host::{Host, HostError, HostOptions, NoProgress, PermissionError, Plugin};
+use dunlin_host::{Host, HostError, HostOptions, LoadError, NoProgress, PermissionError, Plugin};
 use parking_lot::Mutex;
 
 use super::manifest::{Expected, Trial};
@@ -34,6 +34,9 @@ pub enum TrialError {
     /// The project could not be granted.
     #[error(transparent)]
     Permission(#[from] PermissionError),
+    /// The plugin cannot say what it holds.
+    #[error(transparent)]
+    Load(#[from] LoadError),
     /// The plugin does not take its settings.
     #[error(transparent)]
     Settings(#[from] SettingsError),
@@ -82,6 +85,11 @@ pub async fn run(
     };
     let name = plugin.name.clone();
     let host = Host::new(options, vec![plugin])?;
+    // Without its tools every call would only say that there is none of that name.
+    let (_, broken) = host.tools().await;
+    if let Some(error) = broken.into_iter().next() {
+        return Err(error.into());
+    }
     host.permissions()
         .allow_for_session(&format!("{}/", project.display()), "rw?")?;
     for (target, bits) in &trial.allow {

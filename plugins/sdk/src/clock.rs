@@ -21,9 +21,11 @@ pub fn now_ms() -> u64 {
 /// With the crate `jiff`, today's date is:
 ///
 /// ```text
-/// let now = clock::now_ms();
-/// let offset = jiff::tz::Offset::from_seconds(clock::utc_offset_minutes(now) * 60)?;
-/// let today = offset.to_datetime(jiff::Timestamp::from_millisecond(now as i64)?).date();
+/// fn today() -> Result<jiff::civil::Date, jiff::Error> {
+///     let now = clock::now_ms();
+///     let offset = jiff::tz::Offset::from_seconds(clock::utc_offset_minutes(now) * 60)?;
+///     Ok(offset.to_datetime(jiff::Timestamp::from_millisecond(now as i64)?).date())
+/// }
 /// ```
 pub fn utc_offset_minutes(at_ms: u64) -> i32 {
     match cfg!(target_arch = "wasm32") {

@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn the_index_of_the_documentation_is_read() {
-        let page = include_str!("../../../../docs/plugin-reference.md");
+        let page = include_str!("../../../../docs/plugins/publishing.md");
         let block = page.split("```json\n").nth(1).unwrap();
         let text = block.split("```").next().unwrap();
         let entries = parse(text.as_bytes()).unwrap();

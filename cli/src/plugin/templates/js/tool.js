@@ -24,10 +24,12 @@ export const tool = {
 
   // What the call will touch: the question for the user is made of it.
   prepare(call) {
-    const path = JSON.parse(call.arguments()).file_path;
-    const plan = new Plan(`Count the words of '${path}'?`);
-    plan.addNeed({ target: { tag: 'path', val: path }, operation: 'read' });
-    return plan;
+    return told(() => {
+      const path = JSON.parse(call.arguments()).file_path;
+      const plan = new Plan(`Count the words of '${path}'?`);
+      plan.addNeed({ target: { tag: 'path', val: path }, operation: 'read' });
+      return plan;
+    });
   },
 
   run(call) {
@@ -40,13 +42,17 @@ export const tool = {
   },
 };
 
-// An exception that nobody expected becomes a failure with its text and place: the engine would say only that it aborted.
+// What the host refused becomes a failure, and so does an exception that nobody expected, with its text and place: the engine
+// would say only that it aborted.
 function told(work) {
   try {
     return work();
   } catch (error) {
     if (error instanceof Failure) throw error;
-    throw new Failure('failed', `${error}\n${error.stack ?? ''}`.trim());
+    if (error.payload === undefined) throw new Failure('failed', `${error}\n${error.stack ?? ''}`.trim());
+    const { tag, val } = error.payload;
+    if (tag === 'denied') throw new Failure('denied', 'the user or a rule said no');
+    throw new Failure(tag === 'not-found' ? 'not-found' : 'failed', `${val ?? tag}`);
   }
 }
 

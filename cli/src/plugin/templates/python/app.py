@@ -3,7 +3,7 @@
 The files are real ones: `open` asks the user, or fails with PermissionError.
 """
 
-import encodings.idna  # noqa: F401  What is not imported while the component is made is not there later; names of servers need it.
+import encodings.idna  # noqa: F401  What is not imported while the component is made is not there when it runs.
 import json
 import traceback
 from pathlib import Path
@@ -45,11 +45,8 @@ class Tool(exports.Tool):
         """The work. An exception that nobody expected becomes a failure with its text and place."""
         try:
             return self.words(call)
-        except Err:
-            raise
         except Exception as error:
-            text = traceback.format_exc(limit=-3)
-            raise Err(tool_types.Failure(tool_types.FailureKind.FAILED, text)) from error
+            raise Err(failure_of(error)) from error
 
     def words(self, call: tool_types.Call) -> tool_types.Output:
         path = json.loads(call.arguments())["file_path"]
@@ -61,3 +58,20 @@ class Tool(exports.Tool):
         output = tool_types.Output()
         output.add_text(f"{count(text)} words")
         return output
+
+
+def failure_of(error: Exception) -> tool_types.Failure:
+    """What the model is told of an exception: a failure of the tool's own, what the host refused, or text and place."""
+    kinds = tool_types.FailureKind
+    if isinstance(error, Err):
+        refused = error.value
+        if isinstance(refused, tool_types.Failure):
+            return refused
+        if isinstance(refused, types.Error_Denied):
+            return tool_types.Failure(kinds.DENIED, "the user or a rule said no")
+        if isinstance(refused, types.Error_NotFound):
+            return tool_types.Failure(kinds.NOT_FOUND, refused.value)
+        return tool_types.Failure(kinds.FAILED, str(getattr(refused, "value", refused)))
+    places = traceback.extract_tb(error.__traceback__, lookup_lines=False)
+    text = "".join(f"\n  {place.filename}:{place.lineno} in {place.name}" for place in places[-3:])
+    return tool_types.Failure(kinds.FAILED, f"{type(error).__name__}: {error}{text}")
