@@ -79,10 +79,10 @@ impl Messages {
             };
             line(level, message)
         }));
-        lines.extend(broken.map(|problem| line("error", problem)));
         if dropped > 0 {
             lines.push(line("warn", &all_dropped));
         }
+        lines.extend(broken.map(|problem| line("error", problem)));
         let _ = call.shared.log.append(&lines);
     }
 }

@@ -50,7 +50,8 @@ impl Entry {
             styles.paint(Label::Quiet, &escape_multiline(&time)),
             styles.paint(Label::Name, &escape_multiline(&self.tool)),
             styles.paint(label, &escape_multiline(&self.level)),
-            escape_multiline(self.message.trim_end())
+            // A further row begins with blank space, and no entry does.
+            escape_multiline(self.message.trim_end()).replace('\n', "\n    ")
         )
     }
 }
