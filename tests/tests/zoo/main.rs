@@ -5,6 +5,7 @@
 //! modules sort the guests by what they attack. What a guest uses up is measured in a binary of its
 //! own, `appetite`, where no other test uses up anything meanwhile.
 
+mod both_interfaces;
 mod cache;
 mod changes;
 mod command_lines;
