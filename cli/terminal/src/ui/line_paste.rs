@@ -4,14 +4,12 @@
 //! from elsewhere; the rest would be keys. So the keys of a paste are collected one by one, from the mark at its beginning to
 //! the mark at its end, and none of them does what it does when it is typed.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustyline::{
     Cmd, ConditionalEventHandler, Event, EventContext, EventHandler, KeyCode, KeyEvent, Modifiers,
     RepeatCount,
 };
-
-use super::lock;
 
 /// The paste that a line is in the middle of: what came of it.
 #[derive(Debug, Clone, Default)]
@@ -73,7 +71,8 @@ impl LinePaste {
     }
 
     fn open(&self) -> MutexGuard<'_, Option<String>> {
-        lock(&self.0)
+        // A panic elsewhere must not take the terminal away from whoever reports it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
