@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::ops::Range;
 
 use serde::Serialize;
 use serde::de::IgnoredAny;
@@ -36,51 +37,114 @@ pub fn harmless(json: &str) -> Cow<'_, str> {
 /// Indents a JSON document without reading its values: numbers keep their digits, strings their escapes, and a key that is
 /// repeated stays twice. `None`: the text is no JSON.
 pub fn indented(json: &str) -> Option<String> {
-    serde_json::from_str::<IgnoredAny>(json).ok()?;
-    Some(laid_out(json))
+    is_json(json).then(|| laid_out(json))
+}
+
+/// Whether a text is a JSON document.
+pub fn is_json(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
 fn laid_out(json: &str) -> String {
+    let json = compact(json);
     let mut out = String::with_capacity(json.len() * 2);
-    let mut depth = 0_usize;
-    let mut tokens = Tokens(json).peekable();
-    while let Some(token) = tokens.next() {
-        let closes = matches!(tokens.peek(), None | Some(&("}" | "]")));
-        match token {
-            "{" | "[" => {
-                out.push_str(token);
-                depth += 1;
-                // An empty one stays on its line.
-                if !closes {
-                    line(&mut out, depth);
-                }
-            }
-            "}" | "]" => {
-                depth = depth.saturating_sub(1);
-                if !out.ends_with(['{', '[']) {
-                    line(&mut out, depth);
-                }
-                out.push_str(token);
-            }
-            "," => {
-                out.push(',');
-                line(&mut out, depth);
-            }
-            ":" => out.push_str(": "),
-            token => out.push_str(token),
+    for line in lines(&json) {
+        if !out.is_empty() {
+            out.push('\n');
         }
+        out.extend(std::iter::repeat_n("  ", line.depth));
+        line.write_text(&json, &mut out);
     }
     out
+}
+
+/// One line of an indented document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Where its text is in the document without white space.
+    pub place: Range<usize>,
+    /// How many objects and arrays it is in.
+    pub depth: usize,
+    /// Where the colon behind its key is in the document; a space follows it.
+    pub colon: Option<usize>,
+}
+
+impl Line {
+    /// Appends its text, without its indentation.
+    pub fn write_text(&self, json: &str, out: &mut String) {
+        let text = |place| json.get(place).unwrap_or_default();
+        match self.colon {
+            Some(colon) => {
+                out.push_str(text(self.place.start..colon + 1));
+                out.push(' ');
+                out.push_str(text(colon + 1..self.place.end));
+            }
+            None => out.push_str(text(self.place.clone())),
+        }
+    }
+}
+
+/// The lines that an indented JSON document would have, as places in it: nothing is copied. It has no white space between its
+/// values, see [`compact`].
+pub fn lines(json: &str) -> impl Iterator<Item = Line> {
+    let mut tokens = Tokens(json).peekable();
+    let (mut at, mut depth, mut opened) = (0_usize, 0_usize, false);
+    let start = |at, depth| Line {
+        place: at..at,
+        depth,
+        colon: None,
+    };
+    let mut line = start(0, 0);
+    std::iter::from_fn(move || {
+        while let Some(token) = tokens.next() {
+            let begin = at;
+            at += token.len();
+            let was_opened = std::mem::replace(&mut opened, matches!(token, "{" | "["));
+            // Where a line ends, if one does.
+            let end = match token {
+                "{" | "[" => {
+                    depth += 1;
+                    // An empty one stays on its line.
+                    let closes = matches!(tokens.peek(), None | Some(&("}" | "]")));
+                    (!closes).then_some(at)
+                }
+                "}" | "]" => {
+                    depth = depth.saturating_sub(1);
+                    (!was_opened).then_some(begin)
+                }
+                "," => Some(at),
+                ":" => {
+                    line.colon.get_or_insert(begin);
+                    None
+                }
+                _ => None,
+            };
+            if let Some(end) = end {
+                line.place.end = end;
+                return Some(std::mem::replace(&mut line, start(end, depth)));
+            }
+        }
+        line.place.end = at;
+        let last = std::mem::replace(&mut line, start(at, depth));
+        (!last.place.is_empty()).then_some(last)
+    })
+}
+
+/// Where the colon is in a line that begins with a key and ends anywhere behind it.
+pub fn colon(line: &str) -> Option<usize> {
+    let mut tokens = Tokens(line);
+    let key = tokens.next().filter(|key| key.starts_with('"'))?;
+    (tokens.next() == Some(":")).then_some(key.len())
+}
+
+/// Whether there is no white space between the values of a JSON document; the text must be one.
+pub fn is_compact(json: &str) -> bool {
+    Tokens(json).map(str::len).sum::<usize>() == json.len()
 }
 
 /// Leaves out the white space between the values of a JSON document; the text must be one.
 pub fn compact(json: &str) -> String {
     Tokens(json).collect()
-}
-
-fn line(out: &mut String, depth: usize) {
-    out.push('\n');
-    out.extend(std::iter::repeat_n("  ", depth));
 }
 
 /// The tokens of a JSON document, without white space between them.

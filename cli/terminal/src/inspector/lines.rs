@@ -5,6 +5,7 @@
 use dunlin_host::display::{escape_multiline, width_of_char};
 use ratatui::style::Style;
 
+use super::payload::Payload;
 use crate::ui::style::Label;
 use crate::ui::wrap;
 
@@ -51,6 +52,8 @@ pub struct Lines {
     /// Those that are not only a place in the text.
     made: Vec<Line>,
     text: String,
+    /// The rows of a document below all others.
+    payload: Option<Payload>,
 }
 
 /// One row, in a few bytes: there may be very many.
@@ -98,14 +101,19 @@ impl Lines {
         self.rows.shrink_to_fit();
     }
 
+    /// Shows the rows of a document below all others.
+    pub fn end_with(&mut self, payload: Payload) {
+        self.payload = Some(payload);
+    }
+
     /// How many rows there are.
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.rows.len() + self.payload.as_ref().map_or(0, Payload::len)
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.len() == 0
     }
 
     /// The value that a row belongs to.
@@ -118,6 +126,10 @@ impl Lines {
 
     /// A row.
     pub fn get(&self, at: usize) -> Option<Line> {
+        if let Some(at) = at.checked_sub(self.rows.len()) {
+            let text = self.payload.as_ref()?.get(at)?;
+            return Some(Line::new(Look::Plain, text));
+        }
         match self.rows.get(at)? {
             Row::Made(index) => self.made.get(*index as usize).cloned(),
             Row::Cut { start, end, of } => {

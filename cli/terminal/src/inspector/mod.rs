@@ -8,7 +8,7 @@
 //! - `state` applies an action to the request and to the view. It knows no terminal, so tests call it directly. `edits`, `search`,
 //!   `found` and `mouse` are parts of it.
 //! - `log` reads what was sent before, and opens it over the request.
-//! - `layout`, `lines`, `list`, `tree` and `tabs` lay out what the panes show; `entry` is the text area of an edit.
+//! - `layout`, `lines`, `list`, `tree`, `payload` and `tabs` lay out what the panes show; `entry` is the text area of an edit.
 //! - `view` draws the state into a frame with the styles of `palette`; `help` draws the keys over it.
 //! - `screen` owns the terminal: the alternate screen, keys, mouse, and giving all of it back.
 //! - `chats` shows the requests of several running chats, for `dunlin inspect`.
@@ -28,6 +28,7 @@ mod list;
 mod log;
 mod mouse;
 mod palette;
+mod payload;
 mod screen;
 mod search;
 mod state;

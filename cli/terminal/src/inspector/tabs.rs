@@ -1,13 +1,12 @@
 //! What the tabs beside the tree show.
 
-use std::borrow::Cow;
-
 use dunlin_chat::request::editor::{Difference, EditableRequest};
 use dunlin_host::display::{escape, one_line, width, width_of_char};
 use dunlin_host::edit::diff::Change;
 use dunlin_host::json;
 
 use super::lines::{Line, Lines, Look};
+use super::payload::Payload;
 use crate::approval::text;
 use crate::request::difference::{self, WordDiff};
 use crate::request::paused::Paused;
@@ -65,18 +64,20 @@ impl Tab {
 
 /// The JSON that would be sent, indented.
 pub fn payload(request: &EditableRequest, columns: usize) -> Lines {
-    let text = String::from_utf8_lossy(request.bytes());
-    let (note, shown) = match json::indented(&text) {
-        Some(indented) => ("indented here; P copies the exact bytes", indented),
-        None => ("not JSON", text.into_owned()),
-    };
-    let harmless = match json::harmless(&shown) {
-        Cow::Borrowed(_) => None,
-        Cow::Owned(harmless) => Some(harmless),
-    };
     let mut lines = Lines::default();
-    lines.push(Line::new(Look::Label(Label::Quiet), note));
-    lines.push_text(harmless.unwrap_or(shown), None, columns);
+    let mut note = |note| lines.push(Line::new(Look::Label(Label::Quiet), note));
+    match Payload::new(request.bytes(), columns) {
+        Some(payload) => {
+            note("indented here; P copies the exact bytes");
+            lines.end_with(payload);
+        }
+        None => {
+            note("not JSON");
+            let text = String::from_utf8_lossy(request.bytes());
+            let text = json::harmless(&text).into_owned();
+            lines.push_text(text, None, columns);
+        }
+    }
     lines
 }
 

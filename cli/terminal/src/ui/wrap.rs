@@ -16,7 +16,7 @@ use crate::shell_word;
 const MAX_INDENT: usize = 8;
 
 /// The narrowest rows, in columns; a window that leaves less is not for reading.
-const MIN_COLUMNS: usize = 8;
+pub const MIN_COLUMNS: usize = 8;
 
 /// How far in a command stands that has rows of its own below its label, in columns.
 const COMMAND_INDENT: usize = 2;
