@@ -435,8 +435,9 @@ pub fn look_at_tools(app: &App) -> Result<Vec<Tool>, CliError> {
 
 /// All tools of a host, and why others are left out.
 pub fn look_at_tools_of(app: &App, host: &Host) -> Result<(Vec<Tool>, Vec<LoadError>), CliError> {
+    let interrupt = interrupted(app)?;
     let _hands_off = HandsOff::begin(app);
-    unless_interrupted(app, host.tools())
+    unless(interrupt, app, host.tools())
 }
 
 /// Waits for some work. Ctrl-C drops it.
@@ -444,7 +445,15 @@ pub fn look_at_tools_of(app: &App, host: &Host) -> Result<(Vec<Tool>, Vec<LoadEr
 /// # Errors
 /// The user interrupted it.
 pub fn unless_interrupted<T>(app: &App, work: impl Future<Output = T>) -> Result<T, CliError> {
-    let interrupt = interrupted(app)?;
+    unless(interrupted(app)?, app, work)
+}
+
+/// The same for work that an interruption ends which counts already.
+fn unless<T>(
+    interrupt: impl Future<Output = ()>,
+    app: &App,
+    work: impl Future<Output = T>,
+) -> Result<T, CliError> {
     let done = app.runtime()?.block_on(async {
         tokio::select! {
             biased;
@@ -466,7 +475,8 @@ pub struct HandsOff<'a> {
 }
 
 impl HandsOff<'_> {
-    /// Takes the keyboard away.
+    /// Takes the keyboard away. [`interrupted`] must be called before: with this call Ctrl-C is a signal, which nobody would
+    /// receive yet.
     pub fn begin(app: &App) -> HandsOff<'_> {
         let mode = app.asks().then(TurnMode::enter).flatten();
         if mode.is_some() {
