@@ -290,6 +290,7 @@ fn commanded(
         request: paused.request().clone(),
         head: Arc::new(Head {
             number: Some(1),
+            time: Some(i64::from(paused.round())),
             round: 1,
             scale: paused.measure().scale(),
             room: paused.room(),
@@ -304,6 +305,8 @@ fn commanded(
             let seen = mirror::paused(*message).paused;
             prop_assert_eq!(seen.request().bytes(), paused.request().bytes());
             prop_assert_eq!(seen.request().undone(), paused.request().undone());
+            let millis = seen.time().map(jiff::Timestamp::as_millisecond);
+            prop_assert_eq!(millis, state.head.time);
         }
         other => return Err(TestCaseError::fail(format!("{other:?}"))),
     }

@@ -39,11 +39,13 @@ impl Logs for SessionLogs {
     fn sent(&self, session: &str, number: u64) -> Result<Paused, String> {
         let file = self.file(session)?;
         let request = sent(&file, number).map_err(|error| chain(&error))?;
-        let entry = &file.request(number).map_err(|error| chain(&error))?.entry;
+        let logged = file.request(number).map_err(|error| chain(&error))?;
+        let entry = &logged.entry;
         // It is counted as it was when it was sent: the number is the one that the list of requests shows.
         let scale = entry.scale.as_ref();
         Ok(Paused::new(PausedRequest {
             number: Some(number),
+            time: logged.time,
             measure: scale.map_or_else(Measure::default, Measure::restored),
             window: entry.window,
             ..PausedRequest::new(request)

@@ -13,6 +13,7 @@ use dunlin_chat::turn::PausedRequest;
 use dunlin_host::display::chain;
 use dunlin_terminal::inspector::chats::{Act, Arrived, Conversation, Source, Update, When, follow};
 use dunlin_terminal::request::paused::Paused;
+use jiff::Timestamp;
 
 use super::client::{Chats, News};
 use super::protocol::{self, At, Command, Edits, Message, Operation, PausedMessage, Pauses};
@@ -195,6 +196,9 @@ pub fn paused(message: PausedMessage) -> Arrived {
     let mut paused = Paused::new(PausedRequest {
         round: message.round,
         number: message.number,
+        time: message
+            .time
+            .and_then(|time| Timestamp::from_millisecond(time).ok()),
         measure: Measure::restored(&message.scale),
         room: message.room,
         window: message.window,

@@ -69,6 +69,9 @@ pub struct PausedMessage {
     pub active: u64,
     /// Its number in the session, if the session keeps requests.
     pub number: Option<u64>,
+    /// When it was composed, in milliseconds of Unix time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<i64>,
     /// Which request of its turn it is, from 1.
     pub round: u32,
     /// The body as composed: exactly these bytes.

@@ -7,6 +7,7 @@ use dunlin_chat::turn::CancelReason;
 use dunlin_host::sha256_hex;
 use dunlin_terminal::inspector::{Closed, Remote, Step};
 use dunlin_terminal::request::paused::Paused;
+use jiff::Timestamp;
 
 use super::protocol::Operation;
 use super::shared_state::{Ended, Head, Outcome, Refusal, SharedState, Waiting, not_sent};
@@ -34,6 +35,7 @@ impl RemotePause {
     pub fn new(shared: &Arc<SharedState>, paused: &Paused) -> RemotePause {
         let head = Head {
             number: paused.number(),
+            time: paused.time().map(Timestamp::as_millisecond),
             round: paused.round(),
             scale: paused.measure().scale(),
             room: paused.room(),

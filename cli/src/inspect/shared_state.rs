@@ -76,6 +76,8 @@ pub struct PausedState {
 pub struct Head {
     /// Its number in the session.
     pub number: Option<u64>,
+    /// When it was composed, in milliseconds of Unix time.
+    pub time: Option<i64>,
     /// Which request of its turn it is.
     pub round: u32,
     /// How tokens are counted.
@@ -130,6 +132,7 @@ impl PausedState {
             edits,
             active: self.active,
             number: self.head.number,
+            time: self.head.time,
             round: self.head.round,
             body: String::from_utf8_lossy(body).into_owned(),
             outline,

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_chat::request::editor::{EditableRequest, Outline, SectionId};
-use dunlin_chat::request::measure::Measure;
 use dunlin_chat::turn::PausedRequest;
 use dunlin_terminal::request::paused::Paused;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::folder::sockets;
@@ -59,18 +59,14 @@ fn paused(text: &str) -> Paused {
 
 fn of(body: &Value, outline: &Outline) -> Paused {
     Paused::new(PausedRequest {
-        request: EditableRequest::new(Bytes::from(body.to_string()), outline.clone()),
-        described: Vec::new(),
-        round: 1,
         number: Some(1),
+        time: Timestamp::from_millisecond(1_772_323_200_000).ok(),
         model: "small",
-        messages: &[],
-        measure: Measure::default(),
         room: 30_000,
-        window: None,
-        must_pause: true,
-        last_sent: None,
-        notice: None,
+        ..PausedRequest::new(EditableRequest::new(
+            Bytes::from(body.to_string()),
+            outline.clone(),
+        ))
     })
 }
 
@@ -201,6 +197,7 @@ fn a_request_is_edited_and_sent_from_elsewhere() {
     let remote = RemotePause::new(&stage.shared, &request);
     let seen = peer.wait("paused");
     assert_eq!(seen["body"], original);
+    assert_eq!(seen["time"], 1_772_323_200_000_u64);
     assert!(seen["active"].as_u64() >= hello["active"].as_u64());
     assert_eq!(seen["outline"]["sections"][0]["id"], "message:0");
     let before = &seen["revision"];

@@ -17,6 +17,20 @@ const PAUSED: &str = " ⏸ PAUSED  request ";
 const ALTERNATE: &str = "\u{1b}[?1049h";
 const USUAL: &str = "\u{1b}[?1049l";
 
+/// Asserts that the first row ends with the time of the request: `14:05`.
+#[track_caller]
+fn assert_has_time(screen: &Screen) {
+    let row = screen.text.lines().next().unwrap_or_default().trim_end();
+    let digits: String = row
+        .rsplit(" · ")
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .map(|c| if c.is_ascii_digit() { '0' } else { c })
+        .collect();
+    assert_eq!(digits, "00:00", "{screen:?}");
+}
+
 /// Waits until the inspector has been drawn, shows a text, and takes keys.
 fn shows(chat: &Chat, text: &str) -> Screen {
     chat.terminal.wait_until(text, |screen| {
@@ -39,7 +53,7 @@ fn what_is_edited_on_the_whole_screen_is_sent() {
     paused.say("count the birds");
     let chat = &mut paused.chat;
     chat.say("open");
-    shows(chat, "content: \"count the birds\"");
+    assert_has_time(&shows(chat, "content: \"count the birds\""));
     chat.terminal.type_text("e");
     shows(chat, "Enter saves");
     chat.terminal.type_text(" quickly");

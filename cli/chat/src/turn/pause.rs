@@ -5,6 +5,7 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use jiff::Timestamp;
 
 use crate::message::{Message, Role};
 use crate::request::editor::EditableRequest;
@@ -19,6 +20,8 @@ pub struct PausedRequest<'a> {
     pub round: u32,
     /// Its number in the session, if the session keeps requests.
     pub number: Option<u64>,
+    /// When it was composed, or sent.
+    pub time: Option<Timestamp>,
     /// The model that would answer.
     pub model: &'a str,
     /// The tools that the request describes in its system prompt, because the model takes none.
@@ -46,6 +49,7 @@ impl PausedRequest<'_> {
             request,
             round: 1,
             number: None,
+            time: None,
             model: "",
             described: Vec::new(),
             messages: &[],

@@ -1,6 +1,7 @@
 //! Gets a request ready to be looked at, and takes over what the user made of it.
 
 use bytes::Bytes;
+use jiff::Timestamp;
 
 use super::context::TurnContext;
 use super::fit::is_in_text;
@@ -130,6 +131,7 @@ impl TurnContext<'_> {
                 round: next.round,
                 must_pause: review.was_paused,
                 number: self.journal.next_request(),
+                time: Some(Timestamp::now()),
                 notice,
                 ..unsent(request, messages, &budget, occasion)
             }
@@ -196,6 +198,7 @@ fn unsent<'a>(
         request,
         round: 1,
         number: None,
+        time: None,
         model: &occasion.agent.model,
         described: match is_in_text(occasion.dialect) {
             true => occasion.tools.iter().map(|it| it.name.clone()).collect(),

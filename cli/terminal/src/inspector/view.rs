@@ -3,6 +3,8 @@
 use dunlin_chat::request::editor::SectionKind;
 use dunlin_chat::tokens::counted;
 use dunlin_host::display::{grouped, one_line, usual_width, usual_width_of_char};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
@@ -161,13 +163,25 @@ fn title_line(
     let conversation = conversation.split(SEPARATOR).filter(|it| !it.is_empty());
     let model = paused.model().map(|model| one_line(&model));
     let parts = std::iter::once(what.as_str()).chain(conversation);
-    let parts = parts.chain(model.as_deref());
+    let time = paused.time().map(|time| {
+        let here = |time: Timestamp| time.to_zoned(TimeZone::system());
+        clock_time(&here(time), &here(Timestamp::now()))
+    });
+    let parts = parts.chain(model.as_deref()).chain(time.as_deref());
     let text = fields(parts, usize::from(columns));
     let padding = usize::from(columns).saturating_sub(usual_width(&text));
     let style = palette
         .style(Label::Warning)
         .add_modifier(Modifier::REVERSED | Modifier::BOLD);
     Line::styled(format!("{text}{}", " ".repeat(padding)), style)
+}
+
+/// When something was; the day only where it was not today.
+fn clock_time(then: &Zoned, now: &Zoned) -> String {
+    match then.date() == now.date() {
+        true => then.strftime("%H:%M").to_string(),
+        false => then.strftime("%Y-%m-%d %H:%M").to_string(),
+    }
 }
 
 /// As many parts as fit into a row; what is cut out of the middle of several would read as something else.
@@ -177,7 +191,7 @@ fn fields<'a>(parts: impl Iterator<Item = &'a str>, columns: usize) -> String {
         let separator = if number == 0 { "" } else { SEPARATOR };
         let used = usual_width(&row) + usual_width(separator);
         if number > 0 && used + usual_width(part) > columns {
-            break;
+            continue;
         }
         row.push_str(separator);
         row.push_str(&beginning(part, columns.saturating_sub(used)));
@@ -530,4 +544,26 @@ fn draw_entry(frame: &mut Frame<'_>, inspector: &Inspector, palette: Palette, ar
     let inside = block.inner(area);
     frame.render_widget(block, area);
     frame.render_widget(entry.area(), inside);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_day_is_said_where_it_was_another_one() {
+        let time = |text: &str| text.parse::<Zoned>().unwrap();
+        let now = time("2026-03-01T00:10:00+01:00[Europe/Berlin]");
+        let today = time("2026-03-01T00:05:59+01:00[Europe/Berlin]");
+        assert_eq!(clock_time(&today, &now), "00:05");
+        let yesterday = time("2026-02-28T23:59:00+01:00[Europe/Berlin]");
+        assert_eq!(clock_time(&yesterday, &now), "2026-02-28 23:59");
+    }
+
+    #[test]
+    fn a_part_that_does_not_fit_leaves_room_for_the_next() {
+        let parts = ["request 3", "a-model-of-a-long-name", "14:05"];
+        assert_eq!(fields(parts.into_iter(), 24), " request 3 · 14:05");
+        assert_eq!(fields(parts.into_iter(), 12), " request 3");
+    }
 }

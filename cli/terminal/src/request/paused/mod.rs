@@ -9,6 +9,7 @@ use dunlin_chat::request::measure::Measure;
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::PausedRequest;
 use dunlin_host::display::{escape, grouped, needs_escape, one_line};
+use jiff::Timestamp;
 
 use super::list;
 use super::pins::Pins;
@@ -108,6 +109,7 @@ pub struct Paused {
     last_sent: Option<LastRequest>,
     round: u32,
     number: Option<u64>,
+    time: Option<Timestamp>,
     notice: Option<String>,
     /// How many sections are shown of a request whose edits are saved.
     captured: Option<usize>,
@@ -130,6 +132,7 @@ impl Paused {
             last_sent: paused.last_sent.map(|last| LastRequest::new(&last)),
             round: paused.round,
             number: paused.number,
+            time: paused.time,
             notice: paused.notice,
             captured: None,
             refused: None,
@@ -349,6 +352,11 @@ impl Paused {
     /// The tokens of a section, also of one that is deleted.
     pub fn section_tokens(&self, number: usize) -> u64 {
         self.measure.real(self.counts.section(number))
+    }
+
+    /// When it was composed, or sent.
+    pub fn time(&self) -> Option<Timestamp> {
+        self.time
     }
 
     /// The model's context window in tokens, as far as known.
