@@ -44,6 +44,11 @@ pub fn options(settings: &Settings) -> CommandOptions {
         supervisor: supervisor(),
         shell: PathBuf::from(shell.unwrap_or("/bin/sh")),
         environment: environment(settings).passed,
+        shell_path: settings
+            .environment
+            .get(env::PATH)
+            .unwrap_or_default()
+            .to_owned(),
         temporary: temporary(settings.environment.get(env::TMPDIR), &secrets.locations()),
         baselines: settings.folders.data.join("commands"),
         set_aside: settings.folders.set_aside(),

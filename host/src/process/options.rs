@@ -16,6 +16,8 @@ pub struct CommandOptions {
     pub shell: PathBuf,
     /// All variables of a command. `TMPDIR` is set by the host.
     pub environment: Vec<(OsString, OsString)>,
+    /// `PATH` as the user's own shell has it. A command may have fewer folders in its own: what is relative is left out.
+    pub shell_path: OsString,
     /// Where the private temporary folders of commands are made.
     pub temporary: PathBuf,
     /// Where commands that run write down what git repositories were like before them: a folder of the user's own that
@@ -42,6 +44,7 @@ impl CommandOptions {
             supervisor: Vec::new(),
             shell: PathBuf::from("/bin/sh"),
             environment: Vec::new(),
+            shell_path: OsString::new(),
             temporary: PathBuf::from("/tmp"),
             baselines: PathBuf::new(),
             set_aside: PathBuf::new(),

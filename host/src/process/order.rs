@@ -21,6 +21,8 @@ pub(super) struct Order {
     pub(super) line: String,
     pub(super) shell: PathBuf,
     pub(super) environment: Vec<(OsString, OsString)>,
+    /// See [`CommandOptions::shell_path`](super::CommandOptions::shell_path).
+    pub(super) shell_path: OsString,
     pub(super) access: Access,
     /// See [`CommandOptions::baselines`](super::CommandOptions::baselines).
     pub(super) baselines: PathBuf,
@@ -193,6 +195,7 @@ mod tests {
             line: "echo 'ä\n'".to_owned(),
             shell: PathBuf::from("/bin/sh"),
             environment: vec![("A".into(), "b".into())],
+            shell_path: ".:/usr/bin".into(),
             access: Access::default(),
             baselines: PathBuf::from("/x"),
             set_aside: PathBuf::from("/y"),

@@ -208,6 +208,7 @@ impl Running {
             line,
             shell: options.shell.clone(),
             environment: options.environment.clone(),
+            shell_path: options.shell_path.clone(),
             access,
             baselines: options.baselines.clone(),
             set_aside: options.set_aside.clone(),

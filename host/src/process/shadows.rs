@@ -25,11 +25,9 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    pub(super) fn before(environment: &[(OsString, OsString)], access: &Access) -> Programs {
-        let mut variables = environment.iter();
-        let path = variables.find(|(name, _)| name == "PATH");
-        let path = path.map_or(OsStr::new(""), |(_, path)| path.as_os_str());
-        // The user's shell is in the project.
+    /// `path`: as the user's shell has it.
+    pub(super) fn before(path: &OsStr, access: &Access) -> Programs {
+        // The user's shell is in the project: a relative folder, and an empty one, are folders of it.
         let folders = std::env::split_paths(path).map(|folder| access.project.join(folder));
         let folders: Vec<PathBuf> = folders.collect();
         let can_change = |folder: &Path| access.roots().iter().any(|root| folder.starts_with(root));

@@ -145,7 +145,7 @@ impl Supervisor {
         }
         self.repositories = found;
         let mut placeholders = Placeholders::default();
-        let programs = Programs::before(&self.order.environment, &self.order.access);
+        let programs = Programs::before(&self.order.shell_path, &self.order.access);
         let started = ChangeTime::now();
         let run = match &announced.no_namespaces {
             // Nothing can be mounted over them.

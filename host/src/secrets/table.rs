@@ -80,7 +80,7 @@ pub(super) const RULES: &[Rule] = &[
     Config("syncthing"),
     Home(".local/state/syncthing"),
     // Password managers, key rings, wallets and backups. Source: gpg(1), pass(1), GNOME Keyring, KWallet, KeePassXC,
-    // 1Password, Bitwarden, age, Borg, restic, Atuin, Bitcoin Core, Electrum, Geth.
+    // 1Password, Bitwarden, age, Borg, restic, rustic, Atuin, chezmoi, Bitcoin Core, Electrum, Geth, Foundry, Monero.
     Anywhere(".gnupg"),
     Variable("GNUPGHOME"),
     Anywhere(".password-store"),
@@ -95,6 +95,9 @@ pub(super) const RULES: &[Rule] = &[
     Config("1Password"),
     Config("Bitwarden"),
     Config("age"),
+    Home(".age"),
+    Config("chezmoi/key.txt"),
+    Config("rustic"),
     Config("borg"),
     Config("restic"),
     Name(".restic-password"),
@@ -102,6 +105,8 @@ pub(super) const RULES: &[Rule] = &[
     Home(".bitcoin"),
     Home(".electrum"),
     Home(".ethereum/keystore"),
+    Home(".foundry/keystores"),
+    Config("monero"),
     End(".kdbx"),
     Name("wallet.dat"),
     // Accounts of the system and what services are handed. Source: shadow(5), sudoers(5), systemd.exec(5), Docker and
@@ -122,7 +127,7 @@ pub(super) const RULES: &[Rule] = &[
     Root("var/lib/sss"),
     Root("var/lib/systemd/credential.secret"),
     // Containers and clusters. Source: docker(1), containers-auth.json(5), kubectl, k3s, helm,
-    // minikube, Argo CD, Talos, Rancher.
+    // minikube, Argo CD, Talos, Rancher, CircleCI, Travis CI, Jenkins X.
     Home(".docker"),
     Variable("DOCKER_CONFIG"),
     Tail(".docker/config.json"),
@@ -145,9 +150,13 @@ pub(super) const RULES: &[Rule] = &[
     Home(".talos/config"),
     Variable("TALOSCONFIG"),
     Home(".rancher/cli2.json"),
+    Home(".circleci/cli.yml"),
+    Home(".travis"),
+    Config("travis"),
+    Home(".jx"),
     // Clouds. Source: the command line programs of AWS, Azure, Google, DigitalOcean, Terraform, Vault, s3cmd, rclone,
     // gsutil, Pulumi, SOPS, Cloudflare, Vercel, Firebase, Databricks, Snowflake, OpenStack, ngrok, Stripe, Solana,
-    // Linode, Netlify, Supabase, Expo, Sentry, dbt, Ansible, Twilio, Railway, PlanetScale.
+    // Linode, Netlify, Supabase, Expo, Sentry, dbt, Ansible, Twilio, Railway, PlanetScale, Fly, IBM Cloud, Postman, Insomnia.
     Anywhere(".aws"),
     Variable("AWS_SHARED_CREDENTIALS_FILE"),
     Variable("AWS_CONFIG_FILE"),
@@ -179,6 +188,11 @@ pub(super) const RULES: &[Rule] = &[
     Name(".boto"),
     Config("rclone"),
     Home(".fly"),
+    Config("flyctl"),
+    Home(".bluemix"),
+    Home(".ibmcloud"),
+    Config("Postman"),
+    Config("Insomnia"),
     Config("netlify"),
     Config("heroku"),
     Data("heroku"),
@@ -201,17 +215,19 @@ pub(super) const RULES: &[Rule] = &[
     Config("solana"),
     Home(".ngrok2"),
     Config("linode-cli"),
+    Home(".linode-cli"),
     Home(".netlify"),
     Home(".supabase"),
     Config("supabase"),
     Home(".twilio-cli"),
     Home(".railway"),
+    Config("railway"),
     Home(".planetscale"),
     Config("planetscale"),
     Home(".expo/state.json"),
     Name(".sentryclirc"),
     Home(".dbt/profiles.yml"),
-    // Hosts of source code. Source: git-credential-store(1), git-config(1), gh, hub, glab, tea, svn.
+    // Hosts of source code and issues. Source: git-credential-store(1), git-config(1), gh, hub, glab, tea, svn, hg, jira.
     Name(".git-credentials"),
     Config("git/credentials"),
     Config("gh"),
@@ -220,11 +236,16 @@ pub(super) const RULES: &[Rule] = &[
     Config("hub"),
     Config("glab-cli"),
     Config("tea"),
+    Config("gitea"),
+    Name(".hgrc"),
+    Config("hg/hgrc"),
+    Config(".jira"),
+    Config("jira"),
     Home(".subversion/auth"),
     // The URL of a remote may carry a token.
     Tail(".git/config"),
     // Registries of packages. Source: npm, Yarn, PyPI (twine, pip, uv), Cargo, RubyGems, Composer, Maven, Gradle,
-    // NuGet, Hex, sbt, Ivy.
+    // NuGet, Hex, sbt, Ivy, Bun, conda, R, Nix.
     Name(".npmrc"),
     Variable("NPM_CONFIG_USERCONFIG"),
     Name(".yarnrc.yml"),
@@ -249,9 +270,15 @@ pub(super) const RULES: &[Rule] = &[
     Home(".sbt/.credentials"),
     Home(".ivy2/.credentials"),
     Home(".nuget/NuGet"),
+    Config("NuGet"),
+    Home(".bunfig.toml"),
+    Name(".condarc"),
+    Name(".renviron"),
+    Config("nix/nix.conf"),
+    Config("uv/uv.toml"),
     Home(".hex"),
     // Models and the programs that use them. Source: Claude Code, Codex, Gemini CLI, GitHub Copilot, Hugging Face,
-    // llm, aider, Kaggle, Continue, Goose, mcp-remote.
+    // llm, aider, Kaggle, Continue, Goose, mcp-remote, aichat, mods, Weights & Biases, Jupyter.
     Home(".claude"),
     Home(".claude.json"),
     Variable("CLAUDE_CONFIG_DIR"),
@@ -269,6 +296,11 @@ pub(super) const RULES: &[Rule] = &[
     Config("io.datasette.llm"),
     Home(".aider.conf.yml"),
     Home(".kaggle"),
+    Config("aichat"),
+    Config("mods"),
+    Config("wandb"),
+    Home(".jupyter"),
+    Data("jupyter/runtime"),
     Home(".continue/config.json"),
     Home(".continue/config.yaml"),
     Config("goose/secrets.yaml"),
@@ -276,7 +308,7 @@ pub(super) const RULES: &[Rule] = &[
     Config("opencode"),
     Data("opencode/auth.json"),
     // Databases and network log-ins. Source: netrc(5), libpq's pgpass, MySQL's option files, htpasswd(1), curl(1),
-    // wget(1), mount.cifs(8), FileZilla.
+    // wget(1), mount.cifs(8), FileZilla, lftp(1), ncftp(1), DBeaver, acme.sh.
     Name(".netrc"),
     Name("_netrc"),
     Variable("NETRC"),
@@ -293,6 +325,12 @@ pub(super) const RULES: &[Rule] = &[
     Home(".wgetrc"),
     Name(".smbcredentials"),
     Config("filezilla"),
+    Home(".lftprc"),
+    Config("lftp"),
+    Data("lftp"),
+    Home(".ncftp"),
+    Data("DBeaverData"),
+    Home(".acme.sh"),
     // Mail. Source: Emacs' auth-source, msmtp(1), mbsync(1), offlineimap(1), fetchmail(1), mutt(1), neomutt(1), aerc.
     Name(".authinfo"),
     Name(".authinfo.gpg"),
@@ -334,10 +372,18 @@ pub(super) const RULES: &[Rule] = &[
     Home(".var/app/com.brave.Browser"),
     Home(".var/app/com.microsoft.Edge"),
     Home(".var/app/com.vivaldi.Vivaldi"),
-    // Messengers. Source: the profile folders of each program, also as packaged by Snap and Flatpak.
+    // Messengers and accounts of the desktop. Source: the profile folders of each program, also as packaged by Snap and
+    // Flatpak; GNOME Online Accounts.
     Config("Signal"),
     Config("Slack"),
     Config("discord"),
+    Config("goa-1.0"),
+    Home(".purple"),
+    Home(".irssi"),
+    Config("hexchat"),
+    Config("Mattermost"),
+    Config("teams-for-linux"),
+    Config("spotifyd"),
     Config("weechat/sec.conf"),
     Home(".weechat/sec.conf"),
     Config("Element"),
@@ -352,7 +398,7 @@ pub(super) const RULES: &[Rule] = &[
     Home(".var/app/org.telegram.desktop"),
     Home(".var/app/im.riot.Riot"),
     // What was typed: shells and interpreters keep passwords with it. Source: bash(1), zsh(1), fish(1), Python,
-    // Node.js, psql, mysql, sqlite3, redis-cli, mongosh, less(1), Vim and Neovim.
+    // Node.js, psql, mysql, sqlite3, redis-cli, mongosh, less(1), Vim and Neovim, Nushell, Midnight Commander.
     End("_history"),
     Home(".mongodb/mongosh"),
     Name(".histfile"),
@@ -366,6 +412,10 @@ pub(super) const RULES: &[Rule] = &[
     Config("fish/fish_variables"),
     Name(".viminfo"),
     Home(".local/state/nvim/shada"),
+    Data("nvim/shada"),
+    Config("nushell/history.txt"),
+    Config("nushell/history.sqlite3"),
+    Data("mc/history"),
     Home(".local/state/bash"),
     Home(".local/state/zsh"),
     // Editors, with the sessions and keys of their extensions. Source: the storage of Visual Studio Code and of its variants.

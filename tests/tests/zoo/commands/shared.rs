@@ -111,12 +111,10 @@ async fn objects_of_another_repository_are_not_changed() {
 async fn a_program_that_comes_before_another_is_named() {
     for has_namespaces in BOTH {
         let yard = Yard::with(has_namespaces, |sandbox, options| {
-            let path = options.environment.iter_mut().find(|it| it.0 == "PATH");
-            let (_, path) = path.unwrap();
-            let mut before = sandbox.project().join(".venv/bin").into_os_string();
-            before.push(":");
-            before.push(&path);
-            *path = before;
+            // What is relative, or empty, is no folder that a command would look in.
+            let mut path = sandbox.project().join(".venv/bin").into_os_string();
+            path.push(":tools/bin::/usr/local/bin:/usr/bin:/bin");
+            options.shell_path = path;
         });
         for line in [
             "mkdir -p .venv/bin && cp /bin/true .venv/bin/own",
@@ -127,6 +125,11 @@ async fn a_program_that_comes_before_another_is_named() {
         for (line, name) in [
             ("chmod +x .venv/bin/ls", ".venv/bin/ls"),
             ("ln -s own .venv/bin/grep", ".venv/bin/grep"),
+            (
+                "mkdir -p tools/bin && cp /bin/true tools/bin/id",
+                "tools/bin/id",
+            ),
+            ("cp /bin/true git", "git"),
         ] {
             let told = yard.run(line).await.note.unwrap_or_default();
             assert!(told.contains(&format!("PATH: {name}.")), "{line}: {told}");
