@@ -12,7 +12,7 @@ use dunlin_host::target::Need;
 use dunlin_chat::provider::retry::Retrying;
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::log::CallLog;
-use dunlin_chat::turn::{CallState, CallView, Frontend, TurnCall};
+use dunlin_chat::turn::{CallState, CallView, Frontend, TurnCall, changed_files};
 use dunlin_terminal::approval::storing;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::diff;
@@ -96,6 +96,15 @@ impl Presenter {
             let note = format!("  … {more}: /diff {number}");
             self.ui
                 .status(&self.ui.status_styles().paint(Label::Quiet, &note));
+        }
+    }
+
+    /// Says below the line of a call what the user should know of it. Not escaped.
+    fn warn_below(&self, text: &str) {
+        let room = self.ui.status_columns().saturating_sub(1);
+        for row in wrap::barred("  ! ", 2, &escape(text), room) {
+            let row = self.ui.status_styles().paint(Label::Warning, &row);
+            self.ui.status_with_foreign(&row);
         }
     }
 
@@ -232,17 +241,23 @@ impl Frontend for Presenter {
             return;
         }
         let (edits, was_seen) = std::mem::take(&mut *locked(&self.edits));
-        if !edits.is_empty() && call.note.is_none() {
+        let is_done = call.state == CallState::Completed;
+        if is_done && !edits.is_empty() && call.note.is_none() {
             call.note = Some(diff::count(edits.iter()));
         }
         let call = &call;
         let output = std::mem::take(&mut *locked(&self.output));
         self.ui.call_with_output(call, &output);
+        if let Some(changed) = changed_files(&edits).filter(|_| !is_done) {
+            let undo = match self.ui.is_chat() {
+                true => "; /undo reverts that",
+                false => "",
+            };
+            self.warn_below(&format!("Before that it changed {changed}{undo}."));
+        }
         if !was_seen {
             for broken in edits.iter().filter_map(FileEdit::broken) {
-                let row = format!("  ! {}", escape(&broken));
-                let styles = self.ui.status_styles();
-                self.ui.status(&styles.paint(Label::Warning, &row));
+                self.warn_below(&broken);
             }
         }
         if let (Some(number), false) = (call.number, was_seen) {

@@ -305,6 +305,41 @@ fn what_was_not_declared_is_asked_in_the_hosts_words() {
     chat.leave();
 }
 
+/// A call that ends with a no has not done nothing.
+#[test]
+fn what_a_call_changed_before_a_no_is_said_and_can_be_undone() {
+    let arguments = json!({ "path": "diary.md", "how": "append", "text": "one\n", "again": "two\n", "later": true });
+    let call = Response::call("diary", arguments);
+    let provider = Provider::play([call, Response::reply("I see.")]);
+    let environment = environment(&provider);
+    let diary = environment.project_file("diary.md", "zero\n");
+    let mut chat = Chat::with_guests(&environment, &["diary"]);
+    chat.say("write");
+    chat.question();
+    chat.answer("y");
+    chat.question();
+    chat.answer("n");
+    let screen = chat.prompt();
+    assert!(screen.contains("✗ 1 diary diary.md · denied"), "{screen:?}");
+    assert!(screen.contains("! Before that it changed "), "{screen:?}");
+    assert!(
+        screen.contains("(+1 −0); /undo reverts that."),
+        "{screen:?}"
+    );
+    assert!(!screen.contains("denied by"), "{screen:?}");
+    assert_eq!(std::fs::read_to_string(&diary).unwrap(), "zero\none\n");
+    chat.turn("well?");
+    let messages = provider.requests()[1].messages().to_vec();
+    let result = messages[2]["content"].as_str().unwrap();
+    assert!(result.starts_with("ERROR: "), "{result}");
+    assert!(result.contains("diary.md (+1 −0)"), "{result}");
+    chat.say("/undo");
+    chat.terminal.wait_for("diary.md");
+    chat.prompt();
+    assert_eq!(std::fs::read_to_string(&diary).unwrap(), "zero\n");
+    chat.leave();
+}
+
 #[test]
 fn dunlins_own_files_are_refused_without_a_question() {
     let provider = Provider::play([read("../home/config/dunlin/config.toml")]);

@@ -1,6 +1,7 @@
 //! One call within a turn, and how it is shown.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -162,6 +163,35 @@ impl ChangedLines {
     }
 }
 
+/// The files that were edited, each with its lines: `diary.md (+1 −0), src/main.rs (+2 −2)`. Not escaped; `None` where
+/// there are none.
+pub fn changed_files(edits: &[FileEdit]) -> Option<String> {
+    /// How many are named.
+    const MOST: usize = 5;
+    let mut files: Vec<(&Path, ChangedLines)> = Vec::new();
+    for edit in edits {
+        let Some(lines) = ChangedLines::of([edit]) else {
+            continue;
+        };
+        match files.iter_mut().find(|(path, _)| *path == edit.path) {
+            Some((_, before)) => {
+                before.added += lines.added;
+                before.removed += lines.removed;
+            }
+            None => files.push((&edit.path, lines)),
+        }
+    }
+    let named = files.iter().take(MOST);
+    let mut named: Vec<String> = named
+        .map(|(path, lines)| format!("{} ({lines})", path.display()))
+        .collect();
+    match files.len().saturating_sub(MOST) {
+        0 => {}
+        more => named.push(format!("and {more} more")),
+    }
+    (!named.is_empty()).then(|| named.join(", "))
+}
+
 impl fmt::Display for ChangedLines {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "+{} −{}", self.added, self.removed)
@@ -195,7 +225,10 @@ impl CallRecord {
                 (Some(error), _) if self.state == CallState::Failed => {
                     Some(line(error, NOTE_CHARS))
                 }
-                (_, changed) => changed.map(|changed| changed.to_string()),
+                // Below another end it would stand for its reason.
+                (_, changed) => changed
+                    .filter(|_| self.state == CallState::Completed)
+                    .map(|changed| changed.to_string()),
             },
             revert: None,
             duration: self.duration(),

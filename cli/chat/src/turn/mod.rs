@@ -62,7 +62,9 @@ mod review;
 mod sending;
 
 pub use approve::{Approver, Choice, Decision, Resolution, Waiting};
-pub use call::{CallRecord, CallState, CallView, ChangedLines, Denial, DeniedBy, TurnCall};
+pub use call::{
+    CallRecord, CallState, CallView, ChangedLines, Denial, DeniedBy, TurnCall, changed_files,
+};
 pub use context::{CallContext, Frontend, Tools, TurnContext};
 pub use driver::{TurnReport, run_calls, run_turn};
 pub use event::{OnDenial, TurnEnd, TurnRules};

@@ -9,7 +9,7 @@ use dunlin_host::permission::Revert;
 use serde_json::Value;
 
 use super::super::approve::{Choice, Decision, Resolution};
-use super::super::call::{CallState, Denial, DeniedBy, Task, TurnCall};
+use super::super::call::{CallState, Denial, DeniedBy, Task, TurnCall, changed_files};
 use super::super::event::{Effect, OnDenial, TurnEnd};
 use super::{State, Turn, history_call, quotation};
 use crate::message::CANCELLED;
@@ -411,6 +411,12 @@ impl Turn<'_> {
             let arguments = dunlin_host::display::shorten(&arguments, MAX_EDITED_CHARS);
             result.push_str("\n\nThe user changed this call before it ran, to: ");
             result.push_str(&arguments);
+        }
+        // An end that is not a good one reads as if nothing had happened.
+        let is_done = state == CallState::Completed;
+        if let Some(changed) = changed_files(&call.edits).filter(|_| !is_done) {
+            result.push_str("\n\nBefore that it changed files, which stay as it left them: ");
+            result.push_str(&changed);
         }
         if let Some(comment) = &call.comment {
             result.push_str("\n\nThe user says about this call: ");
