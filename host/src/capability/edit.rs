@@ -22,6 +22,7 @@ use crate::display::{chain, shown};
 use crate::edit::prepare::{PrepareError, Prepared, prepare};
 use crate::edit::replace::{ReplaceError, replace};
 use crate::edit::{ApplyError, FileEdit, LineEdit, Syntax, TextChange};
+use crate::history::Seen;
 use crate::limits;
 use crate::permission::{Caller, PermissionError, Rule, Verdict};
 use crate::target::{Need, Operation, Target};
@@ -123,9 +124,7 @@ impl CallContext {
         };
         let was_known = self.check_syntax(&mut prepared).await;
         let name = written.clone();
-        let under = self
-            .authorise_edit(&prepared.edit, &change, written)
-            .await?;
+        let under = self.authorise_edit(&prepared.edit, written).await?;
         self.write(&path, &prepared, under)?;
         if let Syntax::Broken { line } = prepared.edit.syntax {
             self.broken_files.push(BrokenFile {
@@ -156,17 +155,19 @@ impl CallContext {
     }
 
     /// Decides about an edit: as it was shown it needs what it needs, otherwise it is shown now.
-    async fn authorise_edit(
-        &mut self,
-        edit: &FileEdit,
-        change: &TextChange,
-        written: String,
-    ) -> Result<UseId, Refusal> {
+    async fn authorise_edit(&mut self, edit: &FileEdit, written: String) -> Result<UseId, Refusal> {
         let declared = self.actions.iter().find_map(|action| match action {
             Action::Edit(declared) if declared.path == edit.path => Some(declared),
             _ => None,
         });
         let is_declared = match declared {
+            // Another call of this session was faster, and this one adds what was shown to what that has left.
+            Some(declared)
+                if declared.is_same_addition(edit)
+                    && self.shared.history.seen(&edit.path) == edit.base.map(Seen::Content) =>
+            {
+                true
+            }
             Some(declared) if declared.base != edit.base => {
                 return Err(Error::Conflict(format!(
                     "{} changed since this edit was proposed; read it again, then edit it",
@@ -177,13 +178,7 @@ impl CallContext {
             declared => declared.is_some_and(|declared| declared.is_same(edit)),
         };
         let is_first = !self.edits.has(&edit.path);
-        let is_announced = self.actions.iter().any(|action| match action {
-            Action::EditLater {
-                path,
-                change: announced,
-            } => *path == edit.path && announced.as_ref().is_none_or(|it| it == change),
-            _ => false,
-        });
+        let is_announced = self.announces(edit);
         let needs = edit.needs();
         let mut asking = None;
         let mut rules = Vec::with_capacity(needs.len());
@@ -225,6 +220,16 @@ impl CallContext {
         }
         // There is always the need of the file itself, and it is the last.
         under.ok_or_else(|| Error::Failed("an edit without a file".into()).into())
+    }
+
+    /// Whether the plan says that this file is changed, without saying how.
+    pub(super) fn announces(&self, edit: &FileEdit) -> bool {
+        self.actions.iter().any(|action| match action {
+            Action::EditLater { path, change } => {
+                *path == edit.path && change.as_ref().is_none_or(|it| *it == *edit.change)
+            }
+            _ => false,
+        })
     }
 
     /// Replaces the file, keeping what it held for `/undo`.

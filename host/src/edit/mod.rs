@@ -72,6 +72,12 @@ impl FileEdit {
         ))
     }
 
+    /// Whether both add the same text to the end of the same file, whatever else it holds.
+    pub(crate) fn is_same_addition(&self, other: &FileEdit) -> bool {
+        let is_addition = matches!(*self.change, TextChange::Append(_));
+        is_addition && self.path == other.path && self.change == other.change
+    }
+
     /// Whether this is the same change of the same content.
     pub(crate) fn is_same(&self, other: &FileEdit) -> bool {
         self.path == other.path && self.base == other.base && self.new == other.new

@@ -3,15 +3,25 @@
 use std::fs;
 use std::sync::Arc;
 
-use dunlin_host::Host;
-use dunlin_host::ask::{Origin, Question};
+use dunlin_host::ask::{Answer, Origin, Question, Scope};
 use dunlin_host::call::{Action, Failure};
 use dunlin_host::edit::FileEdit;
 use dunlin_host::permission::ToolMode;
 use dunlin_host::target::Operation;
 use dunlin_host::undo::Fate;
+use dunlin_host::{Host, NoProgress};
 use dunlin_tests::sandbox::{Asker, PATIENT, Sandbox, call, play, plugin};
 use serde_json::{Value, json};
+
+const ONCE: Answer = Answer {
+    allow: true,
+    scope: Scope::Once,
+};
+
+const ALWAYS: Answer = Answer {
+    allow: true,
+    scope: Scope::Always,
+};
 
 /// A host with the guest that changes files.
 struct Stage {
@@ -104,6 +114,76 @@ async fn what_is_declared_is_asked_about_once_and_can_be_undone() {
 }
 
 /// The content that it makes is known in the middle of the call: that is when it is asked, with the tool's own question.
+/// Several calls of one message are shown together and run one after the other: each adds what was shown. What somebody else
+/// wrote in between is a conflict.
+#[tokio::test]
+async fn additions_to_one_file_do_not_exclude_each_other() {
+    for between in [None, Some("by an editor\n")] {
+        let stage = Stage::new();
+        stage.write("zero\n");
+        let calls = ["one\n", "two\n"].map(|text| {
+            let arguments = json!({ "path": "diary.md", "how": "append", "text": text });
+            let mut call = call("diary", arguments);
+            call.id = text.to_owned();
+            call
+        });
+        let mut plans = Vec::new();
+        for call in &calls {
+            let plan = stage.host.prepare(call).await.unwrap();
+            let yes = ONCE;
+            stage.host.answer(call, &plan, yes).await.unwrap();
+            plans.push(plan);
+        }
+        let mut results = Vec::new();
+        for (call, plan) in calls.iter().zip(&plans) {
+            let asker = Arc::new(Asker::no());
+            let outcome = stage
+                .host
+                .run(call, plan, asker.clone(), Arc::new(NoProgress));
+            results.push(outcome.await.result);
+            assert!(asker.questions().is_empty());
+            if let Some(text) = between {
+                stage.write(text);
+            }
+        }
+        assert!(results[0].is_ok(), "{results:?}");
+        match between {
+            None => {
+                assert!(results[1].is_ok(), "{results:?}");
+                assert_eq!(stage.text(), "zero\none\ntwo\n");
+            }
+            Some(_) => {
+                let error = results[1].as_ref().unwrap_err().to_string();
+                assert!(error.contains("changed since"), "{error}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_change_that_was_not_announced_is_allowed_once_at_a_time() {
+    let stage = Stage::new();
+    stage.write("");
+    let arguments = json!({ "how": "append", "text": "one\n", "silent": true });
+    for _ in 0..2 {
+        let (result, questions) = stage.change(arguments.clone(), Asker::new(ALWAYS)).await;
+        assert!(result.is_ok(), "{result:?}");
+        let [question] = questions.as_slice() else {
+            panic!("not one question: {questions:?}");
+        };
+        assert_eq!(question.longest, Scope::Once);
+        let said = question.notices.join(" ");
+        assert!(
+            said.contains("not announced are asked about each time"),
+            "{said}"
+        );
+    }
+    // An announced one may be allowed for longer.
+    let arguments = json!({ "how": "append", "text": "one\n", "later": true });
+    let (_, questions) = stage.change(arguments, Asker::yes()).await;
+    assert_eq!(questions[0].longest, Scope::Always);
+}
+
 #[tokio::test]
 async fn what_only_the_run_can_tell_is_asked_about_when_it_is_known() {
     let stage = Stage::new();

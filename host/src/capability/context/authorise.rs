@@ -201,6 +201,14 @@ impl CallContext {
                 longest = longest.min(command.longest(has_network));
                 warnings.extend(command.notices(has_network));
             }
+            // What is stored would hold for what is announced only.
+            if let Action::Edit(edit) = action
+                && origin == Origin::Undeclared
+                && !self.announces(edit)
+            {
+                longest = Scope::Once;
+                warnings.push("Changes that are not announced are asked about each time.".into());
+            }
         }
         let question = Question {
             call: self.call.clone(),
