@@ -82,7 +82,7 @@ impl files::Host for CallContext {
     }
 
     async fn stat(&mut self, path: String) -> Answer<Resource<FoundMetadata>> {
-        let (path, _) = self.authorise_path(path, Operation::Read).await?;
+        let path = self.authorise_metadata(path).await?;
         let fd = open::for_facts(&path).map_err(|e| open_error(&path, &e))?;
         let meta = File::from(fd)
             .metadata()
@@ -222,15 +222,27 @@ impl CallContext {
         written: String,
         operation: Operation,
     ) -> Answer<(PathBuf, UseId)> {
-        self.only_in_run()?;
-        let target = self.shared.permissions.resolve_path(&written)?;
-        let Target::Path(path) = target.clone() else {
-            return Err(Error::Invalid(written).into());
-        };
+        let path = self.path(&written)?;
+        let target = Target::Path(path.clone());
         let under = self
             .authorise(Need { target, operation }, Written::Path(written))
             .await?;
         Ok((path, under))
+    }
+
+    async fn authorise_metadata(&mut self, written: String) -> Answer<PathBuf> {
+        let path = self.path(&written)?;
+        let need = self.need_for_metadata(&path)?;
+        self.authorise(need, Written::Path(written)).await?;
+        Ok(path)
+    }
+
+    fn path(&self, written: &str) -> Answer<PathBuf> {
+        self.only_in_run()?;
+        match self.shared.permissions.resolve_path(written)? {
+            Target::Path(path) => Ok(path),
+            _ => Err(Error::Invalid(written.to_owned()).into()),
+        }
     }
 
     fn file(&mut self, handle: &Resource<OpenFile>) -> wasmtime::Result<&mut OpenFile> {
@@ -298,7 +310,6 @@ fn too_many_handles() -> Error {
     ))
 }
 
-/// The names in an open folder; `None` when there are too many to sort.
 /// Since 1970. What was before counts as 0.
 fn milliseconds(seconds: i64, nanoseconds: i64) -> u64 {
     let all = seconds
@@ -307,6 +318,7 @@ fn milliseconds(seconds: i64, nanoseconds: i64) -> u64 {
     u64::try_from(all).unwrap_or(0)
 }
 
+/// The names in an open folder; `None` when there are too many to sort.
 fn list(folder: &File) -> io::Result<Option<Vec<Entry>>> {
     let mut entries = Vec::new();
     for entry in rustix::fs::Dir::read_from(folder)? {

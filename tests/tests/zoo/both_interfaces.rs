@@ -63,7 +63,10 @@ async fn files_are_asked_about_alike() {
                     .collect(),
                 _ => needs.clone(),
             };
-            (needs, notices.clone())
+            // WASI changes bytes, and a file may be granted for that.
+            let mut notices = notices.clone();
+            notices.retain(|notice| !notice.contains("not announced"));
+            (needs, notices)
         };
         let expected: Vec<_> = expected.iter().map(operation).collect();
         assert_eq!(found, expected, "{arguments}");

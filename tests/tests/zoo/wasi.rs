@@ -153,6 +153,42 @@ async fn reading_is_like_any_other_reading() {
     assert_eq!(bytes, (size + size - 6 + size) as u64);
 }
 
+/// Who may list a folder sees the kind and size of what is in it, secrets included, so that programs can walk
+/// through a folder without a question for each file. Content is another matter, and what is denied stays so.
+#[tokio::test]
+async fn metadata_is_known_where_the_folder_may_be_listed() {
+    let (sandbox, host) = stage(PATIENT);
+    let path = sandbox.project().join(".env");
+    let size = fs::metadata(&path).expect("a secret").len();
+    for step in ["stat .env", "lstat way-out", "lstat .env"] {
+        let found = said(&host, nobody(), &[step]).await.unwrap();
+        let file = format!("DescriptorType::RegularFile {size}");
+        assert_eq!(
+            found[0] == file,
+            step.ends_with(".env"),
+            "{step}: {found:?}"
+        );
+    }
+    for (step, path) in [
+        ("open .env r", ".env"),
+        ("stat way-out", "secret.txt"),
+        ("stat ../outside/secret.txt", "secret.txt"),
+    ] {
+        let asker = Arc::new(Asker::no());
+        let refused = said(&host, asker.clone(), &[step]).await;
+        assert!(refused.is_err(), "{step}: {refused:?}");
+        let questions = asker.questions();
+        assert_eq!(questions.len(), 1, "{step}: {questions:?}");
+        assert!(questions[0].wording.contains(path), "{questions:?}");
+    }
+    let permissions = host.permissions();
+    permissions.allow_for_session("./.env", "---").unwrap();
+    let asker = Arc::new(Asker::yes());
+    let refused = said(&host, asker.clone(), &["stat .env"]).await;
+    assert_eq!(refused, Ok(vec!["access".to_owned()]));
+    assert!(asker.questions().is_empty());
+}
+
 /// Who asks is told the real path, once for each thing that is done, and can say no.
 #[tokio::test]
 async fn what_is_opened_is_asked_about_with_its_real_path() {

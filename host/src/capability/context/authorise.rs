@@ -1,5 +1,7 @@
 //! The one function that decides whether a guest may use something, and what is asked where nothing is decided.
 
+use std::path::Path;
+
 use super::CallContext;
 use crate::ask::{Origin, Question, Scope};
 use crate::bindings::dunlin::tool::types;
@@ -9,7 +11,7 @@ use crate::capability::resources::UseId;
 use crate::limits;
 use crate::permission::key::covers;
 use crate::permission::{Caller, Decision, Rule, Verdict};
-use crate::target::Need;
+use crate::target::{Need, Operation, Target};
 
 impl CallContext {
     /// Decides whether this call may use a target, at the moment of use, and asks where nothing is
@@ -132,6 +134,26 @@ impl CallContext {
             .permissions
             .decide(&caller, need)
             .map_err(|e| host_failed(&e))
+    }
+
+    /// What is needed to know the kind, size and times of what is at a path: to read it, or to read the folder that it is
+    /// in, where that is allowed and nothing denies the first. Who may list a folder gets the same from the list.
+    pub(crate) fn need_for_metadata(&self, path: &Path) -> Result<Need, Refusal> {
+        let read = |path: &Path| Need {
+            target: Target::Path(path.to_owned()),
+            operation: Operation::Read,
+        };
+        let of_itself = read(path);
+        if self.decide(&of_itself)?.verdict != Verdict::Ask {
+            return Ok(of_itself);
+        }
+        let Some(folder) = path.parent().map(read) else {
+            return Ok(of_itself);
+        };
+        Ok(match self.decide(&folder)?.verdict {
+            Verdict::Allow => folder,
+            Verdict::Ask | Verdict::Deny => of_itself,
+        })
     }
 
     /// Allows a need for this call, unless something decides about it.

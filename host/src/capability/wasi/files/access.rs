@@ -209,7 +209,9 @@ impl View<'_, Machine> {
         written: &str,
     ) -> Answer<Metadata> {
         let place = self.place(handle, written, link_of(flags), false)?;
-        self.may(&place, Operation::Read, written).await?;
+        let need = self.need_for_metadata(&place.path)?;
+        self.authorise(need, Written::Path(written.to_owned()))
+            .await?;
         let found = open::for_facts_of_name(&place.path)?;
         let meta = File::from(found).metadata()?;
         if place.is_folder && !meta.is_dir() {
