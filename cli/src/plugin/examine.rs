@@ -173,7 +173,16 @@ pub fn locate(given: &Path) -> Result<PathBuf, Refused> {
     })
 }
 
-/// Examines the component in a file, a folder or a registry. Nothing of it runs outside of the sandbox, and no call does.
+/// Beside which tools the plugin will be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    /// Dunlin's own, and those of the plugins that are installed here.
+    Installed,
+    /// Dunlin's own alone: it is for others, and what is installed here may be the same plugin.
+    OwnTools,
+}
+
+/// Examines the component in a file, a folder or a registry, to be installed. Nothing of it runs outside of the sandbox, and no call does.
 ///
 /// # Errors
 /// Why it is not taken, or that the user interrupted.
@@ -191,6 +200,19 @@ pub fn examine(app: &App, given: &Path, name: Option<&str>) -> Result<Examined, 
         };
         return examine_bytes(app, name, fetched.bytes, from);
     }
+    examine_file(app, given, name, Beside::Installed)
+}
+
+/// Examines the component in a file or a folder.
+///
+/// # Errors
+/// Like [`examine`].
+pub fn examine_file(
+    app: &App,
+    given: &Path,
+    name: Option<&str>,
+    beside: Beside,
+) -> Result<Examined, CliError> {
     let path = locate(given)?;
     let read = |source| Refused::Read {
         path: path.clone(),
@@ -213,7 +235,7 @@ pub fn examine(app: &App, given: &Path, name: Option<&str>) -> Result<Examined, 
             .folders
             .short(&fs::canonicalize(&path).unwrap_or(path)),
     };
-    examine_bytes(app, name, bytes, from)
+    examine_beside(app, name, bytes, from, beside)
 }
 
 /// Fetches what stands in a registry. Ctrl-C ends it, and leaves nothing behind.
@@ -239,7 +261,7 @@ pub struct ComesFrom {
     pub source: String,
 }
 
-/// Examines a component.
+/// Examines a component that is to be installed.
 ///
 /// # Errors
 /// Like [`examine`].
@@ -249,10 +271,17 @@ pub fn examine_bytes(
     bytes: Vec<u8>,
     from: ComesFrom,
 ) -> Result<Examined, CliError> {
-    if crate::app::built_in_plugins()
-        .iter()
-        .any(|plugin| plugin.name == name)
-    {
+    examine_beside(app, name, bytes, from, Beside::Installed)
+}
+
+fn examine_beside(
+    app: &App,
+    name: String,
+    bytes: Vec<u8>,
+    from: ComesFrom,
+    beside: Beside,
+) -> Result<Examined, CliError> {
+    if is_own(&name) {
         return Err(Refused::OwnName { name }.into());
     }
     let plugin = Plugin {
@@ -285,6 +314,7 @@ pub fn examine_bytes(
     for tool in &tools {
         let taken = others
             .iter()
+            .filter(|other| beside == Beside::Installed || is_own(&other.plugin))
             .find(|other| other.name == tool.name && other.plugin != name);
         if let Some(other) = taken {
             return Err(Refused::Taken {
@@ -322,11 +352,13 @@ pub fn examine_bytes(
     })
 }
 
+fn is_own(plugin: &str) -> bool {
+    let own = crate::app::built_in_plugins();
+    own.iter().any(|own| own.name == plugin)
+}
+
 fn holder(plugin: &str) -> String {
-    let own = crate::app::built_in_plugins()
-        .iter()
-        .any(|own| own.name == plugin);
-    match own {
+    match is_own(plugin) {
         true => "Dunlin's own".to_owned(),
         false => format!("the plugin {plugin}"),
     }

@@ -105,6 +105,33 @@ fn log_in(environment: &Environment, registry: &Registry) {
 }
 
 #[test]
+fn what_is_published_is_what_the_sources_make() {
+    let environment = Environment::new(program!());
+    let registry = Registry::start();
+    log_in(&environment, &registry);
+    let one = echo(&environment, "1.0.0");
+    let publish = |what: &str, tag: &str, status| {
+        let reference = registry.reference(tag);
+        let line = format!("plugin publish {reference} {what}");
+        run(&environment, &line, status)
+    };
+    // What is installed here, also under another name, is no reason against it.
+    run(
+        &environment,
+        &format!("plugin install {one} --name own --yes"),
+        0,
+    );
+    publish(&one, "1.0.0", 0);
+    // Sources that make nothing: the component beside them is of others.
+    let text = "name = \"words\"\nlanguage = \"c\"\n";
+    let manifest = environment.project_file("words/plugin.toml", text);
+    let folder = manifest.parent().expect("a folder");
+    fs::copy(&one, folder.join("plugin.wasm")).expect("a component");
+    publish(&folder.display().to_string(), "1.1.0", 1);
+    assert_eq!(registry.manifest("1.1.0"), None);
+}
+
+#[test]
 fn a_plugin_is_published_and_updated() {
     let environment = Environment::new(program!());
     let registry = Registry::start();

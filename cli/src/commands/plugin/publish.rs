@@ -5,10 +5,12 @@ use std::path::Path;
 use dunlin_host::display::escape;
 use oci_spec::distribution::Reference;
 
+use super::author;
 use crate::app::App;
 use crate::dialogue::unless_interrupted;
 use crate::error::{CliError, Exit};
-use crate::plugin::examine::examine;
+use crate::plugin::examine::{Beside, examine_file};
+use crate::plugin::manifest;
 use crate::plugin::registry::{self, FetchError, Published};
 
 /// What was given, as a reference with a tag: nobody chooses a digest.
@@ -27,12 +29,16 @@ fn reference(given: &str) -> Result<Reference, FetchError> {
     }
 }
 
-/// Publishes the component of a file or a folder. It is examined as before an installation, so nobody gets what Dunlin would
+/// Publishes a component: that of a file, or what the sources in a plugin's folder make now. It is examined as before an installation, so nobody gets what Dunlin would
 /// refuse.
 pub fn publish(app: &App, to: &str, from: &Path, replace: bool) -> Result<Exit, CliError> {
     let reference = reference(to)?;
+    if from.join(manifest::FILE).is_file() {
+        author::build(app, from)?;
+    }
     // As whoever installs it will have it.
-    let examined = examine(app, from, Some(&registry::name_of(&reference)))?;
+    let name = registry::name_of(&reference);
+    let examined = examine_file(app, from, Some(&name), Beside::OwnTools)?;
     let ui = &app.ui;
     ui.status(&format!(
         "Publishing {} as {reference}",
