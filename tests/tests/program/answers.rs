@@ -16,6 +16,9 @@ const PASTE: [&str; 3] = [
 
 const IGNORED: &str = "Keystrokes typed before this question were ignored.";
 
+/// What is said of a line that has not ended.
+const OPEN: &str = "End your line first: Enter drops it.";
+
 /// Starts a command and answers its question before it can be there.
 fn answered_early(environment: &Environment, arguments: &[&str], typed: &str) -> Terminal {
     let mut terminal = environment.terminal(arguments);
@@ -35,6 +38,13 @@ fn check(environment: &Environment, arguments: &[&str], question: &str, done: im
         "always\ry\r",
     ] {
         let mut terminal = answered_early(environment, arguments, early);
+        // Where the line has not ended, it has to be first.
+        if !early.ends_with('\r') {
+            terminal.wait_until(OPEN, |screen| {
+                screen.contains(OPEN) && screen.cursor_line.starts_with("  typed early: y")
+            });
+            terminal.press(Key::Enter);
+        }
         let screen = terminal.wait_until(question, |screen| {
             screen.cursor_line.trim_end().ends_with(question)
         });
@@ -74,10 +84,13 @@ fn check(environment: &Environment, arguments: &[&str], question: &str, done: im
     let mut terminal = answered_early(environment, arguments, begin);
     terminal.wait_for(waits);
     terminal.type_text(rest);
+    terminal.wait_for(OPEN);
+    // What is erased was not ignored.
+    terminal.press(Key::Escape);
     terminal.wait_until(question, |screen| {
         screen.cursor_line.trim_end().ends_with(question)
     });
-    terminal.wait_for(IGNORED);
+    terminal.assert_absent(IGNORED);
     assert!(!done(), "{terminal:?}");
     terminal.type_line("YES");
     assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");

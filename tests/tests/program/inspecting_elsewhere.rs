@@ -31,13 +31,13 @@ fn sockets(environment: &Environment) -> Vec<PathBuf> {
 }
 
 /// An inspector that speaks the protocol itself.
-struct Peer {
+pub struct Peer {
     from: BufReader<UnixStream>,
     to: UnixStream,
 }
 
 impl Peer {
-    fn attach(environment: &Environment) -> Peer {
+    pub fn attach(environment: &Environment) -> Peer {
         let to = UnixStream::connect(&sockets(environment)[0]).expect("a chat that listens");
         to.set_read_timeout(Some(DEADLINE)).expect("a time limit");
         Peer {
@@ -47,7 +47,7 @@ impl Peer {
     }
 
     #[track_caller]
-    fn wait(&mut self, kind: &str) -> Value {
+    pub fn wait(&mut self, kind: &str) -> Value {
         loop {
             let mut line = String::new();
             self.from.read_line(&mut line).expect("a message");
@@ -58,14 +58,14 @@ impl Peer {
         }
     }
 
-    fn say(&mut self, line: &Value) {
+    pub fn say(&mut self, line: &Value) {
         let line = format!("{line}\n");
         self.to
             .write_all(line.as_bytes())
             .expect("a chat that reads");
     }
 
-    fn edit(&mut self, (pause, revision): (u64, &Value), old: &str, new: &str) {
+    pub fn edit(&mut self, (pause, revision): (u64, &Value), old: &str, new: &str) {
         self.say(&json!({"id": 1, "op": "edit", "pause": pause, "revision": revision, "edit": {"type": "set",
             "target": {"section": "message:0", "path": "content"},
             "old": format!("{old:?}"), "new": format!("{new:?}")}}));

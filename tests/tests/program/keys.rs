@@ -1,6 +1,6 @@
 //! Keys in the system's keyring: here the kernel's, since no secret service is to be asked by a test.
 
-use dunlin_tests::{Environment, Invocation, Provider, Response};
+use dunlin_tests::{Environment, Invocation, Key, Provider, Response};
 
 use crate::stage::{Chat, assert_in_no_file, environment};
 
@@ -82,6 +82,27 @@ fn a_key_of_the_keyring_goes_to_its_endpoint_and_nowhere_else() {
     let again = delete();
     assert_eq!(again.status, Some(1), "{again}");
     assert!(again.stderr.contains("has no key"), "{again}");
+}
+
+/// Nobody sees the rest of a line that was begun before the key was asked for.
+#[test]
+fn what_is_typed_too_early_for_a_key_is_not_shown() {
+    let provider = Provider::play([]);
+    let (environment, _account) = with_keyring(&provider, "early");
+    let mut terminal = command(&environment, &["config", "key", "set", "mine"]).terminal();
+    terminal.type_text("fa");
+    terminal.wait_until("the line, unseen", |screen| {
+        screen.cursor_line.trim_end() == "  typed early:"
+    });
+    terminal.type_text(KEY);
+    terminal.press(Key::Enter);
+    terminal.wait_for("Keystrokes typed before this question were ignored.");
+    terminal.wait_until("the key", |screen| {
+        screen.cursor_line.trim_end() == "Key mine, not shown:"
+    });
+    terminal.press(Key::CtrlC);
+    terminal.wait_end();
+    terminal.assert_absent(KEY);
 }
 
 #[test]

@@ -52,6 +52,7 @@ mod surroundings;
 mod templates;
 mod terminal_commands;
 mod type_ahead;
+mod type_ahead_lines;
 mod versions;
 mod web;
 mod web_search;

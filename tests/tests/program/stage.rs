@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dunlin_tests::{DEADLINE, Environment, Key, Provider, Response, Screen, Terminal, program};
+use dunlin_tests::{
+    DEADLINE, Environment, Gate, Key, Provider, Response, Screen, Terminal, program,
+};
 use serde_json::json;
 
 /// What stands where a message is typed.
@@ -38,6 +40,19 @@ pub fn environment(provider: &Provider) -> Environment {
 /// A call of `read_file`.
 pub fn read(path: impl AsRef<Path>) -> Response {
     Response::call("read_file", json!({ "file_path": path.as_ref() }))
+}
+
+/// A call of a file outside that comes when the gate opens.
+pub fn late_call(gate: &Gate) -> Response {
+    Response::stream()
+        .text("Let me see.")
+        .wait(gate)
+        .call_start(0, "call_0", "read_file")
+        .call_arguments(
+            0,
+            &json!({ "file_path": "../outside/notes.txt" }).to_string(),
+        )
+        .finish("tool_calls")
 }
 
 impl Chat {

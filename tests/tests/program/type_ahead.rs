@@ -3,20 +3,7 @@
 use dunlin_tests::{Environment, Gate, Key, Provider, Response, Screen, program};
 use serde_json::json;
 
-use crate::stage::{Chat, PUT_BACK, environment};
-
-/// A call of a file outside that comes when the gate opens.
-fn late_call(gate: &Gate) -> Response {
-    Response::stream()
-        .text("Let me see.")
-        .wait(gate)
-        .call_start(0, "call_0", "read_file")
-        .call_arguments(
-            0,
-            &json!({ "file_path": "../outside/notes.txt" }).to_string(),
-        )
-        .finish("tool_calls")
-}
+use crate::stage::{Chat, PUT_BACK, environment, late_call};
 
 /// Types `typed` before the question comes; it is answered with no, and `kept` stands at the prompt.
 #[track_caller]
@@ -35,12 +22,10 @@ fn check(typed: &str, kept: &str) {
     let screen = chat.prompt_with(kept);
     assert!(screen.contains("· denied"), "{:?}", chat.terminal);
     // It does not look like the placeholder, and says so no longer once somebody took it over.
-    if typed.ends_with('\r') {
-        let line = format!("› {kept}  {PUT_BACK}");
-        assert_eq!(screen.cursor_line.trim_end(), line);
-        // Ctrl-E, the end of the line.
-        chat.terminal.type_text("\x05");
-    }
+    let line = format!("› {kept}  {PUT_BACK}");
+    assert_eq!(screen.cursor_line.trim_end(), line);
+    // Ctrl-E, the end of the line.
+    chat.terminal.type_text("\x05");
     chat.terminal.type_text(" ");
     chat.terminal
         .wait_until("a line of one's own", |screen| !screen.contains(PUT_BACK));
@@ -101,6 +86,9 @@ fn the_rest_of_a_paste_does_not_answer_a_question_that_came_in_between() {
         gate.open();
         chat.terminal.wait_for(WAITS);
         chat.terminal.type_text(rest);
+        // What was pasted is a line that was begun.
+        chat.terminal.wait_for("  typed early: # log");
+        chat.terminal.press(Key::Enter);
         chat.question();
         assert_eq!(provider.requests().len(), 1, "{:?}", chat.terminal);
         chat.answer("y");
@@ -133,6 +121,8 @@ fn the_rest_of_a_paste_sends_no_paused_request() {
     gate.open();
     chat.terminal.wait_for(WAITS);
     chat.terminal.type_text("send\rend\r\x1b[201~");
+    chat.terminal.wait_for("  typed early: # log");
+    chat.terminal.press(Key::Enter);
     chat.terminal.wait_until("the second pause", pause);
     assert_eq!(provider.requests().len(), 1, "{:?}", chat.terminal);
     chat.terminal.type_line("send");
@@ -183,7 +173,7 @@ fn the_rest_of_a_paste_is_put_back_with_its_beginning() {
 
 #[test]
 fn keys_that_erase_have_erased() {
-    check("nothinf\x7fg", "nothing");
+    check("nothinf\x7fg\r", "nothing");
 }
 
 #[test]

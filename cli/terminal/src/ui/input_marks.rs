@@ -22,4 +22,6 @@ prompts! {
     ANSWER = "  answer? ";
     /// A word about a paused request.
     REQUEST = "  request? ";
+    /// A line that was begun before what is asked was there.
+    EARLY = "  typed early: ";
 }

@@ -22,7 +22,10 @@ const MAX_BYTES: usize = 64 * 1024;
 
 const ESCAPE: u8 = 0x1b;
 pub(super) const CTRL_C: u8 = 0x03;
+const CTRL_U: u8 = 0x15;
 const CTRL_V: u8 = 0x16;
+const BACKSPACE: u8 = 0x08;
+const DELETE: u8 = 0x7f;
 
 /// What lines are that were typed early.
 pub trait EarlyLines {
@@ -37,6 +40,8 @@ pub trait EarlyLines {
 #[derive(Debug, Default)]
 pub struct EarlyKeys {
     bytes: Vec<u8>,
+    /// Where in them the line begins that is being typed: behind the last Enter that was a key.
+    line: usize,
     /// What the terminal is in the middle of, whoever got the bytes.
     state: State,
 }
@@ -47,9 +52,19 @@ impl EarlyKeys {
     pub fn feed(&mut self, typed: &[u8]) -> bool {
         let mut toggles = false;
         for &byte in typed {
-            if byte == CTRL_V && matches!(self.state, State::Text | State::Late(_)) {
-                toggles = !toggles;
-                continue;
+            let is_key = matches!(self.state, State::Text | State::Late(_));
+            match byte {
+                CTRL_V if is_key => {
+                    toggles = !toggles;
+                    continue;
+                }
+                // Lines before it were ended, and are not seen any more.
+                CTRL_U if is_key => {
+                    self.erase_line();
+                    continue;
+                }
+                BACKSPACE | DELETE if is_key && self.text_from(self.line).is_empty() => continue,
+                _ => {}
             }
             // Of several in a row the last one counts: with Alt some terminals send one more.
             let repeated = self.state == State::Escape && byte == ESCAPE;
@@ -64,8 +79,32 @@ impl EarlyKeys {
             if !repeated && self.bytes.len() < MAX_BYTES {
                 self.bytes.push(byte);
             }
+            if is_key && matches!(byte, b'\r' | b'\n') {
+                self.line = self.bytes.len();
+            }
         }
         toggles
+    }
+
+    /// The line that was begun and not ended; `None`: there is nothing in it.
+    pub(super) fn open_line(&self) -> Option<String> {
+        let text = self.text_from(self.line);
+        (!text.trim().is_empty()).then_some(text)
+    }
+
+    /// Where that line begins.
+    pub(super) fn line_start(&self) -> usize {
+        self.line
+    }
+
+    /// What was typed behind so many bytes, as text.
+    pub(super) fn text_from(&self, at: usize) -> String {
+        typed_text(self.bytes.get(at..).unwrap_or_default())
+    }
+
+    /// Erases the line that is being typed.
+    pub(super) fn erase_line(&mut self) {
+        self.bytes.truncate(self.line);
     }
 
     /// Follows what was typed and goes elsewhere, or nowhere.
@@ -99,6 +138,7 @@ impl EarlyKeys {
     /// Adds a line that was read and answered nothing.
     pub fn keep_line(&mut self, line: &str) {
         self.bytes.extend(EarlyKeys::typed(line));
+        self.line = self.bytes.len();
     }
 
     /// Adds a message that was not sent before everything that was typed since.
@@ -141,7 +181,9 @@ impl EarlyKeys {
 
     /// What was typed behind so many bytes, given once.
     pub fn split_off(&mut self, at: usize) -> Vec<u8> {
-        self.bytes.split_off(at.min(self.bytes.len()))
+        let at = at.min(self.bytes.len());
+        self.line = self.line.min(at);
+        self.bytes.split_off(at)
     }
 
     /// What was typed for the next line, given once: a line that is a command by itself, or all lines up to such a one. A line
@@ -165,7 +207,7 @@ impl EarlyKeys {
                 first = Some(at + 1);
             }
             if is_last && !ends && first.is_some() {
-                return self.bytes.split_off(begin);
+                return self.split_off(begin);
             }
             next = format!("{next}{line}\n");
             begin = at + 1;
@@ -174,16 +216,22 @@ impl EarlyKeys {
             return self.take();
         };
         let later = self.bytes.split_off(first);
+        self.line = self.line.saturating_sub(first);
         std::mem::replace(&mut self.bytes, later)
     }
 
     /// Puts back what was taken for the next line.
     pub fn put_back(&mut self, typed: Vec<u8>) {
+        // A line that had not ended is still being typed.
+        if !self.bytes.is_empty() || matches!(typed.last(), Some(b'\r' | b'\n')) {
+            self.line += typed.len();
+        }
         self.bytes.splice(0..0, typed);
     }
 
     /// Everything that was typed, given once.
     pub fn take(&mut self) -> Vec<u8> {
+        self.line = 0;
         std::mem::take(&mut self.bytes)
     }
 }
@@ -269,6 +317,99 @@ mod tests {
             false,
             b"\x1b[200~a\x16b\x1b[201~",
         );
+    }
+
+    #[test]
+    fn a_line_is_open_until_it_is_ended_or_erased() {
+        let check = |typed: &str, open: Option<&str>, kept: &str| {
+            // However it is parted.
+            for at in (0..=typed.len()).filter(|at| typed.is_char_boundary(*at)) {
+                let (first, rest) = typed.split_at(at);
+                let mut keys = EarlyKeys::default();
+                keys.feed(first.as_bytes());
+                keys.feed(rest.as_bytes());
+                assert_eq!(keys.open_line().as_deref(), open, "{typed:?}");
+                assert_eq!(typed_text(&keys.take()), kept, "{typed:?}");
+                assert_eq!(keys.open_line(), None, "{typed:?}");
+            }
+        };
+        check("", None, "");
+        check("\r", None, "");
+        check("  ", None, "  ");
+        check("\x1b[A", None, "");
+        check("fix the tes", Some("fix the tes"), "fix the tes");
+        check("fix the tes\r", None, "fix the tes");
+        check("one\rtw", Some("tw"), "one\ntw");
+        check("one\ntwo\n", None, "one\ntwo");
+        check("größe\x7f\x7fß", Some("größ"), "größ");
+        // What erases does not reach into the lines before.
+        check("one\rtw\x15", None, "one");
+        check("one\rtw\x7f\x7f\x7f\x08", None, "one");
+        check("one\rtw\x7f\x7f\x7fthree", Some("three"), "one\nthree");
+        check("\x7fone", Some("one"), "one");
+        // Pasted text ends with a key as well.
+        check("\x1b[200~one\ry\r", Some("one\ny"), "one\ny");
+        check("\x1b[200~one\ry\r\x1b[201~", Some("one\ny"), "one\ny");
+        check("\x1b[200~one\ry\r\x1b[201~\r", None, "one\ny");
+        check("\x1b[200~one\rtwo\x1b[201~\x15", None, "");
+        // Alt and Enter.
+        check("one\x1b\rtwo", Some("one\ntwo"), "one\ntwo");
+    }
+
+    #[test]
+    fn a_line_stays_open_whatever_is_taken_and_put_back() {
+        let fed = |typed: &str| {
+            let mut keys = EarlyKeys::default();
+            keys.feed(typed.as_bytes());
+            keys
+        };
+        let mut keys = fed("one\r/a\rtw");
+        keys.take_next(&Slashes);
+        assert_eq!(keys.open_line(), None, "it comes first");
+        assert_eq!(typed_text(&keys.take_next(&Slashes)), "one");
+        let mut keys = fed("one\r/a\r");
+        keys.take_next(&Slashes);
+        keys.feed(b"tw");
+        assert_eq!(keys.open_line().as_deref(), Some("tw"));
+        keys.keep_message("a message");
+        assert_eq!(keys.open_line().as_deref(), Some("tw"));
+        keys.keep_line("o");
+        assert_eq!(keys.open_line(), None);
+        let mut keys = fed("one\rtw");
+        assert_eq!(keys.split_off(4), b"tw");
+        assert_eq!(keys.open_line(), None);
+        for typed in ["tw", "one\r"] {
+            let mut keys = fed(typed);
+            let taken = keys.take();
+            keys.put_back(taken);
+            let open = (!typed.ends_with('\r')).then_some(typed);
+            assert_eq!(keys.open_line().as_deref(), open);
+        }
+    }
+
+    /// A sequence or a paste that was given up does not swallow the Enter, and a full buffer does not either.
+    #[test]
+    fn a_line_can_be_ended_whatever_was_begun_in_it() {
+        let full = "x".repeat(MAX_BYTES + 1);
+        let full_paste = format!("\x1b[200~{full}\x1b[201~");
+        for typed in [
+            "one\x1b",
+            "one\x1b]",
+            "one\x1bO",
+            "one\x1b[1",
+            "one\x1b[200~two",
+            full.as_str(),
+            full_paste.as_str(),
+        ] {
+            for end in [b"\r", b"\x15"] {
+                let mut keys = EarlyKeys::default();
+                keys.feed(typed.as_bytes());
+                keys.give_up();
+                assert!(keys.open_line().is_some(), "{:.20?}", typed);
+                keys.feed(end);
+                assert_eq!(keys.open_line(), None, "{:.20?}", typed);
+            }
+        }
     }
 
     /// Lines that begin with a slash are commands, and a backslash continues a line.

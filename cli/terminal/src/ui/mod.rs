@@ -27,6 +27,7 @@ pub mod legible;
 pub mod line_paste;
 pub mod markdown;
 pub mod newline;
+mod open_line;
 pub mod output;
 pub mod pager;
 pub mod progress;

@@ -1,8 +1,8 @@
 //! The one place where an answer is read from the terminal.
 //!
 //! Every question goes through here, and all of them keep one rule: keystrokes typed before a question is on the screen
-//! never answer it. The question is shown first, then everything typed is taken out of the terminal until typing pauses,
-//! and only then a line is read. In the chat the early keystrokes become text of the next message, but for lines that look
+//! never answer it. The question is shown first, then everything typed is taken out of the terminal until typing pauses
+//! and no line is open that was begun too early ([`super::open_line`]), and only then a line is read. In the chat the early keystrokes become text of the next message, but for lines that look
 //! like answers: these are dropped with a note, as everything is elsewhere, where there is no next message.
 //!
 //! `clippy.toml` forbids the functions that read a line everywhere else.
@@ -29,7 +29,7 @@ use super::legible::{COLOR_MODE, legible};
 use super::line_paste::LinePaste;
 use super::resize::Drawn;
 pub(crate) use super::silence::SILENCE;
-use super::silence::{self, LONGEST_TYPING, Silence};
+use super::silence::{self, Escape, LONGEST_TYPING, Silence};
 use super::style::Label;
 use super::terminal::TurnMode;
 use super::wake::CTRL_D;
@@ -40,7 +40,7 @@ use crate::approval::line::looks_like_answer;
 /// Says why a question or a prompt does not take keys yet.
 const WAITS: &str = "Waiting for the rest of what was pasted.";
 
-/// Says outside the chat that early keystrokes answered nothing.
+/// Says that early keystrokes answered nothing, where no next message holds them.
 const DROPPED: &str = "Keystrokes typed before this question were ignored.";
 
 /// The answer to a yes-or-no question.
@@ -133,6 +133,9 @@ impl Ui {
             let (before, after) = typed.get();
             let mut printer = None;
             let line = (prompt, (before.as_str(), after.as_str()));
+            if let Wait::Silence = wait {
+                self.wake.holds();
+            }
             let read = self.ask_held(&above, line, (false, wait), &paste, || {
                 let mut editor = editor(&paste)?;
                 // With a printer the line editor waits for signals, too. Nothing is printed with it.
@@ -142,6 +145,14 @@ impl Ui {
             });
             let was_woken = self.wake.reads(None);
             drop(printer);
+            // The line has not begun, and still has to wait.
+            if read == Typed::Woken {
+                match woken() {
+                    Some(rows) => above = rows,
+                    None => return Typed::Woken,
+                }
+                continue;
+            }
             if read != Typed::Interrupted || !was_woken || typed.is_interrupted() {
                 typed.ended(lock(&self.early).len());
                 return read;
@@ -169,7 +180,8 @@ impl Ui {
             taken
         };
         if self.streams.input {
-            silence::wait(&self.early, (longest, false), take, || self.say_waits());
+            let (how, stalls) = ((longest, Escape::Passes), || self.say_waits());
+            silence::wait(&self.early, how, take, stalls, silence::first_pause);
         }
         typed
     }
@@ -181,13 +193,15 @@ impl Ui {
         }
         let _mode = TurnMode::question();
         let take = || self.put_aside();
-        let how = (LONGEST_TYPING, false);
-        if silence::wait(&self.early, how, take, || self.say_waits()) != Silence::Quiet {
+        let (how, stalls) = ((LONGEST_TYPING, Escape::Passes), || self.say_waits());
+        let silence = silence::wait(&self.early, how, take, stalls, silence::first_pause);
+        if silence != Silence::Quiet {
             lock(&self.early).give_up();
         }
     }
 
-    fn say_waits(&self) {
+    /// Says what is waited for.
+    pub(super) fn say_waits(&self) {
         let text = self.status_styles.paint(Label::Quiet, WAITS);
         self.line(self.status_sink(), &text);
     }
@@ -260,9 +274,12 @@ impl Ui {
         let mut kept = None;
         match wait {
             Wait::Silence if self.streams.input => {
-                let is_quiet = self.wait_for_silence(outside_turn);
-                self.drop_early_typing_outside_the_chat();
-                if !is_quiet {
+                let silence = self.wait_for_silence(outside_turn, hidden);
+                if silence == Silence::Woken {
+                    return Typed::Woken;
+                }
+                self.drop_early_typing_without_next_message();
+                if silence != Silence::Quiet {
                     return Typed::Interrupted;
                 }
                 self.drop_early_answers();
@@ -395,16 +412,6 @@ impl Ui {
         }
     }
 
-    /// Sets typed text aside until typing pauses and every paste has ended, so that neither the middle of a paste nor a word
-    /// that was begun too early becomes an answer. `false`: the question counts as interrupted.
-    fn wait_for_silence(&self, outside_turn: bool) -> bool {
-        let take = || self.put_aside();
-        // In a turn Esc pressed just before the question was to end the turn.
-        let how = (LONGEST_TYPING, !outside_turn);
-        let silence = silence::wait(&self.early, how, take, || self.say_waits());
-        silence == Silence::Quiet
-    }
-
     /// Drops early lines that look like answers: in the next message they would be sent as if they meant something.
     fn drop_early_answers(&self) {
         let mut early = lock(&self.early);
@@ -425,8 +432,14 @@ impl Ui {
         self.say_dropped(&answers, "before this question");
     }
 
-    fn drop_early_typing_outside_the_chat(&self) {
-        if !self.one_screen && !lock(&self.early).take().is_empty() {
+    /// Whether what was typed early becomes text of the next message. Where the cursor cannot be moved, a line always begins
+    /// empty.
+    pub(super) fn keeps_early_typing(&self) -> bool {
+        self.one_screen && !self.dumb
+    }
+
+    fn drop_early_typing_without_next_message(&self) {
+        if !self.keeps_early_typing() && !lock(&self.early).take().is_empty() {
             let text = self.status_styles.paint(Label::Warning, DROPPED);
             self.line(self.status_sink(), &text);
         }

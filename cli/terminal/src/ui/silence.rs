@@ -1,7 +1,7 @@
 //! Waits until nobody types, before what is typed counts.
 //!
 //! A pause alone is not enough: the network may stall in the middle of pasted text, and the lines behind the gap are no keys.
-//! So whatever was begun has to end as well.
+//! So whatever was begun has to end as well; [`super::open_line`] says so of lines.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -29,20 +29,43 @@ pub(super) enum Silence {
     Interrupted,
     /// Typing went on for the longest time.
     Endless,
+    /// What is asked has changed.
+    Woken,
+}
+
+/// What Esc alone does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Escape {
+    /// It ends the wait.
+    Interrupts,
+    /// It erases the line that is being typed.
+    Erases,
+    /// Nothing.
+    Passes,
+}
+
+/// What follows once nobody types.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pause {
+    /// The wait is over, in this way.
+    Ends(Silence),
+    /// The user has to end a line first, and may think about it as long as about an answer.
+    Goes,
 }
 
 /// Waits until nobody types and nothing is open. `take` takes what was typed so far and lets `early` follow it. `stalls` is
-/// called when the rest of something takes long. `is_escape_key`: whether Esc alone interrupts. Ctrl-C does, also in a paste
+/// called when the rest of something takes long, and `pauses` whenever nobody types. Ctrl-C interrupts, also in a paste
 /// whose end was lost.
 pub(super) fn wait(
     early: &Mutex<EarlyKeys>,
-    (longest, is_escape_key): (Duration, bool),
+    (longest, escape): (Duration, Escape),
     mut take: impl FnMut() -> Vec<u8>,
     mut stalls: impl FnMut(),
+    mut pauses: impl FnMut() -> Pause,
 ) -> Silence {
     // As a signal Ctrl-C would end the turn, and whoever waits here would ask all the same.
     let _keys = terminal::TurnMode::keys();
-    let begin = Instant::now();
+    let mut begin = Instant::now();
     let mut last = begin;
     let mut is_told = false;
     loop {
@@ -63,20 +86,34 @@ pub(super) fn wait(
         if typed {
             return Silence::Endless;
         }
-        if is_escape_key && lock(early).take_escape() {
-            return Silence::Interrupted;
-        }
+        let stall = match escape != Escape::Passes && lock(early).take_escape() {
+            true if escape == Escape::Interrupts => return Silence::Interrupted,
+            true => {
+                lock(early).erase_line();
+                None
+            }
+            false => stall,
+        };
+        let is_gone = terminal::is_gone();
         match stall {
-            Some(stall) if last.elapsed() < stall && !terminal::is_gone() => {
+            Some(stall) if last.elapsed() < stall && !is_gone => {
                 if last.elapsed() >= PATIENCE && !std::mem::replace(&mut is_told, true) {
                     stalls();
                 }
+                continue;
             }
-            Some(_) => {
-                lock(early).give_up();
-                return Silence::Quiet;
-            }
-            None => return Silence::Quiet,
+            Some(_) => lock(early).give_up(),
+            None => {}
+        }
+        match pauses() {
+            Pause::Ends(silence) => return silence,
+            Pause::Goes if is_gone => return Silence::Quiet,
+            Pause::Goes => begin = Instant::now(),
         }
     }
+}
+
+/// For [`wait`] where the first pause is enough.
+pub(super) fn first_pause() -> Pause {
+    Pause::Ends(Silence::Quiet)
 }

@@ -24,7 +24,7 @@ use signal_hook::low_level::{pipe, unregister};
 
 use super::keys::EarlyKeys;
 use super::line_paste::LinePaste;
-use super::silence::{self, LONGEST_TYPING};
+use super::silence::{self, Escape, LONGEST_TYPING};
 use super::{lock, newline, terminal};
 
 /// How long the signal may take to stop the program. The system does not stop a program that no shell could continue, and
@@ -85,7 +85,8 @@ impl ConditionalEventHandler for Stop {
                 lock(&self.early).pass(&taken);
                 taken
             };
-            silence::wait(&self.early, (LONGEST_TYPING, false), take, || {});
+            let how = (LONGEST_TYPING, Escape::Passes);
+            silence::wait(&self.early, how, take, || {}, silence::first_pause);
             newline::say(&format!("{}\n", self.above));
         }
         Some(Cmd::Repaint)

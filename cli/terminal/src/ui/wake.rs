@@ -43,6 +43,8 @@ pub(super) struct Wake(Mutex<State>);
 struct State {
     /// What was typed in the line that is being read.
     reading: Option<(TypedSoFar, LinePaste)>,
+    /// Whether the user has to end another line before this one can be read.
+    is_held: bool,
     /// Since when.
     begun: Option<Instant>,
     is_woken: bool,
@@ -137,6 +139,10 @@ impl Wake {
     /// Ends the line that is being read, if it was not ended just now. `false`: no line is read that can be ended.
     pub(super) fn wake(&self) -> bool {
         let mut state = self.state();
+        if state.is_held {
+            state.is_woken = true;
+            return true;
+        }
         let Some((typed, paste)) = &state.reading else {
             return false;
         };
@@ -172,6 +178,18 @@ impl Wake {
         missed.is_some_and(|missed| missed.elapsed() < LONGEST_DELIVERY)
     }
 
+    /// From now on a line that can be ended from another thread is waited for.
+    pub(super) fn holds(&self) {
+        let mut state = self.state();
+        (state.is_held, state.is_woken) = (true, false);
+    }
+
+    /// Whether such a line was ended while it was waited for. It is so only once.
+    pub(super) fn was_woken_while_held(&self) -> bool {
+        let mut state = self.state();
+        state.is_held && std::mem::take(&mut state.is_woken)
+    }
+
     /// From now on this line can be ended from another thread, or none. Whether one was.
     pub(super) fn reads(&self, line: Option<(&TypedSoFar, &LinePaste)>) -> bool {
         let mut state = self.state();
@@ -184,6 +202,7 @@ impl Wake {
         }
         state.reading = line.map(|(typed, paste)| (typed.clone(), paste.clone()));
         state.begun = Some(Instant::now());
+        state.is_held = false;
         std::mem::take(&mut state.is_woken)
     }
 
@@ -218,6 +237,21 @@ mod tests {
         check(("s", 1), "\u{3}\u{3}", Err(Typed::Interrupted));
         check(("s", 0), "\u{4}", Ok(("", "s")));
         check(("s", 1), "\u{7f}\u{4}", Err(Typed::End));
+    }
+
+    #[test]
+    fn a_line_that_is_waited_for_is_woken_without_a_signal() {
+        let wake = Wake::default();
+        wake.holds();
+        assert!(!wake.was_woken_while_held());
+        assert!(wake.wake());
+        assert!(wake.state().tried.is_none());
+        assert!(wake.was_woken_while_held());
+        assert!(!wake.was_woken_while_held(), "only once");
+        wake.wake();
+        wake.reads(None);
+        assert!(!wake.was_woken_while_held(), "it is not waited for");
+        assert!(!wake.wake());
     }
 
     #[test]

@@ -1,0 +1,189 @@
+//! A line that was begun before a question appeared: it is typed early up to its end.
+//!
+//! A pause does not end it. Whoever stops in the middle of a word types its last letters and Enter afterwards, and they may be an
+//! answer: `tes`, `s`. So the question is shown, but takes no answer until the user has ended the line. Until then the line is
+//! shown below the question as it is typed, with what ends it.
+
+use std::cell::RefCell;
+
+use dunlin_host::display::{escape, shorten, width, width_of_char};
+
+use super::silence::{self, Escape, LONGEST_TYPING, Pause, Silence};
+use super::style::Label;
+use super::{Sink, Ui, input_marks, lock, terminal, wrap};
+use crate::approval::line::looks_like_answer;
+
+/// Says why a question takes no answer yet.
+const HELD: &str = "End your line first: Enter keeps it for your next message, Ctrl-U drops it.";
+
+/// Says it where there is no next message.
+const HELD_WITHOUT_NEXT_MESSAGE: &str = "End your line first: Enter drops it.";
+
+/// How much of a line that was kept is repeated, in characters.
+const MAX_KEPT: usize = 60;
+
+/// The line as it stands on the screen.
+struct Shown {
+    /// Where it began in what was typed early.
+    start: usize,
+    /// Its text; `None`: it has ended.
+    line: Option<String>,
+}
+
+impl Ui {
+    /// Sets typed text aside until typing pauses and nothing is open, neither a paste nor a line, so that none of it becomes
+    /// an answer. `hidden`: nothing that is typed may be shown.
+    pub(super) fn wait_for_silence(&self, outside_turn: bool, hidden: bool) -> Silence {
+        // In a turn Esc pressed just before the question was to end the turn.
+        let escape = match outside_turn {
+            true => Escape::Erases,
+            false => Escape::Interrupts,
+        };
+        let shown = RefCell::new(None);
+        let take = || {
+            let typed = self.put_aside();
+            if let Some(shown) = shown.borrow_mut().as_mut() {
+                self.show_open_line(shown, hidden);
+            }
+            typed
+        };
+        let pauses = || {
+            let (line, start) = {
+                let early = lock(&self.early);
+                (early.open_line(), early.line_start())
+            };
+            if line.is_none() {
+                return Pause::Ends(Silence::Quiet);
+            }
+            if self.wake.was_woken_while_held() {
+                return Pause::Ends(Silence::Woken);
+            }
+            let mut shown = shown.borrow_mut();
+            let shown = shown.get_or_insert(Shown { start, line: None });
+            self.show_open_line(shown, hidden);
+            Pause::Goes
+        };
+        let how = (LONGEST_TYPING, escape);
+        let silence = silence::wait(&self.early, how, take, || self.say_waits(), pauses);
+        if let Some(shown) = shown.into_inner() {
+            self.take_open_line_away(&shown);
+            let lines = lock(&self.early).text_from(shown.start);
+            if silence == Silence::Quiet && !hidden {
+                self.say_kept(&lines);
+            }
+        }
+        silence
+    }
+
+    /// Shows the line as it is now.
+    fn show_open_line(&self, shown: &mut Shown, hidden: bool) {
+        let line = lock(&self.early).open_line();
+        if shown.line == line {
+            return;
+        }
+        let columns = terminal::size().0;
+        let held = || {
+            let text = match self.keeps_early_typing() {
+                true => HELD,
+                false => HELD_WITHOUT_NEXT_MESSAGE,
+            };
+            let rows = wrap::hanging("  ", 2, text, columns.saturating_sub(1));
+            let rows = rows
+                .iter()
+                .map(|row| self.styles.paint(Label::Warning, row));
+            rows.map(|row| format!("{row}\n")).collect::<String>()
+        };
+        let text = |line: &str| match hidden {
+            true => String::new(),
+            false => escape(line).into_owned(),
+        };
+        match (&shown.line, &line) {
+            (_, Some(line)) if self.redraws => {
+                let room = columns.saturating_sub(input_marks::EARLY.len() + 1);
+                let end = end_of(&text(line), room);
+                let mark = self.styles.paint(Label::Prompt, input_marks::EARLY);
+                self.draw_live(format!("{}{mark}{end}", held()));
+            }
+            (_, None) => self.take_open_line_away(shown),
+            // The cursor cannot go back.
+            (before, Some(line)) => {
+                let (mark, line) = (input_marks::EARLY, text(line));
+                let before = before.as_deref().map(text);
+                let more = match &before {
+                    Some(before) => match line.strip_prefix(before.as_str()) {
+                        Some(more) => more.to_owned(),
+                        None => format!("\n{mark}{line}"),
+                    },
+                    None => format!("{}{mark}{line}", held()),
+                };
+                self.write(&mut self.screen(), Sink::Out, &more);
+            }
+        }
+        shown.line = line;
+    }
+
+    fn take_open_line_away(&self, shown: &Shown) {
+        if shown.line.is_none() {
+            return;
+        }
+        match self.redraws {
+            true => self.take_live_line_away(),
+            false => self.write(&mut self.screen(), Sink::Out, "\n"),
+        }
+    }
+
+    /// Says what has become of the lines, but for those that are dropped with a note of their own.
+    fn say_kept(&self, lines: &str) {
+        let mut kept = lines
+            .lines()
+            .filter(|line| !line.trim().is_empty() && !looks_like_answer(line));
+        let Some(first) = kept.next().filter(|_| self.keeps_early_typing()) else {
+            return;
+        };
+        let more = kept.next().map_or("", |_| " …");
+        let first = escape(first.trim()).into_owned();
+        let text = format!(
+            "Kept for your next message: {}{more}",
+            shorten(&first, MAX_KEPT)
+        );
+        for row in wrap::hanging("  ", 2, &text, terminal::size().0) {
+            let row = self.status_styles.paint(Label::Quiet, &row);
+            self.line(self.status_sink(), &row);
+        }
+    }
+}
+
+/// The end of a text that fits, where somebody types.
+fn end_of(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut room = columns.saturating_sub(1);
+    let fits = |c: &char| {
+        let left = room.checked_sub(width_of_char(*c));
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    let end: Vec<char> = text.chars().rev().take_while(fits).collect();
+    format!("…{}", end.iter().rev().collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_long_line_is_shown() {
+        for (text, columns, end) in [
+            ("", 0, ""),
+            ("one two", 7, "one two"),
+            ("one two", 6, "…e two"),
+            ("größe", 4, "…öße"),
+            ("日本語", 5, "…本語"),
+            ("日本語", 4, "…語"),
+            ("one", 1, "…"),
+        ] {
+            assert_eq!(end_of(text, columns), end, "{text:?}");
+        }
+    }
+}
