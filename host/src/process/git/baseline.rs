@@ -83,14 +83,14 @@ pub(in crate::process) struct Baseline {
     kind: Kind,
     /// When the command started, as in the name of the file.
     started: String,
-    /// Whether no command was killed before this one, since when the user may have made any number of repositories.
-    is_clear: bool,
     /// Locked as long as the command runs.
     _held: File,
     /// Those of the oldest command that runs or was not looked at; `None`: there is no other.
     earlier: Option<Repositories>,
     /// The files of those that ran or were killed when this one started.
     others: Vec<PathBuf>,
+    /// Those of them that were killed.
+    killed: Vec<PathBuf>,
 }
 
 impl Baseline {
@@ -127,7 +127,7 @@ impl Baseline {
             });
         }
         let earlier = earlier.map(|earlier| earlier.with_others(&found));
-        let is_clear = others.iter().all(|other| is_held(other));
+        let killed: Vec<_> = others.iter().filter(|it| !is_held(it)).cloned().collect();
         let started = now();
         let name = format!("{started}{}", kind.suffix());
         let file = folder.join(&name);
@@ -142,10 +142,10 @@ impl Baseline {
             file,
             kind,
             started,
-            is_clear,
             _held: held,
             earlier,
             others,
+            killed,
         };
         Ok((baseline, found))
     }
@@ -157,8 +157,8 @@ impl Baseline {
 
     /// Whether no command since this was taken can have been meant to make a repository.
     pub(in crate::process) fn is_plain(&self) -> bool {
-        // Where that cannot be read, git may have run.
-        self.kind == Kind::Plain && self.is_clear && !self.runs_git().unwrap_or(true)
+        // Since one was killed, the user may have made any number of repositories. Where that cannot be read, git may have run.
+        self.kind == Kind::Plain && self.killed.is_empty() && !self.runs_git().unwrap_or(true)
     }
 
     /// Whether a command whose line runs git runs now, or has ended since this was taken.
@@ -184,8 +184,8 @@ impl Baseline {
         };
         let mut left = baselines(&self.folder).unwrap_or_default();
         left.retain(|other| {
-            // A command that started later has taken this over; a server that was killed meanwhile has not.
-            let is_taken_over = Kind::of(other) != Kind::Server || self.others.contains(other);
+            // What others change meanwhile, and this one could not, counts as the user's own for this one.
+            let is_taken_over = Kind::of(other) == Kind::Plain || self.killed.contains(other);
             let is_covered = || read(other).is_ok_and(|it| it.roots.iter().all(is_below));
             *other != self.file && is_taken_over && !is_held(other) && is_covered()
         });
@@ -377,6 +377,36 @@ mod tests {
         let (narrow, _) = Baseline::take(&state, &project, &[&project], Kind::Plain).unwrap();
         // What the other one could change is not looked at.
         assert_eq!(narrow.left_behind(&[&project]).len(), 1);
+    }
+
+    /// What it then changed counts as the user's own for others that could not change it.
+    #[test]
+    fn what_git_left_that_was_killed_later_stays_for_the_next_command() {
+        let folder = tempfile::tempdir().unwrap();
+        let (state, project) = (folder.path().join("state"), folder.path().join("project"));
+        make_repository(&project);
+        let take = |kind| Baseline::take(&state, &project, &[&project], kind).unwrap();
+        for starts_first in [true, false] {
+            let (killed, other) = match starts_first {
+                true => {
+                    let killed = take(Kind::Git);
+                    (killed, take(Kind::Plain).0)
+                }
+                false => {
+                    let other = take(Kind::Plain).0;
+                    (take(Kind::Git), other)
+                }
+            };
+            drop(killed);
+            let left = other.left_behind(&[&project]);
+            assert_eq!(left.len(), 0, "{starts_first}");
+            other.is_reviewed(&left);
+            let (next, _) = take(Kind::Plain);
+            assert!(next.earlier.is_some(), "{starts_first}");
+            let left = next.left_behind(&[&project]);
+            assert_eq!(left.len(), 1, "{starts_first}");
+            next.is_reviewed(&left);
+        }
     }
 
     #[test]
