@@ -188,8 +188,11 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
             step(name(), mounts::pin(opened))?;
         }
     }
+    let hidden: BTreeSet<&Path> = repositories.hidden_states().collect();
     for path in &settings {
-        if !access.writable.contains(path) {
+        if hidden.contains(path.as_path()) {
+            step(format!("hide {}", path.display()), hide(path))?;
+        } else if !access.writable.contains(path) {
             step(format!("protect {}", path.display()), freeze(path))?;
         }
     }

@@ -144,6 +144,7 @@ impl Supervisor {
             ));
         }
         self.repositories = found;
+        self.repositories.decide_on_states(access);
         let mut placeholders = Placeholders::default();
         let programs = Programs::before(&self.order.shell_path, &self.order.access);
         let started = ChangeTime::now();
@@ -172,7 +173,13 @@ impl Supervisor {
         // The user has to act upon them.
         let shared = shared::review(&self.order.access, started, until);
         let programs = programs.review(&self.order.access, until);
-        sentences.splice(0..0, shared.into_iter().chain(programs));
+        // Without namespaces nothing is hidden.
+        let hidden = match announced.no_namespaces {
+            None => self.repositories.say_hidden_states(&self.order.access),
+            Some(_) => Vec::new(),
+        };
+        let first = shared.into_iter().chain(programs).chain(hidden);
+        sentences.splice(0..0, first);
         let own = sentences.len();
         for earlier in baseline.unheard() {
             if !sentences.contains(&earlier) {

@@ -4,6 +4,7 @@
 mod attributes;
 mod git;
 mod git_evasion;
+mod git_states;
 mod hostile;
 mod lies;
 mod limits;

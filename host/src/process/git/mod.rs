@@ -21,6 +21,7 @@ mod read;
 mod review;
 mod search;
 mod settings;
+mod state;
 #[cfg(test)]
 mod tests;
 mod worktree;
@@ -86,6 +87,9 @@ pub(super) struct Repositories {
     unreachable: Option<String>,
     /// Whether the search ended before it had come everywhere.
     is_incomplete: bool,
+    /// Which rebases and the like in progress the command may change that starts now.
+    #[serde(skip)]
+    states: state::States,
 }
 
 /// A folder where git keeps a repository.
@@ -376,7 +380,7 @@ impl Repositories {
     }
 
     /// The settings in them, and the files that those lead to which are links. Without the settings in folders that are
-    /// read-only as a whole, and without all that was set aside.
+    /// read-only as a whole, without all that was set aside, and without the states that the command may change.
     pub(super) fn settings<'a>(&'a self, access: &'a Access) -> impl Iterator<Item = PathBuf> + 'a {
         let crowded: BTreeSet<&Path> = self.crowded(access).collect();
         let read = self.guarded();
@@ -384,7 +388,8 @@ impl Repositories {
         let settings = read.flat_map(move |(path, folder)| {
             let is_crowded = crowded.contains(path.as_path());
             let names = folder.settings.keys();
-            names.map(move |name| (path.join(name), is_crowded))
+            let all = names.map(move |name| (path.join(name), is_crowded));
+            all.filter(|(path, _)| !self.is_open(path))
         });
         settings.flat_map(|(path, is_crowded)| {
             let target = match path.is_symlink() {

@@ -420,7 +420,7 @@ impl<'a> Review<'a> {
         let known = self.known(folder);
         let is_allowed = |name: &OsString, mark: &Mark| {
             let known = known.and_then(|known| known.settings.get(name));
-            self.is_users_own(folder, known, mark)
+            self.is_users_own(folder, name, known, mark)
                 || self.access.writable.contains(&path.join(name))
                 || !mark.has_other_names()
                     && !self.is_late()
@@ -443,9 +443,20 @@ impl<'a> Review<'a> {
     }
 
     /// Whether a setting is as it was, or could be changed by nobody but the user.
-    fn is_users_own(&self, folder: &GitFolder, known: Option<&Mark>, mark: &Mark) -> bool {
-        let is_protected = self.protected.contains(&folder.id);
-        known.is_some_and(|known| known.is_like(mark) || is_protected && !known.has_other_names())
+    fn is_users_own(
+        &self,
+        folder: &GitFolder,
+        name: &OsStr,
+        known: Option<&Mark>,
+        mark: &Mark,
+    ) -> bool {
+        let is_protected = |known: &Mark| {
+            let found = self.means.protected;
+            self.protected.contains(&folder.id)
+                && !known.has_other_names()
+                && found.is_some_and(|found| found.has_kept(folder.id, name, known))
+        };
+        known.is_some_and(|known| known.is_like(mark) || is_protected(known))
     }
 
     /// Whether the worktree that a folder's settings name is another one than before, and none of the project's.
@@ -480,7 +491,8 @@ impl<'a> Review<'a> {
         let known = self.known(folder);
         let known = known.and_then(|known| known.settings.get(OsStr::new(COMMON)));
         let mark = folder.settings.get(OsStr::new(COMMON));
-        let is_known = mark.is_some_and(|mark| self.is_users_own(folder, known, mark));
+        let name = OsStr::new(COMMON);
+        let is_known = mark.is_some_and(|mark| self.is_users_own(folder, name, known, mark));
         match folder.common() {
             None => !folder.has_common,
             Some(common) if !is_within(common) => is_known,

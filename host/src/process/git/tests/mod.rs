@@ -7,6 +7,7 @@ use super::*;
 mod astray;
 mod beyond;
 mod limits;
+mod states;
 
 #[test]
 fn what_changed_since_an_earlier_command_is_not_frozen() {

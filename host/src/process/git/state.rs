@@ -1,0 +1,155 @@
+//! What git keeps of a rebase, a cherry-pick or `git am` that has stopped, as after a conflict.
+//!
+//! It says what git does next, also which programs it runs. A line that runs git may make such a state, which is judged
+//! afterwards. So a later line may go on with a state that passes the same judgement, and what it leaves is judged again.
+//!
+//! Git does half of its work before it notices that it cannot change or remove a state: it resets the worktree or commits,
+//! and then fails. So any other state is not read-only but hidden. Git takes an empty folder for a state, too, and stops when it
+//! cannot read it, which it does first.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FileType;
+
+use super::judge::is_harmless;
+use super::read::list;
+use super::{Mark, Repositories, named};
+use crate::process::access::Access;
+use crate::process::mounts::FileId;
+
+/// Where git keeps it in the folder of a repository.
+const STATES: [&str; 3] = ["rebase-apply", "rebase-merge", "sequencer"];
+
+/// Why a state is hidden from a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Why {
+    /// It would not pass the judgement if a command had made it.
+    Unsafe,
+    /// The user's git may read it again at any moment, as after the message of a commit was written.
+    InUse,
+    /// The line does not run git itself.
+    NotGit,
+}
+
+/// Which states a command may change, and which not.
+#[derive(Debug, Clone, Default)]
+pub(super) struct States {
+    open: BTreeSet<PathBuf>,
+    hidden: Vec<(Why, PathBuf)>,
+}
+
+/// Whether something of this name in the folder of a repository is such a state. Some file systems find it by other spellings.
+pub(super) fn is_state(name: &OsStr) -> bool {
+    STATES.iter().any(|state| name.eq_ignore_ascii_case(state))
+}
+
+impl Repositories {
+    /// Decides which states this command may change: none, unless its line runs git. To be called before it starts.
+    pub(in crate::process) fn decide_on_states(&mut self, access: &Access) {
+        let read_only = self.read_only(access);
+        let mut states = States::default();
+        let mut in_use = None;
+        let in_place = self
+            .guarded()
+            .filter(|(path, folder)| !folder.is_kept_aside(path, access));
+        for (folder, it) in in_place {
+            if read_only.iter().any(|kept| folder.starts_with(kept)) {
+                continue;
+            }
+            for (name, mark) in it.settings.iter().filter(|(name, _)| is_state(name)) {
+                let path = folder.join(name);
+                if access.writable.contains(&path) {
+                    continue;
+                }
+                let is_safe = !mark.has_other_names()
+                    && has_files_only(&path)
+                    && is_harmless(folder, name, &access.project);
+                let mut is_in_use = || *in_use.get_or_insert_with(|| git_runs_in(&access.roots()));
+                let why = match is_safe {
+                    _ if !access.may_change_repository => Why::NotGit,
+                    false => Why::Unsafe,
+                    true if is_in_use() => Why::InUse,
+                    true => {
+                        states.open.insert(path);
+                        continue;
+                    }
+                };
+                states.hidden.push((why, path));
+            }
+        }
+        self.states = states;
+    }
+
+    /// The states that this command can neither see nor change.
+    pub(in crate::process) fn hidden_states(&self) -> impl Iterator<Item = &Path> {
+        let hidden = self.states.hidden.iter();
+        hidden.map(|(_, path)| path.as_path())
+    }
+
+    /// Whether a command may change this state.
+    pub(super) fn is_open(&self, path: &Path) -> bool {
+        self.states.open.contains(path)
+    }
+
+    /// Whether a setting was as `before` when a command started that could not change it. That of a state says little: another
+    /// command may have been able to.
+    pub(super) fn has_kept(&self, folder: FileId, name: &OsStr, before: &Mark) -> bool {
+        if !is_state(name) {
+            return true;
+        }
+        let mut folders = self.folders.iter();
+        let same = folders.find(|(_, it)| it.id == folder);
+        same.is_some_and(|(path, it)| {
+            let is_same = |mark: &Mark| mark.is_like(before);
+            !self.is_open(&path.join(name)) && it.settings.get(name).is_some_and(is_same)
+        })
+    }
+
+    /// What the user and the model are told of hidden states, a sentence for each reason.
+    pub(in crate::process) fn say_hidden_states(&self, access: &Access) -> Vec<String> {
+        // Who does not run git need not hear it with every line.
+        let reasons = [
+            (
+                Why::Unsafe,
+                "it can run programs, or holds what Dunlin does not know",
+            ),
+            (
+                Why::InUse,
+                "your own git runs in this project at the moment",
+            ),
+        ];
+        let say = |(reason, why): (Why, &str)| {
+            let all = self.states.hidden.iter();
+            let paths = all.filter(|(it, _)| *it == reason).map(|(_, path)| path);
+            let paths = named(&access.project, paths.map(PathBuf::as_path), "");
+            (!paths.is_empty()).then(|| {
+                format!(
+                    "A rebase, cherry-pick, revert or git am is in progress that commands can neither see nor change, as {why}: {paths}. Git refuses to continue it here. Finish or abort it in your own terminal, where git status says how."
+                )
+            })
+        };
+        reasons.into_iter().filter_map(say).collect()
+    }
+}
+
+/// Whether a path is a folder with nothing but files in it: a mark says nothing of what lies deeper.
+fn has_files_only(folder: &Path) -> bool {
+    list(folder).is_ok_and(|entries| {
+        let mut kinds = entries.iter().map(|(_, kind)| kind);
+        kinds.all(|kind| *kind == FileType::RegularFile)
+    })
+}
+
+/// Whether a git of this user works in one of these folders. One that waits for an editor has none of its files locked.
+fn git_runs_in(folders: &[&Path]) -> bool {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut processes = processes.map(|process| process.path());
+    processes.any(|process| {
+        let name = std::fs::read(process.join("comm")).unwrap_or_default();
+        let is_git = name.trim_ascii_end() == b"git" || name.starts_with(b"git-");
+        let place = || std::fs::read_link(process.join("cwd"));
+        is_git && place().is_ok_and(|place| folders.iter().any(|it| place.starts_with(it)))
+    })
+}
