@@ -9,6 +9,7 @@ use dunlin_host::metadata::Metadata;
 use serde::Deserialize;
 
 use super::installed::is_name;
+use super::played_web::PlayedWeb;
 use super::read_regular;
 
 /// The name of the file.
@@ -108,6 +109,10 @@ pub struct Trial {
     /// What is allowed beyond the project, as in the permission file.
     #[serde(default)]
     pub allow: BTreeMap<String, String>,
+    /// What servers answer, each under an address or, for another method than GET, `POST https://example.com/notes`. They may
+    /// be used, and with them nothing leaves the machine.
+    #[serde(default)]
+    pub web: BTreeMap<String, WebAnswer>,
     /// What the user has set for the plugin.
     #[serde(default)]
     pub settings: toml::Table,
@@ -119,6 +124,22 @@ pub struct Trial {
     pub after: BTreeMap<String, String>,
     /// A text that is in what the plugin has logged and printed.
     pub logs: Option<String>,
+}
+
+/// What a server answers in a test.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WebAnswer {
+    /// The status; 200 if that is left out.
+    pub status: Option<u16>,
+    /// Headers.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// The body.
+    #[serde(default)]
+    pub body: String,
+    /// A text that the body of the request has to contain.
+    pub sent: Option<String>,
 }
 
 /// A call of a test.
@@ -181,6 +202,7 @@ impl Trial {
             };
             return Err(format!("a call of {} {problem}", call.tool));
         }
+        PlayedWeb::of(&self.web)?;
         for name in self.files.keys().chain(self.after.keys()) {
             let mut parts = Path::new(name).components();
             let is_inside = parts.all(|part| matches!(part, Component::Normal(_)));
@@ -326,6 +348,14 @@ mod tests {
             (
                 "name = \"a\"\nlanguage = \"c\"\n[[test]]\ntool = \"a\"\nexpect = \"b\"\nfiles = { \"a/../../x\" = \"\" }\n",
                 "a file of a test cannot be",
+            ),
+            (
+                "name = \"a\"\nlanguage = \"c\"\n[[test]]\ntool = \"a\"\nexpect = \"b\"\nweb = { \"example.com\" = {} }\n",
+                "is not an address",
+            ),
+            (
+                "name = \"a\"\nlanguage = \"c\"\n[[test]]\ntool = \"a\"\nexpect = \"b\"\nweb = { \"https://a.example\" = { status = 9 } }\n",
+                "the answer of \"https://a.example\"",
             ),
             (
                 "name = \"a\"\nlanguage = \"c\"\n[[test]]\ntool = \"a\"\n",

@@ -12,6 +12,7 @@ pub mod index;
 pub mod installed;
 pub mod manifest;
 pub mod origin;
+mod played_web;
 pub mod registry;
 mod sample;
 pub mod template;

@@ -12,11 +12,14 @@ use async_trait::async_trait;
 use dunlin_host::ask::{Answer, Ask, Question, TextQuestion};
 use dunlin_host::call::{Call, Standing};
 use dunlin_host::display::chain;
+use dunlin_host::egress::{Egress, EgressOptions, Url};
 use dunlin_host::settings::SettingsError;
 use dunlin_host::{Host, HostError, HostOptions, LoadError, NoProgress, PermissionError, Plugin};
+use dunlin_provider::http::USER_AGENT;
 use parking_lot::Mutex;
 
 use super::manifest::{Expected, Trial};
+use super::played_web::PlayedWeb;
 
 /// How many of the plugin's messages are shown with what was not as expected.
 const MAX_MESSAGES: usize = 20;
@@ -40,6 +43,9 @@ pub enum TrialError {
     /// The plugin does not take its settings.
     #[error(transparent)]
     Settings(#[from] SettingsError),
+    /// What servers answer makes no sense.
+    #[error("{0}")]
+    Web(String),
     /// TOML can say what JSON cannot.
     #[error("cannot write the arguments as JSON")]
     Arguments(#[from] serde_json::Error),
@@ -83,6 +89,17 @@ pub async fn run(
         embedder: None,
         ..options
     };
+    let mut options = options;
+    let mut addresses = Vec::new();
+    if !trial.web.is_empty() {
+        let web = PlayedWeb::of(&trial.web).map_err(TrialError::Web)?;
+        addresses.extend(web.addresses().map(Url::to_string));
+        options.web.sites = Arc::default();
+        options.web.egress = Egress::new(EgressOptions {
+            network: Arc::new(web),
+            ..EgressOptions::system(USER_AGENT)
+        });
+    }
     let name = plugin.name.clone();
     let host = Host::new(options, vec![plugin])?;
     // Without its tools every call would only say that there is none of that name.
@@ -92,6 +109,9 @@ pub async fn run(
     }
     host.permissions()
         .allow_for_session(&format!("{}/", project.display()), "rw?")?;
+    for address in addresses {
+        host.permissions().allow_for_session(&address, "rw?")?;
+    }
     for (target, bits) in &trial.allow {
         host.permissions()
             .allow_for_session(target, &bits.replace('-', "?"))?;
@@ -213,4 +233,102 @@ fn prepare(project: &Path, trial: &Trial) -> io::Result<()> {
         fs::write(path, text)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use dunlin_zoo::guest;
+
+    use super::super::manifest::Manifest;
+    use super::*;
+
+    /// What a test comes to, made with the guest that fetches.
+    fn tried(test: &str) -> Option<(String, String)> {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let text = format!("name = \"fetch_otherwise\"\nlanguage = \"rust\"\n[[test]]\n{test}");
+        fs::write(at("plugin.toml"), text).unwrap();
+        let manifest = Manifest::read(folder.path()).unwrap();
+        let options = HostOptions {
+            project: at("project"),
+            is_project: true,
+            home: None,
+            search_path: Vec::new(),
+            permissions_file: at("permissions.json"),
+            audit_file: at("audit.jsonl"),
+            log_file: at("log.jsonl"),
+            cache_dir: at("cache"),
+            undo_dir: at("undo"),
+            stores_dir: at("stores"),
+            protected: Vec::new(),
+            session: String::new(),
+            limits: dunlin_host::Limits::standard(),
+            commands: dunlin_host::CommandOptions::none(),
+            web: dunlin_host::WebOptions::system("tests"),
+            mcp: dunlin_host::mcp::McpOptions::none(),
+            syntax: None,
+            embedder: None,
+        };
+        let guest = guest("fetch_otherwise").unwrap();
+        let plugin = Plugin {
+            name: manifest.name.clone(),
+            digest: dunlin_host::sha256_hex(guest.bytes),
+            bytes: guest.bytes.into(),
+            built_in: false,
+            origin: None,
+            description: None,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let miss = runtime.block_on(run(options, plugin, &manifest.test[0]));
+        miss.unwrap().map(|miss| (miss.expected, miss.found))
+    }
+
+    #[test]
+    fn servers_are_played() {
+        const CALL: &str = "tool = \"fetch_otherwise\"\n";
+        let get = "arguments = { url = \"https://example.com/a\" }\n";
+        let post = "arguments = { url = \"https://example.com/a\", body = \"hello\" }\n";
+        let web = |answer: &str| format!("web = {{ {answer} }}\n");
+        let is_as_expected = |test: &[&str]| assert_eq!(tried(&test.concat()), None, "{test:?}");
+        is_as_expected(&[
+            CALL,
+            get,
+            "expect = \"200 https://example.com/a\\nx-rate: 9\\nbirds\"\n",
+            &web("\"https://example.com/a\" = { body = \"birds\", headers = { x-rate = \"9\" } }"),
+        ]);
+        is_as_expected(&[
+            CALL,
+            post,
+            "expect = \"404\"\n",
+            &web("\"POST https://example.com/a\" = { status = 404, sent = \"ell\" }"),
+        ]);
+        is_as_expected(&[
+            CALL,
+            get,
+            "expect = \"home\"\n",
+            &web(
+                "\"https://example.com/a\" = { status = 302, headers = { location = \"/b\" } }, \"https://example.com/b\" = { body = \"home\" }",
+            ),
+        ]);
+        // What is not answered for is not asked of anybody.
+        is_as_expected(&[
+            CALL,
+            get,
+            "allow = { \"https://example.com/\" = \"rw-\" }\n",
+            "fails = \"no answer for GET https://example.com/a: add it\"\n",
+            &web("\"https://example.com/b\" = { body = \"home\" }"),
+        ]);
+        is_as_expected(&[
+            CALL,
+            post,
+            "fails = \"\\\"bye\\\" was to be sent, not \\\"hello\\\"\"\n",
+            &web("\"POST https://example.com/a\" = { sent = \"bye\" }"),
+        ]);
+        // It is allowed no more than what is answered for.
+        let (_, found) = tried(&[CALL, get, "expect = \"a\"\n"].concat()).unwrap();
+        assert!(found.contains("was denied"), "{found}");
+    }
 }

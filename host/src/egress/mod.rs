@@ -43,7 +43,7 @@ use self::body::Budget;
 pub use self::client::Roots;
 use self::client::Tls;
 pub use self::error::{EgressError, RedirectError, Waiting};
-pub use self::network::{Network, SystemNetwork};
+pub use self::network::{Network, Played, SystemNetwork};
 use self::redirect::{Next, location, redirected};
 pub use self::request::{CONNECT_TIME, MAX_REDIRECTS, Request, RequestLimits, Response};
 pub use self::sites::{SiteError, SiteHeaders};
@@ -234,6 +234,14 @@ impl Egress {
         budget: &mut Budget,
     ) -> Result<reqwest::Response, EgressError> {
         let url = &next.url;
+        let played = self.0.network.play(&Played {
+            method: &next.method,
+            url,
+            body: &next.body,
+        });
+        if let Some(played) = played {
+            return Ok(played?.map(reqwest::Body::from).into());
+        }
         let host = host_of(url);
         let agent = &self.0.user_agent;
         let tls = &self.0.tls;

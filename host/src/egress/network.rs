@@ -1,14 +1,28 @@
-//! The network as egress sees it: names become addresses. A trait, so that tests can play name servers.
+//! The network as egress sees it: names become addresses. A trait, so that tests can play name servers, and servers.
 
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use async_trait::async_trait;
+use bytes::Bytes;
+use reqwest::Method;
+use url::Url;
 
 use super::attached;
 use super::error::EgressError;
 use super::{Place, place_of};
+
+/// A request that [`Network::play`] may answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Played<'a> {
+    /// What is done.
+    pub method: &'a Method,
+    /// Where.
+    pub url: &'a Url,
+    /// The body; empty where there is none.
+    pub body: &'a Bytes,
+}
 
 /// Looks names up.
 #[async_trait]
@@ -28,6 +42,12 @@ pub trait Network: fmt::Debug + Send + Sync {
     /// machine.
     fn reached_at(&self, address: SocketAddr) -> SocketAddr {
         address
+    }
+
+    /// What is answered in place of a server, once the request was allowed: nothing leaves the machine then. `None`: the
+    /// request is made.
+    fn play(&self, _request: &Played<'_>) -> Option<Result<http::Response<Bytes>, EgressError>> {
+        None
     }
 }
 
