@@ -18,6 +18,9 @@ pub(super) fn git(folder: &Path, line: &str) -> String {
         .env("GIT_AUTHOR_EMAIL", "ada@example.org")
         .env("GIT_COMMITTER_NAME", "Ada")
         .env("GIT_COMMITTER_EMAIL", "ada@example.org")
+        // Objects have the same names in each run: a test removes the folder of some.
+        .env("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z")
+        .env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")
         .output()
         .expect("git");
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
