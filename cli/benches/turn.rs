@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -45,6 +45,7 @@ use dunlin_host::call::{Call, Failure, Outcome, Plan};
 use dunlin_provider::http::Timeouts;
 use dunlin_terminal::ui::Ui;
 use futures::stream;
+use parking_lot::Mutex;
 use tokio::runtime::{Builder, Runtime};
 
 /// Messages of the conversations, and how many turns of each are measured.

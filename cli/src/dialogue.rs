@@ -10,10 +10,11 @@ pub mod switch;
 pub mod way_out;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use dunlin_host::display::{escape, shorten};
 use dunlin_host::{Host, LoadError, Tool};
+use parking_lot::Mutex;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::app::App;

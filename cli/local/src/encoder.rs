@@ -6,11 +6,12 @@
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 use candle_core::{D, Device, IndexOp, Result, Tensor, bail};
 use candle_nn::ops::{layer_norm, softmax_last_dim};
+use parking_lot::Mutex;
 
 use crate::adapter::Adapter;
 use crate::dimensions::Misfit;
@@ -214,7 +215,7 @@ impl Encoder {
 
     /// The tokens of texts, one below the other, as the first layer wants them.
     fn embedded(&self, texts: &[Vec<u32>]) -> Result<Tensor> {
-        let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut words = self.words.lock();
         let total = texts.iter().map(Vec::len).sum::<usize>();
         let mut rows = Vec::with_capacity(total * WIDTH);
         let mut row = [0_u8; WIDTH * size_of::<f32>()];

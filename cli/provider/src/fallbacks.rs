@@ -7,8 +7,9 @@
 //! an end. If the next request is refused too, what was learned since the last success was wrong and is
 //! forgotten.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 
 use super::error_body;
@@ -89,7 +90,7 @@ impl Fallbacks {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

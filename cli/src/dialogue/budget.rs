@@ -1,10 +1,10 @@
 //! What a dialogue takes of the model's window, and what it has cost.
 
 use std::borrow::Cow;
-use std::sync::{MutexGuard, PoisonError};
 
 use dunlin_host::Tool;
 use dunlin_host::display::grouped;
+use parking_lot::MutexGuard;
 
 use super::{Dialogue, HandsOff, interrupted, journal_of};
 use crate::app::App;
@@ -135,9 +135,7 @@ impl Dialogue {
     }
 
     pub(super) fn context_budget(&self) -> MutexGuard<'_, ContextBudget> {
-        self.context_budget
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.context_budget.lock()
     }
 
     /// All tools by now.

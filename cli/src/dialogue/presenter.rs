@@ -1,13 +1,14 @@
 //! How a turn is shown while it runs.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dunlin_host::Progress;
 use dunlin_host::ask::Answer;
 use dunlin_host::display::escape;
 use dunlin_host::edit::FileEdit;
 use dunlin_host::target::Need;
+use parking_lot::Mutex;
 
 use dunlin_chat::provider::retry::Retrying;
 use dunlin_chat::tokens::counted;
@@ -110,7 +111,7 @@ impl Presenter {
 
     /// Shows what was held.
     fn let_go(&self) {
-        let held = std::mem::take(&mut *locked(&self.held));
+        let held = std::mem::take(&mut *self.held.lock());
         if !held.is_empty() {
             self.show_text(&held);
         }
@@ -119,7 +120,7 @@ impl Presenter {
     fn show_text(&self, piece: &str) {
         match &self.suspicion {
             Some(suspicion) => {
-                let piece = locked(suspicion).piece(piece);
+                let piece = suspicion.lock().piece(piece);
                 if !piece.is_empty() {
                     self.ui.reply_piece(&piece);
                 }
@@ -133,13 +134,9 @@ impl Presenter {
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Progress for Presenter {
     fn progress(&self, call: &str, message: &str, percent: Option<u8>) {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.lock();
         let Some(view) = current.as_mut().filter(|view| view.id == call) else {
             return;
         };
@@ -152,9 +149,9 @@ impl Progress for Presenter {
     }
 
     fn output(&self, call: &str, bytes: &[u8]) {
-        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let current = self.current.lock();
         if let Some(view) = current.as_ref().filter(|view| view.id == call) {
-            let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut output = self.output.lock();
             output.push(bytes);
             self.ui.call_output(view, &output);
         }
@@ -177,7 +174,7 @@ impl Frontend for Presenter {
         let record = call.record();
         let is_accepted = self.accepts_edits.load(Ordering::Relaxed);
         let was_seen = call.is_approved_by_hand() && !is_accepted;
-        *locked(&self.edits) = (Arc::clone(&record.edits), was_seen);
+        *self.edits.lock() = (Arc::clone(&record.edits), was_seen);
         calls.keep(record);
     }
 
@@ -186,7 +183,7 @@ impl Frontend for Presenter {
             return;
         }
         if !self.ui.shows_steps() {
-            locked(&self.held).push_str(piece);
+            self.held.lock().push_str(piece);
             return self.ui.wait_for("writing");
         }
         self.let_go();
@@ -195,8 +192,8 @@ impl Frontend for Presenter {
 
     fn was_reasoning(&self) {
         match &self.suspicion {
-            Some(suspicion) => locked(suspicion).confirm(),
-            None if !locked(&self.held).is_empty() => locked(&self.held).clear(),
+            Some(suspicion) => suspicion.lock().confirm(),
+            None if !self.held.lock().is_empty() => self.held.lock().clear(),
             None if self.shows_reply => {
                 self.ui.end_reply();
                 self.notice("(so far the model was thinking)");
@@ -211,11 +208,11 @@ impl Frontend for Presenter {
 
     fn reply_ended(&self, has_calls: bool) {
         match has_calls && !self.ui.shows_steps() {
-            true => locked(&self.held).clear(),
+            true => self.held.lock().clear(),
             false => self.let_go(),
         }
         if let Some(suspicion) = &self.suspicion {
-            let rest = std::mem::take(&mut *locked(suspicion)).rest();
+            let rest = std::mem::take(&mut *suspicion.lock()).rest();
             if self.shows_reply && !rest.is_empty() {
                 self.ui.reply_piece(&rest);
             }
@@ -224,7 +221,7 @@ impl Frontend for Presenter {
     }
 
     fn output_so_far(&self) -> Option<String> {
-        locked(&self.output).text()
+        self.output.lock().text()
     }
 
     fn call(&self, call: &CallView) {
@@ -240,13 +237,13 @@ impl Frontend for Presenter {
         if call.state == CallState::Asking {
             return;
         }
-        let (edits, was_seen) = std::mem::take(&mut *locked(&self.edits));
+        let (edits, was_seen) = std::mem::take(&mut *self.edits.lock());
         let is_done = call.state == CallState::Completed;
         if is_done && !edits.is_empty() && call.note.is_none() {
             call.note = Some(diff::count(edits.iter()));
         }
         let call = &call;
-        let output = std::mem::take(&mut *locked(&self.output));
+        let output = std::mem::take(&mut *self.output.lock());
         self.ui.call_with_output(call, &output);
         if let Some(changed) = changed_files(&edits).filter(|_| !is_done) {
             let undo = match self.ui.is_chat() {
@@ -263,7 +260,7 @@ impl Frontend for Presenter {
         if let (Some(number), false) = (call.number, was_seen) {
             self.show_edits(number, &edits);
         }
-        *locked(&self.current) = (!call.state.is_settled()).then(|| call.clone());
+        *self.current.lock() = (!call.state.is_settled()).then(|| call.clone());
     }
 
     fn notice(&self, text: &str) {

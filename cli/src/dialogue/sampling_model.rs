@@ -4,13 +4,14 @@
 //! out. What it costs counts like everything else.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use dunlin_host::ForeignError;
 use dunlin_host::ask::{Answer, Ask, Question, TextQuestion};
 use dunlin_host::model::{AnswerEnd, Model, ModelAnswer, Prompt, Speaker};
 use futures::StreamExt;
+use parking_lot::Mutex;
 
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::{Message, Role};
@@ -50,7 +51,7 @@ impl SamplingModel {
 
     /// What it has cost so far, and in how many requests.
     pub fn spent(&self) -> (Usage, u32) {
-        *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.spent.lock()
     }
 }
 
@@ -62,8 +63,7 @@ struct Counting<'a> {
 
 impl Drop for Counting<'_> {
     fn drop(&mut self) {
-        let spent = self.lent.spent.lock();
-        let mut spent = spent.unwrap_or_else(PoisonError::into_inner);
+        let mut spent = self.lent.spent.lock();
         *spent = (spent.0.plus(self.usage), spent.1 + 1);
     }
 }
@@ -160,7 +160,7 @@ pub struct AskWithModel {
 impl AskWithModel {
     /// Says of calls that were denied in their midst what would have been asked, and what allows it beforehand.
     pub fn complete(&self, denials: &mut [Denial]) {
-        let unasked = self.unasked.lock().unwrap_or_else(PoisonError::into_inner);
+        let unasked = self.unasked.lock();
         for denial in denials.iter_mut().filter(|denial| denial.rule.is_none()) {
             if let Some(question) = unasked.iter().find(|it| it.call == denial.call) {
                 denial.question.clone_from(&question.wording);
@@ -195,7 +195,7 @@ impl Ask for AskWithModel {
     }
 
     fn went_unasked(&self, question: &Question) {
-        let mut unasked = self.unasked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut unasked = self.unasked.lock();
         if unasked.iter().all(|it| it.call != question.call) {
             unasked.push(question.clone());
         }

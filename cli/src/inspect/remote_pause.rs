@@ -1,6 +1,6 @@
 //! Does the commands of inspectors on the request that is paused.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use dunlin_chat::request::editor::EditableRequest;
 use dunlin_chat::turn::CancelReason;
@@ -8,6 +8,7 @@ use dunlin_host::sha256_hex;
 use dunlin_terminal::inspector::{Closed, Remote, Step};
 use dunlin_terminal::request::paused::Paused;
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
 use super::protocol::Operation;
 use super::shared_state::{Ended, Head, Outcome, Refusal, SharedState, Waiting, not_sent};
@@ -58,17 +59,17 @@ impl RemotePause {
 
     /// It is sent.
     pub fn sent(&self) {
-        self.end().is_sent = true;
+        self.state.lock().is_sent = true;
     }
 
     /// Whether an inspector ended the pause.
     pub fn is_over(&self) -> bool {
-        self.end().verdict.is_some()
+        self.state.lock().verdict.is_some()
     }
 
     /// How an inspector ended the pause; once.
     pub fn take_verdict(&self) -> Option<Result<(), CancelReason>> {
-        self.end().verdict.take()
+        self.state.lock().verdict.take()
     }
 
     /// Does the commands that wait, up to one that ends the pause. What to say of each.
@@ -81,7 +82,7 @@ impl RemotePause {
                     self.publish(paused);
                     said.push(sentence);
                     if verdict.is_some() {
-                        let mut end = self.end();
+                        let mut end = self.state.lock();
                         end.verdict = verdict;
                         end.command = Some(waiting);
                         break;
@@ -131,10 +132,6 @@ impl RemotePause {
         };
         Ok((format!("{how} {FROM}: {}", step?), None))
     }
-
-    fn end(&self) -> MutexGuard<'_, End> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 fn problem(paused: &Paused) -> Option<String> {
@@ -143,7 +140,7 @@ fn problem(paused: &Paused) -> Option<String> {
 
 impl Drop for RemotePause {
     fn drop(&mut self) {
-        let outcome = match self.end().is_sent {
+        let outcome = match self.state.lock().is_sent {
             true => Outcome::Sent {
                 number: self.number,
             },
@@ -153,7 +150,7 @@ impl Drop for RemotePause {
             pause: self.pause,
             outcome,
         });
-        if let Some(command) = self.end().command.take() {
+        if let Some(command) = self.state.lock().command.take() {
             command.answer(Ok(()));
         }
     }
@@ -162,7 +159,7 @@ impl Drop for RemotePause {
 impl Remote for RemotePause {
     fn step(&self, paused: &mut Paused) -> Step {
         let mut said = self.run(paused);
-        let closed = match &self.end().verdict {
+        let closed = match &self.state.lock().verdict {
             None => None,
             Some(Ok(())) => Some(Closed::Send),
             Some(Err(_)) => Some(Closed::Cancel),

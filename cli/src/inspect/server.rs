@@ -8,11 +8,12 @@ use std::io::{self, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
@@ -180,7 +181,7 @@ struct Answers {
 impl Connection {
     /// Has an answer written. `false`: too many wait.
     fn answer(&self, message: Message) -> bool {
-        let mut answers = self.answers();
+        let mut answers = self.answers.lock();
         let has_room = answers.messages.len() < MAX_ANSWERS;
         if has_room {
             answers.messages.push(message);
@@ -190,17 +191,13 @@ impl Connection {
 
     /// Has a last message written, and closes the connection behind it.
     fn close_with(&self, message: Message) {
-        let mut answers = self.answers();
+        let mut answers = self.answers.lock();
         answers.messages.push(message);
         answers.is_last = true;
     }
 
     fn take(&self) -> Answers {
-        std::mem::take(&mut *self.answers())
-    }
-
-    fn answers(&self) -> MutexGuard<'_, Answers> {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+        std::mem::take(&mut *self.answers.lock())
     }
 }
 

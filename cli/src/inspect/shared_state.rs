@@ -5,12 +5,13 @@
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use dunlin_chat::request::editor::{Edit, EditError, EditableRequest, Outline, Section};
 use dunlin_chat::request::measure::Scale;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::protocol::{At, Conversation, Edits, Message, Operation, PausedMessage, Pauses};
 use crate::config::request_editor::PauseMode;
@@ -316,7 +317,7 @@ impl SharedState {
 
     /// The chat is in this conversation.
     pub fn set_conversation(&self, conversation: Conversation) {
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         if inner.published.conversation != conversation {
             if inner.published.conversation.session != conversation.session {
                 inner.published.logged = None;
@@ -329,7 +330,7 @@ impl SharedState {
 
     /// The conversation gets its title with its first message. One that has a title keeps it.
     pub fn set_title(&self, title: impl FnOnce() -> String) {
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         if inner.published.conversation.title.is_empty() {
             inner.published.conversation.title = title();
             self.publish(inner);
@@ -338,7 +339,7 @@ impl SharedState {
 
     /// A request is paused; the number of the pause. `problem`: why it cannot be sent as it is.
     pub fn pause(&self, request: EditableRequest, problem: Option<String>, head: Head) -> u64 {
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         inner.pauses += 1;
         let paused = PausedState {
             pause: inner.pauses,
@@ -356,7 +357,7 @@ impl SharedState {
 
     /// The paused request is this now. `problem`: why it cannot be sent.
     pub fn set_request(&self, request: &EditableRequest, problem: impl FnOnce() -> Option<String>) {
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         let Some(before) = inner.published.paused.clone() else {
             return;
         };
@@ -376,7 +377,7 @@ impl SharedState {
 
     /// A request of this session is in its file.
     pub fn logged(&self, session: &str, number: u64) {
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         let was_paused = inner.expected.take_if(|it| *it == number).is_some();
         if inner.published.conversation.session != session {
             return;
@@ -392,7 +393,7 @@ impl SharedState {
 
     /// The request is not paused any more. Commands that wait are refused.
     pub fn end(&self, ended: Ended) {
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         if let Outcome::Sent { number } = ended.outcome {
             inner.expected = number;
         }
@@ -408,29 +409,25 @@ impl SharedState {
 
     /// The next command that waits for the chat.
     pub fn next(&self) -> Option<Waiting> {
-        self.inner().waiting.pop_front()
+        self.inner.lock().waiting.pop_front()
     }
 
     /// Waits until something newer than `serial` is published.
     pub fn after(&self, serial: u64) -> Published {
-        let inner = self.inner();
-        let waited = self
-            .changed
-            .wait_while(inner, |inner| inner.published.serial <= serial);
-        waited
-            .unwrap_or_else(PoisonError::into_inner)
-            .published
-            .clone()
+        let mut inner = self.inner.lock();
+        self.changed
+            .wait_while(&mut inner, |inner| inner.published.serial <= serial);
+        inner.published.clone()
     }
 
     /// What is published now.
     pub fn now(&self) -> Published {
-        self.inner().published.clone()
+        self.inner.lock().published.clone()
     }
 
     /// Wakes whoever waits for something new, where what is new is not published.
     pub fn notify(&self) {
-        self.inner().published.serial += 1;
+        self.inner.lock().published.serial += 1;
         self.changed.notify_all();
     }
 
@@ -455,7 +452,7 @@ impl SharedState {
         }
         let (answer, answered) = sync_channel(1);
         let ticket = {
-            let mut inner = self.inner();
+            let mut inner = self.inner.lock();
             inner.tickets += 1;
             let ticket = inner.tickets;
             if inner.published.paused.is_none() {
@@ -492,7 +489,7 @@ impl SharedState {
     }
 
     fn withdraw(&self, ticket: u64) -> bool {
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         let before = inner.waiting.len();
         inner.waiting.retain(|waiting| waiting.ticket != ticket);
         inner.waiting.len() < before
@@ -500,7 +497,7 @@ impl SharedState {
 
     /// How many commands wait for the chat.
     pub fn waiting(&self) -> usize {
-        self.inner().waiting.len()
+        self.inner.lock().waiting.len()
     }
 
     /// The paused request, if it is in the state that a command was made for.
@@ -508,7 +505,7 @@ impl SharedState {
     /// # Errors
     /// It is not.
     pub fn paused_at(&self, at: &At) -> Result<Arc<PausedState>, Refusal> {
-        match &self.inner().published.paused {
+        match &self.inner.lock().published.paused {
             Some(paused) if paused.pause == at.pause => match paused.revision == at.revision {
                 true => Ok(Arc::clone(paused)),
                 false => Err(Refusal::Outdated),
@@ -533,10 +530,6 @@ impl SharedState {
         inner.published.active = unix_millis();
         drop(inner);
         self.changed.notify_all();
-    }
-
-    fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,14 +1,15 @@
 //! A model of meaning in this process. It is loaded when somebody wants vectors for the first time, never before.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use dunlin_host::ForeignError;
 use dunlin_host::embedding::Embedder;
 use dunlin_local::{Encoder, LoadError, ReplyError};
+use parking_lot::Mutex;
 use tokio::task::JoinError;
 
 use super::StopWhenDropped;
@@ -85,7 +86,7 @@ fn compute(
     deadline: Instant,
     stopped: &AtomicBool,
 ) -> Result<Vec<Vec<f32>>, MeaningError> {
-    let mut encoder = encoder.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut encoder = encoder.lock();
     let encoder = match &mut *encoder {
         Some(encoder) => encoder,
         empty => empty.insert(Encoder::load_for_code(path)?),

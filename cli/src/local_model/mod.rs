@@ -18,12 +18,13 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use dunlin_host::Tool;
 use dunlin_local::{DEFAULT_WINDOW, End, LoadError, Model, Piece, Prompt, Renderer, ReplyError};
 use futures::stream;
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
@@ -170,7 +171,7 @@ impl Work {
     fn run(self, accept: oneshot::Sender<Result<(), ProviderError>>) {
         let shared = Arc::clone(&self.shared);
         // Whoever held it last may still be in the layer in which it was stopped.
-        let mut model = shared.model.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut model = shared.model.lock();
         let (model, prompt) = match self.prepare(&mut model) {
             Ok(ready) => ready,
             Err(error) => {

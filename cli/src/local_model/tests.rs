@@ -195,7 +195,7 @@ async fn a_dropped_reply_stops_the_model() {
     // The thread gives the model back; were it still speaking, this would wait for thousands of tokens that
     // nobody takes.
     let shared = Arc::clone(&rig.local.0);
-    let free = tokio::task::spawn_blocking(move || shared.model.lock().unwrap().is_some());
+    let free = tokio::task::spawn_blocking(move || shared.model.lock().is_some());
     assert!(free.await.unwrap());
     // So does a dropped request, whether the model was still loading at that moment or had begun to answer.
     let fresh = local(&rig.local.0.path);
@@ -205,7 +205,7 @@ async fn a_dropped_reply_stops_the_model() {
         drop(futures::poll!(sending.as_mut()));
     }
     let shared = Arc::clone(&fresh.0);
-    let free = tokio::task::spawn_blocking(move || drop(shared.model.lock().unwrap()));
+    let free = tokio::task::spawn_blocking(move || drop(shared.model.lock()));
     free.await.unwrap();
 }
 

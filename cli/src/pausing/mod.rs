@@ -5,7 +5,9 @@ pub mod filter;
 mod key;
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
+
+use parking_lot::Mutex;
 
 use self::filter::{Asked, Filter};
 use crate::config::request_editor::PauseMode;
@@ -77,7 +79,7 @@ impl Pausing {
     /// Sets the mode for some requests. `next` comes on top of the mode that is set, and `off` takes both back.
     pub fn set_for(&self, mode: PauseMode, filter: Filter) {
         {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             match mode {
                 PauseMode::Next => state.next = Some(filter),
                 mode => {
@@ -96,17 +98,17 @@ impl Pausing {
 
     /// What is set; [`PauseMode::Next`] where nothing but the next request is paused.
     pub fn mode(&self) -> PauseMode {
-        self.state().shown().0
+        self.state.lock().shown().0
     }
 
     /// The same with what it is restricted to, as both are typed. Not escaped.
     pub fn typed(&self) -> String {
-        self.state().typed()
+        self.state.lock().typed()
     }
 
     /// What a prompt that is about to be shown has to say of it, if anything. Not escaped.
     pub fn for_prompt(&self) -> Option<String> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let typed = state.typed();
         state.prompt = Some(typed.clone());
         (state.shown().0 != PauseMode::Off).then_some(typed)
@@ -114,29 +116,29 @@ impl Pausing {
 
     /// The prompt is not shown any more.
     pub fn prompt_is_over(&self) {
-        self.state().prompt = None;
+        self.state.lock().prompt = None;
     }
 
     /// Whether the prompt says something else than what is set.
     pub fn is_prompt_outdated(&self) -> bool {
-        let state = self.state();
+        let state = self.state.lock();
         let typed = state.typed();
         state.prompt.as_ref().is_some_and(|it| *it != typed)
     }
 
     /// What is paused next besides what the mode pauses.
     pub fn also_next(&self) -> Option<Filter> {
-        self.state().also_next().cloned()
+        self.state.lock().also_next().cloned()
     }
 
     /// What the mode is restricted to.
     pub fn filter(&self) -> Filter {
-        self.state().shown().1.clone()
+        self.state.lock().shown().1.clone()
     }
 
     /// Whether a request is paused.
     pub fn pauses(&self, asked: Asked<'_>) -> bool {
-        let state = self.state();
+        let state = self.state.lock();
         let is_next = state.next.as_ref().is_some_and(|next| next.fits(asked));
         let is_due = match state.mode {
             PauseMode::Off | PauseMode::Next | PauseMode::Auto => false,
@@ -148,18 +150,18 @@ impl Pausing {
 
     /// Has the edits of the next message's first request saved, or not.
     pub fn capture(&self, captures: bool) {
-        self.state().captures = captures;
+        self.state.lock().captures = captures;
     }
 
     /// Whether the edits of the next message's first request are saved.
     pub fn is_capturing(&self) -> bool {
-        self.state().captures
+        self.state.lock().captures
     }
 
     /// A request is paused: it was the next one, if it is one of those that are meant, and unless it is not sent.
     pub fn begin(&self, asked: Asked<'_>) -> Held<'_> {
         {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             state.held = state.next.take_if(|next| next.fits(asked));
         }
         self.changed();
@@ -168,22 +170,22 @@ impl Pausing {
 
     /// The sections that stay at the top of every request of this chat.
     pub fn pins(&self) -> Pins {
-        self.state().pins.clone()
+        self.state.lock().pins.clone()
     }
 
     /// Keeps them for the next request.
     pub fn set_pins(&self, pins: &Pins) {
-        self.state().pins.clone_from(pins);
+        self.state.lock().pins.clone_from(pins);
     }
 
     /// Runs a command after the turn.
     pub fn defer(&self, line: &str) {
-        self.state().deferred = Some(line.to_owned());
+        self.state.lock().deferred = Some(line.to_owned());
     }
 
     /// The command that ended a pause; once.
     pub fn take_deferred(&self) -> Option<String> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let deferred = state.deferred.take();
         state.runs_deferred = deferred.is_some();
         deferred
@@ -191,11 +193,7 @@ impl Pausing {
 
     /// Whether the command that runs now ended a pause. What it takes was agreed to then.
     pub fn is_agreed(&self) -> bool {
-        self.state().runs_deferred
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().runs_deferred
     }
 }
 
@@ -233,14 +231,14 @@ pub struct Held<'a>(&'a Pausing);
 impl Held<'_> {
     /// The request is sent.
     pub fn sent(self) {
-        self.0.state().held = None;
+        self.0.state.lock().held = None;
     }
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
         {
-            let mut state = self.0.state();
+            let mut state = self.0.state.lock();
             if let Some(held) = state.held.take() {
                 state.next.get_or_insert(held);
             }

@@ -6,12 +6,13 @@
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dunlin_host::display::escape;
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
+use parking_lot::{Condvar, Mutex};
 
 /// How many files are listed: more than the largest repositories have, and some 20 MB of names.
 const MAX_FILES: usize = 200_000;
@@ -145,7 +146,7 @@ impl FileIndex {
         look: impl FnOnce(&[String], &[Fit]) -> T,
     ) -> T {
         let files = self.files(patience);
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         let last = state.last.take();
         let narrower = last.filter(|last| {
             let is_longer = word.starts_with(&last.word) && !last.word.is_empty();
@@ -169,7 +170,7 @@ impl FileIndex {
         if !self.0.is_project {
             return Arc::default();
         }
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         let is_old = state.walked_at.is_none_or(|at| at.elapsed() > FRESH);
         if is_old && !state.is_walking {
             let shared = Arc::clone(&self.0);
@@ -177,11 +178,9 @@ impl FileIndex {
             // Without a thread there is no list, and Tab goes folder by folder.
             state.is_walking = walker.spawn(move || shared.walk()).is_ok();
         }
-        let waited = self
-            .0
+        self.0
             .walked
-            .wait_timeout_while(state, patience, |state| state.is_walking);
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            .wait_while_for(&mut state, |state| state.is_walking, patience);
         match state.walked_at {
             Some(_) => Arc::clone(&state.files),
             None => Arc::new(state.found.clone()),
@@ -210,10 +209,10 @@ impl Shared {
                 count += 1;
             }
             if batch.len() == BATCH {
-                self.lock().found.append(&mut batch);
+                self.state.lock().found.append(&mut batch);
             }
         }
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.found.append(&mut batch);
         let mut files = std::mem::take(&mut state.found);
         files.sort_unstable();
@@ -221,10 +220,6 @@ impl Shared {
         state.walked_at = Some(Instant::now());
         state.is_walking = false;
         self.walked.notify_all();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -339,7 +334,7 @@ mod tests {
         let index = FileIndex::new(home.path(), false);
         assert_eq!(index.candidates("birds"), Vec::<String>::new());
         assert_eq!(index.best("birds"), None);
-        assert!(!index.0.lock().is_walking);
+        assert!(!index.0.state.lock().is_walking);
     }
 
     #[test]

@@ -4,11 +4,11 @@
 //! The line editor would insert a paste as it came.
 
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dunlin_host::display::grouped;
 use dunlin_terminal::ui::line_paste::{LinePaste, Pasted};
 use dunlin_terminal::ui::wrap::visible;
+use parking_lot::Mutex;
 use rustyline::{Cmd, KeyCode, KeyEvent, Modifiers};
 
 /// How many rows of pasted text are shown as they are.
@@ -50,7 +50,7 @@ impl Pastes {
     /// Begins a line with this text. Of the pastes before it those are kept that it holds.
     pub fn begin(&self, line: &str) {
         self.open.end();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.inserts = None;
         state.removes = false;
         state.folded.retain(|it| line.contains(&it.word));
@@ -59,7 +59,7 @@ impl Pastes {
     /// What stands in the line for a text that is put back into it: itself, or the word for it where it has more rows than a
     /// paste may show.
     pub fn put_back(&self, text: &str, columns: usize) -> String {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         // It may hold words for what was pasted before.
         let line = text.to_owned();
         state.fold(line, text, columns)
@@ -67,7 +67,7 @@ impl Pastes {
 
     /// What a key does instead of its usual work. `columns`: how wide the window is.
     pub fn key(&self, key: KeyEvent, (line, at): (&str, usize), columns: usize) -> Option<Cmd> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         match self.open.key(key) {
             Some(Pasted::More) => Some(Cmd::Noop),
             Some(Pasted::All(text)) => Some(Cmd::Insert(1, state.fold(text, line, columns))),
@@ -84,7 +84,7 @@ impl Pastes {
     /// Inserts this by completing the line. The line editor repeats an insertion as often as digits with Alt said, which a
     /// paste may hold.
     pub fn insert_once(&self, text: String) -> Cmd {
-        self.state().inserts = Some(text);
+        self.state.lock().inserts = Some(text);
         Cmd::Complete
     }
 
@@ -95,13 +95,13 @@ impl Pastes {
 
     /// Whether a folded paste stands right before this place of the line.
     pub fn is_before(&self, line: &str, at: usize) -> bool {
-        self.state().folded_before(line, at).is_some()
+        self.state.lock().folded_before(line, at).is_some()
     }
 
     /// What completes the line at this place, and where it begins: a paste that ended, or what becomes of the folded paste
     /// right before it. That is its text, or nothing where a key removes it.
     pub fn completion(&self, line: &str, at: usize) -> Option<(usize, String)> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if let Some(text) = state.inserts.take() {
             return Some((at, text));
         }
@@ -116,7 +116,7 @@ impl Pastes {
 
     /// The line with the text of each folded paste in it, and where that text stands there, in bytes.
     pub fn unfold(&self, line: &str) -> (String, Vec<Range<usize>>) {
-        let state = self.state();
+        let state = self.state.lock();
         let mut whole = String::new();
         let mut ranges = Vec::new();
         let mut rest = line;
@@ -133,7 +133,7 @@ impl Pastes {
 
     /// Whether a part of a word for pasted text is left, and the text would be lost.
     pub fn is_damaged(&self, line: &str) -> bool {
-        let state = self.state();
+        let state = self.state.lock();
         let is_missing = |it: &Folded| !line.contains(&it.word);
         if !state.folded.iter().any(is_missing) {
             return false;
@@ -144,10 +144,6 @@ impl Pastes {
             .fold(line.to_owned(), |line, it| line.replace(&it.word, ""));
         let marks = ENDS.into_iter().chain([BEGIN]);
         marks.into_iter().any(|mark| others.contains(mark.trim()))
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -5,8 +5,8 @@
 //! the line.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use rustyline::{Cmd, KeyCode, KeyEvent, Modifiers, Movement};
 
 /// What was put back into the line that is being read.
@@ -28,15 +28,15 @@ impl PutBack {
     pub fn begin(&self, text: &str, foreign: Option<&str>) {
         self.holds_foreign
             .store(foreign.is_some(), Ordering::Relaxed);
-        *locked(&self.foreign) = foreign.map(str::to_owned);
-        text.clone_into(&mut locked(&self.text));
-        *locked(&self.replacement) = None;
+        *self.foreign.lock() = foreign.map(str::to_owned);
+        text.clone_into(&mut self.text.lock());
+        *self.replacement.lock() = None;
         self.is_taken.store(false, Ordering::Relaxed);
     }
 
     /// Whether the line is what was put back, and nobody has touched it.
     pub fn is(&self, line: &str) -> bool {
-        let text = locked(&self.text);
+        let text = self.text.lock();
         !text.is_empty() && *text == line && !self.is_taken.load(Ordering::Relaxed)
     }
 
@@ -56,8 +56,8 @@ impl PutBack {
     fn follow(&self, line: &str) {
         if line.is_empty() {
             self.holds_foreign.store(false, Ordering::Relaxed);
-        } else if let Some(foreign) = &*locked(&self.foreign) {
-            let texts = [foreign.trim(), locked(&self.text).trim()].map(|text| text == line.trim());
+        } else if let Some(foreign) = &*self.foreign.lock() {
+            let texts = [foreign.trim(), self.text.lock().trim()].map(|text| text == line.trim());
             if texts.contains(&true) {
                 self.holds_foreign.store(true, Ordering::Relaxed);
             }
@@ -66,13 +66,13 @@ impl PutBack {
 
     /// Whether anything was put back into this line.
     pub fn is_some(&self) -> bool {
-        let text = locked(&self.text);
+        let text = self.text.lock();
         !text.is_empty()
     }
 
     /// What completes the line in place of all of it; says so once.
     pub fn take_replacement(&self) -> Option<String> {
-        locked(&self.replacement).take().map(String::from)
+        self.replacement.lock().take().map(String::from)
     }
 
     /// What a key does instead of its usual work.
@@ -86,7 +86,7 @@ impl PutBack {
         match key {
             // No other command replaces the line and leaves the cursor behind the new text.
             KeyEvent(KeyCode::Char(c), Modifiers::NONE | Modifiers::SHIFT) => {
-                *locked(&self.replacement) = Some(c);
+                *self.replacement.lock() = Some(c);
                 self.holds_foreign.store(false, Ordering::Relaxed);
                 // What follows may come to the same text.
                 self.is_taken.store(true, Ordering::Relaxed);
@@ -105,10 +105,6 @@ impl PutBack {
             }
         }
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

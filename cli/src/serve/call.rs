@@ -1,7 +1,7 @@
 //! One call of a client: the same way as a model's, with nobody to ask for permission.
 
 use std::fmt::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use base64::Engine;
@@ -10,6 +10,7 @@ use dunlin_host::call::{Call, Failure, Plan, Standing, Success};
 use dunlin_host::display::escape;
 use dunlin_host::target::Need;
 use dunlin_host::{Host, Progress};
+use parking_lot::Mutex;
 use rmcp::model::{
     CallToolResult, CancelledNotificationParam, ClientResult, ContentBlock, ElicitRequest,
     ElicitRequestParams, ElicitationAction, ElicitationSchema, ProtocolVersion, RequestId,
@@ -56,7 +57,7 @@ impl Caller {
     }
 
     fn shows(&self, form: Option<RequestId>) -> Option<RequestId> {
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = self.shown.lock();
         std::mem::replace(&mut shown, form)
     }
 
@@ -111,7 +112,7 @@ impl Ask for Caller {
     }
 
     fn went_unasked(&self, question: &Question) {
-        let mut unasked = self.unasked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut unasked = self.unasked.lock();
         for need in &question.needs {
             if !unasked.contains(need) {
                 unasked.push(need.clone());
@@ -201,10 +202,7 @@ impl Running {
         match outcome.result {
             Ok(success) => succeeded(success),
             Err(failure) => {
-                let unasked = caller
-                    .unasked
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner);
+                let unasked = caller.unasked.lock();
                 let way_out = match unasked.as_slice() {
                     [] => String::new(),
                     needs => self.way_out(needs, Scope::Always),

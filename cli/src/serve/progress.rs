@@ -1,8 +1,9 @@
 //! From what a running call shows to the client's notifications.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use dunlin_host::{NoProgress, Progress};
+use parking_lot::Mutex;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RoleServer};
 use tokio::sync::mpsc;
@@ -74,7 +75,7 @@ impl Counter {
 
 impl Steps {
     fn step(&self, message: &str, percent: Option<u8>) {
-        let mut counter = self.counter.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counter = self.counter.lock();
         if let Some((at, total)) = counter.next(percent) {
             let message = message.to_owned();
             let _ = self.sender.try_send(Step { at, total, message });
@@ -89,7 +90,7 @@ impl Progress for Steps {
 
     /// The newest line of a command's output.
     fn output(&self, _call: &str, bytes: &[u8]) {
-        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut output = self.output.lock();
         output.push(bytes);
         if let Some(line) = output.last() {
             self.step(line, None);

@@ -8,8 +8,10 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::reader::{self, Loaded};
 use super::record::{CallEntry, FORMAT, Head, Record, Speaker, TurnEntry, write_message};
@@ -96,7 +98,7 @@ impl Sync {
             .sync_data()
             .and_then(|()| folder.map_or(Ok(()), sync_folder));
         if let Err(error) = synced {
-            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            *self.failed.lock() = Some(error);
         }
     }
 }
@@ -146,7 +148,7 @@ impl Session {
 
     /// The session, for as long as something is done with it. The log of requests uses it beside the turn.
     pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 
     /// Opens a session to go on with it. Nothing is written before something happens in it. A file that can only be
@@ -390,8 +392,7 @@ impl Session {
     /// What the user should know about the file, and has not been told.
     pub fn take_trouble(&self) -> Option<String> {
         let mut inner = self.lock();
-        let failed = inner.trouble.sync.lock();
-        let failed = failed.unwrap_or_else(PoisonError::into_inner).take();
+        let failed = inner.trouble.sync.lock().take();
         if let Some(error) = failed {
             inner.failed(&error);
         }

@@ -1,7 +1,7 @@
 //! What a turn meets: the tools, whoever shows it, and everything that is decided beforehand.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use dunlin_host::ask::{Answer, Ask};
@@ -9,6 +9,7 @@ use dunlin_host::call::{Call, Failure, Outcome, Plan};
 use dunlin_host::permission::ToolMode;
 use dunlin_host::target::Need;
 use dunlin_host::{Host, Progress, Tool};
+use parking_lot::Mutex;
 
 use super::approve::Approver;
 use super::call::{CallView, TurnCall};

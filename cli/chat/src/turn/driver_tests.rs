@@ -1,6 +1,6 @@
 use std::error::Error;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -9,6 +9,7 @@ use dunlin_host::ask::{Ask, Origin, Question, Scope};
 use dunlin_host::call::{Failure, Standing, Success};
 use dunlin_host::target::{Need, Operation, Target};
 use futures::stream;
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
@@ -35,7 +36,7 @@ use crate::turn::pause::NoInterceptor;
 type Log = Arc<Mutex<Vec<String>>>;
 
 fn note(log: &Log, line: impl Into<String>) {
-    log.lock().unwrap().push(line.into());
+    log.lock().push(line.into());
 }
 
 pub(in crate::turn) enum Piece {
@@ -79,8 +80,7 @@ struct Scripted {
 #[async_trait]
 impl Provider for Scripted {
     fn dialect(&self) -> Arc<dyn Dialect> {
-        let has_learned =
-            self.learns.load(Ordering::Relaxed) && !self.sent.lock().unwrap().is_empty();
+        let has_learned = self.learns.load(Ordering::Relaxed) && !self.sent.lock().is_empty();
         match has_learned {
             true => Arc::new(Learned),
             false => Arc::new(Plain),
@@ -90,8 +90,8 @@ impl Provider for Scripted {
     async fn send(&self, request: &Request) -> Result<EventStream, ProviderError> {
         let messages = request.body()["messages"].as_array().map_or(0, Vec::len);
         note(&self.log, format!("request with {messages} messages"));
-        self.sent.lock().unwrap().push(request.body().clone());
-        let mut script = self.scripts.lock().unwrap().pop_front().unwrap_or_default();
+        self.sent.lock().push(request.body().clone());
+        let mut script = self.scripts.lock().pop_front().unwrap_or_default();
         if let Some(Piece::Refuse(_)) = script.first()
             && let Piece::Refuse(error) = script.remove(0)
         {
@@ -397,11 +397,11 @@ impl World {
 
     /// The bodies of the requests.
     pub(in crate::turn) fn sent(&self) -> Vec<Value> {
-        self.provider.sent.lock().unwrap().clone()
+        self.provider.sent.lock().clone()
     }
 
     pub(in crate::turn) fn log(&self) -> Vec<String> {
-        self.log.lock().unwrap().clone()
+        self.log.lock().clone()
     }
 }
 

@@ -3,12 +3,12 @@
 
 use std::borrow::Cow;
 use std::pin::Pin;
-use std::sync::{MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use dunlin_host::Tool;
 use dunlin_host::call::Failure;
 use dunlin_host::display::shorten;
+use parking_lot::MutexGuard;
 
 use super::compact::summarise;
 use super::context::{TurnContext, unless};
@@ -158,9 +158,7 @@ impl TurnContext<'_> {
 
     /// What the conversation costs. Never held while anything is waited for.
     pub(super) fn context_budget(&self) -> MutexGuard<'_, ContextBudget> {
-        self.context_budget
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.context_budget.lock()
     }
 }
 

@@ -1,8 +1,10 @@
 //! The calls of a session, to be looked at again: each under the number that its line shows.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::call::CallRecord;
 
@@ -32,7 +34,7 @@ impl CallLog {
     /// The calls of the last turn that have changed files.
     pub fn edits_of_turn(&self) -> Vec<CallRecord> {
         let before = self.before_turn.load(Ordering::Relaxed);
-        let records = self.records();
+        let records = self.records.lock();
         let of_turn = records.values().filter(|record| record.number > before);
         let changed = of_turn.filter(|record| !record.edits.is_empty());
         changed.cloned().collect()
@@ -40,7 +42,7 @@ impl CallLog {
 
     /// Keeps what is known of a call under its number. What was known of it before is replaced.
     pub fn keep(&self, record: CallRecord) {
-        let mut records = self.records();
+        let mut records = self.records.lock();
         records.insert(record.number, record);
         let mut room = MAX_RESULT_BYTES;
         for record in records.values_mut().rev() {
@@ -59,7 +61,7 @@ impl CallLog {
 
     /// The call with this number; the last one without.
     pub fn find(&self, number: Option<usize>) -> Option<CallRecord> {
-        let records = self.records();
+        let records = self.records.lock();
         let found = match number {
             Some(number) => records.get(&number),
             None => records.values().next_back(),
@@ -74,7 +76,7 @@ impl CallLog {
 
     /// The number of the call with this id.
     pub fn number_of(&self, id: &str) -> Option<usize> {
-        let records = self.records();
+        let records = self.records.lock();
         let mut latest = records.values().rev();
         latest
             .find(|record| record.id == id)
@@ -83,21 +85,17 @@ impl CallLog {
 
     /// The numbers of the first and the last call; `None`: there is no call.
     pub fn numbers(&self) -> Option<(usize, usize)> {
-        let records = self.records();
+        let records = self.records.lock();
         Some((*records.keys().next()?, *records.keys().next_back()?))
     }
 
     /// Begins with these: those of a session that goes on.
     pub fn restore(&self, records: Vec<CallRecord>) {
         let records = records.into_iter().map(|record| (record.number, record));
-        *self.records() = records.collect();
+        *self.records.lock() = records.collect();
         self.begin_turn();
         let last = self.before_turn.load(Ordering::Relaxed);
         self.restored.store(last, Ordering::Relaxed);
-    }
-
-    fn records(&self) -> MutexGuard<'_, BTreeMap<usize, CallRecord>> {
-        self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

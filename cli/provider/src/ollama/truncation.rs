@@ -10,8 +10,7 @@
 //! the prompt before. Therefore nothing is said where the whole prompt would have fitted the window, and where
 //! neither the window nor the age is known, what was sent before is taken off first.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 
 use dunlin_chat::tokens::estimate;
@@ -140,7 +139,7 @@ impl Witness {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

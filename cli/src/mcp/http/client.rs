@@ -1,7 +1,7 @@
 //! The SDK's HTTP, over the host's way out: what is sent, and what an answer means.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,6 +13,7 @@ use dunlin_host::egress::{
 use dunlin_host::limits::MAX_SERVER_MESSAGE_BYTES;
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt, stream};
+use parking_lot::Mutex;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
     AuthRequiredError, InsufficientScopeError, SseError, StreamableHttpClient, StreamableHttpError,
@@ -57,7 +58,7 @@ impl Client {
     /// Waits until events may be asked for again: a server that ends each stream at once would be asked without a pause.
     async fn keep_pace(&self) {
         let due = {
-            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut asked = self.asked.lock();
             let now = Instant::now();
             let due = asked.map_or(now, |last| now.max(last + BETWEEN_STREAMS));
             *asked = Some(due);

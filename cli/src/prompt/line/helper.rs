@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::legible::legible;
@@ -11,6 +11,7 @@ use dunlin_terminal::ui::style::{Label, Styles};
 use dunlin_terminal::ui::terminal;
 use dunlin_terminal::ui::wake::TypedSoFar;
 use dunlin_terminal::ui::wrap::visible;
+use parking_lot::Mutex;
 use rustyline::completion::Completer;
 use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::{Hint, Hinter};
@@ -68,7 +69,7 @@ impl LineHelper {
         if self.prompt.is_empty() {
             return;
         }
-        let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut drawn = self.drawn.lock();
         let before = format!("{}{before}", self.prompt);
         drawn.follow(&before, after, hint.map_or("", |hint| &hint.shown));
     }

@@ -7,9 +7,9 @@ use std::convert::Infallible;
 use std::future::pending;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{MutexGuard, TryLockError};
 
 use dunlin_host::display::escape;
+use parking_lot::MutexGuard;
 use rustix::process::Signal;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -17,7 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::keys::EarlyLines;
 use super::style::Label;
-use super::{Sink, Ui, lock, terminal, wrap};
+use super::{Sink, Ui, terminal, wrap};
 use crate::approval::line::is_answer;
 
 /// The time for which another program has the terminal. Ends with a panic, too.
@@ -49,7 +49,7 @@ impl Ui {
             return Vec::new();
         }
         let typed = terminal::take_typed();
-        let toggles = lock(&self.early).feed(&typed);
+        let toggles = self.early.lock().feed(&typed);
         if toggles && self.one_screen {
             self.toggle_steps();
         }
@@ -87,7 +87,7 @@ impl Ui {
             return pending().await;
         };
         loop {
-            let waits = lock(&self.early).waits();
+            let waits = self.early.lock().waits();
             let nothing_follows = async {
                 match waits {
                     Some(time) => tokio::time::sleep(time).await,
@@ -108,14 +108,12 @@ impl Ui {
             if terminal::is_gone() {
                 return;
             }
-            let _keyboard = match self.keyboard.try_lock() {
-                Ok(keyboard) => keyboard,
-                Err(TryLockError::Poisoned(keyboard)) => keyboard.into_inner(),
-                // Whoever reads a line says when they are done.
-                Err(TryLockError::WouldBlock) => continue,
+            // Whoever reads a line says when they are done.
+            let Some(_keyboard) = self.keyboard.try_lock() else {
+                continue;
             };
             self.put_early_typing_aside();
-            if is_late && lock(&self.early).take_escape() {
+            if is_late && self.early.lock().take_escape() {
                 return;
             }
         }
@@ -129,7 +127,7 @@ impl Ui {
         };
         while continued.recv().await.is_some() {
             // Whoever reads a line does this for itself.
-            if self.keyboard.try_lock().is_ok() && self.streams.input {
+            if self.keyboard.try_lock().is_some() && self.streams.input {
                 terminal::TurnMode::enter_again();
                 self.mark_pastes_again();
             }
@@ -147,24 +145,24 @@ impl Ui {
     pub(super) fn hold_keyboard(&self) -> Keyboard<'_> {
         Keyboard {
             ui: self,
-            held: Some(lock(&self.keyboard)),
+            held: Some(self.keyboard.lock()),
         }
     }
 
     /// Keeps a line that answered nothing for the next message.
     pub fn keep_for_later(&self, line: &str) {
-        lock(&self.early).keep_line(line);
+        self.early.lock().keep_line(line);
     }
 
     /// Keeps a message that was not sent for the next line, before what was typed since.
     pub fn keep_message(&self, text: &str) {
-        lock(&self.early).keep_message(text);
+        self.early.lock().keep_message(text);
     }
 
     /// Keeps a text for the next message that comes from a session file or a server. Whoever wrote it must not get more than
     /// a message out of it.
     pub fn keep_foreign_for_later(&self, text: &str) {
-        *lock(&self.foreign) = Some(text.to_owned());
+        *self.foreign.lock() = Some(text.to_owned());
     }
 
     /// Takes away what was drawn on the row or rows above the cursor: a line that was read, with its prompt.
@@ -223,16 +221,16 @@ impl Ui {
     /// after one stays for the line after that. Lines that are answers are dropped with a note: nothing was asked.
     pub fn take_early_typing(&self, lines: &dyn EarlyLines) -> EarlyText {
         self.end_paste();
-        let foreign = lock(&self.foreign).take();
+        let foreign = self.foreign.lock().take();
         let foreign = foreign.map(|foreign| terminal::typed_text(foreign.as_bytes()));
         let foreign = foreign.filter(|foreign| !foreign.trim().is_empty());
         let (text, is_sent) = loop {
-            let bytes = lock(&self.early).take_next(lines);
+            let bytes = self.early.lock().take_next(lines);
             let is_sent = matches!(bytes.last(), Some(b'\r' | b'\n'));
             let text = self.without_answers(terminal::typed_text(&bytes), is_sent);
             // A command is no part of foreign text.
             if foreign.is_some() && lines.is_alone(&text) {
-                lock(&self.early).put_back(bytes);
+                self.early.lock().put_back(bytes);
                 break (String::new(), true);
             }
             if !text.is_empty() || bytes.is_empty() {

@@ -4,8 +4,9 @@
 //! from elsewhere; the rest would be keys. So the keys of a paste are collected one by one, from the mark at its beginning to
 //! the mark at its end, and none of them does what it does when it is typed.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use rustyline::{
     Cmd, ConditionalEventHandler, Event, EventContext, EventHandler, KeyCode, KeyEvent, Modifiers,
     RepeatCount,
@@ -72,7 +73,7 @@ impl LinePaste {
 
     fn open(&self) -> MutexGuard<'_, Option<String>> {
         // A panic elsewhere must not take the terminal away from whoever reports it.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

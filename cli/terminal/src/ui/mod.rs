@@ -52,9 +52,10 @@ pub mod wrap;
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use crate::approval::look::Window;
@@ -551,8 +552,9 @@ impl Ui {
         }
     }
 
+    /// A panic elsewhere does not take the terminal away from whoever reports it: this lock knows no poison.
     fn screen(&self) -> MutexGuard<'_, Screen> {
-        lock(&self.screen)
+        self.screen.lock()
     }
 }
 
@@ -569,11 +571,6 @@ impl fmt::Debug for Ui {
 fn rows_above_cursor(drawn: &str, columns: usize) -> usize {
     let rows = |line: &str| wrap::usually_visible(line).div_ceil(columns.max(1)).max(1);
     drawn.split('\n').map(rows).sum::<usize>() - 1
-}
-
-/// A panic elsewhere must not take the terminal away from whoever reports it.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -10,9 +10,10 @@
 //! Kitty's protocol itself is not asked for: it changes what Ctrl and Esc send, which the line editor would not
 //! understand any more.
 
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Once};
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
+use parking_lot::Mutex;
 use rustyline::history::History;
 use rustyline::{
     Cmd, ConditionalEventHandler, Editor, Event, EventContext, EventHandler, Helper, KeyCode,
@@ -108,7 +109,7 @@ impl Log for Listener {
         }
         let text = record.args().to_string();
         if let Some(sequence) = text.strip_prefix(UNSUPPORTED) {
-            *locked(&LAST) = Some(sequence.to_owned());
+            *LAST.lock() = Some(sequence.to_owned());
         }
     }
 
@@ -126,12 +127,12 @@ impl<F: Fn(KeyEvent, &str) -> Option<Cmd> + Send + Sync> ConditionalEventHandler
         _: bool,
         context: &EventContext<'_>,
     ) -> Option<Cmd> {
-        let sequence = locked(&LAST).take()?;
+        let sequence = LAST.lock().take()?;
         let key = KeyEvent(KeyCode::UnknownEscSeq, Modifiers::NONE);
         if let Some(instead) = (self.1)(key, context.line()) {
             return Some(instead);
         }
-        *locked(&self.0) = sequence
+        *self.0.lock() = sequence
             .starts_with(XTERM)
             .then(|| (context.pos(), String::new()));
         (sequence == SHIFT_ENTER).then_some(Cmd::Newline)
@@ -149,7 +150,7 @@ impl<F: Fn(KeyEvent, &str) -> Option<Cmd> + Send + Sync> ConditionalEventHandler
         _: bool,
         context: &EventContext<'_>,
     ) -> Option<Cmd> {
-        let mut begun = locked(&self.0);
+        let mut begun = self.0.lock();
         let Some((at, mut number)) = begun.take().filter(|(at, _)| *at == context.pos()) else {
             let key = KeyEvent(KeyCode::Char(self.1), Modifiers::NONE);
             return (self.2)(key, context.line());
@@ -165,8 +166,4 @@ impl<F: Fn(KeyEvent, &str) -> Option<Cmd> + Send + Sync> ConditionalEventHandler
             _ => Cmd::Noop,
         })
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

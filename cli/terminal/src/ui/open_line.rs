@@ -10,7 +10,7 @@ use dunlin_host::display::{escape, shorten, width, width_of_char};
 
 use super::silence::{self, Escape, LONGEST_TYPING, Pause, Silence};
 use super::style::Label;
-use super::{Sink, Ui, input_marks, lock, terminal, wrap};
+use super::{Sink, Ui, input_marks, terminal, wrap};
 use crate::approval::line::looks_like_answer;
 
 /// Says why a question takes no answer yet.
@@ -49,7 +49,7 @@ impl Ui {
         };
         let pauses = || {
             let (line, start) = {
-                let early = lock(&self.early);
+                let early = self.early.lock();
                 (early.open_line(), early.line_start())
             };
             if line.is_none() {
@@ -67,7 +67,7 @@ impl Ui {
         let silence = silence::wait(&self.early, how, take, || self.say_waits(), pauses);
         if let Some(shown) = shown.into_inner() {
             self.take_open_line_away(&shown);
-            let lines = lock(&self.early).text_from(shown.start);
+            let lines = self.early.lock().text_from(shown.start);
             if silence == Silence::Quiet && !hidden {
                 self.say_kept(&lines);
             }
@@ -77,7 +77,7 @@ impl Ui {
 
     /// Shows the line as it is now.
     fn show_open_line(&self, shown: &mut Shown, hidden: bool) {
-        let line = lock(&self.early).open_line();
+        let line = self.early.lock().open_line();
         if shown.line == line {
             return;
         }

@@ -8,10 +8,11 @@
 //! `clippy.toml` forbids the functions that read a line everywhere else.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::{CmdKind, Highlighter};
@@ -34,7 +35,7 @@ use super::style::Label;
 use super::terminal::TurnMode;
 use super::wake::CTRL_D;
 use super::wake::TypedSoFar;
-use super::{Sink, Typed, Ui, lock, newline, stop, terminal};
+use super::{Sink, Typed, Ui, newline, stop, terminal};
 use crate::approval::line::looks_like_answer;
 
 /// Says why a question or a prompt does not take keys yet.
@@ -154,7 +155,7 @@ impl Ui {
                 continue;
             }
             if read != Typed::Interrupted || !was_woken || typed.is_interrupted() {
-                typed.ended(lock(&self.early).len());
+                typed.ended(self.early.lock().len());
                 return read;
             }
             // Ctrl-C stays a key.
@@ -175,7 +176,7 @@ impl Ui {
         let mut typed = Vec::new();
         let take = || {
             let taken = terminal::take_typed();
-            lock(&self.early).pass(&taken);
+            self.early.lock().pass(&taken);
             typed.extend(&taken);
             taken
         };
@@ -188,7 +189,7 @@ impl Ui {
 
     /// Puts the rest of what is being pasted aside, if anything is.
     pub(super) fn end_paste(&self) {
-        if !self.streams.input || lock(&self.early).longest_stall().is_none() {
+        if !self.streams.input || self.early.lock().longest_stall().is_none() {
             return;
         }
         let _mode = TurnMode::question();
@@ -196,7 +197,7 @@ impl Ui {
         let (how, stalls) = ((LONGEST_TYPING, Escape::Passes), || self.say_waits());
         let silence = silence::wait(&self.early, how, take, stalls, silence::first_pause);
         if silence != Silence::Quiet {
-            lock(&self.early).give_up();
+            self.early.lock().give_up();
         }
     }
 
@@ -286,7 +287,7 @@ impl Ui {
             }
             Wait::Keep(typed) => {
                 // While the last line was done, keys were taken to look for Esc.
-                let mut keys = lock(&self.early).split_off(typed.early_before());
+                let mut keys = self.early.lock().split_off(typed.early_before());
                 keys.extend(self.typed_meanwhile(LONGEST_TYPING));
                 // It ends what was on the screen, and not a line that nobody has seen.
                 keys.retain(|key| *key != CTRL_D);
@@ -403,7 +404,7 @@ impl Ui {
         self.mark_pastes_again();
         if paste.is_open() {
             paste.end();
-            lock(&self.early).begin_paste();
+            self.early.lock().begin_paste();
         }
         match read {
             Ok(line) => Typed::Line(line),
@@ -414,7 +415,7 @@ impl Ui {
 
     /// Drops early lines that look like answers: in the next message they would be sent as if they meant something.
     fn drop_early_answers(&self) {
-        let mut early = lock(&self.early);
+        let mut early = self.early.lock();
         let bytes = early.take();
         let text = terminal::typed_text(&bytes);
         let (answers, rest): (Vec<&str>, Vec<&str>) = text
@@ -439,7 +440,7 @@ impl Ui {
     }
 
     fn drop_early_typing_without_next_message(&self) {
-        if !self.keeps_early_typing() && !lock(&self.early).take().is_empty() {
+        if !self.keeps_early_typing() && !self.early.lock().take().is_empty() {
             let text = self.status_styles.paint(Label::Warning, DROPPED);
             self.line(self.status_sink(), &text);
         }
@@ -552,7 +553,7 @@ impl Hinter for AnswerLine {
     fn hint(&self, line: &str, pos: usize, _: &Context<'_>) -> Option<String> {
         let (before, after) = line.split_at_checked(pos).unwrap_or((line, ""));
         let before = format!("{}{before}", self.prompt);
-        lock(&self.drawn).follow(&before, after, "");
+        self.drawn.lock().follow(&before, after, "");
         None
     }
 }

@@ -1,6 +1,6 @@
 //! A reply as it streams: filtered, rendered where there is a terminal, guarded, printed.
 
-use std::sync::MutexGuard;
+use parking_lot::MutexGuard;
 
 use super::guard::Guard;
 use super::markdown::Markdown;

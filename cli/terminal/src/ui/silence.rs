@@ -3,11 +3,12 @@
 //! A pause alone is not enough: the network may stall in the middle of pasted text, and the lines behind the gap are no keys.
 //! So whatever was begun has to end as well; [`super::open_line`] says so of lines.
 
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
+
 use super::keys::{CTRL_C, EarlyKeys};
-use super::{lock, terminal};
+use super::terminal;
 
 /// How long the keyboard must be silent before an answer is read. Longer than the pauses within a word and within a
 /// paste over a slow line; shorter than the time it takes to read the question.
@@ -77,7 +78,7 @@ pub(super) fn wait(
             last = Instant::now();
         }
         let typed = terminal::is_typed_within(SILENCE);
-        let stall = lock(early).longest_stall();
+        let stall = early.lock().longest_stall();
         // A paste may take longer than anybody types.
         let is_pasted = stall.is_some_and(|stall| last.elapsed() < stall);
         if typed && (is_pasted || begin.elapsed() < longest) {
@@ -86,10 +87,10 @@ pub(super) fn wait(
         if typed {
             return Silence::Endless;
         }
-        let stall = match escape != Escape::Passes && lock(early).take_escape() {
+        let stall = match escape != Escape::Passes && early.lock().take_escape() {
             true if escape == Escape::Interrupts => return Silence::Interrupted,
             true => {
-                lock(early).erase_line();
+                early.lock().erase_line();
                 None
             }
             false => stall,
@@ -102,7 +103,7 @@ pub(super) fn wait(
                 }
                 continue;
             }
-            Some(_) => lock(early).give_up(),
+            Some(_) => early.lock().give_up(),
             None => {}
         }
         match pauses() {

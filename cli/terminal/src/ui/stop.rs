@@ -10,9 +10,10 @@
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustix::process::{Signal, getpgrp, kill_process_group};
 use rustix::termios::{self, InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 use rustyline::history::History;
@@ -25,7 +26,7 @@ use signal_hook::low_level::{pipe, unregister};
 use super::keys::EarlyKeys;
 use super::line_paste::LinePaste;
 use super::silence::{self, Escape, LONGEST_TYPING};
-use super::{lock, newline, terminal};
+use super::{newline, terminal};
 
 /// How long the signal may take to stop the program. The system does not stop a program that no shell could continue, and
 /// then nothing says so. Once the program was stopped and goes on, the wait is over.
@@ -82,7 +83,7 @@ impl ConditionalEventHandler for Stop {
         if !self.above.is_empty() {
             let take = || {
                 let taken = terminal::take_typed();
-                lock(&self.early).pass(&taken);
+                self.early.lock().pass(&taken);
                 taken
             };
             let how = (LONGEST_TYPING, Escape::Passes);

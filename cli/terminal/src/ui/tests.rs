@@ -22,7 +22,10 @@ impl Write for Head {
         };
         // How rows end at the edge has tests of its own.
         let text = text.replace(edge::CUT, "").replace(edge::WRAP, "");
-        lock(&self.tape.0).push_str(&text.replace(CLEAR_LINE, "<clear>"));
+        self.tape
+            .0
+            .lock()
+            .push_str(&text.replace(CLEAR_LINE, "<clear>"));
         Ok(bytes.len())
     }
 
@@ -50,7 +53,7 @@ fn record(change: impl FnOnce(&mut Ui), act: impl FnOnce(&Ui)) -> String {
     ui.finish().unwrap();
     drop(ui);
     Arc::into_inner(tape.0)
-        .map(|text| text.into_inner().unwrap())
+        .map(|text| text.into_inner())
         .unwrap()
 }
 

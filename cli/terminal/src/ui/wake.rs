@@ -9,10 +9,11 @@
 //! What the user types until the line is there again belongs to it, with the keys that erase and leave. Only Enter is
 //! dropped: it was meant for what is not shown any more.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 use signal_hook::low_level::raise;
@@ -131,7 +132,7 @@ impl TypedSoFar {
     }
 
     fn state(&self) -> MutexGuard<'_, TypedState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
@@ -207,7 +208,7 @@ impl Wake {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

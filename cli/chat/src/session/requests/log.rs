@@ -11,11 +11,12 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use dunlin_host::files::open_regular;
 use dunlin_host::sha256_hex;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::delta::{Part, Source, encode, escaped, from_hex};
 use super::file::{RequestFile, Side, numbered_lines};
@@ -128,7 +129,9 @@ impl RequestLog {
     pub fn answered(&self, number: u64, answered: &Answered) {
         self.flush();
         if let Some(session) = self.0.session.upgrade() {
-            lock(&session).note(&Record::Answer(AnswerEntry::of(number, answered)));
+            session
+                .lock()
+                .note(&Record::Answer(AnswerEntry::of(number, answered)));
         }
     }
 
@@ -151,17 +154,13 @@ impl RequestLog {
 
     fn failed(&self, error: &io::Error) {
         if let Some(session) = self.0.session.upgrade() {
-            lock(&session).log_failed(error);
+            session.lock().log_failed(error);
         }
     }
 
     fn jobs(&self) -> MutexGuard<'_, Option<Sender<Job>>> {
-        self.0.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.jobs.lock()
     }
-}
-
-fn lock(session: &Mutex<Inner>) -> MutexGuard<'_, Inner> {
-    session.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What the thread does until the session and everybody who logs in it are gone.
@@ -202,13 +201,13 @@ fn work(session: &Weak<Mutex<Inner>>, jobs: &Receiver<Job>) {
 /// Whether the request is in the file.
 fn write(session: &Mutex<Inner>, follower: &mut Follower, outgoing: Outgoing) -> bool {
     // A session without a message has no file, and nobody will look for its requests.
-    let Some(path) = lock(session).path() else {
+    let Some(path) = session.lock().path() else {
         return false;
     };
     // Nothing is locked while this works: the turn goes on writing.
     let followed = follower.catch_up(&path);
     let record = Record::Request(Box::new(follower.encode(outgoing)));
-    let mut session = lock(session);
+    let mut session = session.lock();
     let is_written = match followed {
         Ok(()) => session.note(&record),
         Err(error) => {

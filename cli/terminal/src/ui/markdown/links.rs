@@ -4,8 +4,9 @@
 //! standard, which is printable ASCII. The text of the reply shows the address as well, see [`super::inline`].
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use url::Url;
 
 /// The longest address, in bytes: what terminals take.
@@ -32,7 +33,7 @@ impl Links {
         let (Some(links), Some(target)) = (&self.0, target(address)) else {
             return 0;
         };
-        let mut links = links.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut links = links.lock();
         // A line is read again when more of it has come.
         let known = links.iter().position(|known| *known == target);
         let index = known.unwrap_or(links.len());
@@ -48,7 +49,7 @@ impl Links {
     /// What begins the link with this number. Pieces of one link share an id, so that terminals mark all of them.
     pub fn open(&self, number: u16) -> Option<String> {
         let links = self.0.as_ref()?;
-        let links = links.lock().unwrap_or_else(PoisonError::into_inner);
+        let links = links.lock();
         let target = links.get(usize::from(number).checked_sub(1)?)?;
         Some(format!("\x1b]8;id=dunlin{number};{target}\x1b\\"))
     }
