@@ -55,7 +55,7 @@ fn main() -> Result<(), String> {
         let decisions = |most| prop::collection::vec(any::<u8>(), 0..most);
         runner()
             .run(&(decisions(100), decisions(60)), |(body, edits)| {
-                laws::hold(&body, &edits).map_err(TestCaseError::fail)
+                laws::hold(&body, &edits).map_err(|broken| TestCaseError::fail(broken.to_string()))
             })
             .map_err(|error| error.to_string())?;
         let text = prop::collection::vec(select(PIECES.to_vec()), 0..16);

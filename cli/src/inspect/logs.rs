@@ -8,7 +8,7 @@ use dunlin_chat::request::measure::Measure;
 use dunlin_chat::session::Store;
 use dunlin_chat::session::requests::{RequestFile, Side};
 use dunlin_chat::turn::PausedRequest;
-use dunlin_host::display::chain;
+use dunlin_host::ForeignError;
 use dunlin_terminal::inspector::{Logged, Logs};
 use dunlin_terminal::request::paused::Paused;
 
@@ -17,6 +17,11 @@ use crate::requests::{sent, summaries};
 /// The logs in the data folder of this user.
 pub struct SessionLogs(pub Store);
 
+/// The session was removed, or has no file yet.
+#[derive(Debug, thiserror::Error)]
+#[error("the session is not stored")]
+struct NotStored;
+
 impl SessionLogs {
     fn path(&self, session: &str) -> Option<PathBuf> {
         let entries = self.0.entries(true).into_iter();
@@ -24,10 +29,9 @@ impl SessionLogs {
         found.next().map(|entry| entry.path)
     }
 
-    fn file(&self, session: &str) -> Result<RequestFile, String> {
-        let path = self.path(session);
-        let path = path.ok_or_else(|| "the session is not stored".to_owned())?;
-        RequestFile::read(&path).map_err(|error| chain(&error))
+    fn file(&self, session: &str) -> Result<RequestFile, ForeignError> {
+        let path = self.path(session).ok_or(NotStored)?;
+        Ok(RequestFile::read(&path)?)
     }
 }
 
@@ -36,10 +40,10 @@ impl Logs for SessionLogs {
         summaries(self.path(session).as_deref())
     }
 
-    fn sent(&self, session: &str, number: u64) -> Result<Paused, String> {
+    fn sent(&self, session: &str, number: u64) -> Result<Paused, ForeignError> {
         let file = self.file(session)?;
-        let request = sent(&file, number).map_err(|error| chain(&error))?;
-        let logged = file.request(number).map_err(|error| chain(&error))?;
+        let request = sent(&file, number)?;
+        let logged = file.request(number)?;
         let entry = &logged.entry;
         // It is counted as it was when it was sent: the number is the one that the list of requests shows.
         let scale = entry.scale.as_ref();

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use dunlin_chat::request::editor::EditableRequest;
 use dunlin_chat::request::measure::Measure;
 use dunlin_chat::turn::PausedRequest;
+use dunlin_host::ForeignError;
 use dunlin_host::display::chain;
 use dunlin_terminal::inspector::chats::{Act, Arrived, Conversation, Source, Update, When, follow};
 use dunlin_terminal::request::paused::Paused;
@@ -22,6 +23,19 @@ use crate::config::request_editor::PauseMode;
 
 /// How much is taken in before the screen is drawn again.
 const MAX_AT_ONCE: usize = 64;
+
+/// Why a chat cannot be asked to do something.
+#[derive(Debug, thiserror::Error)]
+enum CannotAct {
+    #[error("the chat is not attached")]
+    NotAttached,
+    #[error("the chat has not answered the last command")]
+    Waits,
+    #[error("no request is paused")]
+    NotPaused,
+    #[error("there is no such mode")]
+    NoSuchMode,
+}
 
 /// How much of what a chat says is from before the inspector was attached.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -164,13 +178,13 @@ impl Mirror {
     }
 
     /// The command that an act is, for the state that was told last.
-    fn operation(&self, act: Act) -> Result<Operation, &'static str> {
+    fn operation(&self, act: Act) -> Result<Operation, CannotAct> {
         if self.waiting.is_some() {
-            return Err("the chat has not answered the last command");
+            return Err(CannotAct::Waits);
         }
         let at = || {
-            let told = self.told.as_ref().ok_or("no request is paused")?;
-            Ok::<At, &str>(At {
+            let told = self.told.as_ref().ok_or(CannotAct::NotPaused)?;
+            Ok::<At, CannotAct>(At {
                 pause: told.pause,
                 revision: told.revision.clone(),
             })
@@ -183,7 +197,7 @@ impl Mirror {
             Act::Cancel => Operation::Cancel(at()?),
             Act::Mode(name) => {
                 let mode = PauseMode::ALL.iter().find(|mode| mode.as_str() == name);
-                let mode = *mode.ok_or("there is no such mode")?;
+                let mode = *mode.ok_or(CannotAct::NoSuchMode)?;
                 Operation::Mode { mode, at: None }
             }
         })
@@ -287,15 +301,13 @@ impl Source for Mirrors {
         self.problem.as_deref()
     }
 
-    fn act(&mut self, chat: &str, act: Act) -> Result<(), String> {
-        let Some(mirror) = self.mirrors.get_mut(chat) else {
-            return Err("the chat is not attached".to_owned());
-        };
+    fn act(&mut self, chat: &str, act: Act) -> Result<(), ForeignError> {
+        let mirror = self.mirrors.get_mut(chat);
+        let mirror = mirror.ok_or(CannotAct::NotAttached)?;
         let operation = mirror.operation(act)?;
         self.id += 1;
         let id = self.id;
-        let sent = self.chats.send(chat, &Command { id, operation });
-        sent.map_err(|error| chain(&error))?;
+        self.chats.send(chat, &Command { id, operation })?;
         mirror.waiting = Some(id);
         Ok(())
     }

@@ -9,7 +9,7 @@ use crate::prompt::metadata::Metadata;
 use crate::requests::{Log, Part, fork, print, replay, rows};
 use crate::value_in_editor::EditValue;
 use dunlin_chat::session::requests::LogError;
-use dunlin_host::display::escape;
+use dunlin_host::display::{chain, escape};
 use dunlin_terminal::inspector::{self, Inspector, Logs, Mode};
 use dunlin_terminal::ui::style::Label;
 
@@ -130,7 +130,7 @@ pub fn look_at(app: &App, dialogue: &mut Option<Dialogue>, rest: &str) -> Result
             match SessionLogs(app.store()).sent(&app.session_id(), number) {
                 Ok(sent) => (sent, format!("request {number} as it was sent")),
                 Err(error) => {
-                    let error = escape(&error).into_owned();
+                    let error = escape(&chain(&*error)).into_owned();
                     ui.status(&format!("{error}; /requests lists the requests."));
                     return Ok(());
                 }

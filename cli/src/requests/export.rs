@@ -10,7 +10,7 @@ use dunlin_host::json;
 use serde::Serialize;
 
 use super::about::About;
-use super::har;
+use super::har::{self, Damage};
 use super::log::Log;
 use crate::app::App;
 use crate::error::CliError;
@@ -130,11 +130,10 @@ pub fn run(
     Ok(())
 }
 
-/// A body as text, or why it cannot be restored.
-fn body(bodies: &mut Restorer<'_>, request: &LoggedRequest, side: Side) -> Result<String, String> {
-    let body = bodies.body(request.entry.number, side);
-    let bytes = body.map_err(|error| error.to_string())?;
-    String::from_utf8(bytes.to_vec()).map_err(|error| error.to_string())
+/// A body as text.
+fn body(bodies: &mut Restorer<'_>, request: &LoggedRequest, side: Side) -> Result<String, Damage> {
+    let bytes = bodies.body(request.entry.number, side)?;
+    Ok(String::from_utf8(bytes.to_vec())?)
 }
 
 fn exported<'a>(
@@ -146,7 +145,7 @@ fn exported<'a>(
     let is_edited = request.entry.is_edited();
     let (sent, damage) = match body(Side::Sent) {
         Ok(sent) => (Some(sent), None),
-        Err(damage) => (None, Some(damage)),
+        Err(damage) => (None, Some(damage.to_string())),
     };
     Exported {
         about: About::of(&log.entry.id, &log.file, request),

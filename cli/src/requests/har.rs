@@ -4,6 +4,8 @@
 //! specification says for what is not known: -1 for sizes and times. Headers are those that every request has; the one
 //! with the key is not among them, because the log holds no key.
 
+use std::string::FromUtf8Error;
+
 use dunlin_host::json;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -12,7 +14,7 @@ use super::about::About;
 use super::curl;
 use super::log::Log;
 use dunlin_chat::provider::error::Endpoint;
-use dunlin_chat::session::requests::{Ending, LoggedRequest};
+use dunlin_chat::session::requests::{Ending, LogError, LoggedRequest};
 
 /// What stands before the entries.
 pub fn beginning() -> String {
@@ -23,11 +25,22 @@ pub fn beginning() -> String {
 /// What stands behind them.
 pub const END: &str = "]}}";
 
+/// Why a body cannot be restored as text.
+#[derive(Debug, thiserror::Error)]
+pub enum Damage {
+    /// The log does not give it.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// It is none.
+    #[error(transparent)]
+    Text(#[from] FromUtf8Error),
+}
+
 /// The entry of a request with this body. `None`: it went to no server, and the format describes HTTP only.
 pub fn entry(
     log: &Log,
     request: &LoggedRequest,
-    body: Result<String, String>,
+    body: Result<String, Damage>,
 ) -> Option<serde_json::Result<Value>> {
     let url = curl::url(&request.entry)?;
     // Dunlin logs no other address, but the file may be somebody else's.
@@ -54,7 +67,7 @@ pub fn entry(
     });
     match body {
         Ok(text) => sent["postData"] = json!({ "mimeType": "application/json", "text": text }),
-        Err(damage) => sent["comment"] = damage.into(),
+        Err(damage) => sent["comment"] = damage.to_string().into(),
     }
     let mut about = match serde_json::to_value(About::of(&log.entry.id, &log.file, request)) {
         Ok(about) => about,

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use dunlin_chat::request::editor::{EditableRequest, Origin, Outline, SectionId};
 use dunlin_chat::turn::PausedRequest;
+use dunlin_host::ForeignError;
 use dunlin_terminal::inspector::{
     Effect, Event, Inspector, Logged, Logs, Mode, SessionLog, Sides, Typed, draw,
 };
@@ -170,8 +171,8 @@ impl Logs for NothingSent {
         Vec::new()
     }
 
-    fn sent(&self, _: &str, _: u64) -> Result<Paused, String> {
-        Err("nothing was sent".to_owned())
+    fn sent(&self, _: &str, _: u64) -> Result<Paused, ForeignError> {
+        Err("nothing was sent".into())
     }
 
     fn body(&self, _: &str, _: &str) -> Option<Vec<u8>> {

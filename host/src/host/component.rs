@@ -87,6 +87,7 @@ impl Components {
                 },
             )
             .await;
+        let result = result.map_err(|error| error.to_string());
         if let Some(state) = state {
             state.write_messages(result.as_ref().err().map(String::as_str));
         }
@@ -261,7 +262,7 @@ impl Components {
             )
             .await;
         let result = match result {
-            Err(problem) => Err(fault(&call.tool, problem)),
+            Err(error) => Err(fault(&call.tool, error.to_string())),
             Ok(Err(failure)) => Err(declared(&call.tool, failure)),
             Ok(Ok(content)) => success(
                 &described.tools[*index],

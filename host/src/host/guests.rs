@@ -18,6 +18,20 @@ use crate::machine::{LazyMachine, Machine};
 use crate::plugin::{Described, LoadError, Loaded, Plugin, Registered};
 use crate::trap::{explain, seconds};
 
+/// Why a function of a guest has no result: the end of a sentence that starts with the tool's name.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RunError {
+    /// There is nothing that it could run in, or it cannot be loaded.
+    #[error("cannot run: {0}")]
+    CannotRun(String),
+    /// It broke off, in the words of [`explain`].
+    #[error("{0}")]
+    BrokeOff(String),
+    /// Its time ran out.
+    #[error("was stopped after {}", seconds(*.0))]
+    TimedOut(Duration),
+}
+
 /// The plugins of a host, and what they run in.
 pub(super) struct Guests {
     shared: Arc<Shared>,
@@ -145,9 +159,9 @@ impl Guests {
                 },
             )
             .await;
-        let info = result.map_err(|problem| LoadError::Describe {
+        let info = result.map_err(|error| LoadError::Describe {
             plugin: name.clone(),
-            problem,
+            problem: error.to_string(),
         })?;
         let ceiling = loaded.ceiling().cloned();
         let described = Described::check(&name, loaded.imports(), ceiling, info)?;
@@ -157,8 +171,8 @@ impl Guests {
         Ok(described)
     }
 
-    /// Runs one function of a guest in a fresh instance, within its limits. The error is the end of a
-    /// sentence that starts with the tool's name. The state comes back unless time ran out.
+    /// Runs one function of a guest in a fresh instance, within its limits. The state comes back unless time ran
+    /// out.
     pub(super) async fn run<T>(
         self: &Arc<Self>,
         plugin: &Arc<Registered>,
@@ -169,16 +183,16 @@ impl Guests {
             &crate::bindings::Plugin,
             &mut Store<CallState>,
         ) -> wasmtime::Result<T>,
-    ) -> (Result<T, String>, Option<CallState>) {
+    ) -> (Result<T, RunError>, Option<CallState>) {
         // Loading is not the call's time: it happens once, and compiling may take long.
         let standing = clock.pause();
         let machine = match self.machine() {
             Ok(machine) => machine,
-            Err(problem) => return (Err(format!("cannot run: {problem}")), Some(state)),
+            Err(error) => return (Err(RunError::CannotRun(error.to_string())), Some(state)),
         };
         let loaded = match self.load(plugin).await {
             Ok(loaded) => loaded,
-            Err(error) => return (Err(format!("cannot run: {error}")), Some(state)),
+            Err(error) => return (Err(RunError::CannotRun(error.to_string())), Some(state)),
         };
         // Never closed, so waiting for a slot cannot fail.
         let _slot = self.slots.acquire().await;
@@ -201,14 +215,12 @@ impl Guests {
             Some(Ok(value)) => (Ok(value), Some(store.into_data())),
             Some(Err(error)) => {
                 let state = store.into_data();
-                (Err(explain(&error, &state, &self.limits)), Some(state))
+                let why = explain(&error, &state, &self.limits);
+                (Err(RunError::BrokeOff(why)), Some(state))
             }
             // A store that was stopped in the middle is not touched again, only dropped; its data is
             // plain and can be kept.
-            None => {
-                let problem = format!("was stopped after {}", seconds(limit));
-                (Err(problem), Some(store.into_data()))
-            }
+            None => (Err(RunError::TimedOut(limit)), Some(store.into_data())),
         }
     }
 

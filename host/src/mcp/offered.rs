@@ -11,7 +11,8 @@ use crate::bindings::bridge::exports::dunlin::tool::mcp_client as bridge;
 use crate::display;
 use crate::limits::{MAX_INSTRUCTIONS_CHARS, MAX_SERVER_DESCRIPTION_CHARS, MAX_SERVER_TOOLS_BYTES};
 use crate::plugin::{Annotations, DescribedTool, Tool};
-use crate::{schema, sha256_hex};
+use crate::schema::{self, SchemaError};
+use crate::sha256_hex;
 
 /// What stands between the name of a server and that of a tool.
 pub const SEPARATOR: &str = "__";
@@ -103,6 +104,17 @@ pub(crate) struct OfferedTool {
     pub(crate) digest: String,
 }
 
+/// Why a tool is not offered.
+#[derive(Debug, thiserror::Error)]
+enum LeftOut {
+    #[error("the server has two tools of this name")]
+    SameName,
+    #[error("the server's tools take more than {} KiB", MAX_SERVER_TOOLS_BYTES / 1024)]
+    TooMuch,
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+}
+
 impl Offered {
     /// `has_resources`: the server has something to be read, so there are two tools more.
     pub(crate) fn new(server: &str, listed: Listed, has_resources: bool) -> Offered {
@@ -112,7 +124,7 @@ impl Offered {
             match offered.check(server, definition, &mut bytes) {
                 Ok(tool) => offered.tools.push(tool),
                 Err(why) => {
-                    let name = short(&definition.name);
+                    let (name, why) = (short(&definition.name), display::chain(&why));
                     offered.left_out.push(format!("{name}: {why}"));
                 }
             }
@@ -177,17 +189,16 @@ impl Offered {
         server: &str,
         definition: &Definition,
         bytes: &mut usize,
-    ) -> Result<OfferedTool, String> {
+    ) -> Result<OfferedTool, LeftOut> {
         if self.tools.iter().any(|it| it.own_name == definition.name) {
-            return Err("the server has two tools of this name".to_owned());
+            return Err(LeftOut::SameName);
         }
         let description = display::escape_multiline(definition.description.trim());
         let description = display::shorten(&description, MAX_SERVER_DESCRIPTION_CHARS);
-        let parameters = schema::parse(&definition.schema).map_err(|e| display::chain(&e))?;
+        let parameters = schema::parse(&definition.schema)?;
         let sum = *bytes + description.len() + definition.schema.len();
         if sum > MAX_SERVER_TOOLS_BYTES {
-            let most = MAX_SERVER_TOOLS_BYTES / 1024;
-            return Err(format!("the server's tools take more than {most} KiB"));
+            return Err(LeftOut::TooMuch);
         }
         *bytes = sum;
         let is_free = |name: &str| self.tools.iter().all(|it| it.described.tool.name != name);

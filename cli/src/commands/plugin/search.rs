@@ -136,9 +136,10 @@ fn entries(app: &App, name: &str) -> Result<Vec<Entry>, CliError> {
             source,
         })
     })?;
-    parse(&bytes).map_err(|problem| {
+    parse(&bytes).map_err(|error| {
         let name = escape(name).into_owned();
-        CliError::failed(SourceFailed::Index(name, escape(&problem).into_owned()))
+        let problem = escape(&error.to_string()).into_owned();
+        CliError::failed(SourceFailed::Index(name, problem))
     })
 }
 

@@ -45,29 +45,44 @@ pub struct Entry {
     pub homepage: Option<String>,
 }
 
-/// Reads an index. The error is the end of a sentence that begins with the source's name.
+/// Why something cannot be read as an index: the end of a sentence that begins with the source's name.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    /// It is something else.
+    #[error(
+        "is not an index of plugins (a file such as {{\"dunlin_plugins\": 1, \"plugins\": [...]}}): {0}"
+    )]
+    NotAnIndex(serde_json::Error),
+    /// It is for another Dunlin.
+    #[error("is an index of form {0}, and this Dunlin reads form {FORM}")]
+    OtherForm(u64),
+    /// It says of a plugin that it is where none can be.
+    #[error(
+        "names {reference:?} as the place of {name:?}, which is not a reference such as ghcr.io/who/tool:1.0"
+    )]
+    NotAReference {
+        /// What it names.
+        reference: String,
+        /// The name of the plugin.
+        name: String,
+    },
+}
+
+/// Reads an index.
 ///
 /// # Errors
 /// It is something else, or for a newer Dunlin.
-pub fn parse(bytes: &[u8]) -> Result<Vec<Entry>, String> {
-    let index: Index = serde_json::from_slice(bytes).map_err(|error| {
-        format!(
-            "is not an index of plugins (a file such as {{\"dunlin_plugins\": 1, \"plugins\": [...]}}): {error}"
-        )
-    })?;
+pub fn parse(bytes: &[u8]) -> Result<Vec<Entry>, IndexError> {
+    let index: Index = serde_json::from_slice(bytes).map_err(IndexError::NotAnIndex)?;
     if index.dunlin_plugins != FORM {
-        return Err(format!(
-            "is an index of form {}, and this Dunlin reads form {FORM}",
-            index.dunlin_plugins
-        ));
+        return Err(IndexError::OtherForm(index.dunlin_plugins));
     }
-    for entry in &index.plugins {
-        if entry.reference.parse::<Reference>().is_err() {
-            return Err(format!(
-                "names {:?} as the place of {:?}, which is not a reference such as ghcr.io/who/tool:1.0",
-                entry.reference, entry.name
-            ));
-        }
+    let is_wrong = |entry: &&Entry| entry.reference.parse::<Reference>().is_err();
+    if let Some(entry) = index.plugins.iter().find(is_wrong) {
+        return Err(IndexError::NotAReference {
+            reference: entry.reference.clone(),
+            name: entry.name.clone(),
+        });
     }
     Ok(index.plugins)
 }
@@ -114,7 +129,7 @@ mod tests {
                 "names \"../a.wasm\" as the place of \"a\"",
             ),
         ] {
-            let error = parse(text.as_bytes()).unwrap_err();
+            let error = parse(text.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");
         }
     }

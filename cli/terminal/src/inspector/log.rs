@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use dunlin_host::display::escape;
+use dunlin_host::ForeignError;
+use dunlin_host::display::{chain, escape};
 
 use super::lines::{Line, Lines, Look};
 use super::state::{Effect, Event, Inspector, Mode, Sides};
@@ -18,8 +19,8 @@ pub trait Logs: Send + Sync {
     /// A request of a session, with the edits that it was sent with.
     ///
     /// # Errors
-    /// It cannot be shown, for the reason that the sentence gives.
-    fn sent(&self, session: &str, number: u64) -> Result<Paused, String>;
+    /// It cannot be shown.
+    fn sent(&self, session: &str, number: u64) -> Result<Paused, ForeignError>;
 
     /// The newest body of a session that has this SHA-256, in lower-case hexadecimal.
     fn body(&self, session: &str, sha256: &str) -> Option<Vec<u8>>;
@@ -48,7 +49,7 @@ impl SessionLog {
         self.logs.rows(&self.session)
     }
 
-    fn open(&self, number: u64) -> Result<Paused, String> {
+    fn open(&self, number: u64) -> Result<Paused, ForeignError> {
         self.logs.sent(&self.session, number)
     }
 }
@@ -105,7 +106,10 @@ impl Inspector {
                 let inspector = Inspector::new(mode, sides, self.styles(), &sent);
                 self.opened = Some(Box::new((inspector, sent)));
             }
-            Err(error) => self.say(&format!("Request {number} cannot be shown: {error}")),
+            Err(error) => {
+                let why = chain(&*error);
+                self.say(&format!("Request {number} cannot be shown: {why}"));
+            }
         }
     }
 

@@ -13,6 +13,7 @@ use dunlin_chat::request::editor::{
     EditableRequest, KnownOption, OptionKind, Origin, Outline, SectionId,
 };
 use dunlin_chat::turn::PausedRequest;
+use dunlin_host::ForeignError;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::layout::Position;
@@ -61,13 +62,13 @@ impl Logs for Sent {
         vec![row(2, "1,310 tokens"), row(1, "1,204 tokens")]
     }
 
-    fn sent(&self, _: &str, number: u64) -> Result<Paused, String> {
+    fn sent(&self, _: &str, number: u64) -> Result<Paused, ForeignError> {
         let earlier = json!({"model": "small", "messages": [
             {"role": "system", "content": "You are brief."},
             {"role": "user", "content": "What was asked before"}]});
         match number {
             2 => Ok(paused(&earlier)),
-            _ => Err("its bytes are not those that were sent".to_owned()),
+            _ => Err("its bytes are not those that were sent".into()),
         }
     }
 

@@ -13,14 +13,27 @@ use super::{
 };
 
 /// What is broken, and with which body.
-pub type Law = Result<(), String>;
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Broken(String);
+
+/// What is broken, if anything.
+type Law = Result<(), String>;
 
 /// Makes a request of the first decisions, edits it as the others say, and checks all laws.
-pub fn hold(of_body: &[u8], of_edits: &[u8]) -> Law {
+///
+/// # Errors
+/// One of them is broken.
+pub fn hold(of_body: &[u8], of_edits: &[u8]) -> Result<(), Broken> {
     let (body, outline) = body(&mut Source { decisions: of_body });
     let original = Bytes::from(body);
     let mut request = EditableRequest::new(original.clone(), outline);
-    let tell = |law: String| format!("{law}\nbody: {}", String::from_utf8_lossy(&original));
+    let tell = |law: String| {
+        Broken(format!(
+            "{law}\nbody: {}",
+            String::from_utf8_lossy(&original)
+        ))
+    };
     let is_shared = request.bytes().as_ptr() == original.as_ptr();
     same(&is_shared, &true, "an unedited body is not copied").map_err(tell)?;
     let fresh = request.clone();

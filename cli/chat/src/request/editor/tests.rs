@@ -441,7 +441,7 @@ proptest! {
         body in prop::collection::vec(any::<u8>(), 0..20),
         edits in prop::collection::vec(any::<u8>(), 0..12),
     ) {
-        laws::hold(&body, &edits).map_err(TestCaseError::fail)?;
+        laws::hold(&body, &edits).map_err(|broken| TestCaseError::fail(broken.to_string()))?;
     }
 
     #[test]

@@ -18,6 +18,8 @@ mod view;
 use std::io;
 use std::time::{Duration, Instant};
 
+use dunlin_host::ForeignError;
+use dunlin_host::display::chain;
 use ratatui::Frame;
 
 use super::screen::{self, Endless, Meanwhile, View};
@@ -38,8 +40,8 @@ pub trait Source {
     /// Has a chat do something, without waiting; its answer is among the news.
     ///
     /// # Errors
-    /// It cannot be asked, for the reason that the sentence gives.
-    fn act(&mut self, chat: &str, act: Act) -> Result<(), String>;
+    /// It cannot be asked.
+    fn act(&mut self, chat: &str, act: Act) -> Result<(), ForeignError>;
 }
 
 /// Shows the chats until the user leaves. Blocks; has the keyboard alone.
@@ -78,8 +80,8 @@ impl Chats<'_> {
         let Some((act, chat)) = act.zip(self.list.selected().map(str::to_owned)) else {
             return;
         };
-        if let Err(why) = self.source.act(&chat, act) {
-            self.list.apply(&chat, Update::Refused(why));
+        if let Err(error) = self.source.act(&chat, act) {
+            self.list.apply(&chat, Update::Refused(chain(&*error)));
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dunlin_chat::request::editor::Edit;
-use dunlin_host::display::one_line;
+use dunlin_host::display::{chain, one_line};
 
 use super::history::follow;
 use super::state::{Conversation, PATIENCE, Update, When};
@@ -138,6 +138,7 @@ impl Row {
             Ok(paused) => self.show(paused, Mode::ReadOnly(why), styles, logs),
             Err(error) => {
                 self.view = None;
+                let error = chain(&*error);
                 self.last_event = Some(format!("{why}; it cannot be shown: {error}"));
             }
         }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use dunlin_chat::request::editor::{Edit, EditableRequest, Outline, SectionId, Target};
 use dunlin_chat::turn::PausedRequest;
+use dunlin_host::ForeignError;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
@@ -183,10 +184,10 @@ impl Logs for OneRequest {
         }]
     }
 
-    fn sent(&self, _session: &str, number: u64) -> Result<Paused, String> {
+    fn sent(&self, _session: &str, number: u64) -> Result<Paused, ForeignError> {
         match number {
             5 => Ok(request("whistle")),
-            _ => Err("the session is not stored".to_owned()),
+            _ => Err("the session is not stored".into()),
         }
     }
 
