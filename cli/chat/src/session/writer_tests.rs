@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::message::ToolCall;
+use crate::message::{Message, Role, ToolCall};
 use crate::turn::CallState;
 
 struct World {
