@@ -219,6 +219,7 @@ impl App {
             Arc::new(TerminalAsk::new(
                 Arc::clone(&self.ui),
                 Arc::clone(&self.calls),
+                self.pager().ok(),
             ))
         } else {
             Arc::new(DenyAll)

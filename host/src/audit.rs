@@ -50,6 +50,9 @@ pub(crate) struct Record<'a> {
     pub(crate) times: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bytes: Option<u64>,
+    /// SHA-256 of the body of a request that was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sent_sha256: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) duration_us: Option<u64>,
     /// For a program: the command line it stands in, shortened.
@@ -82,6 +85,7 @@ impl<'a> Record<'a> {
             rule: None,
             times: None,
             bytes: None,
+            sent_sha256: None,
             duration_us: None,
             line: None,
             error: None,

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use crate::ask::{Origin, Question, Scope};
 pub use crate::command::CommandLine;
 use crate::edit::{FileEdit, TextChange};
@@ -51,6 +53,8 @@ pub enum Action {
     Command(CommandLine),
     /// The chat's model answers a server.
     Prompt(Prompt),
+    /// This is sent to a server.
+    Request(WebRequest),
     /// An MCP server gets the arguments of the call: they say all that there is to know of it.
     ServerCall,
 }
@@ -63,6 +67,28 @@ impl Action {
             Action::EditLater { path, .. } => Some(path),
             _ => None,
         }
+    }
+}
+
+/// A request as it leaves, without what the host adds: framing, and the user's own headers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebRequest {
+    /// Neither `GET` nor `HEAD`.
+    pub method: String,
+    /// With its query. As the tool wrote it: escape before showing.
+    pub url: String,
+    /// What the tool says beside the body.
+    pub headers: Vec<(String, String)>,
+    /// The bytes that are sent.
+    pub body: Bytes,
+}
+
+impl WebRequest {
+    /// A header of this name, in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut headers = self.headers.iter();
+        let found = headers.find(|(other, _)| other == name)?;
+        Some(&found.1)
     }
 }
 

@@ -118,3 +118,11 @@ pub struct Need {
     /// What is to be done with it.
     pub operation: Operation,
 }
+
+impl Need {
+    /// Whether something is sent to a server under it, in requests that do more than read.
+    pub fn sends(&self) -> bool {
+        self.operation == Operation::Write
+            && matches!(self.target, Target::Url(_) | Target::Site(_))
+    }
+}

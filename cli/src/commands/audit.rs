@@ -50,6 +50,9 @@ fn since(text: &str, now: &Zoned) -> Result<String, NotATime> {
     Ok(time.strftime("%Y-%m-%dT%H:%M:%S").to_string())
 }
 
+/// Characters of a digest that are shown: enough to tell two bodies apart. The file has all of it.
+const DIGEST_CHARS: usize = 16;
+
 /// One line of the log, as far as it is shown.
 #[derive(Debug, Deserialize)]
 struct Entry {
@@ -63,6 +66,7 @@ struct Entry {
     rule: Option<String>,
     times: Option<u64>,
     bytes: Option<u64>,
+    sent_sha256: Option<String>,
     duration_us: Option<u64>,
     error: Option<String>,
 }
@@ -160,6 +164,10 @@ impl Entry {
         facts.extend(self.bytes.map(|bytes| match bytes {
             1 => "1 byte".to_owned(),
             bytes => format!("{bytes} bytes"),
+        }));
+        facts.extend(self.sent_sha256.as_ref().map(|digest| {
+            let digest = digest.get(..DIGEST_CHARS).unwrap_or(digest);
+            format!("sent sha256 {}", escape(digest))
         }));
         facts.extend(
             self.duration_us

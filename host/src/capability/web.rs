@@ -18,6 +18,7 @@ use crate::ask::Origin;
 use crate::bindings::declared::DeclaredRequest;
 use crate::bindings::dunlin::tool::types::{Error, Target as Written};
 use crate::bindings::dunlin::tool::web::{self, Header};
+use crate::call::WebRequest;
 use crate::egress::{
     EgressError, Gate, HeaderMap, HeaderName, HeaderValue, Hop, Method, Place, Request, Response,
     read_url,
@@ -39,15 +40,10 @@ impl web::Host for CallContext {
         self.only_in_run()?;
         self.count_request()?;
         let (request, written) = self.read_request(request)?;
-        let sent = request.body.len();
         let egress = self.shared.egress.clone();
         let mut gate = WebGate::new(self, written);
         let outcome = egress.send(request, &mut gate).await;
         let (response, under) = gate.outcome(outcome)?;
-        if sent > 0 {
-            self.count(under, sent);
-            self.log_use(under)?;
-        }
         let response = OpenResponse::of(response, under);
         let handle = self.table.push(response).map_err(|_| {
             Error::TooLarge(format!(
@@ -216,11 +212,19 @@ pub(super) struct WebGate<'a> {
     under: Option<UseId>,
     /// What was done with the last hop that was allowed.
     used: Option<Operation>,
+    /// The hops that were sent and may have changed something.
+    sent: Vec<UseId>,
+    /// Such a hop that was allowed and may not be sent yet.
+    sending: Option<UseId>,
+    /// What these hops have sent.
+    body: Bytes,
 }
 
 #[async_trait]
 impl Gate for WebGate<'_> {
     async fn may_use(&mut self, hop: &Hop<'_>) -> bool {
+        // It was answered with a redirect.
+        self.sent.extend(self.sending.take());
         let need = resolve::url(hop.url.as_str()).map(|target| Need {
             target,
             operation: operation(hop.method),
@@ -232,18 +236,7 @@ impl Gate for WebGate<'_> {
                 return false;
             }
         };
-        // The target has no query, and what a server does can depend on nothing else.
-        let query = hop.url.query().map(|query| format!("?{query}"));
-        let sent = format!("{}{}", need.target.shown(), query.unwrap_or_default());
-        let mut what = format!("{} '{sent}'", need.operation.verb());
-        // Of what a contract's own request cannot be, people should know.
-        if !matches!(*hop.method, Method::GET | Method::HEAD | Method::POST) {
-            what += &format!(" with {}", hop.method);
-        }
-        let origin = match hop.from {
-            Some(_) => Origin::Redirect,
-            None => Origin::Undeclared,
-        };
+        let mut what = format!("{} '{}'", verb(hop.method), sent_to(&need, hop));
         if let Some(from) = hop.from {
             what = format!(
                 "follow a redirect from {} and {what}",
@@ -251,9 +244,11 @@ impl Gate for WebGate<'_> {
             );
         }
         // Within one origin a redirect is covered by the grant that was followed there.
-        if let Some(from) = hop.from
-            && self.used == Some(need.operation)
-            && is_same_origin(from, hop.url)
+        let is_covered = hop
+            .from
+            .is_some_and(|from| self.used == Some(need.operation) && is_same_origin(from, hop.url));
+        if is_covered
+            && need.operation == Operation::Read
             && let Err(refusal) = self.state.cover(&need)
         {
             self.refusal = Some(refusal);
@@ -261,7 +256,18 @@ impl Gate for WebGate<'_> {
         }
         let written = self.written.take();
         let written = written.unwrap_or_else(|| hop.url.as_str().to_owned());
-        self.authorise(need, written, (origin, &what)).await
+        let asked = Asked {
+            what: &what,
+            is_covered,
+        };
+        if !self.authorise(need, written, hop, asked).await {
+            return false;
+        }
+        if operation(hop.method) == Operation::Write {
+            self.body = hop.body.clone();
+            self.sending = self.under;
+        }
+        true
     }
 
     /// A grant of a name is none of the machine that it leads to: that one is a target of its own.
@@ -279,16 +285,31 @@ impl Gate for WebGate<'_> {
             target,
             operation: operation(hop.method),
         };
-        let verb = need.operation.verb();
+        let verb = verb(hop.method);
         let host = hop.url.host_str().unwrap_or_default();
         let what = format!(
             "{verb} '{}', to which {host} leads and which {place}",
             need.target.shown()
         );
         let written = hop.url.as_str().to_owned();
-        let asked = (Origin::Undeclared, what.as_str());
-        self.authorise(need, written, asked).await
+        let asked = Asked {
+            what: &what,
+            is_covered: false,
+        };
+        let first = self.under;
+        let may = self.authorise(need, written, hop, asked).await;
+        // The request is one of the address that it names.
+        self.under = first;
+        may
     }
+}
+
+/// How a hop is asked about.
+struct Asked<'a> {
+    /// It in words.
+    what: &'a str,
+    /// Whether the yes to the hop before is one to this one.
+    is_covered: bool,
 }
 
 impl<'a> WebGate<'a> {
@@ -300,11 +321,20 @@ impl<'a> WebGate<'a> {
             refusal: None,
             under: None,
             used: None,
+            sent: Vec::new(),
+            sending: None,
+            body: Bytes::new(),
         }
     }
 
-    /// What came of a request, and under what it was done.
-    pub(super) fn outcome<T>(self, outcome: Result<T, EgressError>) -> Answer<(T, UseId)> {
+    /// What came of a request, and under what it was done. What was sent stands in the audit log then.
+    pub(super) fn outcome<T>(mut self, outcome: Result<T, EgressError>) -> Answer<(T, UseId)> {
+        if outcome.as_ref().err().is_none_or(EgressError::may_be_sent) {
+            self.sent.extend(self.sending.take());
+        }
+        for under in std::mem::take(&mut self.sent) {
+            self.state.log_sent(under, &self.body)?;
+        }
         let value = match (outcome, self.refusal) {
             (Ok(value), _) => value,
             (Err(EgressError::Refused(_)), Some(refusal)) => return Err(refusal),
@@ -321,12 +351,33 @@ impl<'a> WebGate<'a> {
         &mut self,
         need: Need,
         written: String,
-        (origin, what): (Origin, &str),
+        hop: &Hop<'_>,
+        Asked { what, is_covered }: Asked<'_>,
     ) -> bool {
         let written = Written::Url(written);
         let operation = need.operation;
-        let authorised = self.state.authorise_saying(need, written, what, origin);
-        match authorised.await {
+        let origin = match hop.from {
+            Some(_) => Origin::Redirect,
+            None if operation == Operation::Write && self.state.has_declared(&need) => {
+                Origin::Declared
+            }
+            None => Origin::Undeclared,
+        };
+        let authorised = match operation {
+            Operation::Write if is_covered => self.state.authorise_covered(need, written),
+            Operation::Write => {
+                let asked = (origin, what);
+                let sending = self
+                    .state
+                    .authorise_sending(need, written, asked, request(hop));
+                sending.await
+            }
+            _ => {
+                let reading = self.state.authorise_saying(need, written, what, origin);
+                reading.await
+            }
+        };
+        match authorised {
             Ok(under) => {
                 self.under = Some(under);
                 self.used = Some(operation);
@@ -337,6 +388,38 @@ impl<'a> WebGate<'a> {
                 false
             }
         }
+    }
+}
+
+/// A hop as the user is shown it.
+fn request(hop: &Hop<'_>) -> WebRequest {
+    let text = |(name, value): (&HeaderName, &HeaderValue)| {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        (name.as_str().to_owned(), value.into_owned())
+    };
+    WebRequest {
+        method: hop.method.as_str().to_owned(),
+        url: hop.url.as_str().to_owned(),
+        headers: hop.headers.iter().map(text).collect(),
+        body: hop.body.clone(),
+    }
+}
+
+/// Where a hop leads. The target has no query, and what a server does can depend on nothing else.
+fn sent_to(need: &Need, hop: &Hop<'_>) -> String {
+    let query = hop.url.query().map(|query| format!("?{query}"));
+    format!("{}{}", need.target.shown(), query.unwrap_or_default())
+}
+
+/// What is done with an address, in words that it follows.
+fn verb(method: &Method) -> String {
+    let name = method.as_str();
+    match operation(method) {
+        Operation::Write if name.bytes().all(|byte| byte.is_ascii_uppercase()) => {
+            format!("{name} to")
+        }
+        Operation::Write => format!("send a request with the method '{name}' to"),
+        reads => reads.verb().to_owned(),
     }
 }
 

@@ -33,6 +33,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 pub use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 pub use reqwest::{Method, StatusCode};
 pub use url::Url;
@@ -65,6 +66,10 @@ pub struct Hop<'a> {
     pub url: &'a Url,
     /// Who redirected here; `None` at the first hop.
     pub from: Option<&'a Url>,
+    /// What the sender says beside the body; the user's own headers are not among it.
+    pub headers: &'a HeaderMap,
+    /// What would be sent there; a redirect may have dropped it.
+    pub body: &'a Bytes,
 }
 
 /// Decides for one request. Nothing is sent that it did not agree to; it may take its time.
@@ -216,12 +221,7 @@ impl Egress {
         budget: &mut Budget,
         gate: &mut dyn Gate,
     ) -> Result<reqwest::Response, EgressError> {
-        let hop = Hop {
-            method: &next.method,
-            url: &next.url,
-            from: next.from.as_ref(),
-        };
-        let addresses = self.admitted(&hop, limits, budget, gate).await?;
+        let addresses = self.admitted(&next.hop(), limits, budget, gate).await?;
         self.exchange(next, addresses, sites, limits, budget).await
     }
 

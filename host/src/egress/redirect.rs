@@ -6,9 +6,10 @@ use reqwest::{Method, StatusCode};
 use url::Url;
 
 use super::error::RedirectError;
-use super::{Place, headers, named_place, read_url, shown_url};
+use super::{Hop, Place, headers, named_place, read_url, shown_url};
 
 /// The next hop.
+#[derive(Debug)]
 pub(super) struct Next {
     pub(super) url: Url,
     pub(super) method: Method,
@@ -18,6 +19,17 @@ pub(super) struct Next {
 }
 
 impl Next {
+    /// As the gate sees it.
+    pub(super) fn hop(&self) -> Hop<'_> {
+        Hop {
+            method: &self.method,
+            url: &self.url,
+            from: self.from.as_ref(),
+            headers: &self.headers,
+            body: &self.body,
+        }
+    }
+
     /// Goes on to where a redirect leads, as browsers do.
     pub(super) fn follow(&mut self, status: StatusCode, url: Url) {
         let becomes_get = match status {

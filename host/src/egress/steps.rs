@@ -1,51 +1,49 @@
-//! A request in two steps, for whoever is asked at once and has the body later.
+//! A request in two steps, for whoever goes on with something else while it is being made.
 
 use std::net::SocketAddr;
-
-use bytes::Bytes;
-use reqwest::Method;
-use reqwest::header::HeaderMap;
-use url::Url;
+use std::sync::Arc;
 
 use super::body::Budget;
 use super::redirect::Next;
 use super::{
-    Egress, EgressError, Gate, Hop, RequestLimits, Response, SiteHeaders, answer, headers, read_url,
+    Egress, EgressError, Gate, Request, RequestLimits, Response, SiteHeaders, answer, headers,
+    read_url,
 };
 
 /// A hop that may be made, once: it was asked about, its name was looked up, and every address was placed.
 #[derive(Debug)]
 pub struct Admitted {
-    method: Method,
-    url: Url,
+    hop: Next,
+    sites: Option<Arc<SiteHeaders>>,
     addresses: Vec<SocketAddr>,
     limits: RequestLimits,
     budget: Budget,
 }
 
 impl Egress {
-    /// Asks about one hop and looks its name up; it is made later, by whoever has the body by then.
+    /// Asks about one hop and looks its name up.
     ///
     /// # Errors
     /// It is not allowed, or leads nowhere.
     pub async fn admit(
         &self,
-        method: Method,
-        url: &Url,
-        limits: RequestLimits,
+        request: Request,
         gate: &mut dyn Gate,
     ) -> Result<Admitted, EgressError> {
+        headers::check(&request.headers)?;
+        let limits = request.limits;
         let mut budget = Budget::new(limits.whole);
-        let url = read_url(url.as_str())?;
-        let hop = Hop {
-            method: &method,
-            url: &url,
+        let hop = Next {
+            url: read_url(request.url.as_str())?,
+            method: request.method,
+            headers: request.headers,
+            body: request.body,
             from: None,
         };
-        let addresses = self.admitted(&hop, limits, &mut budget, gate).await?;
+        let addresses = self.admitted(&hop.hop(), limits, &mut budget, gate).await?;
         Ok(Admitted {
-            method,
-            url,
+            hop,
+            sites: request.sites,
             addresses,
             limits,
             budget,
@@ -56,29 +54,15 @@ impl Egress {
     ///
     /// # Errors
     /// Everything that keeps an answer from coming. Whatever a server answers is none.
-    pub async fn make(
-        &self,
-        admitted: Admitted,
-        headers: HeaderMap,
-        body: Bytes,
-        sites: Option<&SiteHeaders>,
-    ) -> Result<Response, EgressError> {
-        headers::check(&headers)?;
+    pub async fn make(&self, admitted: Admitted) -> Result<Response, EgressError> {
         let Admitted {
-            method,
-            url,
+            hop,
+            sites,
             addresses,
             limits,
             mut budget,
         } = admitted;
-        let hop = Next {
-            url,
-            method,
-            headers,
-            body,
-            from: None,
-        };
-        let response = self.exchange(&hop, addresses, sites, limits, &mut budget);
+        let response = self.exchange(&hop, addresses, sites.as_deref(), limits, &mut budget);
         let response = response.await?;
         answer(hop.url, response, limits, budget)
     }

@@ -59,7 +59,13 @@ impl Components {
         }
     }
 
-    pub(super) async fn prepare(&self, call: &Call, tool: &ComponentTool) -> Result<Plan, Failure> {
+    /// `is_attended`: whether the user can be asked while the call runs.
+    pub(super) async fn prepare(
+        &self,
+        call: &Call,
+        tool: &ComponentTool,
+        is_attended: bool,
+    ) -> Result<Plan, Failure> {
         let plugin = &tool.plugin;
         let arguments = checked_arguments(&tool.described.tools[tool.index], &call.arguments)?;
         let clock = Clock::start(self.guests.limits.prepare_time);
@@ -133,7 +139,7 @@ impl Components {
         if question.trim().is_empty() || looked.is_binding {
             question = looked.wording;
         }
-        let standing = self.standing(call, plugin, &needs)?;
+        let standing = self.standing(call, plugin, &needs, is_attended)?;
         let mut standing = looked.conditions.apply(standing);
         if let Standing::Ask { notices, .. } = &mut standing {
             notices.extend(self.gaps_of_commands(&looked.actions).await);
@@ -345,6 +351,7 @@ impl Components {
         call: &Call,
         plugin: &Registered,
         needs: &[Need],
+        is_attended: bool,
     ) -> Result<Standing, Failure> {
         let caller = Caller {
             call: &call.id,
@@ -355,6 +362,7 @@ impl Components {
         };
         let mut open = Vec::new();
         let mut notices = Vec::new();
+        let mut later = Vec::new();
         for need in needs {
             let Decision { verdict, rule } = self
                 .shared
@@ -370,6 +378,9 @@ impl Components {
                         rule: rule.to_string(),
                     });
                 }
+                // Nobody knows yet what it sends: the user is asked when that is there to be shown. Where nobody can be
+                // asked, the call need not begin.
+                Verdict::Ask if need.sends() && is_attended => later.push(need),
                 Verdict::Ask => {
                     open.push(need.clone());
                     for notice in capability::notices(&rule) {
@@ -379,6 +390,13 @@ impl Components {
                     }
                 }
             }
+        }
+        if !open.is_empty() {
+            let later = later.into_iter().map(|need| {
+                let target = need.target.shown();
+                format!("What it sends to {target} isn't known yet: you are asked when it is.")
+            });
+            notices.extend(later);
         }
         Ok(if open.is_empty() {
             Standing::Allowed

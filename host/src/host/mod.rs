@@ -151,7 +151,10 @@ impl Host {
     /// Dropping the future leaves nothing behind.
     pub async fn prepare(&self, call: &Call) -> Result<Plan, Failure> {
         match Box::pin(self.callee(&call.tool)).await? {
-            Callee::Component(tool) => Box::pin(self.0.components.prepare(call, &tool)).await,
+            Callee::Component(tool) => {
+                let is_attended = !self.0.unattended.load(Ordering::Relaxed);
+                Box::pin(self.0.components.prepare(call, &tool, is_attended)).await
+            }
             Callee::Server(tool) => self.0.servers.prepare_tool(call, &tool),
             Callee::Loader => self.0.servers.prepare_loader(call),
         }

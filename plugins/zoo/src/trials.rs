@@ -279,6 +279,12 @@ pub const TRIALS: &[Trial] = &[
     .with(r#"{"url":"http://169.254.169.254/latest/meta-data/"}"#)
     .granted(&[("/", "rwx"), ("https://169.254.169.254/", "rw?")]),
     Trial::of(
+        "post_otherwise",
+        "posts a file of the project that its arguments do not name",
+        Fails("Permission denied: permission to write 'http://127.0.0.1:PORT/' was denied"),
+    )
+    .with(r#"{"url":"http://127.0.0.1:PORT/"}"#),
+    Trial::of(
         "wasi_http",
         "fetches from this machine through WASI, and says nothing",
         Fails("handle: ErrorCode::HttpRequestDenied"),

@@ -19,6 +19,7 @@ mod interruption;
 mod killed;
 mod meaning;
 mod questions;
+mod sending;
 mod servers;
 mod settled;
 mod syntax;

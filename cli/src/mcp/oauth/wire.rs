@@ -149,6 +149,8 @@ impl OAuthHttpClient for OverEgress {
 
 #[cfg(test)]
 mod tests {
+    use dunlin_host::egress::HeaderMap;
+
     use super::*;
 
     #[tokio::test]
@@ -159,6 +161,8 @@ mod tests {
                 method: &Method::GET,
                 url: &url,
                 from: None,
+                headers: &HeaderMap::new(),
+                body: &Bytes::new(),
             };
             Anywhere { server: &server }.may_use(&hop).await
         };

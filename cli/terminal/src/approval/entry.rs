@@ -25,6 +25,8 @@ pub struct Entry {
     pub problem: Option<String>,
     /// The longest that a yes may hold.
     pub longest: Scope,
+    /// Whether the call runs already: its arguments and its tool's mode make no difference to the question any more.
+    pub runs: bool,
     /// What is set for its tool, where that is something.
     pub mode: Option<&'static str>,
 }
@@ -77,7 +79,7 @@ impl Entry {
         entry
     }
 
-    /// A question that comes up while the call with this number runs; 0 for a call that has none.
+    /// A question about the call with this number; 0 for a call that has none.
     pub fn asked(index: usize, question: Question) -> Entry {
         Entry {
             index,
@@ -88,6 +90,7 @@ impl Entry {
             longest: question.longest,
             question,
             problem: None,
+            runs: false,
             mode: None,
         }
     }

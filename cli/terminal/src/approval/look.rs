@@ -5,15 +5,15 @@ mod page;
 use dunlin_host::ask::{Answer, Origin, Scope};
 use dunlin_host::call::Action;
 use dunlin_host::display;
-use dunlin_host::target::{Need, Operation, Target};
+use dunlin_host::target::Need;
 
 use self::page::Page;
 use super::entry::Entry;
 use super::line::{WORDS, Word};
 use crate::ui::calls::{fit, look};
-use crate::ui::diff;
 use crate::ui::style::{Label, Styles};
 use crate::ui::wrap::{self as words, visible};
+use crate::ui::{diff, web_request};
 use dunlin_chat::turn::CallState;
 use dunlin_host::display::one_line;
 
@@ -28,6 +28,9 @@ const KEY_COLUMNS: usize = 80;
 
 /// How many lines of a difference are shown on however small a screen.
 const MIN_DIFF_ROWS: usize = 6;
+
+/// How many rows of a body are shown that does not fit on the screen: its beginning says what it is.
+const CUT_BODY_ROWS: usize = 8;
 
 /// How many columns of a command line are to be seen among others, however narrow the screen.
 const MIN_ABOUT_COLUMNS: usize = 24;
@@ -83,14 +86,18 @@ pub fn question(entry: &Entry, numbered: bool, window: Window, most: usize) -> S
         shown.complete = false;
         shown.targets = needs == 0;
         let kept = rest.saturating_sub(1).max(2);
-        let left_out = page.rows.len().saturating_sub(kept) + page.difference(entry).len();
+        let left_out = page.rows.len().saturating_sub(kept) + page.difference(entry, false).len();
         page.rows.truncate(kept);
         page.more(left_out);
     } else {
-        let changes = page.difference(entry);
+        let changes = page.difference(entry, false);
         let room = rest - page.rows.len();
         if changes.len() > room {
             shown.complete = false;
+            let room = match web_request::of(&entry.question.actions) {
+                Some(_) => room.min(CUT_BODY_ROWS),
+                None => room,
+            };
             let least = room.max(MIN_DIFF_ROWS.min(changes.len()));
             let most = least.saturating_sub(1);
             let left_out = changes.len().saturating_sub(most);
@@ -172,7 +179,7 @@ pub fn view(entry: &Entry, numbered: bool, window: Window) -> Shown {
     for row in &counts {
         page.foreign(row, None);
     }
-    let mut changes = page.difference(entry);
+    let mut changes = page.difference(entry, true);
     let more = changes.len().saturating_sub(MAX_VIEW_DIFF_ROWS);
     changes.truncate(MAX_VIEW_DIFF_ROWS);
     page.rows.append(&mut changes);
@@ -186,7 +193,10 @@ pub fn view(entry: &Entry, numbered: bool, window: Window) -> Shown {
             page.foreign(&line, None);
         }
     }
-    let is_shortened = has_arguments && pretty(entry).chars().count() > MAX_VIEW_CHARS;
+    // What leaves is the body, whatever the call was told.
+    let is_shortened = has_arguments
+        && web_request::of(&entry.question.actions).is_none()
+        && pretty(entry).chars().count() > MAX_VIEW_CHARS;
     if let Some(mode) = entry.mode {
         page.own(&format!(
             "tool      {mode} (/tools NAME prompt|always|never)"
@@ -348,18 +358,16 @@ pub fn help(entries: &[&Entry], several: bool, always: bool, window: Window) -> 
 
 /// Whether a call is only proposed: one that runs, and one that the user made, can have a yes or a no and nothing else.
 fn is_waiting(entry: &Entry) -> bool {
-    entry.question.origin == Origin::Declared && entry.index > 0
+    entry.question.origin == Origin::Declared && entry.index > 0 && !entry.runs
 }
 
 /// Whether the arguments are part of the question: where they are all that says what a call is going to do, and where they
 /// say what is sent.
 fn shows_arguments(entry: &Entry) -> bool {
-    let sends = |need: &Need| {
-        need.operation == Operation::Write
-            && matches!(need.target, Target::Url(_) | Target::Site(_))
-    };
     let question = &entry.question;
-    question.actions.contains(&Action::ServerCall) || question.needs.iter().any(sends)
+    let sends = || question.needs.iter().any(Need::sends);
+    question.actions.contains(&Action::ServerCall)
+        || web_request::of(&question.actions).is_none() && sends()
 }
 
 /// The arguments on a line for each value. Not escaped.
@@ -412,6 +420,9 @@ fn heading(entry: &Entry, numbered: bool, window: Window) -> String {
     let number = styles.paint(label, &number);
     let asks = match entry.question.origin {
         Origin::Declared if numbered => "",
+        Origin::Declared if web_request::of(&entry.question.actions).is_some() => {
+            " asks before it sends this"
+        }
         Origin::Declared => " asks",
         Origin::Undeclared => " asks while it runs",
         Origin::Redirect => " asks to follow a redirect",

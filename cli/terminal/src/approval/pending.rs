@@ -487,7 +487,7 @@ impl PendingApprovals {
             index => format!("Call {index}"),
         };
         let what_to_do = match entry.question.origin {
-            Origin::Declared if entry.index > 0 => format!(
+            Origin::Declared if entry.index > 0 && !entry.runs => format!(
                 "e{which} opens it in your editor, and a yes counts after that; n{which} TEXT asks the model for a shorter one."
             ),
             _ => format!("n{which} denies it."),
@@ -564,11 +564,7 @@ impl PendingApprovals {
     }
 
     fn not_while_running(&self) -> Result<(), String> {
-        let runs = |entry: &Entry| {
-            let origin = entry.question.origin;
-            matches!(origin, Origin::Undeclared | Origin::Redirect)
-        };
-        match self.entries.iter().any(runs) {
+        match self.entries.iter().any(|entry| entry.runs) {
             true => Err("The call runs already: answer with a yes or a no alone.".to_owned()),
             false => Ok(()),
         }

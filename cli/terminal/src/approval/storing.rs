@@ -9,6 +9,9 @@ use dunlin_host::target::{CommandKey, CommandTarget, Need, Operation};
 /// How many targets of one answer are named before and after it.
 const MAX_NAMED: usize = 5;
 
+/// What a lasting yes to sending means.
+const SENDS: &str = "the plugin may send anything to it, and you are no longer shown what";
+
 /// Where the answers of the session are taken back.
 const FORGET: &str = "/permissions forget";
 
@@ -29,10 +32,14 @@ pub fn before(question: &Question, always: bool) -> Vec<(&'static str, String)> 
         [] => Vec::new(),
         [need] => match need.target.command() {
             Some(command) => of_command(need, command, always),
-            None => vec![(
-                label(always),
-                format!("stored for all projects\nundo: {}", undo(need)),
-            )],
+            None => {
+                let stored = (
+                    label(always),
+                    format!("stored for all projects\nundo: {}", undo(need)),
+                );
+                let sends = (need.sends() && always).then(|| ("s, always", SENDS.to_owned()));
+                sends.into_iter().chain([stored]).collect()
+            }
         },
         needs => {
             let row = |need: &Need| {
@@ -41,6 +48,10 @@ pub fn before(question: &Question, always: bool) -> Vec<(&'static str, String)> 
                     None => format!("{} {}", need.operation.verb(), need.target.shown()),
                 };
                 let about = escape(&about);
+                let about = match need.sends() && always {
+                    true => format!("{about}: {SENDS}"),
+                    false => about.into_owned(),
+                };
                 let place = match folder(need).filter(|_| always) {
                     Some(folder) => format!("always in {folder}, never in all projects"),
                     None => "in all projects".to_owned(),
@@ -96,6 +107,10 @@ pub fn after(needs: &[Need], answer: Answer) -> Vec<String> {
         let about = match need.target.command() {
             Some(command) if answer.allow => command.describe(),
             Some(command) => command.key.describe(),
+            None if need.sends() && answer.allow => format!(
+                "write {}, whatever the plugin sends there",
+                need.target.shown()
+            ),
             None => format!("{} {}", need.operation.verb(), need.target.shown()),
         };
         let undo = match answer.scope {

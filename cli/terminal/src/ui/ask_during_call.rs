@@ -8,8 +8,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use dunlin_host::ask::{Answer, Ask, Question, TextQuestion};
 
+use super::pager::Pager;
 use super::{Typed, Ui, question};
 use crate::approval::entry::Entry;
+use crate::approval::look::height;
 use crate::approval::pending::{PendingApprovals, Reply};
 use crate::approval::storing;
 use dunlin_chat::turn::log::CallLog;
@@ -20,12 +22,17 @@ use dunlin_chat::turn::{Choice, Resolution};
 pub struct TerminalAsk {
     ui: Arc<Ui>,
     calls: Arc<CallLog>,
+    pager: Option<Pager>,
 }
 
+/// Rows that are needed below what `v` shows: the key, in a narrow window, and the line to answer in.
+const ROWS_BELOW: usize = 4;
+
 impl TerminalAsk {
-    /// Asks with this object, which must be on a terminal ([`Ui::can_ask`]). `calls` has the numbers of the calls.
-    pub fn new(ui: Arc<Ui>, calls: Arc<CallLog>) -> TerminalAsk {
-        TerminalAsk { ui, calls }
+    /// Asks with this object, which must be on a terminal ([`Ui::can_ask`]). `calls` has the numbers of the calls, and `pager`
+    /// shows what is longer than the window; without one it is printed.
+    pub fn new(ui: Arc<Ui>, calls: Arc<CallLog>, pager: Option<Pager>) -> TerminalAsk {
+        TerminalAsk { ui, calls, pager }
     }
 }
 
@@ -37,8 +44,13 @@ impl Ask for TerminalAsk {
         let ui = Arc::clone(&self.ui);
         // A call that the user made has no number.
         let number = self.calls.number_of(&question.call).unwrap_or_default();
-        let entry = Entry::asked(number, question);
-        let answered = tokio::task::spawn_blocking(move || converse(&ui, entry)).await;
+        let entry = Entry {
+            runs: true,
+            ..Entry::asked(number, question)
+        };
+        let pager = self.pager.clone();
+        let answered = tokio::task::spawn_blocking(move || converse(&ui, entry, pager.as_ref()));
+        let answered = answered.await;
         // A panic while asking is a no.
         answered.unwrap_or(Answer::DENY)
     }
@@ -50,7 +62,7 @@ impl Ask for TerminalAsk {
     }
 }
 
-fn converse(ui: &Ui, entry: Entry) -> Answer {
+fn converse(ui: &Ui, entry: Entry, pager: Option<&Pager>) -> Answer {
     let mut approvals = PendingApprovals::default();
     let (needs, longest) = (entry.question.needs.clone(), entry.longest);
     let mut rows = approvals.open(0, vec![entry], ui.window());
@@ -79,6 +91,12 @@ fn converse(ui: &Ui, entry: Entry) -> Answer {
             }
             Reply::Say(rows) => Reply::Say(rows),
             Reply::View(mut rows, _) => {
+                let taken: usize = rows.iter().map(|row| height(row, window)).sum();
+                if taken + ROWS_BELOW > window.rows
+                    && pager.is_some_and(|pager| pager.show(ui, &rows).is_ok())
+                {
+                    rows.clear();
+                }
                 rows.push(approvals.key(window));
                 Reply::Say(rows)
             }

@@ -47,6 +47,7 @@ pub mod terminal;
 mod typed;
 mod waiting;
 pub mod wake;
+pub mod web_request;
 pub mod wrap;
 
 use std::borrow::Cow;

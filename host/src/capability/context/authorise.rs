@@ -5,7 +5,7 @@ use std::path::Path;
 use super::CallContext;
 use crate::ask::{Origin, Question, Scope};
 use crate::bindings::dunlin::tool::types;
-use crate::call::Action;
+use crate::call::{Action, WebRequest};
 use crate::capability::refusal::{Refusal, host_failed, written_text};
 use crate::capability::resources::UseId;
 use crate::limits;
@@ -39,8 +39,51 @@ impl CallContext {
         what: &str,
         origin: Origin,
     ) -> Result<UseId, Refusal> {
+        self.authorise_with(need, written, (origin, what), Vec::new())
+            .await
+    }
+
+    /// The same for a request that is about to leave: a question about it shows the request. A yes for this call was one to
+    /// another request, and does not hold for this one.
+    pub(in crate::capability) async fn authorise_sending(
+        &mut self,
+        need: Need,
+        written: types::Target,
+        asked: (Origin, &str),
+        request: WebRequest,
+    ) -> Result<UseId, Refusal> {
+        let actions = vec![Action::Request(request)];
+        self.authorise_with(need, written, asked, actions).await
+    }
+
+    /// The same for a use that goes on with what was allowed before: only a rule against it refuses it.
+    pub(in crate::capability) fn authorise_covered(
+        &mut self,
+        need: Need,
+        written: types::Target,
+    ) -> Result<UseId, Refusal> {
         let decision = self.decide(&need)?;
-        let (allowed, rule) = match decision.verdict {
+        let rule = match decision.verdict {
+            Verdict::Ask => Rule::Once,
+            Verdict::Allow | Verdict::Deny => decision.rule,
+        };
+        let is_allowed = decision.verdict != Verdict::Deny;
+        self.note(need, written, is_allowed, rule.to_string())
+    }
+
+    async fn authorise_with(
+        &mut self,
+        need: Need,
+        written: types::Target,
+        asked: (Origin, &str),
+        actions: Vec<Action>,
+    ) -> Result<UseId, Refusal> {
+        let decision = self.decide(&need)?;
+        let verdict = match (decision.verdict, &decision.rule) {
+            (Verdict::Allow, Rule::Once) if !actions.is_empty() => Verdict::Ask,
+            (verdict, _) => verdict,
+        };
+        let (allowed, rule) = match verdict {
             Verdict::Allow => (true, decision.rule.to_string()),
             Verdict::Deny => {
                 if let Rule::BeyondCeiling(plugin) = &decision.rule {
@@ -50,8 +93,7 @@ impl CallContext {
             }
             Verdict::Ask => {
                 let needs = vec![need.clone()];
-                let asked = (origin, what);
-                self.ask_in_call(asked, &written, needs, Vec::new(), &decision.rule)
+                self.ask_in_call(asked, &written, needs, actions, &decision.rule)
                     .await?
             }
         };
@@ -126,10 +168,15 @@ impl CallContext {
         Ok(under)
     }
 
+    /// Whether the plan said that the call needs this.
+    pub(in crate::capability) fn has_declared(&self, need: &Need) -> bool {
+        let is_declared = |declared: &Need| declared == need || covers(declared, need);
+        self.declared.iter().any(is_declared)
+    }
+
     /// What holds for a need of this call.
     pub(crate) fn decide(&self, need: &Need) -> Result<Decision, Refusal> {
-        let is_declared = |declared: &Need| declared == need || covers(declared, need);
-        let caller = self.caller(self.declared.iter().any(is_declared));
+        let caller = self.caller(self.has_declared(need));
         self.shared
             .permissions
             .decide(&caller, need)
@@ -218,10 +265,15 @@ impl CallContext {
         let has_network = self.shared.commands.network;
         let mut longest = Scope::Always;
         let mut warnings = notices(rule);
+        let mut is_request = false;
         for action in &actions {
-            if let Action::Command(command) = action {
-                longest = longest.min(command.longest(has_network));
-                warnings.extend(command.notices(has_network));
+            match action {
+                Action::Command(command) => {
+                    longest = longest.min(command.longest(has_network));
+                    warnings.extend(command.notices(has_network));
+                }
+                Action::Request(_) => is_request = true,
+                _ => {}
             }
             // What is stored would hold for what is announced only.
             if let Action::Edit(edit) = action
@@ -238,7 +290,7 @@ impl CallContext {
             arguments: self.arguments.clone(),
             wording: match origin {
                 // The question of the plan is about all of it; this is about all of it only if there is nothing else.
-                Origin::Declared if self.actions.len() == 1 => self.question.clone(),
+                Origin::Declared if self.actions.len() == 1 && !is_request => self.question.clone(),
                 Origin::Redirect | Origin::Declared => format!("Allow {} to {what}?", self.tool),
                 _ => format!("Allow {} to {what}? It did not announce this.", self.tool),
             },
@@ -265,10 +317,13 @@ impl CallContext {
                 crate::display::escape(written_text(written))
             ));
         }
-        self.shared
-            .permissions
-            .remember(&self.call, &self.plugin, &needs, answer)
-            .map_err(|e| host_failed(&e))?;
+        // A yes to one request is none to the next.
+        if !(is_request && answer.allow && answer.scope == Scope::Once) {
+            self.shared
+                .permissions
+                .remember(&self.call, &self.plugin, &needs, answer)
+                .map_err(|e| host_failed(&e))?;
+        }
         Ok((answer.allow, answer.in_words()))
     }
 }

@@ -9,6 +9,7 @@ use crate::audit::{self, Event, Record};
 use crate::bindings::dunlin::tool::types;
 use crate::capability::refusal::{Refusal, host_failed};
 use crate::capability::resources::UseId;
+use crate::engine::cache::sha256_hex;
 use crate::limits;
 use crate::target::{Need, Operation};
 
@@ -117,6 +118,21 @@ impl CallContext {
     /// Writes a use into the audit log at once: it has changed something, and must be known even if the
     /// call is dropped in the next moment.
     pub(in crate::capability) fn log_use(&mut self, of: UseId) -> Result<(), Refusal> {
+        self.log_use_of(of, None)
+    }
+
+    /// The same for a request, with the size and the digest of its body.
+    pub(in crate::capability) fn log_sent(
+        &mut self,
+        of: UseId,
+        body: &[u8],
+    ) -> Result<(), Refusal> {
+        self.count(of, body.len());
+        let digest = (!body.is_empty()).then(|| sha256_hex(body));
+        self.log_use_of(of, digest.as_deref())
+    }
+
+    fn log_use_of(&mut self, of: UseId, sent_sha256: Option<&str>) -> Result<(), Refusal> {
         let Some(entry) = self.uses.get_mut(of.0) else {
             return Ok(());
         };
@@ -129,6 +145,7 @@ impl CallContext {
         let record = Record {
             // A command that starts: how much it printed is known when it has ended, and written then.
             bytes: Some(used.bytes.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0),
+            sent_sha256,
             ..self.used(&used)
         };
         let logged = self

@@ -12,27 +12,34 @@ use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
+use tokio::sync::oneshot;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi::runtime::spawn;
 use wasmtime_wasi_http::p2::bindings::LinkOptions;
 use wasmtime_wasi_http::p2::bindings::http::types::{
-    self as wire_types, ErrorCode, HostOutgoingRequest as _, Scheme,
+    self as wire_types, ErrorCode, Host as _, HostOutgoingRequest as _, Scheme,
 };
-use wasmtime_wasi_http::p2::body::{HyperIncomingBody, HyperOutgoingBody};
+use wasmtime_wasi_http::p2::body::{HostOutgoingBody, HyperIncomingBody, HyperOutgoingBody};
 use wasmtime_wasi_http::p2::types::{HostFutureIncomingResponse, HostOutgoingRequest};
-use wasmtime_wasi_http::{Error, RequestOptions, WasiHttp};
+use wasmtime_wasi_http::{Error, FieldMap, RequestOptions, WasiHttp};
 
 use super::bindings::wasi::http::outgoing_handler;
 use crate::bindings::dunlin::tool::types;
 use crate::capability::context::{Of, View};
 use crate::capability::refusal::Refusal;
+use crate::capability::resources::UseId;
 use crate::capability::wasi::machine::{Machine, MachineView};
 use crate::capability::web::{WebGate, bad_header, operation};
 use crate::capability::web_headers::{NOT_SETTABLE, SETTABLE};
-use crate::egress::{Body, EgressError, HeaderMap, Method, RequestLimits, header, read_url};
+use crate::egress::{
+    Admitted, Body, Egress, EgressError, HeaderMap, Method, Request, RequestLimits, header,
+    read_url,
+};
 use crate::limits::MAX_WEB_BODY_BYTES;
-use crate::target::Operation;
+use crate::permission::Verdict;
+use crate::resolve;
+use crate::target::{Need, Operation};
 
 /// The interface of requests and answers, as the library links it.
 const TYPES: &str = "wasi:http/types@0.2.12";
@@ -83,6 +90,46 @@ fn bound<T: MachineView>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
             Ok((http.set_authority(request, authority)?,))
         },
     )?;
+    types.func_wrap(
+        "[method]outgoing-request.body",
+        |mut store: StoreContextMut<'_, T>,
+         (request,): (Resource<HostOutgoingRequest>,)|
+         -> wasmtime::Result<(Result<Resource<HostOutgoingBody>, ()>,)> {
+            let rep = request.rep();
+            let body =
+                wire_types::HostOutgoingRequest::body(&mut store.data_mut().http(), request)?;
+            if let Ok(body) = &body {
+                let own = &mut store.data_mut().machine().own.http;
+                own.opened(rep, body.rep());
+            }
+            Ok((body,))
+        },
+    )?;
+    type Finished = wasmtime::Result<(Result<(), ErrorCode>,)>;
+    types.func_wrap_async(
+        "[static]outgoing-body.finish",
+        |mut store: StoreContextMut<'_, T>,
+         (body, trailers): (Resource<HostOutgoingBody>, Option<Resource<FieldMap>>)|
+         -> Box<dyn Future<Output = Finished> + Send> {
+            Box::new(async move {
+                let rep = body.rep();
+                let mut http = store.data_mut().http();
+                let finished = wire_types::HostOutgoingBody::finish(&mut http, body, trailers);
+                let finished = match finished {
+                    Ok(()) => Ok(()),
+                    Err(error) => Err(http.convert_error_code(error)?),
+                };
+                let mut machine = store.data_mut().machine();
+                if let Some(waiting) = machine.own.http.finished(rep) {
+                    match machine.ask_about(waiting).await {
+                        Ok(()) | Err(Refusal::Guest(_)) => {}
+                        Err(Refusal::Trap(error)) => return Err(error),
+                    }
+                }
+                Ok((finished,))
+            })
+        },
+    )?;
     linker.allow_shadowing(false);
     Ok(())
 }
@@ -93,12 +140,14 @@ impl outgoing_handler::Host for View<'_, Machine> {
         request: Resource<HostOutgoingRequest>,
         options: Option<Resource<RequestOptions>>,
     ) -> wasmtime::Result<Result<Resource<HostFutureIncomingResponse>, ErrorCode>> {
+        let open = self.own.http.open_body_of(request.rep());
         let request = self.table.delete(request)?;
+        let open_body = open.filter(|_| request.body.is_some());
         let options = match options {
             Some(options) => Some(self.table.delete(options)?),
             None => None,
         };
-        match self.send(request, options).await {
+        match self.send(request, options, open_body).await {
             Ok(pending) => Ok(Ok(self.table.push(pending)?)),
             Err(Refusal::Guest(error)) => Ok(Err(code(error))),
             Err(Refusal::Trap(error)) => Err(error),
@@ -107,45 +156,139 @@ impl outgoing_handler::Host for View<'_, Machine> {
 }
 
 impl View<'_, Machine> {
-    /// Asks about a request and sends it behind the component, which may write the body meanwhile.
+    /// Asks about a request and sends it behind the component. What may change something is asked about when all of its
+    /// body is there, which the component may still be writing.
     async fn send(
         &mut self,
         request: HostOutgoingRequest,
         options: Option<RequestOptions>,
+        open_body: Option<u32>,
     ) -> Result<HostFutureIncomingResponse, Refusal> {
         self.only_in_run()?;
         self.context.count_request()?;
         let method = method(&request)?;
         let written = written(&request)?;
         let url = read_url(&written)?;
-        let headers = headers(&request)?;
-        let limits = limits(options);
+        let mut wanted = Request::new(method, url);
+        wanted.headers = headers(&request)?;
+        wanted.limits = limits(options);
+        wanted.sites = Some(Arc::clone(&self.shared.sites));
+        let body = request.body;
+        if operation(&wanted.method) == Operation::Read || self.is_denied(&wanted)? {
+            let (admitted, under) = self.admit(wanted, written).await?;
+            let meter = self.meter(under);
+            let egress = self.shared.egress.clone();
+            return Ok(self.behind(async move {
+                // Who may read an address sends it nothing.
+                whole(body, 0).await?;
+                exchange(&egress, admitted, meter).await
+            }));
+        }
+        let (known, body_is_known) = oneshot::channel();
+        let (answer, answered) = oneshot::channel::<Answered>();
+        let egress = self.shared.egress.clone();
+        let sending = self.behind(async move {
+            let body = whole(body, MAX_WEB_BODY_BYTES).await?;
+            // Fails where nobody waits for it any more, and then nobody answers either.
+            let _ = known.send(body);
+            let (admitted, meter) = answered.await.map_err(|_| Error::HttpRequestDenied)??;
+            exchange(&egress, admitted, meter).await
+        });
+        let waiting = Waiting {
+            request: wanted,
+            written,
+            body: body_is_known,
+            answer,
+        };
+        match open_body {
+            Some(open) => self.own.http.wait_for(open, waiting),
+            // It is finished, or there is none.
+            None => self.ask_about(waiting).await?,
+        }
+        Ok(sending)
+    }
+
+    /// Asks about a request whose body is finished, and lets go of it.
+    async fn ask_about(&mut self, waiting: Waiting) -> Result<(), Refusal> {
+        let Waiting {
+            mut request,
+            written,
+            body,
+            answer,
+        } = waiting;
+        // Whoever reads the body has failed, and says so.
+        let Ok(body) = body.await else {
+            return Ok(());
+        };
+        request.body = body;
+        let answered = match self.admit(request, written).await {
+            Ok((admitted, under)) => Ok((admitted, self.meter(under))),
+            Err(Refusal::Guest(error)) => Err(refused(error)),
+            Err(trap) => return Err(trap),
+        };
+        // The component may have dropped the answer.
+        let _ = answer.send(answered);
+        Ok(())
+    }
+
+    /// Asks about a request as it leaves, and looks its name up.
+    async fn admit(
+        &mut self,
+        request: Request,
+        written: String,
+    ) -> Result<(Admitted, UseId), Refusal> {
         let egress = self.shared.egress.clone();
         let mut gate = WebGate::new(self.context, written);
-        let admitted = egress.admit(method.clone(), &url, limits, &mut gate).await;
-        let (admitted, under) = gate.outcome(admitted)?;
-        // Who may read an address sends it nothing.
-        let most = match operation(&method) {
-            Operation::Read => 0,
-            _ => MAX_WEB_BODY_BYTES,
-        };
-        if most > 0 {
-            self.log_use(under)?;
-        }
-        let meter = self.meter(under);
-        let sites = Arc::clone(&self.shared.sites);
-        let sending = spawn(async move {
-            let body = whole(request.body, most, &meter).await?;
-            let answer = egress.make(admitted, headers, body, Some(&sites)).await;
-            let answer = answer.map_err(wire)?;
-            let mut response = hyper::Response::new(incoming(answer.body, meter));
-            *response.status_mut() = answer.status;
-            *response.headers_mut() = answer.headers;
-            Ok((response, spawn(async {})))
-        });
-        self.own.http.sending.push(sending.abort_handle());
-        Ok(HostFutureIncomingResponse::Pending(sending))
+        let admitted = egress.admit(request, &mut gate).await;
+        gate.outcome(admitted)
     }
+
+    /// Whether a rule is against a request, whatever it sends.
+    fn is_denied(&self, request: &Request) -> Result<bool, Refusal> {
+        let need = Need {
+            target: resolve::url(request.url.as_str())?,
+            operation: operation(&request.method),
+        };
+        Ok(self.decide(&need)?.verdict == Verdict::Deny)
+    }
+
+    /// Does this while the component goes on.
+    fn behind(
+        &mut self,
+        sending: impl Future<Output = Result<Incoming, Error>> + Send + 'static,
+    ) -> HostFutureIncomingResponse {
+        let sending = spawn(async move { Ok((sending.await?, spawn(async {}))) });
+        self.own.http.sending.push(sending.abort_handle());
+        HostFutureIncomingResponse::Pending(sending)
+    }
+}
+
+/// An answer as the library takes it.
+type Incoming = hyper::Response<HyperIncomingBody>;
+
+/// What came of a question: a hop that may be made, and what counts its bytes.
+type Answered = Result<(Admitted, Arc<AtomicU64>), Error>;
+
+/// A request that is asked about when the component has finished its body.
+pub(super) struct Waiting {
+    request: Request,
+    written: String,
+    /// The body, as soon as it is finished.
+    body: oneshot::Receiver<Bytes>,
+    answer: oneshot::Sender<Answered>,
+}
+
+/// Makes a hop that was admitted, and counts what comes back.
+async fn exchange(
+    egress: &Egress,
+    admitted: Admitted,
+    meter: Arc<AtomicU64>,
+) -> Result<Incoming, Error> {
+    let answer = egress.make(admitted).await.map_err(wire)?;
+    let mut response = hyper::Response::new(incoming(answer.body, meter));
+    *response.status_mut() = answer.status;
+    *response.headers_mut() = answer.headers;
+    Ok(response)
 }
 
 /// What would be done. A tunnel is not a request, and an echo would show what the host added.
@@ -220,11 +363,7 @@ fn limits(options: Option<RequestOptions>) -> RequestLimits {
 }
 
 /// The body of at most so many bytes, once the component has finished it.
-async fn whole(
-    body: Option<HyperOutgoingBody>,
-    most: usize,
-    meter: &AtomicU64,
-) -> Result<Bytes, Error> {
+async fn whole(body: Option<HyperOutgoingBody>, most: usize) -> Result<Bytes, Error> {
     let Some(mut body) = body else {
         return Ok(Bytes::new());
     };
@@ -240,7 +379,6 @@ async fn whole(
         }
         all.extend_from_slice(&piece);
     }
-    meter.fetch_add(all.len() as u64, Ordering::Relaxed);
     Ok(all.freeze())
 }
 
@@ -266,6 +404,20 @@ fn code(error: types::Error) -> ErrorCode {
         | types::Error::Unsupported(text)
         | types::Error::Failed(text) => ErrorCode::InternalError(Some(text)),
         other => ErrorCode::InternalError(Some(format!("{other:?}"))),
+    }
+}
+
+/// The same where the answer is being waited for.
+fn refused(error: types::Error) -> Error {
+    match error {
+        types::Error::Denied(_) => Error::HttpRequestDenied,
+        types::Error::TimedOut(_) => Error::ConnectionReadTimeout,
+        types::Error::Invalid(text)
+        | types::Error::TooLarge(text)
+        | types::Error::NotFound(text)
+        | types::Error::Unsupported(text)
+        | types::Error::Failed(text) => Error::InternalError(Some(text)),
+        other => Error::InternalError(Some(format!("{other:?}"))),
     }
 }
 

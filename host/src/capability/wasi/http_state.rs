@@ -9,6 +9,7 @@ use wasmtime_wasi_http::{
     WasiHttpCtxView, WasiHttpHooks,
 };
 
+use super::http::Waiting;
 use crate::capability::web_headers::HIDDEN;
 use crate::egress::HeaderName;
 use crate::limits::MAX_WEB_CHUNK_BYTES;
@@ -20,6 +21,10 @@ pub(super) struct Http {
     hooks: Hooks,
     /// What is being sent.
     pub(super) sending: Vec<AbortHandle>,
+    /// Requests whose bodies the component may still write: the handle of the request, and that of its body.
+    open: Vec<(u32, u32)>,
+    /// Requests that wait for their bodies, by the handles of these.
+    waiting: Vec<(u32, Waiting)>,
 }
 
 impl Http {
@@ -28,6 +33,33 @@ impl Http {
         for sending in self.sending.drain(..) {
             sending.abort();
         }
+    }
+
+    /// The component has a handle of the body of a request. Handles are used again: what was known of an earlier body of this
+    /// number is over.
+    pub(super) fn opened(&mut self, request: u32, body: u32) {
+        self.open
+            .retain(|(of, open)| *of != request && *open != body);
+        self.waiting.retain(|(of, _)| *of != body);
+        self.open.push((request, body));
+    }
+
+    /// The handle of the body of a request that is being sent, unless that is finished.
+    pub(super) fn open_body_of(&mut self, request: u32) -> Option<u32> {
+        let at = self.open.iter().position(|(of, _)| *of == request)?;
+        Some(self.open.swap_remove(at).1)
+    }
+
+    /// A request waits until this body is finished.
+    pub(super) fn wait_for(&mut self, body: u32, waiting: Waiting) {
+        self.waiting.push((body, waiting));
+    }
+
+    /// A body is finished; the request that waits for it.
+    pub(super) fn finished(&mut self, body: u32) -> Option<Waiting> {
+        self.open.retain(|(_, open)| *open != body);
+        let at = self.waiting.iter().position(|(of, _)| *of == body)?;
+        Some(self.waiting.swap_remove(at).1)
     }
 
     /// What the library works on.

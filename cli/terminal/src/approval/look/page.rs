@@ -13,7 +13,7 @@ use crate::approval::storing;
 use crate::approval::text::{BAR, room, wrap};
 use crate::ui::style::Label;
 use crate::ui::wrap::{self as words, visible};
-use crate::ui::{command, diff, prompt_of_server};
+use crate::ui::{command, diff, prompt_of_server, web_request};
 
 /// The label of a command that takes back what would be stored.
 const UNDO: &str = "undo";
@@ -182,8 +182,8 @@ impl Page {
         }
     }
 
-    /// What would be run or change, behind the bar like everything that is foreign.
-    pub(super) fn difference(&self, entry: &Entry) -> Vec<String> {
+    /// What would be run, sent or changed, behind the bar like everything that is foreign. `whole`: as under `v`.
+    pub(super) fn difference(&self, entry: &Entry, whole: bool) -> Vec<String> {
         let actions = &entry.question.actions;
         let said = one_line(&entry.question.wording);
         let commands = command::lines(actions, &said).into_iter();
@@ -191,6 +191,7 @@ impl Page {
             .map(|line| (line, None))
             .chain(diff::lines(actions))
             .chain(prompt_of_server::lines(actions))
+            .chain(web_request::lines(actions, whole))
             .chain(
                 shows_arguments(entry)
                     .then(|| self.arguments(entry))

@@ -1,0 +1,146 @@
+//! What a tool wants to send to a server, as it stands in a question: its size, its type, and every byte of a text.
+
+use dunlin_host::call::{Action, WebRequest};
+use dunlin_host::display::{escape, grouped, one_line};
+
+use super::style::Label;
+
+/// How a tab is shown; escaped like other controls it would make code hard to read.
+const TAB: &str = "→   ";
+
+/// Bytes in a row of a body that is not text.
+const DUMP_COLUMNS: usize = 16;
+
+/// Bytes of a body that is not text: in the question, and under `v`. Such a body is decided about by its size and type.
+const FEW_BYTES: usize = 4 * DUMP_COLUMNS;
+const MAX_DUMP_BYTES: usize = 64 * 1024;
+
+/// The request among these, if one is sent.
+pub fn of(actions: &[Action]) -> Option<&WebRequest> {
+    actions.iter().find_map(|action| match action {
+        Action::Request(request) => Some(request),
+        _ => None,
+    })
+}
+
+/// The lines of a request with their looks, escaped. What is sent stands further in than what is said of it. `whole`: of
+/// a body that is not text more than the beginning.
+pub fn lines(actions: &[Action], whole: bool) -> Vec<(String, Option<Label>)> {
+    let Some(request) = of(actions) else {
+        return Vec::new();
+    };
+    let mut lines = vec![(heading(request), Some(Label::Place))];
+    let others = request.headers.iter();
+    for (name, value) in others.filter(|(name, _)| name != "content-type") {
+        let header = format!("{}: {}", escape(name), escape(value));
+        lines.push((header, Some(Label::Quiet)));
+    }
+    match std::str::from_utf8(&request.body) {
+        Ok(text) => lines.extend(text.lines().map(|line| {
+            let parts: Vec<_> = line.split('\t').map(escape).collect();
+            (format!("  {}", parts.join(TAB)), None)
+        })),
+        Err(_) => dump(&mut lines, &request.body, whole),
+    }
+    lines
+}
+
+/// `sends 1,234 bytes of text/plain`.
+fn heading(request: &WebRequest) -> String {
+    let size = match request.body.len() {
+        0 => return "sends no body".to_owned(),
+        1 => "1 byte".to_owned(),
+        bytes => format!("{} bytes", grouped(bytes as u64)),
+    };
+    let of = request.header("content-type").map(one_line);
+    let of = of.map_or_else(String::new, |kind| format!(" of {kind}"));
+    let what = match std::str::from_utf8(&request.body) {
+        Ok(_) => "",
+        Err(_) => ", not text",
+    };
+    format!("sends {size}{of}{what}")
+}
+
+fn dump(lines: &mut Vec<(String, Option<Label>)>, body: &[u8], whole: bool) {
+    let most = if whole { MAX_DUMP_BYTES } else { FEW_BYTES };
+    let shown = body.get(..most).unwrap_or(body);
+    for row in shown.chunks(DUMP_COLUMNS) {
+        let bytes: Vec<String> = row.iter().map(|byte| format!("{byte:02x}")).collect();
+        let text: String = row
+            .iter()
+            .map(|byte| match byte {
+                b' '..=b'~' => char::from(*byte),
+                _ => '.',
+            })
+            .collect();
+        let bytes = bytes.join(" ");
+        lines.push((
+            format!("  {bytes:<width$}  {text}", width = 3 * DUMP_COLUMNS - 1),
+            None,
+        ));
+    }
+    let more = body.len() - shown.len();
+    if more > 0 {
+        let way = match whole {
+            true => "too many to show",
+            false => "v shows more of them",
+        };
+        let more = format!("… {} more bytes: {way}", grouped(more as u64));
+        lines.push((more, Some(Label::Quiet)));
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn post(body: impl Into<Vec<u8>>, kind: &str) -> Action {
+        Action::Request(WebRequest {
+            method: "POST".to_owned(),
+            url: "https://example.com/up?to=all".to_owned(),
+            headers: vec![
+                ("content-type".to_owned(), kind.to_owned()),
+                ("accept".to_owned(), "*/*".to_owned()),
+            ],
+            body: body.into().into(),
+        })
+    }
+
+    fn texts(action: Action, whole: bool) -> Vec<String> {
+        let lines = lines(&[action], whole);
+        lines.into_iter().map(|(text, _)| text).collect()
+    }
+
+    #[test]
+    fn all_of_a_text_is_shown() {
+        let body = "a secret\r\n\tand \u{1b}[2J\u{202e}more\nsends 1 byte\n";
+        assert_eq!(
+            texts(post(body, "text/plain\u{7}"), false),
+            [
+                "sends 41 bytes of text/plain\\u{7}",
+                "accept: */*",
+                "  a secret",
+                "  →   and \\u{1b}[2J\\u{202e}more",
+                "  sends 1 byte",
+            ]
+        );
+        assert_eq!(texts(post("", "text/plain"), false)[0], "sends no body");
+    }
+
+    #[test]
+    fn other_bytes_are_counted() {
+        let mut body = b"\xff\x00key=hunter2".to_vec();
+        body.resize(100_000, 7);
+        let few = texts(post(body.clone(), "image/png"), false);
+        assert_eq!(few[0], "sends 100,000 bytes of image/png, not text");
+        assert_eq!(
+            few[2],
+            "  ff 00 6b 65 79 3d 68 75 6e 74 65 72 32 07 07 07  ..key=hunter2..."
+        );
+        assert_eq!(few.len(), 7);
+        assert_eq!(few[6], "… 99,936 more bytes: v shows more of them");
+        let whole = texts(post(body, "image/png"), true);
+        assert_eq!(whole.len(), 2 + 4096 + 1);
+        assert_eq!(whole[4098], "… 34,464 more bytes: too many to show");
+    }
+}

@@ -1,0 +1,278 @@
+//! What a guest sends to a server: it is asked about when all of it is there, and a yes is one to exactly that.
+
+use std::sync::Arc;
+
+use dunlin_host::Host;
+use dunlin_host::ask::{Answer, DenyAll, Origin, Question, Scope};
+use dunlin_host::call::{Action, Failure, Standing, WebRequest};
+use dunlin_host::egress::SiteHeaders;
+use dunlin_host::target::{Operation, Target};
+use dunlin_tests::sandbox::{Asker, README, Sandbox, call, play};
+use dunlin_tests::{Page, Site};
+use serde_json::{Value, json};
+
+use crate::web::host_with;
+
+fn host(sandbox: &Sandbox) -> Host {
+    host_with(sandbox, SiteHeaders::default(), "post_otherwise")
+}
+
+async fn post(host: &Host, arguments: Value, asker: &Arc<Asker>) -> Result<String, Failure> {
+    let call = call("post_otherwise", arguments);
+    let outcome = play(host, &call, asker.clone()).await?;
+    outcome.result.map(|success| success.text)
+}
+
+/// The request that a question is about.
+fn shown(question: &Question) -> &WebRequest {
+    let [Action::Request(request)] = question.actions.as_slice() else {
+        panic!("{question:?}");
+    };
+    request
+}
+
+/// The bodies that came.
+fn bodies(site: &Site) -> Vec<String> {
+    let requests = site.requests().into_iter();
+    let body = |request: String| request.split_once("\r\n\r\n").unwrap().1.to_owned();
+    requests.map(body).collect()
+}
+
+#[tokio::test]
+async fn what_is_posted_is_shown_before_it_is_sent() {
+    let sandbox = Sandbox::new();
+    let site = Site::of(Page::of("text/plain", "thanks"));
+    let host = host(&sandbox);
+    for more in [json!({}), json!({ "site": true })] {
+        let mut arguments = json!({ "url": site.url("/") });
+        let object = arguments.as_object_mut().unwrap();
+        object.extend(more.as_object().cloned().unwrap());
+        // What it declares cannot be answered yet: nobody knows what it is.
+        let proposed = call("post_otherwise", arguments.clone());
+        let plan = host.prepare(&proposed).await.unwrap();
+        assert_eq!(plan.standing, Standing::Allowed);
+        let asker = Arc::new(Asker::yes());
+        assert_eq!(post(&host, arguments, &asker).await.unwrap(), "200 ");
+        let questions = asker.questions();
+        let [question] = questions.as_slice() else {
+            panic!("{questions:?}");
+        };
+        assert_eq!(
+            question.wording,
+            format!("Allow post_otherwise to POST to '{}'?", site.url("/"))
+        );
+        assert_eq!(question.origin, Origin::Declared);
+        assert_eq!(question.needs[0].operation, Operation::Write);
+        assert_eq!(
+            question.needs[0].target,
+            Target::Url(site.target("/").into())
+        );
+        assert_eq!(
+            question.notices,
+            ["This is a server on this machine, not on the internet."]
+        );
+        let request = shown(question);
+        assert_eq!(request.body, README.as_bytes());
+        assert_eq!(request.header("content-type"), Some("text/plain"));
+        assert_eq!(
+            (request.method.as_str(), &request.url),
+            ("POST", &site.url("/"))
+        );
+    }
+    assert_eq!(bodies(&site), [README, README]);
+    let audit = sandbox.audit();
+    let sent = |line: &&Value| line["sent_sha256"].is_string();
+    let sent: Vec<&Value> = audit.iter().filter(sent).collect();
+    assert_eq!(sent.len(), 2, "{audit:?}");
+    for line in sent {
+        assert_eq!(line["event"], "used");
+        assert_eq!(line["target"], site.target("/"));
+        assert_eq!(line["operation"], "write");
+        assert_eq!(line["bytes"], README.len());
+        let digest = dunlin_host::sha256_hex(README.as_bytes());
+        assert_eq!(line["sent_sha256"], digest);
+    }
+}
+
+/// Not for the next one of the same call either.
+#[tokio::test]
+async fn a_yes_is_one_to_exactly_this_request() {
+    let sandbox = Sandbox::new();
+    let site = Site::of(Page::of("text/plain", "thanks"));
+    let host = host(&sandbox);
+    for (silent, origin) in [(false, Origin::Declared), (true, Origin::Undeclared)] {
+        let before = site.requests().len();
+        let arguments = json!({ "url": site.url("/"), "times": 3, "silent": silent });
+        let asker = Arc::new(Asker::first_yes());
+        let failure = post(&host, arguments.clone(), &asker).await.unwrap_err();
+        assert!(matches!(failure, Failure::Denied { .. }), "{failure}");
+        let questions = asker.questions();
+        let shown: Vec<_> = questions.iter().map(|it| &shown(it).body[..]).collect();
+        let second = format!("{README}x");
+        assert_eq!(shown, [README.as_bytes(), second.as_bytes()]);
+        assert_eq!(questions[1].notices.len(), 1, "{questions:?}");
+        assert!(questions.iter().all(|it| it.origin == origin));
+        assert_eq!(bodies(&site)[before..], [README]);
+    }
+    let asker = Arc::new(Asker::no());
+    let arguments = json!({ "url": site.url("/") });
+    let failure = post(&host, arguments, &asker).await.unwrap_err();
+    assert_eq!(
+        failure.to_string(),
+        format!(
+            "Permission denied: post_otherwise wanted to write '{}'",
+            site.url("/")
+        )
+    );
+    assert_eq!(site.requests().len(), 2);
+}
+
+/// A lasting yes is one to the address, whatever is sent there.
+#[tokio::test]
+async fn a_lasting_yes_covers_what_follows() {
+    for scope in [Scope::Session, Scope::Always] {
+        let sandbox = Sandbox::new();
+        let site = Site::of(Page::of("text/plain", "thanks"));
+        let host = host(&sandbox);
+        let allow = true;
+        let asker = Arc::new(Asker::first(Answer { allow, scope }));
+        let arguments = json!({ "url": site.url("/"), "times": 3 });
+        let sent = post(&host, arguments, &asker).await;
+        assert_eq!(sent.unwrap(), "200 200 200 ");
+        assert_eq!(asker.questions().len(), 1);
+        assert_eq!(site.requests().len(), 3);
+        // What was granted beforehand is not asked about, and stands in the log all the same.
+        let audit = sandbox.audit();
+        let sent = audit.iter().filter(|line| line["sent_sha256"].is_string());
+        assert_eq!(sent.count(), 3, "{audit:?}");
+    }
+}
+
+/// Of a plan that asks about something else, too, the question says what a yes to it does not cover.
+#[tokio::test]
+async fn a_plan_says_what_it_cannot_show() {
+    let sandbox = Sandbox::new();
+    let site = Site::of(Page::of("text/plain", "thanks"));
+    let host = host(&sandbox);
+    let secret = sandbox.secret();
+    let arguments = json!({ "url": site.url("/"), "path": secret });
+    let call = call("post_otherwise", arguments.clone());
+    let plan = host.prepare(&call).await.unwrap();
+    let Standing::Ask { needs, notices, .. } = plan.standing else {
+        panic!("{plan:?}");
+    };
+    assert_eq!(needs.len(), 1, "{needs:?}");
+    assert_eq!(needs[0].target.path(), Some(secret.as_path()));
+    let expected = format!(
+        "What it sends to {} isn't known yet: you are asked when it is.",
+        site.url("/")
+    );
+    assert!(notices.contains(&expected), "{notices:?}");
+    let asker = Arc::new(Asker::first_yes());
+    post(&host, arguments, &asker).await.unwrap_err();
+    let questions = asker.questions();
+    let secret = std::fs::read(secret).unwrap();
+    assert_eq!(shown(&questions[1]).body, secret);
+    assert_eq!(site.requests(), [""; 0]);
+}
+
+/// Where nobody can be asked later, nothing begins.
+#[tokio::test]
+async fn without_anybody_to_ask_a_plan_is_undecided() {
+    let sandbox = Sandbox::new();
+    let site = Site::of(Page::of("text/plain", "thanks"));
+    let host = host(&sandbox);
+    let call = call("post_otherwise", json!({ "url": site.url("/") }));
+    let outcome = play(&host, &call, Arc::new(DenyAll)).await.unwrap();
+    let failure = outcome.result.unwrap_err();
+    assert!(matches!(failure, Failure::Denied { .. }), "{failure}");
+    host.nobody_answers();
+    let plan = host.prepare(&call).await.unwrap();
+    let Standing::Ask { needs, .. } = plan.standing else {
+        panic!("{plan:?}");
+    };
+    assert_eq!(needs[0].operation, Operation::Write);
+    let granted = host.permissions().set(&site.target("/"), "?w?");
+    granted.unwrap();
+    let plan = host.prepare(&call).await.unwrap();
+    assert_eq!(plan.standing, Standing::Allowed);
+    assert_eq!(site.requests(), [""; 0]);
+}
+
+/// Where a redirect keeps the body, it is shown again for another server, and not within one.
+#[tokio::test]
+async fn a_redirect_takes_the_body_along_after_a_yes() {
+    let sandbox = Sandbox::new();
+    let there = Site::of(Page::of("text/plain", "there"));
+    let location = there.url("/b");
+    let here = Site::start(move |request| {
+        let to = match request.starts_with("POST /a ") {
+            true => "/near",
+            false => &location,
+        };
+        Page::redirect(to).with_status(307)
+    });
+    let host = host(&sandbox);
+    let asker = Arc::new(Asker::first_yes());
+    let arguments = json!({ "url": here.url("/a") });
+    post(&host, arguments.clone(), &asker).await.unwrap_err();
+    let questions = asker.questions();
+    assert_eq!(questions.len(), 2, "{questions:?}");
+    assert_eq!(questions[1].origin, Origin::Redirect);
+    assert_eq!(
+        questions[1].wording,
+        format!(
+            "Allow post_otherwise to follow a redirect from 127.0.0.1 and POST to '{}'?",
+            there.url("/b")
+        )
+    );
+    assert_eq!(shown(&questions[1]).body, README.as_bytes());
+    assert_eq!((here.requests().len(), there.requests().len()), (2, 0));
+    // What was sent until then stands in the log.
+    let audit = sandbox.audit();
+    let sent = audit.iter().filter(|line| line["sent_sha256"].is_string());
+    let targets: Vec<&Value> = sent.map(|line| &line["target"]).collect();
+    assert_eq!(targets, [&here.target("/a"), &here.target("/near")]);
+    let asker = Arc::new(Asker::yes());
+    assert_eq!(post(&host, arguments, &asker).await.unwrap(), "200 ");
+    assert_eq!(bodies(&there), [README]);
+}
+
+/// A component that was made for WASI writes the body when the request is on its way already.
+#[tokio::test]
+async fn a_body_that_is_written_late_is_shown_as_well() {
+    let sandbox = Sandbox::new();
+    let site = Site::of(Page::of("text/plain", "thanks"));
+    let host = host_with(&sandbox, SiteHeaders::default(), "wasi_http");
+    let send = async |asker: &Arc<Asker>| {
+        let arguments = json!({
+            "method": "PUT", "authority": format!("127.0.0.1:{}", site.port()), "path": "/a?b",
+            "body": ["late ", 30_000], "times": 2
+        });
+        let outcome = play(&host, &call("wasi_http", arguments), asker.clone()).await;
+        outcome.unwrap().result.map(|success| success.text)
+    };
+    let whole = "late ".repeat(30_000);
+    let asker = Arc::new(Asker::first_yes());
+    send(&asker).await.unwrap_err();
+    let questions = asker.questions();
+    assert_eq!(questions.len(), 2);
+    for question in &questions {
+        assert_eq!(
+            question.wording,
+            format!(
+                "Allow wasi_http to PUT to '{}'? It did not announce this.",
+                site.url("/a?b")
+            )
+        );
+        assert!(shown(question).body == whole, "another body");
+    }
+    assert_eq!(bodies(&site), [whole.clone()]);
+    let asker = Arc::new(Asker::no());
+    let failure = send(&asker).await.unwrap_err();
+    assert!(matches!(failure, Failure::Denied { .. }), "{failure}");
+    assert_eq!(site.requests().len(), 1);
+    let asker = Arc::new(Asker::yes());
+    send(&asker).await.unwrap();
+    assert_eq!(bodies(&site)[1..], [whole.clone(), whole]);
+}
