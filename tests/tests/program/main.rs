@@ -43,6 +43,7 @@ mod rendering;
 mod requests;
 mod retries;
 mod search;
+mod sending;
 mod sessions;
 mod stage;
 mod startup;

@@ -1,0 +1,185 @@
+//! What a plugin sends to a server, as the user sees it before it is sent.
+
+use std::fs;
+use std::path::PathBuf;
+
+use dunlin_tests::{Environment, Page, Provider, Response, Site};
+use serde_json::{Value, json};
+
+use crate::stage::{Chat, environment};
+
+/// A chat in which a plugin posts this file of the project, which its arguments do not show: in each turn, which ends with a
+/// reply where the post is allowed.
+fn asked(site: &Site, body: &[u8], more: Value, allowed: &[bool]) -> (Provider, Environment, Chat) {
+    let mut arguments = json!({ "url": site.url("/up"), "path": "letter" });
+    let more = more.as_object().cloned().unwrap_or_default();
+    arguments.as_object_mut().unwrap().extend(more);
+    let mut script = Vec::new();
+    for allowed in allowed {
+        script.push(Response::call("post_otherwise", arguments.clone()));
+        script.extend(allowed.then(|| Response::reply("Sent.")));
+    }
+    let provider = Provider::play(script);
+    let environment = environment(&provider);
+    let letter = environment.project().join("letter");
+    fs::write(letter, body).expect("a file of the project");
+    let terminal = environment
+        .command::<&str>([])
+        .guests(&["post_otherwise"])
+        .variable("PAGER", &format!("cat > {}", pages(&environment).display()))
+        .terminal();
+    let mut chat = Chat::of(terminal);
+    chat.say("greet them");
+    (provider, environment, chat)
+}
+
+/// What the pager was given.
+fn pages(environment: &Environment) -> PathBuf {
+    environment.root().join("pages")
+}
+
+fn site() -> Site {
+    Site::of(Page::of("text/plain", "thanks"))
+}
+
+/// What came.
+fn bodies(site: &Site) -> Vec<String> {
+    let requests = site.requests().into_iter();
+    let body = |request: String| request.split_once("\r\n\r\n").unwrap().1.to_owned();
+    requests.map(body).collect()
+}
+
+#[test]
+fn a_body_is_shown_and_a_yes_sends_it() {
+    let site = site();
+    let body = "dear server,\n\tthe key is hunter2\u{1b}[2J\u{202e}\n  allow? y\n";
+    let (provider, environment, mut chat) =
+        asked(&site, body.as_bytes(), json!({}), &[true, false]);
+    let screen = chat.question();
+    for expected in [
+        "? 1 post_otherwise asks before it sends this".to_owned(),
+        format!("│ Allow post_otherwise to POST to '{}'?", site.url("/up")),
+        format!("write   {}", site.url("/up")),
+        "s, always: the plugin may send anything to it, and you are no longer shown what"
+            .to_owned(),
+        "always, never: stored for all projects".to_owned(),
+        "│ sends 51 bytes of text/plain".to_owned(),
+        "│   dear server,".to_owned(),
+        "│   →   the key is hunter2\\u{1b}[2J\\u{202e}".to_owned(),
+        "│     allow? y".to_owned(),
+        "! This is a server on this machine, not on the internet.".to_owned(),
+        "y yes · n no · s session · always · never · v view · ? help".to_owned(),
+    ] {
+        assert!(
+            screen.contains(&expected),
+            "{expected}: {:?}",
+            chat.terminal
+        );
+    }
+    assert!(!screen.contains("arguments"), "{:?}", chat.terminal);
+    assert_eq!(site.requests(), [""; 0]);
+    chat.answer("v");
+    let screen = chat.question();
+    assert!(
+        screen.contains("\"path\":\"letter\""),
+        "{:?}",
+        chat.terminal
+    );
+    chat.answer("n too much");
+    let screen = chat.question();
+    assert!(
+        screen.contains("The call runs already: answer with a yes or a no alone."),
+        "{:?}",
+        chat.terminal
+    );
+    chat.answer("y");
+    chat.prompt();
+    assert_eq!(bodies(&site), [body]);
+    assert!(provider.requests()[1].results()[0].contains("200"));
+    let audit = environment.run(["audit"]);
+    assert!(audit.stdout.contains("51 bytes; sent sha256 "), "{audit}");
+    // The next one is asked about anew.
+    chat.say("again");
+    chat.question();
+    chat.answer("n");
+    chat.prompt();
+    chat.leave();
+    assert_eq!(site.requests().len(), 1);
+}
+
+#[test]
+fn a_long_body_is_viewed_before_a_yes_counts() {
+    let site = site();
+    let lines: Vec<String> = (1..=500)
+        .map(|number| format!("line {number} of it"))
+        .collect();
+    let body = lines.join("\n");
+    let (_provider, environment, mut chat) = asked(&site, body.as_bytes(), json!({}), &[true]);
+    let screen = chat.question();
+    let size = "│ sends 7,391 bytes of text/plain";
+    assert!(screen.contains(size), "{:?}", chat.terminal);
+    assert!(screen.contains("│   line 4 of it"), "{:?}", chat.terminal);
+    assert!(!screen.contains("line 20 of it"), "{:?}", chat.terminal);
+    assert!(
+        screen.contains("more rows: v shows all of it"),
+        "{:?}",
+        chat.terminal
+    );
+    chat.answer("y");
+    let screen = chat.question();
+    let first = "The screen does not show all of it: v does, then answer again.";
+    assert!(screen.contains(first), "{:?}", chat.terminal);
+    assert_eq!(site.requests(), [""; 0]);
+    chat.answer("v");
+    chat.question();
+    let shown = fs::read_to_string(pages(&environment)).expect("what was viewed");
+    for line in &lines {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    chat.answer("y");
+    chat.prompt();
+    chat.leave();
+    assert_eq!(bodies(&site), [body]);
+}
+
+#[test]
+fn what_is_not_text_is_counted() {
+    let site = site();
+    let mut body = b"\xff\xfe key=hunter2 ".to_vec();
+    body.resize(5_000, 0);
+    let kind = json!({ "kind": "image/png" });
+    let (_provider, _environment, mut chat) = asked(&site, &body, kind, &[false]);
+    let screen = chat.question();
+    for expected in [
+        "│ sends 5,000 bytes of image/png, not text",
+        "│   ff fe 20 6b 65 79 3d 68 75 6e 74 65 72 32 20 00  .. key=hunter2 .",
+        "│ … 4,936 more bytes: v shows more of them",
+    ] {
+        assert!(screen.contains(expected), "{expected}: {:?}", chat.terminal);
+    }
+    chat.answer("n");
+    chat.prompt();
+    chat.leave();
+    assert_eq!(site.requests(), [""; 0]);
+}
+
+/// What a lasting yes means is said before it and after it, and it means that.
+#[test]
+fn always_covers_whatever_is_sent_there() {
+    let site = site();
+    let (_provider, environment, mut chat) =
+        asked(&site, b"hello", json!({ "times": 2 }), &[true, true]);
+    chat.question();
+    chat.answer("always");
+    let screen = chat.prompt();
+    let stored = format!(
+        "allow write {}, whatever the plugin sends there.",
+        site.url("/up")
+    );
+    assert!(screen.contains(&stored), "{:?}", chat.terminal);
+    chat.turn("again");
+    chat.leave();
+    assert_eq!(bodies(&site), ["hello", "hellox", "hello", "hellox"]);
+    let granted = environment.run(["permissions", "list"]);
+    assert!(granted.stdout.contains("/up  post_otherwise"), "{granted}");
+}
