@@ -5,6 +5,7 @@ use dunlin_host::target::{Need, Operation};
 
 use super::*;
 use crate::ui::command::tests::sample;
+use crate::ui::web_request::tests::post;
 
 pub(in crate::approval) fn asked(wording: &str, targets: &[&str]) -> Entry {
     let need = |path: &&str| Need {
@@ -279,6 +280,48 @@ fn what_is_sent_is_part_of_the_question() {
     entry.question.arguments = serde_json::json!({"post_data": "x".repeat(9000)});
     assert!(!question(&entry, false, window(80, 50), 40).complete);
     assert!(view(&entry, false, window(80, 50)).complete);
+}
+
+/// Where the request itself is there, its body is what is shown, whatever the arguments say.
+#[test]
+fn a_body_is_shown_in_place_of_the_arguments() {
+    let mut entry = asked("Allow x to POST to 'https://example.com/up'?", &[]);
+    entry.question.needs = vec![Need {
+        target: Target::Url("https://example.com/up".into()),
+        operation: Operation::Write,
+    }];
+    entry.question.arguments = serde_json::json!({"note": "x".repeat(200_000)});
+    let mut show = |body: &str| {
+        entry.question.actions = vec![post(body, "text/plain")];
+        let asked = question(&entry, false, window(80, 50), 40);
+        let viewed = view(&entry, false, window(80, 50));
+        (asked, viewed)
+    };
+    let (asked, viewed) = show("one\n\u{1b}[2Jtwo");
+    let text = asked.rows.join("\n");
+    assert!(asked.complete && viewed.complete);
+    assert!(
+        text.contains("│ sends 11 bytes of text/plain\n") && text.contains("│   \\u{1b}[2Jtwo"),
+        "{text}"
+    );
+    assert!(!text.contains("arguments"), "{text}");
+    for row in [
+        "    s, always: the plugin may send anything to it, and you are no longer shown what",
+        "    always, never: stored for all projects",
+    ] {
+        assert!(text.contains(row), "{text}");
+    }
+    // What does not fit begins with a few rows.
+    let (asked, viewed) = show(&"a row\n".repeat(100));
+    let rows = |shown: &Shown| {
+        let rows = shown.rows.iter();
+        rows.filter(|row| row.as_str() == "  │   a row").count()
+    };
+    assert!(!asked.complete && asked.targets && viewed.complete);
+    assert_eq!((rows(&asked), rows(&viewed)), (5, 100), "{asked:?}");
+    let more = "  … 95 more rows: v shows all of it";
+    assert!(asked.rows.iter().any(|row| row == more), "{asked:?}");
+    assert!(!show(&"a\n".repeat(20_000)).1.complete);
 }
 
 #[test]

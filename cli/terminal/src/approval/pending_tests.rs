@@ -387,13 +387,17 @@ fn some_answers_cannot_be_given() {
     );
     assert_eq!(answer(&mut approvals(vec![broken]), "e"), Reply::Edit(11));
     let mut running = asked("Read '/etc/passwd'?", &["/etc/passwd"]);
-    running.question.origin = Origin::Undeclared;
+    running.runs = true;
     running.question.arguments = json!({});
-    for line in ["e", "skip", "n why"] {
-        says(
-            answer(&mut approvals(vec![running.clone()]), line),
-            "The call runs already",
-        );
+    // Also what the tool had declared, where only the run can show it.
+    for origin in [Origin::Undeclared, Origin::Redirect, Origin::Declared] {
+        running.question.origin = origin;
+        for line in ["e", "skip", "n why"] {
+            says(
+                answer(&mut approvals(vec![running.clone()]), line),
+                "The call runs already",
+            );
+        }
     }
     assert_eq!(
         decisions(answer(&mut approvals(vec![running]), "n")),
@@ -448,6 +452,7 @@ fn the_help_says_what_works_and_no_more() {
     assert!(!of_once.contains("\n  s "), "{of_once}");
     // A call that runs already can have a yes or a no.
     let mut running = entry(1);
+    running.runs = true;
     running.question.origin = Origin::Undeclared;
     let of_running = help(&mut approvals(vec![running]));
     for word in ["tool", "TEXT", "skip", "editor", "e edit", "/help"] {

@@ -266,6 +266,21 @@ mod tests {
             said(false, Scope::Session),
             ["Until the session ends: deny read /etc/hosts.\nUndo: /permissions forget /etc/hosts"]
         );
+        let sent = [Need {
+            target: Target::Url("https://example.com/up".into()),
+            operation: Operation::Write,
+        }];
+        let allow = Answer {
+            allow: true,
+            scope: Scope::Session,
+        };
+        assert_eq!(
+            after(&sent, allow),
+            [
+                "Until the session ends: allow write https://example.com/up, whatever the plugin sends there.\n\
+                 Undo: /permissions forget https://example.com/up"
+            ]
+        );
         let many: Vec<Need> = (0..7).map(|_| needs[0].clone()).collect();
         let said = after(
             &many,

@@ -117,7 +117,7 @@ pub(crate) mod tests {
         assert_eq!(
             texts(post(body, "text/plain\u{7}"), false),
             [
-                "sends 41 bytes of text/plain\\u{7}",
+                "sends 40 bytes of text/plain\\u{7}",
                 "accept: */*",
                 "  a secret",
                 "  →   and \\u{1b}[2J\\u{202e}more",
