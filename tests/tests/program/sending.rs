@@ -60,8 +60,7 @@ fn a_body_is_shown_and_a_yes_sends_it() {
         "? 1 post_otherwise asks before it sends this".to_owned(),
         format!("│ Allow post_otherwise to POST to '{}'?", site.url("/up")),
         format!("write   {}", site.url("/up")),
-        "s, always: the plugin may send anything to it, and you are no longer shown what"
-            .to_owned(),
+        "s, always: the plugin may send anything to it; you no longer see what".to_owned(),
         "always, never: stored for all projects".to_owned(),
         "│ sends 51 bytes of text/plain".to_owned(),
         "│   dear server,".to_owned(),

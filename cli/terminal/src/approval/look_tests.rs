@@ -306,7 +306,7 @@ fn a_body_is_shown_in_place_of_the_arguments() {
     );
     assert!(!text.contains("arguments"), "{text}");
     for row in [
-        "    s, always: the plugin may send anything to it, and you are no longer shown what",
+        "    s, always: the plugin may send anything to it; you no longer see what",
         "    always, never: stored for all projects",
     ] {
         assert!(text.contains(row), "{text}");

@@ -10,7 +10,7 @@ use dunlin_host::target::{CommandKey, CommandTarget, Need, Operation};
 const MAX_NAMED: usize = 5;
 
 /// What a lasting yes to sending means.
-const SENDS: &str = "the plugin may send anything to it, and you are no longer shown what";
+const SENDS: &str = "the plugin may send anything to it; you no longer see what";
 
 /// Where the answers of the session are taken back.
 const FORGET: &str = "/permissions forget";
