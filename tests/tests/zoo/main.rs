@@ -43,6 +43,7 @@ const TESTS: &[&str] = &[
     include_str!("files.rs"),
     include_str!("interruption.rs"),
     include_str!("questions.rs"),
+    include_str!("sending.rs"),
     include_str!("text.rs"),
     include_str!("wasi.rs"),
     include_str!("wasi_http.rs"),
