@@ -13,7 +13,8 @@ use crate::stage::{Chat, environment};
 fn asked(site: &Site, body: &[u8], more: Value, allowed: &[bool]) -> (Provider, Environment, Chat) {
     let mut arguments = json!({ "url": site.url("/up"), "path": "letter" });
     let more = more.as_object().cloned().unwrap_or_default();
-    arguments.as_object_mut().unwrap().extend(more);
+    let object = arguments.as_object_mut().expect("an object");
+    object.extend(more);
     let mut script = Vec::new();
     for allowed in allowed {
         script.push(Response::call("post_otherwise", arguments.clone()));
@@ -45,7 +46,7 @@ fn site() -> Site {
 /// What came.
 fn bodies(site: &Site) -> Vec<String> {
     let requests = site.requests().into_iter();
-    let body = |request: String| request.split_once("\r\n\r\n").unwrap().1.to_owned();
+    let body = |request: String| request.split_once("\r\n\r\n").expect("a body").1.to_owned();
     requests.map(body).collect()
 }
 

@@ -34,7 +34,7 @@ fn shown(question: &Question) -> &WebRequest {
 /// The bodies that came.
 fn bodies(site: &Site) -> Vec<String> {
     let requests = site.requests().into_iter();
-    let body = |request: String| request.split_once("\r\n\r\n").unwrap().1.to_owned();
+    let body = |request: String| request.split_once("\r\n\r\n").expect("a body").1.to_owned();
     requests.map(body).collect()
 }
 
@@ -267,7 +267,7 @@ async fn a_body_that_is_written_late_is_shown_as_well() {
         );
         assert!(shown(question).body == whole, "another body");
     }
-    assert_eq!(bodies(&site), [whole.clone()]);
+    assert_eq!(bodies(&site), [&*whole]);
     let asker = Arc::new(Asker::no());
     let failure = send(&asker).await.unwrap_err();
     assert!(matches!(failure, Failure::Denied { .. }), "{failure}");
