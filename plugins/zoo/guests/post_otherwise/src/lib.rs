@@ -46,7 +46,7 @@ impl Tool for PostOtherwise {
             let kind = arguments.kind.as_deref().unwrap_or("text/plain");
             let request = Request::post(&arguments.url, body.clone()).header("content-type", kind);
             statuses += &format!("{} ", request.send()?.status());
-            body.push(b'x');
+            body.extend_from_slice(b"x");
         }
         Ok(statuses.into())
     }
