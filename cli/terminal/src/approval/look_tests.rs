@@ -1,7 +1,7 @@
 use dunlin_host::ask::Question;
 use dunlin_host::call::Action;
 use dunlin_host::edit::{ContentHash, Diff, FileEdit, Syntax};
-use dunlin_host::target::{Need, Operation};
+use dunlin_host::target::{Need, Operation, Target};
 
 use super::*;
 use crate::ui::command::tests::sample;
