@@ -12,6 +12,7 @@
 
 mod aside;
 mod baseline;
+mod continuing;
 mod extent;
 mod index;
 mod judge;
@@ -21,7 +22,7 @@ mod read;
 mod review;
 mod search;
 mod settings;
-mod state;
+mod states;
 #[cfg(test)]
 mod tests;
 mod worktree;
@@ -89,7 +90,7 @@ pub(super) struct Repositories {
     is_incomplete: bool,
     /// Which rebases and the like in progress the command may change that starts now.
     #[serde(skip)]
-    states: state::States,
+    states: states::States,
 }
 
 /// A folder where git keeps a repository.
