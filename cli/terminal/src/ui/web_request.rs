@@ -1,4 +1,5 @@
-//! What a tool wants to send to a server, as it stands in a question: its size, its type, and every byte of a text.
+//! What a tool wants to send to a server, as it stands in a question: its size, its type, its headers, and every line of a
+//! text.
 
 use dunlin_host::call::{Action, WebRequest};
 use dunlin_host::display::{escape, grouped, one_line};
@@ -30,8 +31,12 @@ pub fn lines(actions: &[Action], whole: bool) -> Vec<(String, Option<Label>)> {
         return Vec::new();
     };
     let mut lines = vec![(heading(request), Some(Label::Place))];
+    // What the heading says is not repeated; another header of that name is one that nobody has seen yet.
+    let in_heading = kind(request);
+    let is_in_heading =
+        |header: &&(String, String)| in_heading.is_some_and(|kind| std::ptr::eq(kind, &header.1));
     let others = request.headers.iter();
-    for (name, value) in others.filter(|(name, _)| name != "content-type") {
+    for (name, value) in others.filter(|header| !is_in_heading(header)) {
         let header = format!("{}: {}", escape(name), escape(value));
         lines.push((header, Some(Label::Quiet)));
     }
@@ -45,6 +50,15 @@ pub fn lines(actions: &[Action], whole: bool) -> Vec<(String, Option<Label>)> {
     lines
 }
 
+/// The type of a body, if there is one.
+fn kind(request: &WebRequest) -> Option<&String> {
+    let mut headers = request.headers.iter();
+    let found = headers.find(|(name, _)| name == "content-type");
+    found
+        .filter(|_| !request.body.is_empty())
+        .map(|(_, kind)| kind)
+}
+
 /// `sends 1,234 bytes of text/plain`.
 fn heading(request: &WebRequest) -> String {
     let size = match request.body.len() {
@@ -52,7 +66,7 @@ fn heading(request: &WebRequest) -> String {
         1 => "1 byte".to_owned(),
         bytes => format!("{} bytes", grouped(bytes as u64)),
     };
-    let of = request.header("content-type").map(one_line);
+    let of = kind(request).map(|kind| one_line(kind));
     let of = of.map_or_else(String::new, |kind| format!(" of {kind}"));
     let what = match std::str::from_utf8(&request.body) {
         Ok(_) => "",
@@ -124,7 +138,21 @@ pub(crate) mod tests {
                 "  sends 1 byte",
             ]
         );
-        assert_eq!(texts(post("", "text/plain"), false)[0], "sends no body");
+        // Headers carry data, too.
+        let hidden = ["sends no body", "content-type: hunter2", "accept: */*"];
+        assert_eq!(texts(post("", "hunter2"), false), hidden);
+        let Action::Request(mut request) = post("a", "text/plain") else {
+            panic!("no request");
+        };
+        let second = ("content-type".to_owned(), "hunter2".to_owned());
+        request.headers.push(second);
+        let shown = [
+            "sends 1 byte of text/plain",
+            "accept: */*",
+            "content-type: hunter2",
+            "  a",
+        ];
+        assert_eq!(texts(Action::Request(request), false), shown);
     }
 
     #[test]
