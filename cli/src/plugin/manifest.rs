@@ -354,6 +354,10 @@ mod tests {
                 "is not an address",
             ),
             (
+                "name = \"a\"\nlanguage = \"c\"\n[[test]]\ntool = \"a\"\nexpect = \"b\"\nweb = { \"post https://a.example\" = {} }\n",
+                "write the method as POST",
+            ),
+            (
                 "name = \"a\"\nlanguage = \"c\"\n[[test]]\ntool = \"a\"\nexpect = \"b\"\nweb = { \"https://a.example\" = { status = 9 } }\n",
                 "the answer of \"https://a.example\"",
             ),

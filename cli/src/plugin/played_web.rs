@@ -5,12 +5,16 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use dunlin_host::egress::{EgressError, Method, Network, Place, Played, Url, read_url};
+use dunlin_host::display::shorten;
+use dunlin_host::egress::{EgressError, Method, Network, Place, Played, Url, place_of, read_url};
 
 use super::manifest::WebAnswer;
 
 /// Where each name leads: an address for documentation (RFC 5737). Nothing is connected to it.
 const NOWHERE: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);
+
+/// How much of a body is repeated that was not to be sent, in characters.
+const MAX_SHOWN_CHARS: usize = 200;
 
 /// The answers of a test, by method and address.
 #[derive(Debug)]
@@ -30,6 +34,16 @@ impl PlayedWeb {
             let method = method.ok_or_else(|| {
                 format!("{key:?} in web of a test has to be an address, or a method and an address")
             })?;
+            if method
+                .as_str()
+                .bytes()
+                .any(|byte| byte.is_ascii_lowercase())
+            {
+                let upper = method.as_str().to_ascii_uppercase();
+                return Err(format!(
+                    "{key:?} in web of a test: write the method as {upper}"
+                ));
+            }
             let url =
                 read_url(url).map_err(|error| format!("{key:?} in web of a test: {error}"))?;
             let mut response = http::Response::builder().status(answer.status.unwrap_or(200));
@@ -48,9 +62,13 @@ impl PlayedWeb {
             .map(PlayedWeb)
     }
 
-    /// The addresses that are answered for.
-    pub fn addresses(&self) -> impl Iterator<Item = &Url> {
-        self.0.iter().map(|(_, url, ..)| url)
+    /// What has to be allowed for the addresses that are answered for, as in the permission file: that is without a query.
+    pub fn targets(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|(_, url, ..)| {
+            let mut url = url.clone();
+            url.set_query(None);
+            url.to_string()
+        })
     }
 }
 
@@ -60,8 +78,12 @@ impl Network for PlayedWeb {
         Ok(vec![NOWHERE.into()])
     }
 
-    fn place_of(&self, _ip: IpAddr) -> Place {
-        Place::Public
+    fn place_of(&self, ip: IpAddr) -> Place {
+        match ip == NOWHERE {
+            true => Place::Public,
+            // An address that stands in the URL is what it says that it is.
+            false => place_of(ip),
+        }
     }
 
     fn play(&self, request: &Played<'_>) -> Option<Result<http::Response<Bytes>, EgressError>> {
@@ -80,7 +102,10 @@ impl Network for PlayedWeb {
             && !String::from_utf8_lossy(request.body).contains(sent)
         {
             let body = String::from_utf8_lossy(request.body);
-            return problem(format!("{sent:?} was to be sent, not {body:?}"));
+            return problem(format!(
+                "{sent:?} was to be sent, not {:?}",
+                shorten(&body, MAX_SHOWN_CHARS)
+            ));
         }
         Some(Ok(response.clone()))
     }

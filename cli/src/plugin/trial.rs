@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use dunlin_host::ask::{Answer, Ask, Question, TextQuestion};
 use dunlin_host::call::{Call, Standing};
 use dunlin_host::display::chain;
-use dunlin_host::egress::{Egress, EgressOptions, Url};
+use dunlin_host::egress::{Egress, EgressOptions};
 use dunlin_host::settings::SettingsError;
 use dunlin_host::{Host, HostError, HostOptions, LoadError, NoProgress, PermissionError, Plugin};
 use dunlin_provider::http::USER_AGENT;
@@ -77,7 +77,7 @@ pub async fn run(
     let project = folder.path().join("project");
     prepare(&project, trial)?;
     let log_file = folder.path().join("log.jsonl");
-    let options = HostOptions {
+    let mut options = HostOptions {
         project: project.clone(),
         is_project: true,
         permissions_file: folder.path().join("permissions.json"),
@@ -89,11 +89,10 @@ pub async fn run(
         embedder: None,
         ..options
     };
-    let mut options = options;
-    let mut addresses = Vec::new();
+    let mut played = Vec::new();
     if !trial.web.is_empty() {
         let web = PlayedWeb::of(&trial.web).map_err(TrialError::Web)?;
-        addresses.extend(web.addresses().map(Url::to_string));
+        played.extend(web.targets());
         options.web.sites = Arc::default();
         options.web.egress = Egress::new(EgressOptions {
             network: Arc::new(web),
@@ -109,8 +108,8 @@ pub async fn run(
     }
     host.permissions()
         .allow_for_session(&format!("{}/", project.display()), "rw?")?;
-    for address in addresses {
-        host.permissions().allow_for_session(&address, "rw?")?;
+    for target in played {
+        host.permissions().allow_for_session(&target, "rw?")?;
     }
     for (target, bits) in &trial.allow {
         host.permissions()
@@ -289,6 +288,7 @@ mod tests {
     #[test]
     fn servers_are_played() {
         const CALL: &str = "tool = \"fetch_otherwise\"\n";
+        let queried = "arguments = { url = \"https://example.com/a?b=c\" }\n";
         let get = "arguments = { url = \"https://example.com/a\" }\n";
         let post = "arguments = { url = \"https://example.com/a\", body = \"hello\" }\n";
         let web = |answer: &str| format!("web = {{ {answer} }}\n");
@@ -298,6 +298,19 @@ mod tests {
             get,
             "expect = \"200 https://example.com/a\\nx-rate: 9\\nbirds\"\n",
             &web("\"https://example.com/a\" = { body = \"birds\", headers = { x-rate = \"9\" } }"),
+        ]);
+        is_as_expected(&[
+            CALL,
+            queried,
+            "expect = \"birds\"\n",
+            &web("\"https://example.com/a?b=c\" = { body = \"birds\" }"),
+        ]);
+        // A server on this machine is played like any other.
+        is_as_expected(&[
+            CALL,
+            "arguments = { url = \"http://127.0.0.1:1/a\" }\n",
+            "expect = \"birds\"\n",
+            &web("\"http://127.0.0.1:1/a\" = { body = \"birds\" }"),
         ]);
         is_as_expected(&[
             CALL,
