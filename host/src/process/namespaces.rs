@@ -9,14 +9,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::CWD;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change, mount_remount};
 
-use super::git::Repositories;
+use super::git::{self, Repositories};
 use super::mounts::{self, Entry};
 use super::order::Order;
 use super::sandbox::DEVICES;
@@ -32,6 +32,12 @@ const EMPTY_FILE: &str = "/dev/.empty";
 
 /// A folder without content, for the same use.
 const EMPTY_FOLDER: &str = "/dev/.nothing";
+
+/// The files of a stopped operation whose objects git keeps (`add_rebase_files` in git's `reachable.c`).
+const KEPT_OF_STATES: [&str; 2] = ["autostash", "orig-head"];
+
+/// Bytes of such a file: the name of an object and a line end.
+const MAX_KEPT_BYTES: usize = 200;
 
 /// Where nothing is, and nothing can be made.
 const NOWHERE: &str = "/dev/.nothing/nowhere";
@@ -191,7 +197,7 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
     let hidden: BTreeSet<&Path> = repositories.hidden_states().collect();
     for path in &settings {
         if hidden.contains(path.as_path()) {
-            step(format!("hide {}", path.display()), hide(path))?;
+            step(format!("hide {}", path.display()), hide_state(path))?;
         } else if !access.writable.contains(path) {
             step(format!("protect {}", path.display()), freeze(path))?;
         }
@@ -381,6 +387,25 @@ fn hide(path: &Path) -> io::Result<()> {
         Entry::File(opened) => put_empty(EMPTY_FILE, opened),
         Entry::Link(_) => hold(path),
     }
+}
+
+/// The same for what git keeps of an operation that has stopped. What is left of it names objects, which git would otherwise
+/// take for garbage: `git prune` would remove the user's changes that a rebase has stashed.
+fn hide_state(path: &Path) -> io::Result<()> {
+    let Entry::Folder(opened) = mounts::look(path)? else {
+        return hide(path);
+    };
+    let read = |name| {
+        let text = git::read_short(&path.join(name), MAX_KEPT_BYTES);
+        text.ok().map(|text| (name, text))
+    };
+    let kept: Vec<_> = KEPT_OF_STATES.into_iter().filter_map(read).collect();
+    let over = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()));
+    tmpfs(&over, MountFlags::empty(), "mode=0755,size=64k")?;
+    for (name, text) in kept {
+        fs::write(path.join(name), text)?;
+    }
+    freeze(path)
 }
 
 /// Keeps anything from coming into being at a path. An empty file takes the place of a link that stands in the way:

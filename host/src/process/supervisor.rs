@@ -144,7 +144,8 @@ impl Supervisor {
             ));
         }
         self.repositories = found;
-        self.repositories.decide_on_states(access);
+        let left_states = baseline.left_states();
+        self.repositories.decide_on_states(access, &left_states);
         let mut placeholders = Placeholders::default();
         let programs = Programs::before(&self.order.shell_path, &self.order.access);
         let started = ChangeTime::now();
@@ -169,6 +170,9 @@ impl Supervisor {
             until,
         };
         let reviewed = git::review(&self.order.access, before, &after, means);
+        let left_states = self.repositories.left_states(&after, &left_states);
+        // What is not kept is the user's own for the next command, which is the safe side.
+        let _ = baseline.keep_left_states(&left_states);
         let mut sentences = reviewed.sentences;
         // The user has to act upon them.
         let shared = shared::review(&self.order.access, started, until);

@@ -22,6 +22,7 @@ use rustix::fs::{FlockOperation, flock};
 use sha2::{Digest, Sha256};
 
 use super::Repositories;
+use super::states::LeftStates;
 use crate::files::make_private;
 
 /// What is locked while a command looks at the repositories or has looked, so that none starts or ends in between.
@@ -36,6 +37,9 @@ const KNOWN: &str = "known";
 
 /// The file with what nobody has heard yet.
 const UNHEARD: &str = "unheard";
+
+/// The file with the states of git's operations that commands have left.
+const LEFT_STATES: &str = "left-states";
 
 /// Sentences that are kept there.
 const MAX_UNHEARD: usize = 200;
@@ -197,6 +201,29 @@ impl Baseline {
         let _lock = lock(&self.folder);
         let text = fs::read(self.folder.join(UNHEARD)).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
+    }
+
+    /// The states that commands have left. What cannot be read was left by none.
+    pub(in crate::process) fn left_states(&self) -> LeftStates {
+        let text = fs::read(self.folder.join(LEFT_STATES)).unwrap_or_default();
+        serde_json::from_slice(&text).unwrap_or_default()
+    }
+
+    /// Keeps the states that this command has left, if its line runs git: others change none.
+    ///
+    /// # Errors
+    /// They cannot be written. Then the next command finds none that a command has left.
+    pub(in crate::process) fn keep_left_states(&self, left: &LeftStates) -> io::Result<()> {
+        if self.kind != Kind::Git {
+            return Ok(());
+        }
+        let _lock = lock(&self.folder)?;
+        let mut private = private();
+        let mut file = private
+            .create(true)
+            .truncate(true)
+            .open(self.folder.join(LEFT_STATES))?;
+        file.write_all(&serde_json::to_vec(left)?)
     }
 
     /// Keeps what nobody heard for the next command; nothing: all was heard.

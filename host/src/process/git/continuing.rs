@@ -7,14 +7,15 @@ use rustix::fs::FileType;
 
 use super::judge::is_harmless;
 use super::read::list;
-use super::states::{States, Why, is_state};
+use super::states::{LeftStates, States, Why, is_state};
 use super::{Mark, Repositories, named};
 use crate::process::access::Access;
 use crate::process::mounts::FileId;
 
 impl Repositories {
-    /// Decides which states this command may change: none, unless its line runs git. To be called before it starts.
-    pub(in crate::process) fn decide_on_states(&mut self, access: &Access) {
+    /// Decides which states this command may change: those that commands have left, if its line runs git. To be called before
+    /// it starts.
+    pub(in crate::process) fn decide_on_states(&mut self, access: &Access, left: &LeftStates) {
         let read_only = self.read_only(access);
         let mut states = States::default();
         let mut in_use = None;
@@ -37,6 +38,7 @@ impl Repositories {
                 let why = match is_safe {
                     _ if !access.may_change_repository => Why::NotGit,
                     false => Why::Unsafe,
+                    true if !left.has(&path, mark) => Why::Own,
                     true if is_in_use() => Why::InUse,
                     true => {
                         states.open.insert(path);
@@ -47,6 +49,25 @@ impl Repositories {
             }
         }
         self.states = states;
+    }
+
+    /// The states that commands have left once this one has ended, which found `self`, and when it had ended, `after`.
+    pub(in crate::process) fn left_states(
+        &self,
+        after: &Repositories,
+        before: &LeftStates,
+    ) -> LeftStates {
+        let is_hidden = |path: &Path| self.hidden_states().any(|hidden| hidden == path);
+        let mut left = before.only(is_hidden);
+        for (folder, it) in after.guarded() {
+            for (name, mark) in it.settings.iter().filter(|(name, _)| is_state(name)) {
+                let path = folder.join(name);
+                if !is_hidden(&path) {
+                    left.add(path, mark.clone());
+                }
+            }
+        }
+        left
     }
 
     /// The states that this command can neither see nor change.
@@ -81,6 +102,10 @@ impl Repositories {
             (
                 Why::Unsafe,
                 "it can run programs, or holds what Dunlin does not know",
+            ),
+            (
+                Why::Own,
+                "it is your own, or was changed since a command has left it",
             ),
             (
                 Why::InUse,

@@ -40,7 +40,7 @@ use super::placeholder;
 pub(super) use baseline::{Baseline, Kind};
 use mark::Mark;
 use read::real_path;
-pub(super) use read::{open_folder, with_access};
+pub(super) use read::{open_folder, read_short, with_access};
 pub(super) use review::{MAX_SAID_BYTES, Means, named, review};
 pub(crate) use worktree::{LinkedWorktree, linked_worktree};
 

@@ -32,7 +32,7 @@ const HASH_DIGITS: usize = 40;
 const MAX_LISTED: usize = 20_000;
 
 /// The content of a regular file of at most `most` bytes.
-pub(super) fn read_short(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+pub(in crate::process) fn read_short(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let bytes = read_start(path, most.saturating_add(1))?;
     match bytes.len() > most {
         true => Err(io::Error::other("the file is too long")),

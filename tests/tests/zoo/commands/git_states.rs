@@ -253,16 +253,53 @@ async fn git_stops_before_it_half_ends_what_is_hidden() {
     assert!(!hidden.contains("your own terminal"), "{hidden}");
 }
 
-/// Git reads the list again when the message of a commit was written: it must not find another one then.
+/// Git reads the list again when the message of a commit was written: it must not find another one then. No process tells
+/// that it is one of git, nor which repository it works in, so what no command has left is not for commands to change.
 #[tokio::test]
 async fn what_the_users_git_is_in_the_middle_of_is_hidden() {
     let yard = Yard::new();
     let project = yard.sandbox.project();
     make_conflicts(&project);
+    // The user's own, there and in a worktree outside of the project.
+    git(&project, "worktree add -q --detach ../elsewhere topic~1");
+    let elsewhere = project.parent().unwrap().join("elsewhere");
+    outside(&elsewhere, "git rebase main");
     outside(&project, "git rebase main");
+    for state in [".git/rebase-merge", ".git/worktrees/elsewhere/rebase-merge"] {
+        let todo = project.join(state).join("git-rebase-todo");
+        let list = fs::read(&todo).unwrap();
+        let write = format!("git --version; echo 'exec x' > {state}/git-rebase-todo");
+        let ran = yard.run(&write).await;
+        let note = ran.note.unwrap_or_default();
+        assert!(
+            !ran.text.ends_with("exit status 0"),
+            "{state}: {}",
+            ran.text
+        );
+        assert!(note.contains("it is your own"), "{state}: {note}");
+        assert_eq!(fs::read(&todo).unwrap(), list);
+    }
+    git(&project, "rebase --abort");
+
+    // One that a command has left is the user's from the moment on at which the user's git goes on with it.
+    yard.run("git rebase main").await;
     let todo = project.join(".git/rebase-merge/git-rebase-todo");
-    let list = fs::read(&todo).unwrap();
-    // As one that waits for an editor.
+    outside(
+        &project,
+        "echo x > f; git add f; GIT_EDITOR=true git rebase --continue",
+    );
+    let list = fs::read(&todo).expect("the second conflict");
+    let write = "git --version; echo 'exec x' > .git/rebase-merge/git-rebase-todo";
+    let note = yard.run(write).await.note.unwrap_or_default();
+    assert!(
+        note.contains("changed since a command has left it"),
+        "{note}"
+    );
+    assert_eq!(fs::read(&todo).unwrap(), list);
+    git(&project, "rebase --abort");
+
+    // A git that runs makes it doubtful, whatever it does.
+    yard.run("git rebase main").await;
     let mut running = Command::new("git")
         .args(["cat-file", "--batch"])
         .current_dir(&project)
@@ -270,7 +307,7 @@ async fn what_the_users_git_is_in_the_middle_of_is_hidden() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let write = "git --version; echo 'exec x' > .git/rebase-merge/git-rebase-todo";
+    let list = fs::read(&todo).unwrap();
     let note = yard.run(write).await.note.unwrap_or_default();
     assert!(note.contains("your own git runs"), "{note}");
     assert_eq!(fs::read(&todo).unwrap(), list);
@@ -279,6 +316,38 @@ async fn what_the_users_git_is_in_the_middle_of_is_hidden() {
     let text = yard.run("git rebase --abort").await.text;
     assert!(text.ends_with("exit status 0"), "{text}");
     assert!(!todo.exists());
+}
+
+/// What the user had not committed is in an object that only the hidden state names.
+#[tokio::test]
+async fn what_a_hidden_state_names_is_no_garbage() {
+    let yard = Yard::new();
+    let project = yard.sandbox.project();
+    make_conflicts(&project);
+    fs::write(project.join("z"), "one\n").unwrap();
+    git(&project, "add z");
+    git(&project, "commit -q -m z");
+    fs::write(project.join("z"), "not committed\n").unwrap();
+    outside(
+        &project,
+        "git -c user.name=Ada -c user.email=ada@example.org rebase --autostash main",
+    );
+    let state = project.join(".git/rebase-merge");
+    assert!(state.join("autostash").exists());
+    let names = fs::read_dir(&state).unwrap().count();
+    let ran = yard
+        .run("git gc -q --prune=now && git prune --expire=now; ls .git/rebase-merge")
+        .await;
+    assert!(ran.text.contains("autostash\norig-head\n"), "{}", ran.text);
+    assert!(ran.note.unwrap_or_default().contains("it is your own"));
+    yard.refused("git --version; echo x > .git/rebase-merge/autostash")
+        .await;
+    assert_eq!(fs::read_dir(&state).unwrap().count(), names);
+    git(&project, "rebase --abort");
+    assert_eq!(
+        fs::read_to_string(project.join("z")).unwrap(),
+        "not committed\n"
+    );
 }
 
 /// A state that is a link, or has one in it, stays as it is.

@@ -1,5 +1,6 @@
 //! What git has stopped in the middle of, and which command may go on with it.
 
+use super::super::states::LeftStates;
 use super::*;
 
 /// A repository with a rebase that has stopped.
@@ -37,10 +38,16 @@ impl Stopped {
         }
     }
 
-    /// What a command finds when it starts.
+    /// The state as it is now, left by a command.
+    fn left(&self) -> LeftStates {
+        let after = Repositories::find(&[self.root.as_path()]);
+        Repositories::default().left_states(&after, &LeftStates::default())
+    }
+
+    /// What a command finds when it starts, and the one before it has ended.
     fn found(&self) -> Repositories {
         let mut found = Repositories::find(&[self.root.as_path()]);
-        found.decide_on_states(&self.access(true));
+        found.decide_on_states(&self.access(true), &self.left());
         found
     }
 
@@ -65,7 +72,7 @@ fn only_a_line_that_runs_git_goes_on_with_what_runs_nothing() {
     let hidden = |runs_git| {
         let mut found = Repositories::find(&[stopped.root.as_path()]);
         let access = stopped.access(runs_git);
-        found.decide_on_states(&access);
+        found.decide_on_states(&access, &stopped.left());
         let is_hidden = found.hidden_states().any(|path| path == stopped.state);
         let is_setting = found.settings(&access).any(|path| path == stopped.state);
         assert_ne!(found.is_open(&stopped.state), is_setting);
@@ -91,7 +98,7 @@ fn only_a_line_that_runs_git_goes_on_with_what_runs_nothing() {
     // All of the repository is read-only.
     let access = stopped.access(false);
     let mut found = Repositories::find(&[stopped.root.as_path()]);
-    found.decide_on_states(&access);
+    found.decide_on_states(&access, &stopped.left());
     assert_eq!(found.hidden_states().count(), 0);
     assert!(found.settings(&access).any(|path| path == stopped.state));
     // A grant lets a script commit, but not go on with it.
@@ -99,8 +106,42 @@ fn only_a_line_that_runs_git_goes_on_with_what_runs_nothing() {
         writable: vec![stopped.root.join(".git/refs")],
         ..access
     };
-    found.decide_on_states(&access);
+    found.decide_on_states(&access, &stopped.left());
     assert_eq!(found.hidden_states().collect::<Vec<_>>(), [&stopped.state]);
+}
+
+/// The user's own, and one that the user's git has continued, may be read again by that git at any moment.
+#[test]
+fn only_what_a_command_has_left_may_be_changed() {
+    let stopped = Stopped::new();
+    let access = stopped.access(true);
+    let root = [stopped.root.as_path()];
+    let is_hidden = |left: &LeftStates| {
+        let mut found = Repositories::find(&root);
+        found.decide_on_states(&access, left);
+        let said = found.say_hidden_states(&access).concat();
+        let is_hidden = found.hidden_states().count() == 1;
+        assert_eq!(
+            said.contains("it is your own, or was changed"),
+            is_hidden,
+            "{said}"
+        );
+        is_hidden
+    };
+    assert!(is_hidden(&LeftStates::default()));
+    let left = stopped.left();
+    assert!(!is_hidden(&left));
+    stopped.write("pick 34\n");
+    assert!(is_hidden(&left));
+    // What was hidden from a command was not left by it, and what others have left stays theirs.
+    let mut found = Repositories::find(&root);
+    found.decide_on_states(&access, &left);
+    let after = Repositories::find(&root);
+    assert_eq!(found.left_states(&after, &left), left);
+    assert_eq!(
+        found.left_states(&after, &LeftStates::default()),
+        LeftStates::default()
+    );
 }
 
 #[test]
