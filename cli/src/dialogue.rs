@@ -37,7 +37,7 @@ use dunlin_chat::session::record::Speaker;
 use dunlin_chat::session::{Entry, Loaded, Session, Store, StoreError, title_of};
 use dunlin_chat::turn::approve::DenyAll;
 use dunlin_chat::turn::{
-    Approver, CallContext, CancelReason, Interceptor, Journal, NoInterceptor, NoJournal,
+    Approver, CallContext, CancelReason, Denial, Interceptor, Journal, NoInterceptor, NoJournal,
     TurnContext, TurnEnd, TurnReport, TurnRules, run_turn, with_joined,
 };
 use dunlin_terminal::ui::Ui;
@@ -574,10 +574,9 @@ fn conclude_with(
         TurnEnd::Answered if report.reply.trim().is_empty() => quiet("(the model said nothing)"),
         TurnEnd::Answered => {}
         TurnEnd::Denied if ui.is_chat() => {
-            let by_rule = report.denials.iter().all(|denial| denial.rule.is_some());
-            let way = match by_rule {
-                true => "on_denial = \"continue\"",
-                false => "n TEXT",
+            let way = match report.denials.iter().any(Denial::lacks_comment) {
+                true => "n TEXT",
+                false => "on_denial = \"continue\"",
             };
             quiet(&format!(
                 "(a denied call ends the turn: {way} lets the model continue)"

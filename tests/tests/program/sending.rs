@@ -102,7 +102,10 @@ fn a_body_is_shown_and_a_yes_sends_it() {
     chat.say("again");
     chat.question();
     chat.answer("n");
-    chat.prompt();
+    let screen = chat.prompt();
+    // The hint names no answer that the question refuses.
+    let hint = "(a denied call ends the turn: on_denial = \"continue\" lets the model continue)\n";
+    assert!(screen.contains(hint), "{:?}", chat.terminal);
     chat.leave();
     assert_eq!(site.requests().len(), 1);
 }

@@ -250,6 +250,9 @@ pub struct Denial {
     /// What takes that rule back.
     #[serde(skip)]
     pub revert: Option<Revert>,
+    /// Whether it was refused while the call ran: such a question takes a yes or a no alone.
+    #[serde(skip)]
+    pub while_running: bool,
     /// What the user said about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
@@ -259,6 +262,13 @@ pub struct Denial {
     /// The longest that a yes could have held. `None`: nothing was open.
     #[serde(skip)]
     pub longest: Option<Scope>,
+}
+
+impl Denial {
+    /// Whether the turn would have gone on if the user had said something about it.
+    pub fn lacks_comment(&self) -> bool {
+        self.rule.is_none() && !self.while_running && self.comment.is_none()
+    }
 }
 
 /// What has to be done about a call before it can be decided about or run.

@@ -489,6 +489,8 @@ async fn denials_are_noted_and_reported() {
     // What a rule refuses is known before anybody is asked.
     assert_eq!(report.denials.len(), 2);
     assert_eq!(report.denials[0].question, "Read file 'outside'?");
+    assert!(report.denials[0].lacks_comment());
+    assert!(!report.denials[1].lacks_comment());
     let log = world.log().join("\n");
     assert!(log.contains("answer c0 false\n1 outside Denied"), "{log}");
     assert!(
@@ -520,6 +522,8 @@ async fn a_use_that_was_not_declared_is_asked_about_while_it_runs() {
     let (report, conversation) = turn(&world, OnDenial::Stop).await;
     assert!(matches!(report.end, TurnEnd::Denied), "{:?}", report.end);
     assert_eq!(report.denials[0].question, "Read '/etc/passwd'?");
+    // There a no takes no text.
+    assert!(!report.denials[0].lacks_comment());
     assert_eq!(last(&conversation).content, "not run: call 1 was denied");
 }
 

@@ -472,6 +472,7 @@ impl Turn<'_> {
             question: question.clone(),
             rule: by.as_ref().map(|by| by.rule.clone()),
             revert: by.as_ref().and_then(|by| by.revert.clone()),
+            while_running: call.state == CallState::Running,
             comment: call.comment.clone(),
             needs,
             longest,
