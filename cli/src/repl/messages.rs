@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::expand;
 use dunlin_chat::message::{Message, Role, ToolCall};
-use dunlin_chat::turn::CallRecord;
 use dunlin_chat::turn::log::CallLog;
+use dunlin_chat::turn::{CallRecord, CallState};
 use dunlin_host::display::one_line;
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::approval::text::{BAR, room, wrap};
@@ -125,6 +125,16 @@ pub fn history(
         {
             // As it was shown when it ended.
             rows.push(calls::line(&record.view(), window.styles, window.columns));
+            // Its line has room for them only where it ended well.
+            let is_done = record.state == CallState::Completed;
+            if let Some(changed) = record.changed.filter(|_| !is_done) {
+                let changed = format!("    before that it changed files ({changed})");
+                rows.push(
+                    window
+                        .styles
+                        .paint(Label::Quiet, &fit(&changed, window.columns)),
+                );
+            }
             continue;
         }
         let who = fit(&item.who(), 20);
@@ -243,7 +253,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use dunlin_chat::turn::CallState;
+    use dunlin_chat::turn::ChangedLines;
     use dunlin_terminal::ui::style::Styles;
 
     #[test]
@@ -297,9 +307,14 @@ mod tests {
         let log = CallLog::default();
         for (number, state) in [(1, CallState::Denied), (2, CallState::NotRun)] {
             let arguments = json!({ "file_path": "a.txt" });
+            let changed = (state == CallState::Denied).then_some(ChangedLines {
+                added: 2,
+                removed: 1,
+            });
             log.keep(CallRecord {
                 number,
                 state,
+                changed,
                 ..CallRecord::sample("read_file", arguments)
             });
         }
@@ -313,6 +328,7 @@ mod tests {
             [
                 "  m1 you read it",
                 "  ✗ 1 read_file a.txt · denied",
+                "    before that it changed files (+2 −1)",
                 "  – 2 read_file a.txt · not run",
                 "   3 read_file {\"file_path\":\"a.txt\"}",
             ]
