@@ -28,7 +28,7 @@ export const tool = {
   },
 
   run(call) {
-    const { linesAfter } = written(() => appendText(FILE, line(call)));
+    const { linesAfter } = appendText(FILE, line(call));
     const output = new Output();
     output.addText(`The diary has ${linesAfter} lines.`);
     return output;
@@ -41,15 +41,4 @@ function line(call) {
   const now = nowMs();
   const local = new Date(Number(now) + utcOffsetMinutes(now) * 60_000);
   return `${local.toISOString().slice(0, 10)}: ${text.trim()}\n`;
-}
-
-// An error of the host becomes a failure that the model can read.
-function written(work) {
-  try {
-    return work();
-  } catch (error) {
-    if (error.payload === undefined) throw error;
-    const { tag, val } = error.payload;
-    throw new Failure(tag === 'denied' ? 'denied' : 'failed', `cannot write ${FILE}: ${val ?? tag}`);
-  }
 }

@@ -231,16 +231,14 @@ fn not_imported(failed: BuildFailed) -> BuildFailed {
 
 fn js(folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, BuildFailed> {
     let mut node = Command::new("node");
-    let hint = if folder.join("node_modules").is_dir() {
-        "node --check src/tool.js says where it cannot be read"
-    } else {
-        "npm install, in the folder of the plugin, fetches what it is built with"
-    };
+    // With the packages there, the build itself says what is wrong and where.
+    let hint = (!folder.join("node_modules").is_dir())
+        .then_some("npm install, in the folder of the plugin, fetches what it is built with");
     run(
         node.arg("build.mjs").current_dir(folder),
         "node",
         "https://nodejs.org installs it",
-        Some(hint),
+        hint,
         tell,
     )
     .map_err(not_imported)?;

@@ -28,17 +28,54 @@ const RUST: [Template; 7] = [
     (".gitignore", "/target\n/plugin.wasm\n"),
 ];
 
-const JS: [Template; 8] = [
+const JS: [Template; 18] = [
     (
         "package.json",
         include_str!("templates/js/package.json.txt"),
     ),
+    ("jsconfig.json", include_str!("templates/js/jsconfig.json")),
     ("build.mjs", include_str!("templates/js/build.mjs")),
     ("src/tool.js", include_str!("templates/js/tool.js")),
     ("src/words.js", include_str!("templates/js/words.js")),
     (
         "src/words.test.js",
         include_str!("templates/js/words.test.js"),
+    ),
+    (
+        "dunlin/build.mjs",
+        include_str!("templates/js/dunlin/build.mjs"),
+    ),
+    (
+        "dunlin/contract.d.ts",
+        include_str!("templates/js/dunlin/contract.d.ts"),
+    ),
+    (
+        "dunlin/entry.js",
+        include_str!("templates/js/dunlin/entry.js"),
+    ),
+    (
+        "dunlin/fetch.js",
+        include_str!("templates/js/dunlin/fetch.js"),
+    ),
+    (
+        "dunlin/globals.js",
+        include_str!("templates/js/dunlin/globals.js"),
+    ),
+    (
+        "dunlin/node-fs.js",
+        include_str!("templates/js/dunlin/node-fs.js"),
+    ),
+    (
+        "dunlin/wasi/clocks.wit",
+        include_str!("../../../host/wit/deps/clocks.wit"),
+    ),
+    (
+        "dunlin/wasi/filesystem.wit",
+        include_str!("../../../host/wit/deps/filesystem.wit"),
+    ),
+    (
+        "dunlin/wasi/io.wit",
+        include_str!("../../../host/wit/deps/io.wit"),
     ),
     ("wit/world.wit", include_str!("templates/world.wit")),
     ("README.md", include_str!("templates/README.js.md")),
@@ -84,7 +121,8 @@ fn given(language: Language) -> Vec<(String, Vec<u8>)> {
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
     let templates = templates(language).iter();
     // What a plugin imports is its author's.
-    let given = templates.filter(|(path, _)| path.starts_with("vendor/"));
+    let given =
+        templates.filter(|(path, _)| path.starts_with("vendor/") || path.starts_with("dunlin/"));
     files.extend(given.map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
     if language == Language::C {
         let bindings = dunlin_plugins::author::C.iter();
@@ -222,6 +260,8 @@ mod tests {
             for own in ["README.md", "wit/world.wit"] {
                 fs::write(folder.path().join(own), "of the author").unwrap();
             }
+            let build = folder.path().join("dunlin/build.mjs");
+            assert_eq!(build.is_file(), language == Language::Js);
             let is_ours = matches!(language, Language::Rust | Language::C);
             let changed = upgrade(folder.path(), language).unwrap();
             let expected: &[&str] = if is_ours {
@@ -237,6 +277,44 @@ mod tests {
             let world = fs::read(folder.path().join("wit/world.wit")).unwrap();
             assert_eq!(world == b"of the author", !is_ours);
         }
+    }
+
+    /// JavaScript has its declarations of each function of the contract.
+    #[test]
+    fn the_declarations_are_those_of_the_contract() {
+        let declared = include_str!("templates/js/dunlin/contract.d.ts");
+        let mut functions = 0;
+        for (path, text) in dunlin_plugins::author::TEXTS {
+            let Some(file) = path.strip_prefix("wit/") else {
+                continue;
+            };
+            let name = file.trim_end_matches(".wit");
+            // The world has no functions, and no plugin has the bridge of MCP.
+            if matches!(name, "world" | "mcp") {
+                continue;
+            }
+            let start = format!("declare module 'dunlin:tool/{name}@0.1.0' {{");
+            let module = declared.split(&start).nth(1).expect(name);
+            let module = module.split("\ndeclare module").next().unwrap();
+            for line in text.lines().map(str::trim) {
+                let Some((function, _)) = line.split_once(": func(") else {
+                    continue;
+                };
+                if line.starts_with("///") {
+                    continue;
+                }
+                let mut words = function.split('-');
+                let mut camel = words.next().unwrap().to_owned();
+                for word in words {
+                    let (first, rest) = word.split_at(1);
+                    camel += &first.to_ascii_uppercase();
+                    camel += rest;
+                }
+                assert!(module.contains(&format!("{camel}(")), "{name}: {camel}");
+                functions += 1;
+            }
+        }
+        assert!(functions > 50, "{functions}");
     }
 
     #[test]
