@@ -2,7 +2,7 @@
 //!
 //! Every question goes through here, and all of them keep one rule: keystrokes typed before a question is on the screen
 //! never answer it. The question is shown first, then everything typed is taken out of the terminal until typing pauses
-//! and no line is open that was begun too early ([`super::open_line`]), and only then a line is read. In the chat the early keystrokes become text of the next message, but for lines that look
+//! and no line is open that was begun too early (`open_line`), and only then a line is read. In the chat the early keystrokes become text of the next message, but for lines that look
 //! like answers: these are dropped with a note, as everything is elsewhere, where there is no next message.
 //!
 //! `clippy.toml` forbids the functions that read a line everywhere else.
