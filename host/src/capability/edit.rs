@@ -164,6 +164,7 @@ impl CallContext {
             // Another call of this session was faster, and this one adds what was shown to what that has left.
             Some(declared)
                 if declared.is_same_addition(edit)
+                    && !self.edits.has(&edit.path)
                     && self.shared.history.seen(&edit.path) == edit.base.map(Seen::Content) =>
             {
                 true

@@ -160,6 +160,18 @@ async fn additions_to_one_file_do_not_exclude_each_other() {
     }
 }
 
+/// What was shown is done once.
+#[tokio::test]
+async fn an_addition_is_made_once_for_a_yes() {
+    let stage = Stage::new();
+    stage.write("");
+    let arguments = json!({ "how": "append", "text": "one\n", "again": "one\n" });
+    let (result, questions) = stage.change(arguments, Asker::first_yes()).await;
+    assert!(result.is_err(), "{result:?}");
+    assert!(questions.len() <= 2, "{questions:?}");
+    assert_eq!(stage.text(), "one\n");
+}
+
 #[tokio::test]
 async fn a_change_that_was_not_announced_is_allowed_once_at_a_time() {
     let stage = Stage::new();
