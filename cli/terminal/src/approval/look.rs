@@ -91,6 +91,7 @@ pub fn question(entry: &Entry, numbered: bool, window: Window, most: usize) -> S
         page.more(left_out);
     } else {
         let changes = page.difference(entry, false);
+        shown.complete &= !web_request::is_cut(&entry.question.actions);
         let room = rest - page.rows.len();
         if changes.len() > room {
             shown.complete = false;

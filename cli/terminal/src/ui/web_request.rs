@@ -12,7 +12,7 @@ const TAB: &str = "→   ";
 /// Bytes in a row of a body that is not text.
 const DUMP_COLUMNS: usize = 16;
 
-/// Bytes of a body that is not text: in the question, and under `v`. Such a body is decided about by its size and type.
+/// Bytes of a body that is not text: in the question, and under `v`.
 const FEW_BYTES: usize = 4 * DUMP_COLUMNS;
 const MAX_DUMP_BYTES: usize = 64 * 1024;
 
@@ -57,6 +57,14 @@ fn kind(request: &WebRequest) -> Option<&String> {
     found
         .filter(|_| !request.body.is_empty())
         .map(|(_, kind)| kind)
+}
+
+/// Whether the question leaves out some of a body.
+pub fn is_cut(actions: &[Action]) -> bool {
+    of(actions).is_some_and(|request| {
+        let is_text = std::str::from_utf8(&request.body).is_ok();
+        !is_text && request.body.len() > FEW_BYTES
+    })
 }
 
 /// `sends 1,234 bytes of text/plain`.
@@ -166,6 +174,9 @@ pub(crate) mod tests {
             "  ff 00 6b 65 79 3d 68 75 6e 74 65 72 32 07 07 07  ..key=hunter2..."
         );
         assert_eq!(few.len(), 7);
+        assert!(is_cut(&[post(body.clone(), "image/png")]));
+        assert!(!is_cut(&[post(vec![0xff; FEW_BYTES], "image/png")]));
+        assert!(!is_cut(&[post("a".repeat(100_000), "text/plain")]));
         assert_eq!(few[6], "… 99,936 more bytes: v shows more of them");
         let whole = texts(post(body, "image/png"), true);
         assert_eq!(whole.len(), 2 + 4096 + 1);
