@@ -176,6 +176,9 @@ impl tool_types::HostPlan for Bare {
     fn add_need(&mut self, _: Resource<Plan>, _: types::Need) -> Result<()> {
         unreachable!("nothing is prepared")
     }
+    fn add_get(&mut self, _: Resource<Plan>, _: String, _: Vec<types::Header>) -> Result<()> {
+        unreachable!("nothing is prepared")
+    }
     fn add_edit(&mut self, _: Resource<Plan>, _: String, _: Vec<types::LineEdit>) -> Result<()> {
         unreachable!("nothing is prepared")
     }

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) use self::command::Conditions;
-use crate::bindings::declared::DeclaredAction;
+use crate::bindings::declared::{DeclaredAction, DeclaredGet};
+use crate::bindings::dunlin::tool::types;
 use crate::call::{Action, Call, Failure};
-use crate::capability::Shared;
 use crate::capability::edit::LookError;
+use crate::capability::{Shared, web};
 use crate::display::{chain, shown};
 use crate::edit::TextChange;
 use crate::limits;
@@ -28,6 +29,38 @@ pub(crate) struct Looked {
     pub(crate) conditions: Conditions,
     /// The wording stands, whatever the tool says: what happens can be said in no other words.
     pub(crate) is_binding: bool,
+}
+
+impl Looked {
+    /// Adds the requests that a plan announces, and those that its needs are.
+    pub(crate) fn add_requests(
+        &mut self,
+        call: &Call,
+        needs: &[types::Need],
+        mut gets: Vec<DeclaredGet>,
+    ) -> Result<(), Failure> {
+        for need in needs {
+            if let types::Target::Url(url) = &need.target
+                && need.operation == types::Operation::Read
+                && !gets.iter().any(|get| get.url == *url)
+            {
+                let (url, headers) = (url.clone(), Vec::new());
+                gets.push(DeclaredGet { url, headers });
+            }
+        }
+        for get in gets {
+            let request = web::announced(get).map_err(|error| Failure::Arguments {
+                tool: call.tool.clone(),
+                problem: chain(&error),
+            })?;
+            self.needs.extend(request.need());
+            let action = Action::Request(request);
+            if !self.actions.contains(&action) {
+                self.actions.push(action);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Works out what the actions of a plan come to. Gives way between them: each may take some tenths of a

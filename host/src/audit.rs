@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use serde::Serialize;
 
+use crate::call::WebRequest;
+use crate::engine::cache::sha256_hex;
 use crate::files::make_private;
 use crate::json;
 use crate::permission::PluginId;
@@ -50,9 +52,9 @@ pub(crate) struct Record<'a> {
     pub(crate) times: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bytes: Option<u64>,
-    /// SHA-256 of the body of a request that was sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) sent_sha256: Option<&'a str>,
+    /// What of a request its target does not say.
+    #[serde(flatten)]
+    pub(crate) sent: Option<Sent<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) duration_us: Option<u64>,
     /// For a program: the command line it stands in, shortened.
@@ -61,6 +63,31 @@ pub(crate) struct Record<'a> {
     /// For the end of a call: what went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<&'a str>,
+}
+
+/// A request, in an entry of the audit log.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Sent<'a> {
+    /// With the query.
+    url: &'a str,
+    /// `NAME: VALUE`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    headers: Vec<String>,
+    /// SHA-256 of the body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sent_sha256: Option<String>,
+}
+
+impl<'a> Sent<'a> {
+    pub(crate) fn of(request: &'a WebRequest) -> Sent<'a> {
+        let header = |(name, value): &(String, String)| format!("{name}: {value}");
+        let body = &request.body;
+        Sent {
+            url: &request.url,
+            headers: request.headers.iter().map(header).collect(),
+            sent_sha256: (!body.is_empty()).then(|| sha256_hex(body)),
+        }
+    }
 }
 
 impl<'a> Record<'a> {
@@ -85,7 +112,7 @@ impl<'a> Record<'a> {
             rule: None,
             times: None,
             bytes: None,
-            sent_sha256: None,
+            sent: None,
             duration_us: None,
             line: None,
             error: None,
@@ -101,6 +128,8 @@ pub(crate) enum Event {
     Allowed,
     /// A use was denied.
     Denied,
+    /// A request is about to leave that says more than its target.
+    Sent,
     /// What was done under an allowed use, when it was over.
     Used,
     /// A call ended.

@@ -10,7 +10,7 @@ pub use crate::command::CommandLine;
 use crate::edit::{FileEdit, TextChange};
 use crate::model::Prompt;
 use crate::permission::Revert;
-use crate::target::Need;
+use crate::target::{Need, Operation};
 
 /// What the model proposed.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +53,7 @@ pub enum Action {
     Command(CommandLine),
     /// The chat's model answers a server.
     Prompt(Prompt),
-    /// This is sent to a server.
+    /// This is sent to a server. In a plan: a request that reads.
     Request(WebRequest),
     /// An MCP server gets the arguments of the call: they say all that there is to know of it.
     ServerCall,
@@ -71,19 +71,41 @@ impl Action {
 }
 
 /// A request as it leaves, without what the host adds: framing, and the user's own headers.
+///
+/// Two of them are equal if a server gets the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebRequest {
-    /// Neither `GET` nor `HEAD`.
+    /// Any method.
     pub method: String,
     /// With its query. As the tool wrote it: escape before showing.
     pub url: String,
-    /// What the tool says beside the body.
+    /// What the tool says beside the body, sorted, without a usual `accept`: that says nothing.
     pub headers: Vec<(String, String)>,
     /// The bytes that are sent.
     pub body: Bytes,
 }
 
 impl WebRequest {
+    /// The target and the operation that have to be allowed; `None` if it leads nowhere.
+    pub fn need(&self) -> Option<Need> {
+        let target = crate::resolve::url(&self.url).ok()?;
+        let operation = match self.reads() {
+            true => Operation::Read,
+            false => Operation::Write,
+        };
+        Some(Need { target, operation })
+    }
+
+    /// Whether a server is only asked for something.
+    pub fn reads(&self) -> bool {
+        matches!(self.method.as_str(), "GET" | "HEAD")
+    }
+
+    /// Whether it says more than the target of its need: a query, headers or a body.
+    pub(crate) fn says_more(&self) -> bool {
+        !self.reads() || !self.headers.is_empty() || self.url.contains('?')
+    }
+
     /// A header of this name, in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut headers = self.headers.iter();
@@ -93,6 +115,19 @@ impl WebRequest {
 }
 
 impl Plan {
+    /// The requests that the question about this plan shows.
+    pub(crate) fn shown_requests(&self) -> Vec<WebRequest> {
+        let Standing::Ask { needs, .. } = &self.standing else {
+            return Vec::new();
+        };
+        let requests = self.actions.iter().filter_map(|action| match action {
+            Action::Request(request) => Some(request),
+            _ => None,
+        });
+        let is_asked = |request: &&WebRequest| request.need().is_some_and(|it| needs.contains(&it));
+        requests.filter(is_asked).cloned().collect()
+    }
+
     /// The question for the user about what is undecided; `None` when nothing is.
     pub fn question(&self, call: &Call) -> Option<Question> {
         let Standing::Ask {

@@ -120,6 +120,11 @@ pub struct Need {
 }
 
 impl Need {
+    /// Whether a server is asked for something under it, in requests that do no more than read.
+    pub fn asks_server(&self) -> bool {
+        self.operation == Operation::Read && matches!(self.target, Target::Url(_) | Target::Site(_))
+    }
+
     /// Whether something is sent to a server under it, in requests that do more than read.
     pub fn sends(&self) -> bool {
         self.operation == Operation::Write

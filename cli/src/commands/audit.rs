@@ -66,6 +66,9 @@ struct Entry {
     rule: Option<String>,
     times: Option<u64>,
     bytes: Option<u64>,
+    url: Option<String>,
+    #[serde(default)]
+    headers: Vec<String>,
     sent_sha256: Option<String>,
     duration_us: Option<u64>,
     error: Option<String>,
@@ -147,7 +150,8 @@ impl Entry {
         if let Some(operation) = &self.operation {
             parts.push(escape(operation).into_owned());
         }
-        if let Some(target) = &self.target {
+        // A request has its query, which its target has not.
+        if let Some(target) = self.url.as_ref().or(self.target.as_ref()) {
             parts.push(styles.paint(Label::Target, &escape(target)));
         }
         // Where the line itself was decided about, it is the target.
@@ -161,13 +165,14 @@ impl Entry {
             1 => "once".to_owned(),
             times => format!("{times} times"),
         }));
+        facts.extend(self.headers.iter().map(|it| escape(it).into_owned()));
         facts.extend(self.bytes.map(|bytes| match bytes {
             1 => "1 byte".to_owned(),
             bytes => format!("{bytes} bytes"),
         }));
         facts.extend(self.sent_sha256.as_ref().map(|digest| {
             let digest = digest.get(..DIGEST_CHARS).unwrap_or(digest);
-            format!("sent sha256 {}", escape(digest))
+            format!("sha256 {}", escape(digest))
         }));
         facts.extend(
             self.duration_us

@@ -44,6 +44,8 @@ fn is_edit(call: &TurnCall, project: &Path) -> bool {
             shown.extend(edit.needs());
             is_ordinary(&edit.path, project)
         }
+        // What it needs is among the needs.
+        Action::Request(request) => request.reads(),
         _ => false,
     });
     // Writing that is no edit has no difference to show.

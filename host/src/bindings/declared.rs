@@ -3,8 +3,7 @@
 
 use super::dunlin::tool::files::{History, Kind};
 use super::dunlin::tool::tool_types::FailureKind;
-use super::dunlin::tool::types::Need;
-use super::dunlin::tool::web::Header;
+use super::dunlin::tool::types::{Header, Need};
 use crate::edit::TextChange;
 
 /// A tool, as its plugin describes it. Not checked.
@@ -49,7 +48,16 @@ pub struct DeclaredCommand {
 pub struct DeclaredPlan {
     pub(crate) question: String,
     pub(crate) needs: Vec<Need>,
+    /// Requests that read.
+    pub(crate) gets: Vec<DeclaredGet>,
     pub(crate) actions: Vec<DeclaredAction>,
+}
+
+/// A request that reads, as the plugin announces it.
+#[derive(Debug, Clone)]
+pub(crate) struct DeclaredGet {
+    pub(crate) url: String,
+    pub(crate) headers: Vec<Header>,
 }
 
 /// Something that a call is going to do.

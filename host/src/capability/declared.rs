@@ -8,14 +8,14 @@ use wasmtime::component::Resource;
 use super::context::CallContext;
 use super::refusal::written_text;
 use crate::bindings::declared::{
-    DeclaredAction, DeclaredCommand, DeclaredFailure, DeclaredOutput, DeclaredPart, DeclaredPlan,
-    DeclaredPlugin, DeclaredTool, ProposedCall,
+    DeclaredAction, DeclaredCommand, DeclaredFailure, DeclaredGet, DeclaredOutput, DeclaredPart,
+    DeclaredPlan, DeclaredPlugin, DeclaredTool, ProposedCall,
 };
 use crate::bindings::dunlin::tool::tool_types::{
     self, FailureKind, HostCall, HostCommandLine, HostFailure, HostOutput, HostPlan,
     HostPluginInfo, HostToolInfo,
 };
-use crate::bindings::dunlin::tool::types::{LineEdit, Need};
+use crate::bindings::dunlin::tool::types::{Header, LineEdit, Need};
 use crate::edit::TextChange;
 use crate::limits;
 
@@ -215,6 +215,19 @@ impl HostPlan for CallContext {
     fn add_need(&mut self, plan: Resource<DeclaredPlan>, need: Need) -> wasmtime::Result<()> {
         self.declare(1, written_text(&need.target).len())?;
         self.values.get_mut(&plan)?.needs.push(need);
+        Ok(())
+    }
+
+    fn add_get(
+        &mut self,
+        plan: Resource<DeclaredPlan>,
+        url: String,
+        headers: Vec<Header>,
+    ) -> wasmtime::Result<()> {
+        let lengths = headers.iter().map(|it| it.name.len() + it.value.len());
+        self.declare(1 + headers.len(), url.len() + lengths.sum::<usize>())?;
+        let gets = &mut self.values.get_mut(&plan)?.gets;
+        gets.push(DeclaredGet { url, headers });
         Ok(())
     }
 

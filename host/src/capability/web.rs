@@ -13,15 +13,15 @@ use wasmtime::component::Resource;
 use super::context::{CallContext, Phase, UsedInDescribe};
 use super::refusal::Refusal;
 use super::resources::{OpenResponse, UseId};
-use super::web_headers::{HIDDEN, NOT_SETTABLE, SETTABLE};
+use super::web_headers::{HIDDEN, NOT_SETTABLE, SETTABLE, USUAL_ACCEPT};
 use crate::ask::Origin;
-use crate::bindings::declared::DeclaredRequest;
-use crate::bindings::dunlin::tool::types::{Error, Target as Written};
-use crate::bindings::dunlin::tool::web::{self, Header};
+use crate::bindings::declared::{DeclaredGet, DeclaredRequest};
+use crate::bindings::dunlin::tool::types::{Error, Header, Target as Written};
+use crate::bindings::dunlin::tool::web;
 use crate::call::WebRequest;
 use crate::egress::{
     EgressError, Gate, HeaderMap, HeaderName, HeaderValue, Hop, Method, Place, Request, Response,
-    read_url,
+    header::ACCEPT, read_url,
 };
 use crate::limits::{MAX_HANDLES, MAX_WEB_BODY_BYTES, MAX_WEB_CHUNK_BYTES};
 use crate::resolve;
@@ -147,40 +147,67 @@ impl web::HostResponse for CallContext {
 
 impl CallContext {
     /// A request as it leaves, and its address in the guest's own words.
-    fn read_request(&self, request: DeclaredRequest) -> Answer<(Request, String)> {
-        let method = match request.method.as_str() {
-            "GET" => Method::GET,
-            "POST" => Method::POST,
-            other => return Err(unsupported_method(other).into()),
-        };
-        let url = read_url(&request.url)?;
-        let body = request.body;
-        if method == Method::GET && !body.is_empty() {
-            return Err(Error::Invalid("a GET has no body; use POST".into()).into());
-        }
-        if body.len() > MAX_WEB_BODY_BYTES {
-            let most = MAX_WEB_BODY_BYTES / 1024;
-            return Err(Error::TooLarge(format!("a body may have at most {most} KiB")).into());
-        }
-        let mut headers = HeaderMap::new();
-        for header in request.headers {
-            let invalid = |problem: &str| bad_header(&header.name, problem);
-            let name = header.name.parse::<HeaderName>();
-            let name = name.ok().filter(|name| SETTABLE.contains(name));
-            let name = name.ok_or_else(|| invalid(NOT_SETTABLE))?;
-            let value = HeaderValue::from_str(&header.value)
-                .map_err(|_| invalid("has a value that no header can have"))?;
-            if headers.insert(name, value).is_some() {
-                return Err(invalid("is set twice").into());
-            }
-        }
-        let written = request.url;
-        let mut request = Request::new(method, url);
-        request.headers = headers;
-        request.body = body.into();
+    fn read_request(&self, request: DeclaredRequest) -> Result<(Request, String), Error> {
+        let written = request.url.clone();
+        let mut request = read_request(request)?;
         request.sites = Some(Arc::clone(&self.shared.sites)).filter(|sites| !sites.is_empty());
         Ok((request, written))
     }
+}
+
+fn read_request(request: DeclaredRequest) -> Result<Request, Error> {
+    let method = match request.method.as_str() {
+        "GET" => Method::GET,
+        "POST" => Method::POST,
+        other => return Err(unsupported_method(other)),
+    };
+    let url = read_url(&request.url).map_err(in_words)?;
+    let body = request.body;
+    if method == Method::GET && !body.is_empty() {
+        return Err(Error::Invalid("a GET has no body; use POST".into()));
+    }
+    if body.len() > MAX_WEB_BODY_BYTES {
+        let most = MAX_WEB_BODY_BYTES / 1024;
+        return Err(Error::TooLarge(format!(
+            "a body may have at most {most} KiB"
+        )));
+    }
+    let mut wanted = Request::new(method, url);
+    wanted.headers = read_headers(request.headers).map_err(in_words)?;
+    wanted.body = body.into();
+    Ok(wanted)
+}
+
+fn read_headers(written: Vec<Header>) -> Result<HeaderMap, EgressError> {
+    let mut headers = HeaderMap::new();
+    for header in written {
+        let invalid = |problem| bad_header(&header.name, problem);
+        let name = header.name.parse::<HeaderName>();
+        let name = name.ok().filter(|name| SETTABLE.contains(name));
+        let name = name.ok_or_else(|| invalid(NOT_SETTABLE))?;
+        let value = HeaderValue::from_str(&header.value)
+            .map_err(|_| invalid("its value is none that a header can have"))?;
+        if headers.insert(name, value).is_some() {
+            return Err(invalid("it is set twice"));
+        }
+    }
+    Ok(headers)
+}
+
+/// A request that reads, as a plan announces it.
+///
+/// # Errors
+/// Its address or its headers cannot be used.
+pub(crate) fn announced(get: DeclaredGet) -> Result<WebRequest, EgressError> {
+    let url = read_url(&get.url)?;
+    let headers = read_headers(get.headers)?;
+    Ok(shown(&Hop {
+        method: &Method::GET,
+        url: &url,
+        from: None,
+        headers: &headers,
+        body: &Bytes::new(),
+    }))
 }
 
 impl OpenResponse {
@@ -212,19 +239,11 @@ pub(super) struct WebGate<'a> {
     under: Option<UseId>,
     /// What was done with the last hop that was allowed.
     used: Option<Operation>,
-    /// The hops that were sent and may have changed something.
-    sent: Vec<UseId>,
-    /// Such a hop that was allowed and may not be sent yet.
-    sending: Option<UseId>,
-    /// What these hops have sent.
-    body: Bytes,
 }
 
 #[async_trait]
 impl Gate for WebGate<'_> {
     async fn may_use(&mut self, hop: &Hop<'_>) -> bool {
-        // It was answered with a redirect.
-        self.sent.extend(self.sending.take());
         let need = resolve::url(hop.url.as_str()).map(|target| Need {
             target,
             operation: operation(hop.method),
@@ -243,31 +262,17 @@ impl Gate for WebGate<'_> {
                 from.host_str().unwrap_or_default()
             );
         }
-        // Within one origin a redirect is covered by the grant that was followed there.
+        // Within one origin a redirect is covered by the grant that was followed there: where it leads is the server's choice.
         let is_covered = hop
             .from
             .is_some_and(|from| self.used == Some(need.operation) && is_same_origin(from, hop.url));
-        if is_covered
-            && need.operation == Operation::Read
-            && let Err(refusal) = self.state.cover(&need)
-        {
-            self.refusal = Some(refusal);
-            return false;
-        }
         let written = self.written.take();
         let written = written.unwrap_or_else(|| hop.url.as_str().to_owned());
         let asked = Asked {
             what: &what,
             is_covered,
         };
-        if !self.authorise(need, written, hop, asked).await {
-            return false;
-        }
-        if operation(hop.method) == Operation::Write {
-            self.body = hop.body.clone();
-            self.sending = self.under;
-        }
-        true
+        self.authorise(need, written, hop, asked).await
     }
 
     /// A grant of a name is none of the machine that it leads to: that one is a target of its own.
@@ -302,6 +307,17 @@ impl Gate for WebGate<'_> {
         self.under = first;
         may
     }
+
+    /// What the target does not say is in the audit log before it leaves.
+    fn may_send(&mut self, hop: &Hop<'_>) -> bool {
+        let request = shown(hop);
+        let Some(under) = self.under.filter(|_| request.says_more()) else {
+            return true;
+        };
+        let logged = self.state.log_request(under, &request);
+        self.refusal = logged.err();
+        self.refusal.is_none()
+    }
 }
 
 /// How a hop is asked about.
@@ -321,20 +337,11 @@ impl<'a> WebGate<'a> {
             refusal: None,
             under: None,
             used: None,
-            sent: Vec::new(),
-            sending: None,
-            body: Bytes::new(),
         }
     }
 
-    /// What came of a request, and under what it was done. What was sent stands in the audit log then.
-    pub(super) fn outcome<T>(mut self, outcome: Result<T, EgressError>) -> Answer<(T, UseId)> {
-        if outcome.as_ref().err().is_none_or(EgressError::may_be_sent) {
-            self.sent.extend(self.sending.take());
-        }
-        for under in std::mem::take(&mut self.sent) {
-            self.state.log_sent(under, &self.body)?;
-        }
+    /// What came of a request, and under what it was done.
+    pub(super) fn outcome<T>(self, outcome: Result<T, EgressError>) -> Answer<(T, UseId)> {
         let value = match (outcome, self.refusal) {
             (Ok(value), _) => value,
             (Err(EgressError::Refused(_)), Some(refusal)) => return Err(refusal),
@@ -363,18 +370,14 @@ impl<'a> WebGate<'a> {
             }
             None => Origin::Undeclared,
         };
-        let authorised = match operation {
-            Operation::Write if is_covered => self.state.authorise_covered(need, written),
-            Operation::Write => {
-                let asked = (origin, what);
-                let sending = self
+        let authorised = match is_covered {
+            true => self.state.authorise_covered(need, written),
+            false => {
+                let request = shown(hop);
+                let asking = self
                     .state
-                    .authorise_sending(need, written, asked, request(hop));
-                sending.await
-            }
-            _ => {
-                let reading = self.state.authorise_saying(need, written, what, origin);
-                reading.await
+                    .authorise_request(need, written, (origin, what), request);
+                asking.await
             }
         };
         match authorised {
@@ -392,15 +395,20 @@ impl<'a> WebGate<'a> {
 }
 
 /// A hop as the user is shown it.
-fn request(hop: &Hop<'_>) -> WebRequest {
+fn shown(hop: &Hop<'_>) -> WebRequest {
+    let said = hop.headers.iter().filter(|(name, value)| {
+        **name != ACCEPT || !USUAL_ACCEPT.iter().any(|usual| usual == value)
+    });
     let text = |(name, value): (&HeaderName, &HeaderValue)| {
         let value = String::from_utf8_lossy(value.as_bytes());
         (name.as_str().to_owned(), value.into_owned())
     };
+    let mut headers: Vec<_> = said.map(text).collect();
+    headers.sort();
     WebRequest {
         method: hop.method.as_str().to_owned(),
         url: hop.url.as_str().to_owned(),
-        headers: hop.headers.iter().map(text).collect(),
+        headers,
         body: hop.body.clone(),
     }
 }
@@ -440,10 +448,10 @@ fn unsupported_method(method: &str) -> Error {
 }
 
 /// What is wrong with a header of a guest.
-pub(super) fn bad_header(name: &str, problem: &str) -> Error {
+pub(super) fn bad_header(name: &str, problem: &'static str) -> EgressError {
     let name = crate::display::escape(name);
-    let name = crate::display::shorten(&name, 100);
-    Error::Invalid(format!("the header '{name}' {problem}"))
+    let name = crate::display::shorten(&name, 100).into_owned();
+    EgressError::Header { name, problem }
 }
 
 pub(super) fn operation(method: &Method) -> Operation {
@@ -455,20 +463,24 @@ pub(super) fn operation(method: &Method) -> Operation {
 
 impl From<EgressError> for Refusal {
     fn from(error: EgressError) -> Self {
-        let text = error.to_string();
-        Refusal::Guest(match error {
-            EgressError::Url(_)
-            | EgressError::Scheme(_)
-            | EgressError::Credentials
-            | EgressError::Header { .. } => Error::Invalid(text),
-            EgressError::NameNotFound { .. } => Error::NotFound(text),
-            EgressError::TimedOut { .. } => Error::TimedOut(text),
-            EgressError::Lookup { .. }
-            | EgressError::ConnectionRefused { .. }
-            | EgressError::Unreachable { .. }
-            | EgressError::CutOff { before: true, .. } => Error::Unavailable(text),
-            EgressError::TooLarge { .. } => Error::TooLarge(text),
-            _ => Error::Failed(text),
-        })
+        Refusal::Guest(in_words(error))
+    }
+}
+
+fn in_words(error: EgressError) -> Error {
+    let text = error.to_string();
+    match error {
+        EgressError::Url(_)
+        | EgressError::Scheme(_)
+        | EgressError::Credentials
+        | EgressError::Header { .. } => Error::Invalid(text),
+        EgressError::NameNotFound { .. } => Error::NotFound(text),
+        EgressError::TimedOut { .. } => Error::TimedOut(text),
+        EgressError::Lookup { .. }
+        | EgressError::ConnectionRefused { .. }
+        | EgressError::Unreachable { .. }
+        | EgressError::CutOff { before: true, .. } => Error::Unavailable(text),
+        EgressError::TooLarge { .. } => Error::TooLarge(text),
+        _ => Error::Failed(text),
     }
 }

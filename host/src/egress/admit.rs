@@ -32,7 +32,11 @@ impl Egress {
                 place,
             });
         }
-        self.addresses(hop, limits, budget, gate).await
+        let addresses = self.addresses(hop, limits, budget, gate).await?;
+        match gate.may_send(hop) {
+            true => Ok(addresses),
+            false => Err(EgressError::Refused(shown_url(url))),
+        }
     }
 
     /// The addresses to connect to, in this order. Each was classified, and the user agreed to those that need it.

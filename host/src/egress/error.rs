@@ -170,29 +170,6 @@ pub enum EgressError {
     Setup(String),
 }
 
-impl EgressError {
-    /// Whether the request, or a part of it, may have left before this went wrong.
-    pub(crate) fn may_be_sent(&self) -> bool {
-        !matches!(
-            self,
-            EgressError::Url(_)
-                | EgressError::Scheme(_)
-                | EgressError::Credentials
-                | EgressError::Header { .. }
-                | EgressError::Refused(_)
-                | EgressError::Forbidden { .. }
-                | EgressError::NameNotFound { .. }
-                | EgressError::Lookup { .. }
-                | EgressError::ConnectionRefused { .. }
-                | EgressError::Unreachable { .. }
-                | EgressError::TlsName { .. }
-                | EgressError::TlsExpired { .. }
-                | EgressError::TlsIssuer { .. }
-                | EgressError::Tls { .. }
-        )
-    }
-}
-
 /// What was being waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Waiting {

@@ -84,6 +84,11 @@ pub trait Gate: Send {
     async fn may_reach(&mut self, _hop: &Hop<'_>, _address: IpAddr, _place: Place) -> bool {
         false
     }
+
+    /// Told of a hop that is about to be made, behind everything else. Where it says no, nothing is sent.
+    fn may_send(&mut self, _hop: &Hop<'_>) -> bool {
+        true
+    }
 }
 
 /// Sends requests. Clones are the same.

@@ -100,7 +100,7 @@ impl Components {
         let plan = result
             .map_err(|problem| fault(&call.tool, problem))?
             .map_err(|failure| declared(&call.tool, failure))?;
-        let wanted = plan.needs.len() + plan.actions.len();
+        let wanted = plan.needs.len() + plan.gets.len() + plan.actions.len();
         if wanted > limits::MAX_NEEDS {
             let problem = format!(
                 "wants {wanted} files, addresses and programs at once; at most {} are asked about; a plan can name a folder or a site instead",
@@ -109,7 +109,7 @@ impl Components {
             return Err(fault(&call.tool, problem));
         }
         let mut needs: Vec<Need> = Vec::with_capacity(wanted);
-        for need in plan.needs {
+        for need in &plan.needs {
             let need = self.resolve(&call.tool, need)?;
             match needs.iter_mut().find(|other| **other == need) {
                 // Of one address with both schemes the question shows the one without encryption.
@@ -128,7 +128,8 @@ impl Components {
                 message: tree::not_searched(root),
             });
         }
-        let looked = actions::look(&self.shared, call, plugin, plan.actions).await?;
+        let mut looked = actions::look(&self.shared, call, plugin, plan.actions).await?;
+        looked.add_requests(call, &plan.needs, plan.gets)?;
         for need in looked.needs {
             if !needs.contains(&need) {
                 needs.push(need);
@@ -232,6 +233,7 @@ impl Components {
             .state(Phase::Run, &call.id, &call.tool, plugin, clock);
         state.context.arguments = call.arguments.clone();
         state.context.actions = plan.actions.clone();
+        state.context.shown_requests = plan.shown_requests();
         state.context.question.clone_from(&plan.question);
         state.context.declared = plan.needs.clone();
         let edited = plan.actions.iter().filter_map(Action::edited_path);
@@ -327,7 +329,7 @@ impl Components {
         }
     }
 
-    fn resolve(&self, tool: &str, need: types::Need) -> Result<Need, Failure> {
+    fn resolve(&self, tool: &str, need: &types::Need) -> Result<Need, Failure> {
         let permissions = &self.shared.permissions;
         let target = match &need.target {
             types::Target::Path(path) => permissions.resolve_path(path),

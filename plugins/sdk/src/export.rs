@@ -142,6 +142,7 @@ impl From<Plan> for own::Plan {
         }
         for action in plan.actions {
             match action {
+                Action::Get(request) => own.add_get(request.url(), &request.wire_headers()),
                 Action::Edit { path, edits } => {
                     let edits: Vec<_> = edits.into_iter().map(WireLineEdit::from).collect();
                     own.add_edit(&path, &edits);

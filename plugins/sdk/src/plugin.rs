@@ -7,6 +7,7 @@ use crate::files::LineEdit;
 use crate::need::{Need, Operation, Target};
 use crate::process::CommandLine;
 use crate::schema::Schema;
+use crate::web::Request;
 
 /// The version of the contract this crate was written for.
 pub const CONTRACT: &str = "0.1.0";
@@ -149,6 +150,8 @@ pub struct Call {
 /// what it needs, shows it, and binds the user's answer to exactly that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
+    /// [`web::Request::send`](crate::web::Request::send) with exactly this `GET`; shown with its query and headers.
+    Get(Request),
     /// [`files::edit`](crate::files::edit) with exactly this; shown as a diff.
     Edit {
         /// Which file.
@@ -249,7 +252,19 @@ impl Plan {
         self.needs(Target::Program(program.into()), Operation::Execute)
     }
 
-    /// Adds fetching an address.
+    /// Adds sending a request. A `GET` is shown as it is, so that nothing is asked about when it is sent; a `POST` is asked
+    /// about then.
+    pub fn sends(mut self, request: Request) -> Self {
+        if request.is_get() {
+            self.actions.push(Action::Get(request));
+            return self;
+        }
+        let url = request.url().to_owned();
+        self.writes_url(url)
+    }
+
+    /// Adds fetching an address, with this query and without headers: those that need not be shown may go along. See
+    /// [`Plan::sends`].
     pub fn reads_url(self, url: impl Into<String>) -> Self {
         self.needs(Target::Url(url.into()), Operation::Read)
     }
@@ -259,7 +274,7 @@ impl Plan {
         self.needs(Target::Url(url.into()), Operation::Write)
     }
 
-    /// Adds fetching an address, which ends with `/`, and whatever is below it.
+    /// Adds fetching an address, which ends with `/`, and whatever is below it, with any query and headers.
     pub fn reads_site(self, url: impl Into<String>) -> Self {
         self.needs(Target::Site(url.into()), Operation::Read)
     }

@@ -29,7 +29,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// A `GET`, which needs reading the address: [`Plan::reads_url`](crate::Plan::reads_url).
+    /// A `GET`, which needs reading the address: [`Plan::sends`](crate::Plan::sends).
     pub fn get(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -52,6 +52,22 @@ impl Request {
         self
     }
 
+    /// Where to.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(crate) fn is_get(&self) -> bool {
+        self.body.is_none()
+    }
+
+    pub(crate) fn wire_headers(&self) -> Vec<host::Header> {
+        let headers = self.headers.iter().cloned();
+        headers
+            .map(|(name, value)| host::Header { name, value })
+            .collect()
+    }
+
     /// Sends it, follows up to 10 redirects, and returns when the head of the answer is there.
     ///
     /// Fails with `Denied`, with `Invalid` for an address or a header that cannot be used, with `NotFound` when there
@@ -64,8 +80,8 @@ impl Request {
             Some(_) => "POST",
         };
         let request = host::Request::new(method, &self.url);
-        for (name, value) in self.headers {
-            request.add_header(&host::Header { name, value });
+        for header in &self.wire_headers() {
+            request.add_header(header);
         }
         if let Some(body) = &self.body {
             request.set_body(body);

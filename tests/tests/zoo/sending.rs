@@ -85,7 +85,7 @@ async fn what_is_posted_is_shown_before_it_is_sent() {
     let sent: Vec<&Value> = audit.iter().filter(sent).collect();
     assert_eq!(sent.len(), 2, "{audit:?}");
     for line in sent {
-        assert_eq!(line["event"], "used");
+        assert_eq!(line["event"], "sent");
         assert_eq!(line["target"], site.target("/"));
         assert_eq!(line["operation"], "write");
         assert_eq!(line["bytes"], README.len());
@@ -146,6 +146,135 @@ async fn a_lasting_yes_covers_what_follows() {
         let sent = audit.iter().filter(|line| line["sent_sha256"].is_string());
         assert_eq!(sent.count(), 3, "{audit:?}");
     }
+}
+
+async fn get(host: &Host, arguments: Value, asker: &Arc<Asker>) -> Result<String, Failure> {
+    let call = call("fetch_otherwise", arguments);
+    let outcome = play(host, &call, asker.clone()).await?;
+    outcome.result.map(|success| success.text)
+}
+
+/// What an address and its headers can say, a yes to the address does not cover.
+#[tokio::test]
+async fn a_yes_to_a_get_is_one_to_its_query_and_headers() {
+    let sandbox = Sandbox::new();
+    let site = Site::of(Page::of("text/plain", "thanks"));
+    let host = host_with(&sandbox, SiteHeaders::default(), "fetch_otherwise");
+    let (here, elsewhere) = (site.url("/a?q=1"), site.url("/a?q=hunter2"));
+    let agent = "user-agent: hunter2";
+    let usual = "accept: application/json";
+    for (declares, arguments, questions) in [
+        // The same again is the same.
+        ("", json!({ "url": here, "times": 3, "header": usual }), 1),
+        ("", json!({ "url": here, "then": elsewhere }), 2),
+        ("", json!({ "url": here, "header": agent, "times": 2 }), 1),
+        ("", json!({ "url": here, "header": agent, "then": here }), 2),
+        (
+            "get",
+            json!({ "url": here, "times": 3, "header": usual }),
+            1,
+        ),
+        ("get", json!({ "url": elsewhere }), 2),
+        ("get", json!({ "url": here, "then": elsewhere }), 2),
+        ("get", json!({ "url": here, "header": agent }), 2),
+        (
+            "get",
+            json!({ "url": here, "header": "accept: hunter2" }),
+            2,
+        ),
+        (
+            "header",
+            json!({ "url": here, "header": agent, "times": 2 }),
+            1,
+        ),
+        (
+            "header",
+            json!({ "url": here, "header": "user-agent: other" }),
+            2,
+        ),
+        ("header", json!({ "url": here }), 2),
+        ("header", json!({ "url": elsewhere, "header": agent }), 2),
+        // The question about a site says that it covers them.
+        (
+            "site",
+            json!({ "url": here, "header": agent, "then": elsewhere }),
+            1,
+        ),
+    ] {
+        let mut arguments = arguments;
+        let declares = match declares {
+            "get" => format!("get {here}"),
+            "header" => format!("get {here} {agent}"),
+            "site" => format!("site {}", site.url("/")),
+            _ => String::new(),
+        };
+        arguments["declares"] = json!(declares);
+        let asker = Arc::new(Asker::yes());
+        get(&host, arguments.clone(), &asker).await.unwrap();
+        let asked = asker.questions();
+        assert_eq!(asked.len(), questions, "{arguments}: {asked:?}");
+        let asker = Arc::new(Asker::first_yes());
+        let before = site.requests().len();
+        let outcome = get(&host, arguments.clone(), &asker).await;
+        assert_eq!(outcome.is_ok(), questions == 1, "{arguments}");
+        // The first question is that of the plan, or the second request is the one that is refused.
+        let allowed = usize::from(arguments.get("then").is_some());
+        let sent = site.requests().len() - before;
+        assert!(questions == 1 || sent == allowed, "{arguments}: {sent}");
+    }
+}
+
+/// Everything that the address does not say is in the question, and in the audit log.
+#[tokio::test]
+async fn what_a_get_says_is_shown_and_logged() {
+    let sandbox = Sandbox::new();
+    let site = Site::of(Page::of("text/plain", "thanks"));
+    let host = host_with(&sandbox, SiteHeaders::default(), "fetch_otherwise");
+    let url = site.url("/a?q=1");
+    let asker = Arc::new(Asker::yes());
+    let header = "user-agent: hunter2";
+    let arguments = json!({ "url": url, "header": header });
+    get(&host, arguments, &asker).await.unwrap();
+    let questions = asker.questions();
+    let request = shown(&questions[0]);
+    assert_eq!(request.url, url);
+    assert_eq!(request.header("user-agent"), Some("hunter2"));
+    let audit = sandbox.audit();
+    let sent: Vec<_> = audit
+        .iter()
+        .filter(|line| line["url"].is_string())
+        .collect();
+    let [sent] = sent.as_slice() else {
+        panic!("{audit:?}");
+    };
+    assert_eq!(
+        (&sent["event"], &sent["url"]),
+        (&json!("sent"), &json!(url))
+    );
+    assert_eq!(sent["headers"], json!([header]));
+    // A header that cannot be sent is not announced either.
+    let arguments = json!({ "url": url, "declares": format!("get {url} cookie: a=b") });
+    let failure = get(&host, arguments, &asker).await.unwrap_err().to_string();
+    assert!(
+        failure.contains("a tool may set accept, accept-language"),
+        "{failure}"
+    );
+}
+
+/// Where a redirect leads within a site is the server's choice, and a yes to it is none to the plugin's own requests.
+#[tokio::test]
+async fn a_redirect_allows_no_request_of_the_plugin() {
+    let sandbox = Sandbox::new();
+    let site = Site::start(|request| match request.starts_with("GET /a ") {
+        true => Page::redirect("/b?id=1"),
+        false => Page::of("text/plain", "there"),
+    });
+    let host = host_with(&sandbox, SiteHeaders::default(), "fetch_otherwise");
+    let asker = Arc::new(Asker::first_yes());
+    let arguments = json!({ "url": site.url("/a"), "then": site.url("/b?q=hunter2") });
+    get(&host, arguments, &asker).await.unwrap_err();
+    assert_eq!(asker.questions().len(), 2);
+    assert_eq!(site.requests().len(), 2);
 }
 
 /// Of a plan that asks about something else, too, the question says what a yes to it does not cover.

@@ -142,10 +142,13 @@ async fn what_is_no_reading_is_writing() {
     assert!(head.starts_with("PUT /a?b=c HTTP/1.1\r\n"), "{head}");
     assert_eq!(body.len(), 200_000);
     let audit = sandbox.audit();
-    let used = audit.iter().filter(|line| line["event"] == "used");
-    let bytes: Vec<&Value> = used.map(|line| &line["bytes"]).collect();
-    // What was sent, and what came back.
-    assert_eq!(bytes, [200_000, 4, 3_000, 4]);
+    let bytes = |event: &str| -> Vec<&Value> {
+        let lines = audit.iter().filter(|line| line["event"] == event);
+        lines.map(|line| &line["bytes"]).collect()
+    };
+    assert_eq!(bytes("sent"), [200_000, 3_000]);
+    // What came back.
+    assert_eq!(bytes("used"), [4, 4]);
 }
 
 #[tokio::test]
@@ -183,15 +186,12 @@ async fn what_a_guest_may_not_send_is_refused() {
     for (arguments, expected) in [
         (
             header("authorization"),
-            "the header 'authorization' cannot be set by a tool",
+            r#"the header \"authorization\" cannot be set"#,
         ),
-        (
-            header("cookie"),
-            "the header 'cookie' cannot be set by a tool",
-        ),
+        (header("cookie"), r#"the header \"cookie\" cannot be set"#),
         (
             header("x-api-key"),
-            "the header 'x-api-key' cannot be set by a tool",
+            r#"the header \"x-api-key\" cannot be set"#,
         ),
         (header("host"), "fields: HeaderError::Forbidden"),
         (

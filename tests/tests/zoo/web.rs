@@ -340,23 +340,23 @@ async fn what_a_guest_may_not_send_is_refused() {
     for (arguments, expected) in [
         (
             json!({ "url": site.url("/"), "header": "Host: evil.example" }),
-            "cannot be set by a tool",
+            "cannot be set: a tool may set accept",
         ),
         (
             json!({ "url": site.url("/"), "header": "cookie: a=b" }),
-            "cannot be set by a tool",
+            "cannot be set: a tool may set accept",
         ),
         (
             json!({ "url": site.url("/"), "header": "authorization: x" }),
-            "cannot be set by a tool",
+            "cannot be set: a tool may set accept",
         ),
         (
             json!({ "url": site.url("/"), "header": "x\r\ny: z" }),
-            "cannot be set by a tool",
+            "cannot be set: a tool may set accept",
         ),
         (
             json!({ "url": site.url("/"), "header": "accept: a\r\nhost: b" }),
-            "no header can have",
+            "none that a header can have",
         ),
         (
             json!({ "url": "http://u:p@127.0.0.1/" }),

@@ -95,7 +95,7 @@ pub fn question(entry: &Entry, numbered: bool, window: Window, most: usize) -> S
         let room = rest - page.rows.len();
         if changes.len() > room {
             shown.complete = false;
-            let room = match web_request::of(&entry.question.actions) {
+            let room = match web_request::sent(&entry.question.actions) {
                 Some(_) => room.min(CUT_BODY_ROWS),
                 None => room,
             };
@@ -196,7 +196,7 @@ pub fn view(entry: &Entry, numbered: bool, window: Window) -> Shown {
     }
     // What leaves is the body, whatever the call was told.
     let is_shortened = has_arguments
-        && web_request::of(&entry.question.actions).is_none()
+        && web_request::sent(&entry.question.actions).is_none()
         && pretty(entry).chars().count() > MAX_VIEW_CHARS;
     if let Some(mode) = entry.mode {
         page.own(&format!(
@@ -368,7 +368,7 @@ fn shows_arguments(entry: &Entry) -> bool {
     let question = &entry.question;
     let sends = || question.needs.iter().any(Need::sends);
     question.actions.contains(&Action::ServerCall)
-        || web_request::of(&question.actions).is_none() && sends()
+        || web_request::sent(&question.actions).is_none() && sends()
 }
 
 /// The arguments on a line for each value. Not escaped.
@@ -421,7 +421,7 @@ fn heading(entry: &Entry, numbered: bool, window: Window) -> String {
     let number = styles.paint(label, &number);
     let asks = match entry.question.origin {
         Origin::Declared if numbered => "",
-        Origin::Declared if web_request::of(&entry.question.actions).is_some() => {
+        Origin::Declared if web_request::sent(&entry.question.actions).is_some() => {
             " asks before it sends this"
         }
         Origin::Declared => " asks",

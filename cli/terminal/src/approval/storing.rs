@@ -12,6 +12,9 @@ const MAX_NAMED: usize = 5;
 /// What a lasting yes to sending means.
 const SENDS: &str = "the plugin may send anything to it; you no longer see what";
 
+/// What a lasting yes to asking a server means.
+const READS: &str = "with any query and headers";
+
 /// Where the answers of the session are taken back.
 const FORGET: &str = "/permissions forget";
 
@@ -37,8 +40,9 @@ pub fn before(question: &Question, always: bool) -> Vec<(&'static str, String)> 
                     label(always),
                     format!("stored for all projects\nundo: {}", undo(need)),
                 );
-                let sends = (need.sends() && always).then(|| ("s, always", SENDS.to_owned()));
-                sends.into_iter().chain([stored]).collect()
+                let covers = covers(need).filter(|_| always);
+                let covers = covers.map(|covers| ("s, always", covers.to_owned()));
+                covers.into_iter().chain([stored]).collect()
             }
         },
         needs => {
@@ -48,9 +52,9 @@ pub fn before(question: &Question, always: bool) -> Vec<(&'static str, String)> 
                     None => format!("{} {}", need.operation.verb(), need.target.shown()),
                 };
                 let about = escape(&about);
-                let about = match need.sends() && always {
-                    true => format!("{about}: {SENDS}"),
-                    false => about.into_owned(),
+                let about = match covers(need).filter(|_| always) {
+                    Some(covers) => format!("{about}: {covers}"),
+                    None => about.into_owned(),
                 };
                 let place = match folder(need).filter(|_| always) {
                     Some(folder) => format!("always in {folder}, never in all projects"),
@@ -67,6 +71,15 @@ pub fn before(question: &Question, always: bool) -> Vec<(&'static str, String)> 
             }
             rows
         }
+    }
+}
+
+/// What a lasting yes covers beyond what the question shows.
+fn covers(need: &Need) -> Option<&'static str> {
+    match (need.sends(), need.asks_server()) {
+        (true, _) => Some(SENDS),
+        (_, true) => Some(READS),
+        _ => None,
     }
 }
 
@@ -111,6 +124,9 @@ pub fn after(needs: &[Need], answer: Answer) -> Vec<String> {
                 "write {}, whatever the plugin sends there",
                 need.target.shown()
             ),
+            None if need.asks_server() && answer.allow => {
+                format!("read {}, {READS}", need.target.shown())
+            }
             None => format!("{} {}", need.operation.verb(), need.target.shown()),
         };
         let undo = match answer.scope {

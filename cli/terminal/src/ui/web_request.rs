@@ -3,6 +3,7 @@
 
 use dunlin_host::call::{Action, WebRequest};
 use dunlin_host::display::{escape, grouped, one_line};
+use dunlin_host::target::Need;
 
 use super::style::Label;
 
@@ -16,9 +17,20 @@ const DUMP_COLUMNS: usize = 16;
 const FEW_BYTES: usize = 4 * DUMP_COLUMNS;
 const MAX_DUMP_BYTES: usize = 64 * 1024;
 
-/// The request among these, if one is sent.
-pub fn of(actions: &[Action]) -> Option<&WebRequest> {
-    actions.iter().find_map(|action| match action {
+/// The request among these that does more than read, if there is one.
+pub fn sent(actions: &[Action]) -> Option<&WebRequest> {
+    requests(actions).find(|request| !request.reads())
+}
+
+/// The addresses, with their queries, of what is read under a need.
+pub fn read_under<'a>(need: &'a Need, actions: &'a [Action]) -> impl Iterator<Item = &'a str> {
+    let read = requests(actions).filter(|request| request.reads());
+    let under = read.filter(move |request| request.need().as_ref() == Some(need));
+    under.map(|request| request.url.as_str())
+}
+
+fn requests(actions: &[Action]) -> impl Iterator<Item = &WebRequest> {
+    actions.iter().filter_map(|action| match action {
         Action::Request(request) => Some(request),
         _ => None,
     })
@@ -27,8 +39,8 @@ pub fn of(actions: &[Action]) -> Option<&WebRequest> {
 /// The lines of a request with their looks, escaped. What is sent stands further in than what is said of it. `whole`: of
 /// a body that is not text more than the beginning.
 pub fn lines(actions: &[Action], whole: bool) -> Vec<(String, Option<Label>)> {
-    let Some(request) = of(actions) else {
-        return Vec::new();
+    let Some(request) = sent(actions) else {
+        return read_headers(actions);
     };
     let mut lines = vec![(heading(request), Some(Label::Place))];
     // What the heading says is not repeated; another header of that name is one that nobody has seen yet.
@@ -50,6 +62,20 @@ pub fn lines(actions: &[Action], whole: bool) -> Vec<(String, Option<Label>)> {
     lines
 }
 
+/// What requests that read say beside their addresses.
+fn read_headers(actions: &[Action]) -> Vec<(String, Option<Label>)> {
+    let with_headers = requests(actions).filter(|request| !request.headers.is_empty());
+    let lines = with_headers.flat_map(|request| {
+        let heading = format!("sends headers to {}", escape(&request.url));
+        let headers = request.headers.iter();
+        let header = |(name, value): &(String, String)| {
+            (format!("  {}: {}", escape(name), escape(value)), None)
+        };
+        std::iter::once((heading, Some(Label::Place))).chain(headers.map(header))
+    });
+    lines.collect()
+}
+
 /// The type of a body, if there is one.
 fn kind(request: &WebRequest) -> Option<&String> {
     let mut headers = request.headers.iter();
@@ -61,7 +87,7 @@ fn kind(request: &WebRequest) -> Option<&String> {
 
 /// Whether the question leaves out some of a body.
 pub fn is_cut(actions: &[Action]) -> bool {
-    of(actions).is_some_and(|request| {
+    sent(actions).is_some_and(|request| {
         let is_text = std::str::from_utf8(&request.body).is_ok();
         !is_text && request.body.len() > FEW_BYTES
     })
@@ -161,6 +187,37 @@ pub(crate) mod tests {
             "  a",
         ];
         assert_eq!(texts(Action::Request(request), false), shown);
+    }
+
+    #[test]
+    fn what_reads_says_its_query_and_its_headers() {
+        let get = |url: &str, headers: &[(&str, &str)]| {
+            let headers = headers
+                .iter()
+                .map(|&(name, value)| (name.into(), value.into()));
+            Action::Request(WebRequest {
+                method: "GET".to_owned(),
+                url: url.to_owned(),
+                headers: headers.collect(),
+                body: Vec::new().into(),
+            })
+        };
+        let actions = [
+            get("https://a.example/x?q=1", &[]),
+            get("https://a.example/x?q=2", &[("user-agent", "hunter2\u{7}")]),
+            get("https://a.example/y", &[]),
+        ];
+        let Action::Request(first) = &actions[0] else {
+            panic!("no request");
+        };
+        let need = first.need().expect("a need");
+        let urls: Vec<_> = read_under(&need, &actions).collect();
+        assert_eq!(urls, ["https://a.example/x?q=1", "https://a.example/x?q=2"]);
+        let lines = lines(&actions, false).into_iter();
+        let lines: Vec<_> = lines.map(|(text, _)| text).collect();
+        let heading = "sends headers to https://a.example/x?q=2";
+        assert_eq!(lines, [heading, "  user-agent: hunter2\\u{7}"]);
+        assert!(sent(&actions).is_none());
     }
 
     #[test]

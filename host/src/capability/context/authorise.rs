@@ -26,34 +26,22 @@ impl CallContext {
         written: types::Target,
     ) -> Result<UseId, Refusal> {
         let what = format!("{} '{}'", need.operation.verb(), need.target.shown());
-        self.authorise_saying(need, written, &what, Origin::Undeclared)
+        self.authorise_with(need, written, (Origin::Undeclared, &what), None)
             .await
     }
 
-    /// The same, with the use in words: `what` follows "Allow TOOL to". `origin` says why it comes up in the middle of the
-    /// call.
-    pub(crate) async fn authorise_saying(
-        &mut self,
-        need: Need,
-        written: types::Target,
-        what: &str,
-        origin: Origin,
-    ) -> Result<UseId, Refusal> {
-        self.authorise_with(need, written, (origin, what), Vec::new())
-            .await
-    }
-
-    /// The same for a request that is about to leave: a question about it shows the request. A yes for this call was one to
-    /// another request, and does not hold for this one.
-    pub(in crate::capability) async fn authorise_sending(
+    /// The same for something that is done with a request which is about to leave. `asked`: why it comes up in the middle of
+    /// the call, and the use in words, which follow "Allow TOOL to". A question about it shows the request. A yes for this
+    /// call is one to exactly that request.
+    pub(in crate::capability) async fn authorise_request(
         &mut self,
         need: Need,
         written: types::Target,
         asked: (Origin, &str),
         request: WebRequest,
     ) -> Result<UseId, Refusal> {
-        let actions = vec![Action::Request(request)];
-        self.authorise_with(need, written, asked, actions).await
+        self.authorise_with(need, written, asked, Some(request))
+            .await
     }
 
     /// The same for a use that goes on with what was allowed before: only a rule against it refuses it.
@@ -64,11 +52,11 @@ impl CallContext {
     ) -> Result<UseId, Refusal> {
         let decision = self.decide(&need)?;
         let rule = match decision.verdict {
+            Verdict::Allow => decision.rule,
             Verdict::Ask => Rule::Once,
-            Verdict::Allow | Verdict::Deny => decision.rule,
+            Verdict::Deny => return self.note_denied(need, written, &decision.rule),
         };
-        let is_allowed = decision.verdict != Verdict::Deny;
-        self.note(need, written, is_allowed, rule.to_string())
+        self.note(need, written, true, rule.to_string())
     }
 
     async fn authorise_with(
@@ -76,28 +64,49 @@ impl CallContext {
         need: Need,
         written: types::Target,
         asked: (Origin, &str),
-        actions: Vec<Action>,
+        request: Option<WebRequest>,
     ) -> Result<UseId, Refusal> {
         let decision = self.decide(&need)?;
+        let is_other = |request: &WebRequest| !self.was_shown(&need, request);
         let verdict = match (decision.verdict, &decision.rule) {
-            (Verdict::Allow, Rule::Once) if !actions.is_empty() => Verdict::Ask,
+            (Verdict::Allow, Rule::Once) if request.as_ref().is_some_and(is_other) => Verdict::Ask,
             (verdict, _) => verdict,
         };
         let (allowed, rule) = match verdict {
             Verdict::Allow => (true, decision.rule.to_string()),
-            Verdict::Deny => {
-                if let Rule::BeyondCeiling(plugin) = &decision.rule {
-                    self.note_undeclared(plugin, &need, &written);
-                }
-                (false, decision.rule.to_string())
-            }
+            Verdict::Deny => return self.note_denied(need, written, &decision.rule),
             Verdict::Ask => {
                 let needs = vec![need.clone()];
+                let actions = request.into_iter().map(Action::Request).collect();
                 self.ask_in_call(asked, &written, needs, actions, &decision.rule)
                     .await?
             }
         };
         self.note(need, written, allowed, rule)
+    }
+
+    /// Whether the user has seen a request and said yes to it in this call, or to everything that reads below an address
+    /// above it.
+    fn was_shown(&self, need: &Need, request: &WebRequest) -> bool {
+        let is_below = |declared: &Need| {
+            matches!(declared.target, Target::Site(_))
+                && declared.operation == Operation::Read
+                && covers(declared, need)
+        };
+        request.reads()
+            && (self.shown_requests.contains(request) || self.declared.iter().any(is_below))
+    }
+
+    fn note_denied(
+        &mut self,
+        need: Need,
+        written: types::Target,
+        rule: &Rule,
+    ) -> Result<UseId, Refusal> {
+        if let Rule::BeyondCeiling(plugin) = rule {
+            self.note_undeclared(plugin, &need, &written);
+        }
+        self.note(need, written, false, rule.to_string())
     }
 
     /// The plugin's author, and the model, have to know that no user can allow this.
@@ -203,21 +212,6 @@ impl CallContext {
         })
     }
 
-    /// Allows a need for this call, unless something decides about it.
-    pub(crate) fn cover(&self, need: &Need) -> Result<(), Refusal> {
-        if self.decide(need)?.verdict != Verdict::Ask {
-            return Ok(());
-        }
-        let once = crate::ask::Answer {
-            allow: true,
-            scope: Scope::Once,
-        };
-        self.shared
-            .permissions
-            .remember(&self.call, &self.plugin, std::slice::from_ref(need), once)
-            .map_err(|e| host_failed(&e))
-    }
-
     /// This call, for the permission store.
     pub(crate) fn caller(&self, declared: bool) -> Caller<'_> {
         Caller {
@@ -265,14 +259,14 @@ impl CallContext {
         let has_network = self.shared.commands.network;
         let mut longest = Scope::Always;
         let mut warnings = notices(rule);
-        let mut is_request = false;
+        let mut asked_request = None;
         for action in &actions {
             match action {
                 Action::Command(command) => {
                     longest = longest.min(command.longest(has_network));
                     warnings.extend(command.notices(has_network));
                 }
-                Action::Request(_) => is_request = true,
+                Action::Request(request) => asked_request = Some(request.clone()),
                 _ => {}
             }
             // What is stored would hold for what is announced only.
@@ -290,7 +284,9 @@ impl CallContext {
             arguments: self.arguments.clone(),
             wording: match origin {
                 // The question of the plan is about all of it; this is about all of it only if there is nothing else.
-                Origin::Declared if self.actions.len() == 1 && !is_request => self.question.clone(),
+                Origin::Declared if self.actions.len() == 1 && asked_request.is_none() => {
+                    self.question.clone()
+                }
                 Origin::Redirect | Origin::Declared => format!("Allow {} to {what}?", self.tool),
                 _ => format!("Allow {} to {what}? It did not announce this.", self.tool),
             },
@@ -317,8 +313,18 @@ impl CallContext {
                 crate::display::escape(written_text(written))
             ));
         }
-        // A yes to one request is none to the next.
-        if !(is_request && answer.allow && answer.scope == Scope::Once) {
+        let is_remembered = match asked_request {
+            Some(request) if answer.allow && answer.scope == Scope::Once => {
+                let reads = request.reads();
+                // The same question may be answered with the same again; what is sent twice may be done twice.
+                if reads {
+                    self.shown_requests.push(request);
+                }
+                reads
+            }
+            _ => true,
+        };
+        if is_remembered {
             self.shared
                 .permissions
                 .remember(&self.call, &self.plugin, &needs, answer)

@@ -20,7 +20,7 @@ use crate::Progress;
 use crate::ask::Ask;
 use crate::audit::AuditRoom;
 use crate::bindings::dunlin::tool::types;
-use crate::call::Action;
+use crate::call::{Action, WebRequest};
 use crate::ceiling::Ceiling;
 use crate::edit::FileEdit;
 use crate::engine::time_limit::Clock;
@@ -96,6 +96,8 @@ pub(crate) struct CallContext {
     pub(crate) arguments: Value,
     /// What the plan declared and the user agreed to.
     pub(crate) actions: Vec<Action>,
+    /// Requests that read, which the user has seen with a question of this call and said yes to.
+    pub(crate) shown_requests: Vec<WebRequest>,
     /// How the plan asks.
     pub(crate) question: String,
     /// What the plan declared.
@@ -159,6 +161,7 @@ impl CallContext {
             tool: tool.to_owned(),
             arguments: Value::Null,
             actions: Vec::new(),
+            shown_requests: Vec::new(),
             question: String::new(),
             declared: Vec::new(),
             plugin,

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::CallContext;
-use crate::audit::{self, Event, Record};
+use crate::audit::{self, Event, Record, Sent};
 use crate::bindings::dunlin::tool::types;
+use crate::call::WebRequest;
 use crate::capability::refusal::{Refusal, host_failed};
 use crate::capability::resources::UseId;
-use crate::engine::cache::sha256_hex;
 use crate::limits;
 use crate::target::{Need, Operation};
 
@@ -118,21 +118,6 @@ impl CallContext {
     /// Writes a use into the audit log at once: it has changed something, and must be known even if the
     /// call is dropped in the next moment.
     pub(in crate::capability) fn log_use(&mut self, of: UseId) -> Result<(), Refusal> {
-        self.log_use_of(of, None)
-    }
-
-    /// The same for a request, with the size and the digest of its body.
-    pub(in crate::capability) fn log_sent(
-        &mut self,
-        of: UseId,
-        body: &[u8],
-    ) -> Result<(), Refusal> {
-        self.count(of, body.len());
-        let digest = (!body.is_empty()).then(|| sha256_hex(body));
-        self.log_use_of(of, digest.as_deref())
-    }
-
-    fn log_use_of(&mut self, of: UseId, sent_sha256: Option<&str>) -> Result<(), Refusal> {
         let Some(entry) = self.uses.get_mut(of.0) else {
             return Ok(());
         };
@@ -145,8 +130,31 @@ impl CallContext {
         let record = Record {
             // A command that starts: how much it printed is known when it has ended, and written then.
             bytes: Some(used.bytes.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0),
-            sent_sha256,
             ..self.used(&used)
+        };
+        let logged = self
+            .shared
+            .audit
+            .append_counted(&[record])
+            .map_err(|e| host_failed(&e))?;
+        self.audit_room.take(logged);
+        Ok(())
+    }
+
+    /// Writes down what of a request its target does not say, before it leaves.
+    pub(in crate::capability) fn log_request(
+        &mut self,
+        of: UseId,
+        request: &WebRequest,
+    ) -> Result<(), Refusal> {
+        let Some(entry) = self.uses.get(of.0) else {
+            return Ok(());
+        };
+        let need = Some((&*entry.target, entry.operation));
+        let record = Record {
+            bytes: Some(request.body.len() as u64).filter(|bytes| *bytes > 0),
+            sent: Some(Sent::of(request)),
+            ..self.record(Event::Sent, need, None)
         };
         let logged = self
             .shared

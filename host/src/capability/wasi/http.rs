@@ -327,7 +327,7 @@ fn written(request: &HostOutgoingRequest) -> Result<String, types::Error> {
 }
 
 /// What goes along of what the component wants to say of itself.
-fn headers(request: &HostOutgoingRequest) -> Result<HeaderMap, types::Error> {
+fn headers(request: &HostOutgoingRequest) -> Result<HeaderMap, EgressError> {
     let mut headers = HeaderMap::new();
     for (name, value) in request.headers.iter() {
         // Known when the body is.

@@ -111,7 +111,17 @@ impl Page {
         let mut programs = Vec::new();
         for need in &entry.question.needs {
             match need.target.command() {
-                None => self.need(need.operation.verb(), &target_text(&need.target)),
+                None => {
+                    let verb = need.operation.verb();
+                    let mut urls =
+                        web_request::read_under(need, &entry.question.actions).peekable();
+                    if urls.peek().is_none() {
+                        self.need(verb, &target_text(&need.target));
+                    }
+                    for url in urls {
+                        self.need(verb, &display::escape(url));
+                    }
+                }
                 Some(command) => {
                     for program in &command.programs {
                         let path = program.called.to_string_lossy();

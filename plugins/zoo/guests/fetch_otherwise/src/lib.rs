@@ -1,5 +1,5 @@
-//! Declares nothing and fetches the address it was told to, as often as it was told to, with a header if it was told one.
-//! It says all that it sees of the last answer.
+//! Declares what it was told to, which is nothing by default, and fetches the address it was told to, as often as it was told
+//! to, with a header if it was told one. It says all that it sees of the last answer.
 
 use dunlin_sdk::web::Request;
 use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, parameters};
@@ -14,12 +14,23 @@ impl Tool for FetchOtherwise {
         "@param url {string} [required] The address\n\
          @param body {string} [optional] What is posted\n\
          @param header {string} [optional] A header\n\
-         @param times {integer} [optional] How often",
+         @param times {integer} [optional] How often\n\
+         @param then {string} [optional] An address that is fetched behind that, without the header\n\
+         @param declares {string} [optional] A request or a site: site ADDRESS, get ADDRESS, or get ADDRESS HEADER",
     );
     type Arguments = Value;
 
     fn prepare(arguments: &Value) -> Result<Plan, Failure> {
         let plan = Plan::ask("Do something harmless?");
+        let plan = match *text(arguments, "declares")
+            .splitn(3, ' ')
+            .collect::<Vec<_>>()
+        {
+            ["site", url] => plan.reads_site(url),
+            ["get", url] => plan.reads_url(url),
+            ["get", url, header] => plan.sends(with_header(Request::get(url), header)),
+            _ => plan,
+        };
         // What is asked for here fails, and grants nothing.
         match Request::get(text(arguments, "url")).send() {
             Ok(_) => Ok(plan.reads("/fetched-in-prepare")),
@@ -35,9 +46,7 @@ impl Tool for FetchOtherwise {
                 Some(body) => Request::post(url, body),
                 None => Request::get(url),
             };
-            if let Some((name, value)) = text(&arguments, "header").split_once(": ") {
-                request = request.header(name, value);
-            }
+            request = with_header(request, text(&arguments, "header"));
             let mut response = request.send()?;
             seen = format!("{} {}\n", response.status(), response.url());
             for (name, value) in response.headers() {
@@ -47,11 +56,21 @@ impl Tool for FetchOtherwise {
                 seen.push_str(&String::from_utf8_lossy(&piece));
             }
         }
+        if let Some(url) = arguments["then"].as_str() {
+            seen.push_str(&format!("\nthen {}", Request::get(url).send()?.status()));
+        }
         Ok(seen.into())
     }
 }
 
 dunlin_sdk::export!(FetchOtherwise);
+
+fn with_header(request: Request, header: &str) -> Request {
+    match header.split_once(": ") {
+        Some((name, value)) => request.header(name, value),
+        None => request,
+    }
+}
 
 fn text<'a>(arguments: &'a Value, name: &str) -> &'a str {
     arguments[name].as_str().unwrap_or_default()

@@ -474,6 +474,7 @@ declare module 'dunlin:tool/tool-types@0.1.0' {
    * crashed. The host keeps the last message, at most 4 KiB of it.
    */
   export function reportCrash(message: string): void;
+  export type Header = import('dunlin:tool/types@0.1.0').Header;
   export type Need = import('dunlin:tool/types@0.1.0').Need;
   export type LineEdit = import('dunlin:tool/types@0.1.0').LineEdit;
   /**
@@ -578,9 +579,14 @@ declare module 'dunlin:tool/tool-types@0.1.0' {
     */
     constructor(question: string)
     /**
-    * Adds something that the call will touch.
+    * Adds something that the call will touch. Reading a URL is one `GET` without headers: the URL is shown with its query,
+    * and another query is another request, which is asked about when it is sent.
     */
     addNeed(need: Need): void;
+    /**
+    * Adds `web.fetch` of a `GET` with exactly this URL and these headers, which the host shows.
+    */
+    addGet(url: string, headers: Array<Header>): void;
     /**
     * Adds `files.edit` with exactly these edits. The host shows the user the difference, and adds the needs.
     */
@@ -806,6 +812,16 @@ declare module 'dunlin:tool/types@0.1.0' {
     operation: Operation,
   }
   /**
+   * A header of HTTP: a name and a value.
+   */
+  export interface Header {
+    /**
+     * In an answer, lower case.
+     */
+    name: string,
+    value: string,
+  }
+  /**
    * One change to the lines of a file.
    *
    * `replacement` takes the place of the lines from `first` up to, but not including, `end`. Lines count from 1.
@@ -915,16 +931,7 @@ declare module 'dunlin:tool/web@0.1.0' {
    */
   export function fetch(request: Request): Response;
   export type Error = import('dunlin:tool/types@0.1.0').Error;
-  /**
-   * A name and a value.
-   */
-  export interface Header {
-    /**
-     * In an answer, lower case.
-     */
-    name: string,
-    value: string,
-  }
+  export type Header = import('dunlin:tool/types@0.1.0').Header;
 
   export class Request implements Disposable {
     /**
@@ -937,7 +944,8 @@ declare module 'dunlin:tool/web@0.1.0' {
     constructor(method: string, url: string)
     /**
     * Adds a header: `accept`, `accept-language`, `content-type` or `user-agent`, each at most once. The host sets all
-    * others, and `fetch` fails with `invalid` for them.
+    * others, and `fetch` fails with `invalid` for them. The user is shown them, except the usual values of `accept`:
+    * any type, `application/json`, and that of a browser.
     */
     addHeader(header: Header): void;
     /**
