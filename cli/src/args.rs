@@ -19,7 +19,8 @@ use crate::config::request_editor::PauseMode;
 
 pub use self::mcp::{McpAddArgs, McpCommand, McpServeArgs};
 pub use self::plugin::{
-    PluginArgs, PluginCommand, PluginFolder, PluginInstallArgs, PluginSourceCommand,
+    PluginArgs, PluginCommand, PluginFolder, PluginInstallArgs, PluginKeyCommand,
+    PluginSourceCommand, Required,
 };
 pub use self::requests::{RequestArgs, RequestId, RequestsCommand, RequestsShowArgs};
 

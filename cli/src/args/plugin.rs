@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueHint};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 use crate::plugin::manifest::Language;
 
@@ -116,6 +116,12 @@ pub enum PluginCommand {
         #[command(subcommand)]
         command: PluginSourceCommand,
     },
+    /// Pin the keys that plugins have to be signed with
+    Key {
+        /// What is done with them.
+        #[command(subcommand)]
+        command: PluginKeyCommand,
+    },
     /// Run hostile plugins in a temporary project and print what stopped each of them
     Zoo {
         /// Run only these plugins [default: all]
@@ -139,6 +145,40 @@ pub enum PluginSourceCommand {
     },
     /// List the sources
     List,
+}
+
+/// What can be done with the keys of those who sign plugins.
+#[derive(Debug, Subcommand)]
+pub enum PluginKeyCommand {
+    /// Pin a key: what comes from this origin has to be signed with it
+    Add {
+        /// A repository (ghcr.io/who/words), or all below a path (ghcr.io/who/)
+        origin: String,
+        /// The public key, such as cosign.pub
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+    },
+    /// Remove the keys that are pinned for an origin
+    Remove {
+        /// The origin, as it was added
+        origin: String,
+    },
+    /// List the keys, each with its SHA-256
+    List,
+    /// Install only plugins that are signed with a pinned key, or others, too
+    Require {
+        /// Whether a pinned key is required
+        state: Required,
+    },
+}
+
+/// Whether every plugin has to be signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Required {
+    /// Only signed ones are installed.
+    On,
+    /// Others are installed, too.
+    Off,
 }
 
 /// Which folder.

@@ -113,6 +113,11 @@ impl Folders {
         self.config.join("plugin-sources.json")
     }
 
+    /// Whose signatures of plugins are believed.
+    pub fn plugin_keys_file(&self) -> PathBuf {
+        self.config.join("plugin-keys.json")
+    }
+
     /// The stored permissions.
     pub fn permissions_file(&self) -> PathBuf {
         self.config.join("tool.permissions.json")

@@ -8,8 +8,8 @@ use std::process::Command;
 use dunlin_guest_build::{BuildError, Request, Way, said};
 use dunlin_host::ceiling::{Ceiling, CeilingError};
 
+use super::BUILT;
 use super::about;
-use super::examine::BUILT;
 use super::manifest::{Language, Manifest, ManifestError, Target};
 use super::template::crate_name;
 

@@ -15,19 +15,14 @@ use oci_spec::distribution::Reference;
 use super::installed::{Record, is_name};
 use super::manifest::{self, Manifest};
 use super::registry::{self, Fetched};
-use super::{origin, read_regular, sample, wording};
+use super::signing::PinnedKeys;
+use super::{BUILT, MAX_COMPONENT_BYTES, origin, read_regular, sample, wording};
 use crate::app::{App, host_options};
 use crate::dialogue::unless_interrupted;
 use crate::error::CliError;
 
-/// Bytes of a component that is read at all. The host takes no larger one.
-pub const MAX_COMPONENT_BYTES: u64 = 64 * 1024 * 1024;
-
 /// Bytes from which on somebody wonders what the program is doing: an engine of a language is compiled with the tool.
 const LARGE_BYTES: usize = 2 * 1024 * 1024;
-
-/// Where the build of a plugin's folder leaves the component.
-pub const BUILT: &str = "plugin.wasm";
 
 /// What was found out about a component.
 #[derive(Debug)]
@@ -38,6 +33,8 @@ pub struct Examined {
     pub bytes: Vec<u8>,
     /// Who it is, together with the name: see [`origin`].
     pub origin: String,
+    /// The fingerprint of the pinned key that has signed it.
+    pub signer: Option<String>,
     /// SHA-256 of it.
     pub digest: String,
     /// Where it came from, for people.
@@ -194,8 +191,10 @@ pub fn examine(app: &App, given: &Path, name: Option<&str>) -> Result<Examined, 
             Some(name) => named(name.to_owned())?,
             None => named(fetched.name)?,
         };
+        let origin = origin::of_reference(&reference);
         let from = ComesFrom {
-            origin: origin::of_reference(&reference),
+            signer: signer(app, &reference, &origin, &fetched.digest)?,
+            origin,
             source: fetched.source,
         };
         return examine_bytes(app, name, fetched.bytes, from);
@@ -230,6 +229,7 @@ pub fn examine_file(
     let name = named(name)?;
     let from = ComesFrom {
         origin: origin::of_file(&path),
+        signer: None,
         source: app
             .settings
             .folders
@@ -246,6 +246,23 @@ fn fetch(app: &App, reference: &Reference) -> Result<Fetched, CliError> {
     Ok(unless_interrupted(app, registry::fetch(reference, home))??)
 }
 
+/// Who has signed what came, if a key is pinned for its origin.
+fn signer(
+    app: &App,
+    reference: &Reference,
+    origin: &str,
+    digest: &str,
+) -> Result<Option<String>, CliError> {
+    let folders = &app.settings.folders;
+    let keys = PinnedKeys::read(&folders.plugin_keys_file())?;
+    if keys.of(origin).is_empty() {
+        return Ok(None);
+    }
+    let fetching = registry::signatures(reference, digest, folders.home.as_deref());
+    let signatures = unless_interrupted(app, fetching)??;
+    Ok(Some(keys.signer(origin, digest, &signatures)?))
+}
+
 fn named(name: String) -> Result<String, Refused> {
     match is_name(&name) {
         true => Ok(name),
@@ -257,6 +274,8 @@ fn named(name: String) -> Result<String, Refused> {
 pub struct ComesFrom {
     /// For good: a part of its identity.
     pub origin: String,
+    /// The fingerprint of the pinned key that has signed it.
+    pub signer: Option<String>,
     /// This very version, for people.
     pub source: String,
 }
@@ -342,6 +361,7 @@ fn examine_beside(
         metadata: Metadata::of_component(&bytes),
         bytes,
         origin: from.origin,
+        signer: from.signer,
         digest,
         source: from.source,
         tools,
@@ -422,6 +442,7 @@ impl Examined {
             abilities: self.abilities(),
             metadata: self.metadata.clone(),
             may: self.may.clone(),
+            signer: self.signer.clone(),
             previous: None,
         }
     }

@@ -46,6 +46,9 @@ pub struct Record {
     /// What it may ever ask for, if it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may: Option<BTreeMap<String, String>>,
+    /// The fingerprint of the pinned key that had signed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signer: Option<String>,
     /// The version before, whose component is kept for `plugin rollback`. That one has none before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<Box<Record>>,
@@ -287,6 +290,7 @@ mod tests {
             tools: vec!["tool".to_owned()],
             abilities: vec!["log".to_owned()],
             metadata: Metadata::default(),
+            signer: None,
             may: None,
             previous: None,
         }

@@ -15,6 +15,7 @@ pub mod origin;
 mod played_web;
 pub mod registry;
 mod sample;
+pub mod signing;
 pub mod template;
 pub mod trial;
 pub mod wording;
@@ -26,6 +27,12 @@ use std::path::Path;
 pub use abilities::in_words;
 
 use dunlin_host::files::open_regular;
+
+/// Bytes of a component that is read at all. The host takes no larger one.
+pub const MAX_COMPONENT_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Where the build of a plugin's folder leaves the component.
+pub const BUILT: &str = "plugin.wasm";
 
 /// Reads a regular file of a folder that somebody else filled: a pipe or a device in its place, or a file without end, is
 /// an error and holds nothing up.

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use oci_spec::distribution::Reference;
 
-use super::examine::BUILT;
+use super::BUILT;
 
 /// The origin of what has this reference.
 pub fn of_reference(reference: &Reference) -> String {

@@ -45,6 +45,7 @@ mod retries;
 mod search;
 mod sending;
 mod sessions;
+mod signed_plugins;
 mod stage;
 mod startup;
 mod steps;

@@ -12,7 +12,7 @@ use serde_json::json;
 const LOGIN: &str = "authorization: basic YWRhOnMzY3JldA==";
 
 /// The kind that publishers write today.
-const WASM: &str = "application/wasm";
+pub const WASM: &str = "application/wasm";
 
 /// Who may fetch.
 #[derive(Clone, Copy, PartialEq)]
@@ -32,11 +32,11 @@ struct Registry {
     digest: String,
 }
 
-fn digest(bytes: &[u8]) -> String {
+pub fn digest(bytes: &[u8]) -> String {
     format!("sha256:{}", sha256_hex(bytes))
 }
 
-fn manifest(kind: &str, size: usize, layer: &str) -> Vec<u8> {
+pub fn manifest(kind: &str, size: usize, layer: &str) -> Vec<u8> {
     let config = json!({ "mediaType": "application/vnd.wasm.config.v0+json", "digest": digest(b"{}"), "size": 2 });
     let layer = json!({ "mediaType": kind, "digest": layer, "size": size });
     let manifest = json!({ "schemaVersion": 2, "config": config, "layers": [layer] });

@@ -17,6 +17,7 @@ use crate::error::{CliError, Exit};
 use crate::models::size;
 use crate::plugin::examine::{Examined, examine};
 use crate::plugin::installed::Record;
+use crate::plugin::signing::PinnedKeys;
 use dunlin_host::nearest::nearest;
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::ui::review::Review;
@@ -84,6 +85,8 @@ pub fn offer(app: &App, examined: &Examined, question: &str, yes: bool) -> Resul
     let installed = app.installed_plugins().record(&examined.name);
     let name = escape(&examined.name).into_owned();
     same_origin(examined, installed.as_ref())?;
+    let keys = PinnedKeys::read(&app.settings.folders.plugin_keys_file())?;
+    keys.admit(&examined.origin, examined.signer.as_deref())?;
     if installed
         .as_ref()
         .is_some_and(|record| record.digest == examined.digest)

@@ -3,6 +3,7 @@
 mod author;
 mod changes;
 mod install;
+mod key;
 mod log;
 mod publish;
 mod report;
@@ -49,6 +50,7 @@ pub fn run(app: &App, command: PluginCommand) -> Result<Exit, CliError> {
         } => publish::publish(app, &reference, &from.from, replace),
         PluginCommand::Search { words } => search::search(app, &words),
         PluginCommand::Source { command } => search::source(app, command),
+        PluginCommand::Key { command } => key::run(app, command),
         PluginCommand::Zoo { guests } => zoo::run(app, &guests),
     }
 }

@@ -41,6 +41,13 @@ pub fn rows(examined: &Examined, window: Window) -> Vec<String> {
     };
     row("from", "", &examined.source);
     row("sha256", "", &examined.digest);
+    if let Some(signer) = &examined.signer {
+        row(
+            "signed",
+            "",
+            &format!("with the pinned key sha256:{signer}"),
+        );
+    }
     // No other is loaded.
     row("contract", "", &format!("dunlin:tool {CONTRACT}"));
     let tools: Vec<&str> = examined
@@ -83,6 +90,10 @@ pub fn installed(record: &Record, tools: &[Tool], window: Window) -> Vec<String>
         ("tools", &record.tools.join(", ")),
     ] {
         rows.extend(row(heading, "", text, window));
+    }
+    if let Some(signer) = &record.signer {
+        let signed = format!("with the pinned key sha256:{signer}");
+        rows.extend(row("signed", "", &signed, window));
     }
     rows.extend(abilities(&record.abilities, window));
     rows.extend(may_ask(record.may.as_ref(), window));

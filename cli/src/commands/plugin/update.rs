@@ -12,10 +12,10 @@ use super::install::{find, offer};
 use crate::app::App;
 use crate::dialogue::unless_interrupted;
 use crate::error::{CliError, Exit};
-use crate::plugin::examine::{BUILT, ComesFrom, MAX_COMPONENT_BYTES, examine, examine_bytes};
+use crate::plugin::examine::{ComesFrom, examine, examine_bytes};
 use crate::plugin::installed::Record;
-use crate::plugin::read_regular;
 use crate::plugin::registry::{self, Newer};
+use crate::plugin::{BUILT, MAX_COMPONENT_BYTES, read_regular};
 use dunlin_terminal::ui::style::Label;
 
 /// There is no version before.
@@ -89,6 +89,7 @@ pub fn rollback(app: &App, name: &str, yes: bool) -> Result<Exit, CliError> {
     let bytes = installed.bytes(previous).map_err(CliError::failed)?;
     let from = ComesFrom {
         origin: previous.origin.clone(),
+        signer: previous.signer.clone(),
         source: previous.source.clone(),
     };
     let examined = examine_bytes(app, previous.name.clone(), bytes, from)?;

@@ -10,6 +10,7 @@ mod error;
 mod login;
 mod newest;
 mod push;
+mod signed;
 
 use std::path::Path;
 
@@ -19,12 +20,13 @@ use oci_spec::image::{Descriptor, ImageManifest};
 
 use url::Url;
 
-use super::examine::MAX_COMPONENT_BYTES;
+use super::MAX_COMPONENT_BYTES;
 use super::index::MAX_INDEX_BYTES;
 use connection::{Access, Connection};
 pub use error::FetchError;
 pub use newest::{Newer, newer};
 pub use push::{Published, publish};
+pub use signed::signatures;
 
 /// Bytes of a manifest: it is a short list.
 const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
@@ -67,6 +69,8 @@ pub struct Fetched {
     pub bytes: Vec<u8>,
     /// What it will be called.
     pub name: String,
+    /// The digest of the image's manifest, which is what is signed.
+    pub digest: String,
     /// What was asked for and what that was, so that the very same can be had again.
     pub source: String,
 }
@@ -113,6 +117,7 @@ pub async fn fetch(reference: &Reference, home: Option<&Path>) -> Result<Fetched
             ),
             None => reference.to_string(),
         },
+        digest,
     })
 }
 

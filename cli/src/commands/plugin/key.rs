@@ -1,0 +1,139 @@
+//! `dunlin plugin key`: whose signatures are believed.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use dunlin_host::display::escape;
+use dunlin_host::nearest::nearest;
+use oci_spec::distribution::Reference;
+
+use crate::app::App;
+use crate::args::{PluginKeyCommand, Required};
+use crate::config::json_file;
+use crate::error::{CliError, Exit};
+use crate::plugin::signing::{KeyError, PinnedKey, PinnedKeys, fingerprint, read_key};
+use crate::plugin::{origin, read_regular};
+
+/// Bytes of a file with a key.
+const MAX_KEY_BYTES: u64 = 64 * 1024;
+
+/// A key cannot be pinned.
+#[derive(Debug, thiserror::Error)]
+enum KeyFailed {
+    #[error("{0:?} is not an origin of plugins")]
+    Origin(String),
+    #[error("cannot use the key {}", path.display())]
+    Key { path: PathBuf, source: KeyError },
+    #[error("cannot read or write {}", path.display())]
+    File { path: PathBuf, source: io::Error },
+    #[error("no key is pinned for {0:?}")]
+    Unknown(String),
+}
+
+/// Adds, removes or lists the pinned keys, and says whether one is required.
+pub fn run(app: &App, command: PluginKeyCommand) -> Result<Exit, CliError> {
+    let ui = &app.ui;
+    match command {
+        PluginKeyCommand::List => list(app)?,
+        PluginKeyCommand::Add { origin, file } => {
+            let pinned = PinnedKey {
+                origin: checked(origin)?,
+                key: read(&file)?,
+            };
+            let shown = escape(&pinned.origin).into_owned();
+            change(app, |keys| {
+                if !keys.keys.contains(&pinned) {
+                    keys.keys.push(pinned);
+                }
+            })?;
+            ui.status(&format!(
+                "Plugins from {shown} have to be signed with this key from now on."
+            ));
+        }
+        PluginKeyCommand::Remove { origin } => {
+            let origins = change(app, |keys| {
+                let all = keys.keys.iter().map(|pinned| pinned.origin.clone());
+                let all: Vec<_> = all.collect();
+                keys.keys.retain(|pinned| pinned.origin != origin);
+                all
+            })?;
+            if !origins.contains(&origin) {
+                let near = nearest(&origin, origins.iter().map(String::as_str));
+                let hint = near.map(|near| format!("the nearest is {near:?}"));
+                return Err(CliError::usage(KeyFailed::Unknown(origin)).with_hint(hint));
+            }
+            let origin = escape(&origin);
+            ui.status(&format!("No key is pinned for {origin} any more."));
+        }
+        PluginKeyCommand::Require { state } => {
+            let required = state == Required::On;
+            change(app, |keys| keys.required = required)?;
+            ui.status(match required {
+                true => "Only plugins that are signed with a pinned key are installed.",
+                false => "Plugins without a pinned key are installed, too.",
+            });
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn list(app: &App) -> Result<(), CliError> {
+    let ui = &app.ui;
+    let keys = PinnedKeys::read(&app.settings.folders.plugin_keys_file())?;
+    for pinned in &keys.keys {
+        let about = match read_key(&pinned.key) {
+            Ok(der) => format!("sha256:{}", fingerprint(&der)),
+            Err(error) => error.to_string(),
+        };
+        ui.data(&format!("{} {about}", escape(&pinned.origin)));
+    }
+    if keys.keys.is_empty() {
+        ui.status("No key is pinned; dunlin plugin key add ORIGIN FILE pins one.");
+    }
+    if keys.required {
+        ui.status("Only plugins that are signed with a pinned key are installed.");
+    }
+    Ok(())
+}
+
+/// A repository, or all below a path.
+fn checked(written: String) -> Result<String, CliError> {
+    // All below a path: as of one repository in it.
+    let one = match written.ends_with('/') {
+        true => format!("{written}x"),
+        false => written.clone(),
+    };
+    let parsed = one.parse::<Reference>();
+    // A tag, or a part that a reference may leave out, would never be one of an origin.
+    let is_origin = parsed.is_ok_and(|parsed| origin::of_reference(&parsed) == one);
+    match is_origin {
+        true => Ok(written),
+        false => {
+            let hint = "such as ghcr.io/who/words, or ghcr.io/who/ for all below it, without a tag";
+            Err(CliError::usage(KeyFailed::Origin(written)).with_hint(hint.to_owned()))
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<String, CliError> {
+    let bytes = read_regular(path, MAX_KEY_BYTES).map_err(|source| {
+        CliError::failed(KeyFailed::File {
+            path: path.to_owned(),
+            source,
+        })
+    })?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    match read_key(&text) {
+        Ok(_) => Ok(text),
+        Err(source) => Err(CliError::failed(KeyFailed::Key {
+            path: path.to_owned(),
+            source,
+        })),
+    }
+}
+
+fn change<T>(app: &App, change: impl FnOnce(&mut PinnedKeys) -> T) -> Result<T, CliError> {
+    let path = app.settings.folders.plugin_keys_file();
+    json_file::update(&path, change)
+        .map_err(|source| CliError::failed(KeyFailed::File { path, source }))
+}

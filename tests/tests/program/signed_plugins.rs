@@ -1,0 +1,210 @@
+//! Plugins that somebody has signed: signatures as cosign keeps them in a registry, made with OpenSSL.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use dunlin_tests::guests::guest;
+use dunlin_tests::{Environment, Page, Site, program};
+use serde_json::json;
+
+use crate::registry::{WASM, digest, manifest};
+
+/// Two pairs of keys; the public one of `ours` is in `ours.pub`.
+fn keys() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["ours", "other"] {
+        let public = format!("{name}.pub");
+        openssl(
+            folder.path(),
+            &[
+                "genpkey",
+                "-algorithm",
+                "EC",
+                "-pkeyopt",
+                "ec_paramgen_curve:P-256",
+                "-out",
+                name,
+            ],
+        );
+        openssl(
+            folder.path(),
+            &["pkey", "-in", name, "-pubout", "-out", &public],
+        );
+    }
+    folder
+}
+
+fn openssl(folder: &Path, arguments: &[&str]) {
+    let output = Command::new("openssl")
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .expect("openssl");
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// A registry with the image `who/echo-tool:1.0`, which this key has signed as the image with this digest, or as itself.
+fn registry(key: PathBuf, other: Option<String>) -> Site {
+    let echo = guest("echo");
+    let layer = format!("sha256:{}", echo.digest);
+    let image = manifest(WASM, echo.bytes.len(), &layer);
+    let image_digest = digest(&image);
+    let tag = image_digest.replace(':', "-");
+    Site::start(move |request| {
+        let path = request.split(' ').nth(1).unwrap_or_default();
+        let part = path.strip_prefix("/v2/who/echo-tool/").unwrap_or_default();
+        let lower = request.to_ascii_lowercase();
+        let host = lower.lines().find_map(|line| line.strip_prefix("host: "));
+        let statement = json!({
+            "critical": {
+                "identity": { "docker-reference": format!("{}/who/echo-tool", host.unwrap_or_default()) },
+                "image": { "docker-manifest-digest": other.as_ref().unwrap_or(&image_digest) },
+                "type": "cosign container image signature",
+            },
+            "optional": null,
+        });
+        let statement = statement.to_string().into_bytes();
+        let manifest_of =
+            |manifest: Vec<u8>| Page::of("application/vnd.oci.image.manifest.v1+json", manifest);
+        if part == "manifests/1.0" || part == format!("manifests/{image_digest}") {
+            manifest_of(image.clone())
+        } else if part == format!("blobs/{layer}") {
+            Page::of("application/octet-stream", echo.bytes.to_vec())
+        } else if part == format!("manifests/{tag}.sig") && key.exists() {
+            manifest_of(signature(&key, &statement))
+        } else if part == format!("blobs/{}", digest(&statement)) {
+            Page::of("application/octet-stream", statement)
+        } else {
+            Page::html("").with_status(404)
+        }
+    })
+}
+
+/// The image that holds the signature of a statement.
+fn signature(key: &Path, statement: &[u8]) -> Vec<u8> {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("statement"), statement).expect("a statement");
+    let key = key.to_str().expect("a path");
+    let made = [
+        "dgst",
+        "-sha256",
+        "-sign",
+        key,
+        "-out",
+        "signature",
+        "statement",
+    ];
+    openssl(folder.path(), &made);
+    openssl(
+        folder.path(),
+        &["base64", "-A", "-in", "signature", "-out", "text"],
+    );
+    let text = fs::read_to_string(folder.path().join("text")).expect("a signature");
+    let config = json!({ "mediaType": "application/vnd.oci.image.config.v1+json", "digest": digest(b"{}"), "size": 2 });
+    let layer = json!({
+        "mediaType": "application/vnd.dev.cosign.simplesigning.v1+json",
+        "digest": digest(statement), "size": statement.len(),
+        "annotations": { "dev.cosignproject.cosign/signature": text },
+    });
+    let manifest = json!({ "schemaVersion": 2, "config": config, "layers": [layer] });
+    manifest.to_string().into_bytes()
+}
+
+#[test]
+fn a_pinned_key_decides_what_is_installed() {
+    let keys = keys();
+    let ours = keys.path().join("ours.pub");
+    let ours = ours.to_str().expect("a path");
+    let another_image = digest(b"another image");
+    for (key, other, expected) in [
+        ("ours", None, None),
+        (
+            "other",
+            None,
+            Some("is not signed with the pinned key: its signatures are of other keys"),
+        ),
+        (
+            "none",
+            None,
+            Some("is not signed, and its signer's key is pinned"),
+        ),
+        (
+            "ours",
+            Some(another_image.clone()),
+            Some("the signature is of sha256:"),
+        ),
+    ] {
+        let environment = Environment::new(program!());
+        let site = registry(keys.path().join(key), other);
+        let reference = format!("127.0.0.1:{}/who/echo-tool:1.0", site.port());
+        // Without a key nothing is asked of signatures.
+        let output = environment.run(["plugin", "check", &reference]);
+        assert_eq!(output.status, Some(0), "{output}");
+        assert!(!output.stdout.contains("signed"), "{output}");
+        assert!(site.requests().iter().all(|it| !it.contains(".sig ")));
+
+        let origin = format!("127.0.0.1:{}/who/", site.port());
+        let output = environment.run(["plugin", "key", "add", &origin, ours]);
+        assert_eq!(output.status, Some(0), "{output}");
+        let output = environment.run(["plugin", "install", &reference, "--yes"]);
+        match expected {
+            None => {
+                assert_eq!(output.status, Some(0), "{output}");
+                let signed = "signed     with the pinned key sha256:";
+                assert!(output.stdout.contains(signed), "{output}");
+                let info = environment.run(["plugin", "info", "echo_tool"]);
+                assert!(info.stdout.contains(signed), "{info}");
+            }
+            Some(expected) => {
+                assert_eq!(output.status, Some(1), "{output}");
+                assert!(output.stderr.contains(expected), "{output}");
+                let list = environment.run(["plugin", "list"]);
+                assert!(list.stderr.starts_with("No plugin is installed"), "{list}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_policy_can_require_a_key() {
+    let keys = keys();
+    let site = registry(keys.path().join("ours"), None);
+    let reference = format!("127.0.0.1:{}/who/echo-tool:1.0", site.port());
+    let environment = Environment::new(program!());
+    let run = |arguments: &[&str], status: i32| {
+        let output = environment.run(arguments);
+        assert_eq!(output.status, Some(status), "{output}");
+        format!("{}{}", output.stdout, output.stderr)
+    };
+    let echo = environment.root().join("echo.wasm");
+    fs::write(&echo, &guest("echo").bytes).expect("a component");
+    let echo = echo.to_str().expect("a path");
+    run(&["plugin", "key", "require", "on"], 0);
+    for from in [reference.as_str(), echo] {
+        let said = run(&["plugin", "install", from, "--yes"], 1);
+        assert!(
+            said.contains("every plugin has to be signed, and no signer's key is pinned for"),
+            "{said}"
+        );
+        assert!(said.contains("dunlin plugin key add ORIGIN FILE"), "{said}");
+    }
+    let origin = format!("127.0.0.1:{}/who/echo-tool", site.port());
+    let file = |name: &str| keys.path().join(name).to_string_lossy().into_owned();
+    // A private key is none, nor is a tag an origin.
+    let said = run(&["plugin", "key", "add", &origin, &file("ours")], 1);
+    assert!(said.contains("it holds no public key"), "{said}");
+    let said = run(&["plugin", "key", "add", &reference, &file("ours.pub")], 2);
+    assert!(said.contains("is not an origin of plugins"), "{said}");
+    run(&["plugin", "key", "add", &origin, &file("ours.pub")], 0);
+    run(&["plugin", "install", &reference, "--yes"], 0);
+    let said = run(&["plugin", "key", "list"], 0);
+    assert!(said.contains("/who/echo-tool sha256:"), "{said}");
+    assert!(said.contains("Only plugins that are signed"), "{said}");
+    run(&["plugin", "key", "remove", &origin], 0);
+    let said = run(&["plugin", "key", "remove", &origin], 2);
+    assert!(said.contains("no key is pinned for"), "{said}");
+    run(&["plugin", "key", "require", "off"], 0);
+    run(&["plugin", "remove", "echo_tool", "--yes"], 0);
+    run(&["plugin", "install", &reference, "--yes"], 0);
+}
