@@ -357,7 +357,10 @@ mod tests {
                 vec![ours.signs("ghcr.io/who/lines", "sha256:1")],
                 "the signature is of \"ghcr.io/who/lines\"",
             ),
-            (vec![ours.signs_text("{}")], "not a statement about an image"),
+            (
+                vec![ours.signs_text("{}")],
+                "not a statement about an image",
+            ),
             (vec![ours.signs_text("{")], "not JSON"),
         ] {
             let error = keys.signer(WORDS, "sha256:1", &signatures).unwrap_err();

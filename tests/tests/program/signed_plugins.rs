@@ -1,51 +1,58 @@
-//! Plugins that somebody has signed: signatures as cosign keeps them in a registry, made with OpenSSL.
+//! Plugins that somebody has signed: signatures as cosign keeps them in a registry, made with a key of the test's.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::sync::Arc;
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use dunlin_tests::guests::guest;
 use dunlin_tests::{Environment, Page, Site, program};
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::json;
 
 use crate::registry::{WASM, digest, manifest};
 
-/// Two pairs of keys; the public one of `ours` is in `ours.pub`.
-fn keys() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    for name in ["ours", "other"] {
-        let public = format!("{name}.pub");
-        openssl(
-            folder.path(),
-            &[
-                "genpkey",
-                "-algorithm",
-                "EC",
-                "-pkeyopt",
-                "ec_paramgen_curve:P-256",
-                "-out",
-                name,
-            ],
-        );
-        openssl(
-            folder.path(),
-            &["pkey", "-in", name, "-pubout", "-out", &public],
-        );
-    }
-    folder
+/// What stands before the point of a P-256 key in its DER form, in hexadecimal. Source: RFC 5480, section 2.
+const PREFIX: &str = "3059301306072a8648ce3d020106082a8648ce3d030107034200";
+
+/// A pair of keys; the public one is in a file.
+struct Key {
+    pair: Arc<EcdsaKeyPair>,
+    folder: tempfile::TempDir,
 }
 
-fn openssl(folder: &Path, arguments: &[&str]) {
-    let output = Command::new("openssl")
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .expect("openssl");
-    assert!(output.status.success(), "{output:?}");
+impl Key {
+    fn new() -> Key {
+        let random = SystemRandom::new();
+        let algorithm = &ECDSA_P256_SHA256_ASN1_SIGNING;
+        let made = EcdsaKeyPair::generate_pkcs8(algorithm, &random).expect("a key");
+        let pair = EcdsaKeyPair::from_pkcs8(algorithm, made.as_ref(), &random).expect("the key");
+        let byte = |at| u8::from_str_radix(&PREFIX[at..at + 2], 16).expect("a byte");
+        let mut der: Vec<u8> = (0..PREFIX.len()).step_by(2).map(byte).collect();
+        der.extend_from_slice(pair.public_key().as_ref());
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, kind: &str, bytes: &[u8]| {
+            let text = BASE64_STANDARD.encode(bytes);
+            let text = format!("-----BEGIN {kind}-----\n{text}\n-----END {kind}-----\n");
+            fs::write(folder.path().join(name), text).expect("a key");
+        };
+        write("key.pub", "PUBLIC KEY", &der);
+        write("key", "PRIVATE KEY", made.as_ref());
+        Key {
+            pair: Arc::new(pair),
+            folder,
+        }
+    }
+
+    fn file(&self, name: &str) -> String {
+        let file = self.folder.path().join(name);
+        file.into_os_string().into_string().expect("UTF-8")
+    }
 }
 
 /// A registry with the image `who/echo-tool:1.0`, which this key has signed as the image with this digest, or as itself.
-fn registry(key: PathBuf, other: Option<String>) -> Site {
+fn registry(key: Option<&Key>, other: Option<String>) -> Site {
+    let key = key.map(|key| Arc::clone(&key.pair));
     let echo = guest("echo");
     let layer = format!("sha256:{}", echo.digest);
     let image = manifest(WASM, echo.bytes.len(), &layer);
@@ -71,8 +78,10 @@ fn registry(key: PathBuf, other: Option<String>) -> Site {
             manifest_of(image.clone())
         } else if part == format!("blobs/{layer}") {
             Page::of("application/octet-stream", echo.bytes.to_vec())
-        } else if part == format!("manifests/{tag}.sig") && key.exists() {
-            manifest_of(signature(&key, &statement))
+        } else if let Some(key) = key.as_deref()
+            && part == format!("manifests/{tag}.sig")
+        {
+            manifest_of(signature(key, &statement))
         } else if part == format!("blobs/{}", digest(&statement)) {
             Page::of("application/octet-stream", statement)
         } else {
@@ -82,25 +91,9 @@ fn registry(key: PathBuf, other: Option<String>) -> Site {
 }
 
 /// The image that holds the signature of a statement.
-fn signature(key: &Path, statement: &[u8]) -> Vec<u8> {
-    let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("statement"), statement).expect("a statement");
-    let key = key.to_str().expect("a path");
-    let made = [
-        "dgst",
-        "-sha256",
-        "-sign",
-        key,
-        "-out",
-        "signature",
-        "statement",
-    ];
-    openssl(folder.path(), &made);
-    openssl(
-        folder.path(),
-        &["base64", "-A", "-in", "signature", "-out", "text"],
-    );
-    let text = fs::read_to_string(folder.path().join("text")).expect("a signature");
+fn signature(key: &EcdsaKeyPair, statement: &[u8]) -> Vec<u8> {
+    let signature = key.sign(&SystemRandom::new(), statement);
+    let text = BASE64_STANDARD.encode(signature.expect("a signature"));
     let config = json!({ "mediaType": "application/vnd.oci.image.config.v1+json", "digest": digest(b"{}"), "size": 2 });
     let layer = json!({
         "mediaType": "application/vnd.dev.cosign.simplesigning.v1+json",
@@ -113,30 +106,29 @@ fn signature(key: &Path, statement: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_pinned_key_decides_what_is_installed() {
-    let keys = keys();
-    let ours = keys.path().join("ours.pub");
-    let ours = ours.to_str().expect("a path");
+    let (ours, other_key) = (Key::new(), Key::new());
+    let public = ours.file("key.pub");
     let another_image = digest(b"another image");
     for (key, other, expected) in [
-        ("ours", None, None),
+        (Some(&ours), None, None),
         (
-            "other",
+            Some(&other_key),
             None,
             Some("is not signed with the pinned key: its signatures are of other keys"),
         ),
         (
-            "none",
+            None,
             None,
             Some("is not signed, and its signer's key is pinned"),
         ),
         (
-            "ours",
+            Some(&ours),
             Some(another_image.clone()),
             Some("the signature is of sha256:"),
         ),
     ] {
         let environment = Environment::new(program!());
-        let site = registry(keys.path().join(key), other);
+        let site = registry(key, other);
         let reference = format!("127.0.0.1:{}/who/echo-tool:1.0", site.port());
         // Without a key nothing is asked of signatures.
         let output = environment.run(["plugin", "check", &reference]);
@@ -145,7 +137,7 @@ fn a_pinned_key_decides_what_is_installed() {
         assert!(site.requests().iter().all(|it| !it.contains(".sig ")));
 
         let origin = format!("127.0.0.1:{}/who/", site.port());
-        let output = environment.run(["plugin", "key", "add", &origin, ours]);
+        let output = environment.run(["plugin", "key", "add", &origin, &public]);
         assert_eq!(output.status, Some(0), "{output}");
         let output = environment.run(["plugin", "install", &reference, "--yes"]);
         match expected {
@@ -168,8 +160,8 @@ fn a_pinned_key_decides_what_is_installed() {
 
 #[test]
 fn a_policy_can_require_a_key() {
-    let keys = keys();
-    let site = registry(keys.path().join("ours"), None);
+    let ours = Key::new();
+    let site = registry(Some(&ours), None);
     let reference = format!("127.0.0.1:{}/who/echo-tool:1.0", site.port());
     let environment = Environment::new(program!());
     let run = |arguments: &[&str], status: i32| {
@@ -178,7 +170,7 @@ fn a_policy_can_require_a_key() {
         format!("{}{}", output.stdout, output.stderr)
     };
     let echo = environment.root().join("echo.wasm");
-    fs::write(&echo, &guest("echo").bytes).expect("a component");
+    fs::write(&echo, guest("echo").bytes).expect("a component");
     let echo = echo.to_str().expect("a path");
     run(&["plugin", "key", "require", "on"], 0);
     for from in [reference.as_str(), echo] {
@@ -190,13 +182,15 @@ fn a_policy_can_require_a_key() {
         assert!(said.contains("dunlin plugin key add ORIGIN FILE"), "{said}");
     }
     let origin = format!("127.0.0.1:{}/who/echo-tool", site.port());
-    let file = |name: &str| keys.path().join(name).to_string_lossy().into_owned();
     // A private key is none, nor is a tag an origin.
-    let said = run(&["plugin", "key", "add", &origin, &file("ours")], 1);
+    let said = run(&["plugin", "key", "add", &origin, &ours.file("key")], 1);
     assert!(said.contains("it holds no public key"), "{said}");
-    let said = run(&["plugin", "key", "add", &reference, &file("ours.pub")], 2);
+    let said = run(
+        &["plugin", "key", "add", &reference, &ours.file("key.pub")],
+        2,
+    );
     assert!(said.contains("is not an origin of plugins"), "{said}");
-    run(&["plugin", "key", "add", &origin, &file("ours.pub")], 0);
+    run(&["plugin", "key", "add", &origin, &ours.file("key.pub")], 0);
     run(&["plugin", "install", &reference, "--yes"], 0);
     let said = run(&["plugin", "key", "list"], 0);
     assert!(said.contains("/who/echo-tool sha256:"), "{said}");
