@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use dunlin_host::call::{Call, Failure, Standing};
 use dunlin_host::ceiling::{Ceiling, CeilingError};
-use dunlin_host::display::own_command;
+use dunlin_host::display::{escape, own_command};
 use dunlin_host::metadata::Metadata;
 use dunlin_host::{Host, LoadError, Plugin, Tool, sha256_hex};
 use oci_spec::distribution::Reference;
@@ -16,6 +16,7 @@ use super::installed::{Record, is_name};
 use super::manifest::{self, Manifest};
 use super::registry::{self, Fetched};
 use super::signing::PinnedKeys;
+use super::sources::Sources;
 use super::{BUILT, MAX_COMPONENT_BYTES, origin, read_regular, sample, wording};
 use crate::app::{App, host_options};
 use crate::dialogue::unless_interrupted;
@@ -222,6 +223,18 @@ pub fn examine_file(
         return Err(Refused::TooLarge { path, bytes }.into());
     }
     let bytes = read_regular(&path, MAX_COMPONENT_BYTES).map_err(read)?;
+    // Not built here: building runs programs of whoever wrote it.
+    if given.join(manifest::FILE).is_file()
+        && let Some(newer) = Sources::of(given).newer_than(&path)
+    {
+        let short = |path: &Path| escape(&app.settings.folders.short(path)).into_owned();
+        app.ui.warn(&format!(
+            "{} is older than {}; {} builds it anew",
+            short(&path),
+            short(&newer),
+            own_command(&["plugin", "build", &given.to_string_lossy()])
+        ));
+    }
     let name = match name {
         Some(name) => name.to_owned(),
         None => Manifest::read(given).map_or_else(|_| name_of(given), |manifest| manifest.name),

@@ -16,6 +16,7 @@ mod played_web;
 pub mod registry;
 mod sample;
 pub mod signing;
+pub mod sources;
 pub mod template;
 pub mod trial;
 pub mod wording;

@@ -189,7 +189,6 @@ pub fn write(folder: &Path, name: &str, language: Language) -> io::Result<()> {
     let fill = |text: &str| {
         text.replace("{{name}}", &tool_name(name))
             .replace("{{crate}}", &crate_name(name))
-            .replace("{{type}}", &type_name(name))
             .replace("{{language}}", language.word())
             .replace("{{about}}", about)
     };
@@ -215,33 +214,20 @@ pub fn crate_name(name: &str) -> String {
     }
 }
 
-/// `word_count` → `WordCount`, as types are.
-fn type_name(name: &str) -> String {
-    let words = crate_name(name);
-    let words = words.split('-').filter(|word| !word.is_empty());
-    words
-        .map(|word| {
-            let (first, rest) = word.split_at(1);
-            format!("{}{rest}", first.to_ascii_uppercase())
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn names_fit_where_they_stand() {
-        for (name, tool, package, of_type) in [
-            ("word_count", "word_count", "word-count", "WordCount"),
-            ("Words", "words", "words", "Words"),
-            ("7zip", "7zip", "tool-7zip", "Tool7zip"),
-            ("-x", "_x", "tool-x", "ToolX"),
+        for (name, tool, package) in [
+            ("word_count", "word_count", "word-count"),
+            ("Words", "words", "words"),
+            ("7zip", "7zip", "tool-7zip"),
+            ("-x", "_x", "tool-x"),
         ] {
             assert_eq!(tool_name(name), tool);
             assert_eq!(crate_name(name), package);
-            assert_eq!(type_name(name), of_type);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use dunlin_host::display::{escape, escape_multiline};
 use dunlin_host::{Code, Plugin, sha256_hex};
@@ -18,17 +18,12 @@ use crate::plugin::build::{BuildFailed, build as build_in};
 use crate::plugin::examine::examine;
 use crate::plugin::installed::is_name;
 use crate::plugin::manifest::{Language, Manifest};
+use crate::plugin::sources::Sources;
 use crate::plugin::{template, trial};
 use dunlin_terminal::ui::style::Label;
 
 /// How often the folder is looked at. Somebody waits who has just saved a file.
 const LOOK_PERIOD: Duration = Duration::from_millis(250);
-
-/// Folders whose files are made by building.
-const MADE: [&str; 5] = ["target", "node_modules", ".venv", ".git", "__pycache__"];
-
-/// Files of a folder that are looked at.
-const MAX_FILES: usize = 10_000;
 
 /// It cannot be written there.
 #[derive(Debug, thiserror::Error)]
@@ -238,7 +233,7 @@ pub fn dev(app: &App, folder: &Path, yes: bool) -> Result<Exit, CliError> {
     Manifest::read(folder).map_err(BuildFailed::Manifest)?;
     let mut agreed = yes;
     loop {
-        let seen = stamp(folder);
+        let seen = Sources::of(folder);
         let began = Instant::now();
         let done = built(app, folder).and_then(|_| examine(app, folder, None));
         match done {
@@ -279,7 +274,7 @@ pub fn dev(app: &App, folder: &Path, yes: bool) -> Result<Exit, CliError> {
                 ));
             }
         }
-        while stamp(folder) == seen {
+        while Sources::of(folder) == seen {
             std::thread::sleep(LOOK_PERIOD);
         }
     }
@@ -289,31 +284,6 @@ pub fn dev(app: &App, folder: &Path, yes: bool) -> Result<Exit, CliError> {
 #[derive(Debug, thiserror::Error)]
 #[error("nothing was installed: can't ask for confirmation here")]
 struct NobodyToAsk;
-
-/// Changes when a file does that a plugin is built from: how many there are, and when the newest was written.
-fn stamp(folder: &Path) -> (usize, Option<SystemTime>) {
-    let mut todo = vec![folder.to_owned()];
-    let mut count = 0;
-    let mut newest = None;
-    while let Some(folder) = todo.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            if count == MAX_FILES || MADE.iter().any(|made| name == *made) || name == BUILT {
-                continue;
-            }
-            let Ok(meta) = entry.path().symlink_metadata() else {
-                continue;
-            };
-            if meta.is_dir() {
-                todo.push(entry.path());
-                continue;
-            }
-            count += 1;
-            newest = newest.max(meta.modified().ok());
-        }
-    }
-    (count, newest)
-}
 
 #[cfg(test)]
 mod tests {
