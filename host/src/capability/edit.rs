@@ -256,7 +256,8 @@ impl CallContext {
                 project: shared.permissions.project(),
                 path,
                 base: edit.base,
-                new: edit.new,
+                new: Some(edit.new),
+                mode: None,
                 new_folders,
                 content: base.as_deref().unwrap_or_default(),
             };

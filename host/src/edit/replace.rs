@@ -51,21 +51,55 @@ pub(crate) fn replace<E: From<ReplaceError>>(
     new: &[u8],
     before: impl FnOnce(&[PathBuf]) -> Result<(), E>,
 ) -> Result<(), E> {
-    let place = Place::open(path, base.is_none())?;
-    let replaced = place.fill(base, new, before);
-    if replaced.is_err() {
-        remove_folders(&place.new_folders);
-    }
-    replaced
+    fill(path, base, new, None, before)
 }
 
-/// Removes a file that holds `base`, and the empty ones of the folders above it.
-pub(crate) fn remove(
+/// Puts `new` back in the place of a file that holds `base`, as [`replace`] does, with these permission bits if there are any.
+/// `made` gets the folders that were made for it.
+pub(crate) fn restore(
+    path: &Path,
+    base: Option<ContentHash>,
+    new: &[u8],
+    mode: Option<u32>,
+    made: impl FnOnce(&[PathBuf]),
+) -> Result<(), ReplaceError> {
+    fill(path, base, new, mode, |folders| {
+        made(folders);
+        Ok(())
+    })
+}
+
+fn fill<E: From<ReplaceError>>(
+    path: &Path,
+    base: Option<ContentHash>,
+    new: &[u8],
+    mode: Option<u32>,
+    before: impl FnOnce(&[PathBuf]) -> Result<(), E>,
+) -> Result<(), E> {
+    let place = Place::open(path, base.is_none())?;
+    let filled = place.fill(base, new, mode, before);
+    if filled.is_err() {
+        remove_folders(&place.new_folders);
+    }
+    filled
+}
+
+/// Removes a file that holds `base`, and the empty ones of the folders above it. A symbolic link in its place stays, with what
+/// it leads to; of a file with several names this one goes.
+///
+/// `before` runs when nothing has happened yet, with the permission bits; its failure stops it.
+pub(crate) fn remove<E: From<ReplaceError>>(
     path: &Path,
     base: ContentHash,
     folders: &[PathBuf],
-) -> Result<(), ReplaceError> {
+    before: impl FnOnce(u32) -> Result<(), E>,
+) -> Result<(), E> {
     let place = Place::open(path, false)?;
+    let Some(current) = place.current(Some(base))? else {
+        return Err(place.changed().into());
+    };
+    before(current.mode)?;
+    // What `before` does takes its time.
     place.current(Some(base))?;
     rustix::fs::unlinkat(&place.folder, place.name, AtFlags::empty())
         .map_err(|e| place.io(e.into()))?;
@@ -118,10 +152,11 @@ impl<'a> Place<'a> {
         &self,
         base: Option<ContentHash>,
         new: &[u8],
+        mode: Option<u32>,
         before: impl FnOnce(&[PathBuf]) -> Result<(), E>,
     ) -> Result<(), E> {
         let current = self.current(base)?;
-        let mut temporary = Temporary::make(self, current.as_ref())?;
+        let mut temporary = Temporary::make(self, current.as_ref(), mode)?;
         temporary
             .file
             .write_all(new)
@@ -135,15 +170,12 @@ impl<'a> Place<'a> {
 
     /// Looks at the file: it must hold `base`.
     fn current(&self, base: Option<ContentHash>) -> Result<Option<Current>, ReplaceError> {
-        let changed = || ReplaceError::Changed {
-            path: self.path.to_owned(),
-        };
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = match rustix::fs::openat(&self.folder, self.name, flags, Mode::empty()) {
             Ok(fd) => File::from(fd),
             Err(Errno::NOENT) if base.is_none() => return Ok(None),
-            Err(Errno::NOENT | Errno::LOOP) => return Err(changed()),
+            Err(Errno::NOENT | Errno::LOOP) => return Err(self.changed()),
             Err(e) => return Err(self.io(e.into())),
         };
         let meta = file.metadata().map_err(|e| self.io(e))?;
@@ -153,12 +185,18 @@ impl<'a> Place<'a> {
             None
         };
         if hash.is_none() || hash != base {
-            return Err(changed());
+            return Err(self.changed());
         }
         Ok(Some(Current {
             mode: meta.mode() & 0o7777,
             owner: (meta.uid(), meta.gid()),
         }))
+    }
+
+    fn changed(&self) -> ReplaceError {
+        ReplaceError::Changed {
+            path: self.path.to_owned(),
+        }
     }
 
     fn io(&self, source: io::Error) -> ReplaceError {
@@ -179,11 +217,20 @@ struct Temporary<'a> {
 }
 
 impl<'a> Temporary<'a> {
-    fn make(place: &'a Place<'a>, current: Option<&Current>) -> Result<Self, ReplaceError> {
+    /// `bits`: which permission bits it gets, whatever those of the present file are.
+    fn make(
+        place: &'a Place<'a>,
+        current: Option<&Current>,
+        bits: Option<u32>,
+    ) -> Result<Self, ReplaceError> {
         let name = temporary_name(place.name);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         // New files get what the user's mask leaves of this, as from any program.
-        let mode = Mode::from_raw_mode(if current.is_some() { 0o600 } else { 0o666 });
+        let mode = Mode::from_raw_mode(if current.is_some() || bits.is_some() {
+            0o600
+        } else {
+            0o666
+        });
         let create = || rustix::fs::openat(&place.folder, &name, flags, mode);
         let created = match create() {
             Err(Errno::EXIST) => {
@@ -206,6 +253,11 @@ impl<'a> Temporary<'a> {
         temporary.lock()?;
         if let Some(current) = current {
             temporary.take_over(current)?;
+        }
+        if let Some(bits) = bits {
+            // Not the bits that lend somebody the owner's rights.
+            let bits = Mode::from_raw_mode(bits & 0o777);
+            rustix::fs::fchmod(&temporary.file, bits).map_err(|e| place.io(e.into()))?;
         }
         Ok(temporary)
     }

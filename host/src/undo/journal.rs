@@ -49,7 +49,10 @@ pub(crate) struct Kept<'a> {
     pub(crate) project: &'a Path,
     pub(crate) path: &'a Path,
     pub(crate) base: Option<ContentHash>,
-    pub(crate) new: ContentHash,
+    /// What it will hold; `None`: it is removed.
+    pub(crate) new: Option<ContentHash>,
+    /// The permission bits of a file that is removed.
+    pub(crate) mode: Option<u32>,
     pub(crate) new_folders: &'a [PathBuf],
     pub(crate) content: &'a [u8],
 }
@@ -61,7 +64,8 @@ pub(super) struct Entry {
     pub(super) file: PathBuf,
     pub(super) path: PathBuf,
     pub(super) base: Option<ContentHash>,
-    pub(super) new: ContentHash,
+    pub(super) new: Option<ContentHash>,
+    pub(super) mode: Option<u32>,
     pub(super) new_folders: Vec<PathBuf>,
     project: PathBuf,
 }
@@ -75,7 +79,9 @@ struct Header {
     project: String,
     path: String,
     base: Option<ContentHash>,
-    new: ContentHash,
+    new: Option<ContentHash>,
+    #[serde(default)]
+    mode: Option<u32>,
     new_folders: Vec<String>,
 }
 
@@ -117,6 +123,7 @@ impl Journal {
             path: path_to_key(kept.path),
             base: kept.base,
             new: kept.new,
+            mode: kept.mode,
             new_folders: kept.new_folders.iter().map(|p| path_to_key(p)).collect(),
         };
         write(&self.folder, &file, &header, kept.content).map_err(|source| UndoError::Io {
@@ -248,6 +255,7 @@ impl Entry {
             path: key_to_path(&header.path),
             base: header.base,
             new: header.new,
+            mode: header.mode,
             new_folders: header.new_folders.iter().map(|p| key_to_path(p)).collect(),
             project: key_to_path(&header.project),
         })

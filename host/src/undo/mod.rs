@@ -18,7 +18,7 @@ use crate::AuditError;
 use crate::display::shown;
 use crate::edit::ContentHash;
 use crate::edit::prepare::{PrepareError, content};
-use crate::edit::replace::{ReplaceError, remove, replace};
+use crate::edit::replace::{ReplaceError, remove, replace, restore};
 use journal::Entry;
 
 /// What was taken back.
@@ -89,8 +89,10 @@ struct Step {
     /// What it held before the turn.
     before: Option<Vec<u8>>,
     before_hash: Option<ContentHash>,
-    /// What it holds now; `None`: nothing is to be done.
+    /// What it holds now; `None`: it does not exist.
     now: Option<Vec<u8>>,
+    /// The permission bits it had, if the turn removed it.
+    mode: Option<u32>,
     folders: Vec<PathBuf>,
 }
 
@@ -105,24 +107,28 @@ impl Journal {
             return Ok(None);
         }
         let steps = steps(&entries)?;
-        for (done, step) in steps.iter().enumerate() {
-            if let Err(source) = step.take_back() {
-                for step in steps[..done].iter().rev() {
-                    step.put_back();
+        let mut done: Vec<(&Step, Vec<PathBuf>)> = Vec::new();
+        for step in &steps {
+            match step.take_back() {
+                Ok(made) => done.push((step, made)),
+                Err(source) => {
+                    for (step, made) in done.iter().rev() {
+                        step.put_back(made);
+                    }
+                    return Err(UndoError::Restore {
+                        path: step.path.clone(),
+                        source: Box::new(source),
+                    });
                 }
-                return Err(UndoError::Restore {
-                    path: step.path.clone(),
-                    source: Box::new(source),
-                });
             }
         }
         for entry in &entries {
             self.forget(&entry.file);
         }
-        let fate = |step: &Step| match (&step.now, &step.before) {
-            (None, _) => Fate::WasSo,
-            (Some(_), Some(_)) => Fate::Restored,
-            (Some(_), None) => Fate::Removed,
+        let fate = |step: &Step| match &step.before {
+            _ if step.is_so() => Fate::WasSo,
+            Some(_) => Fate::Restored,
+            None => Fate::Removed,
         };
         Ok(Some(Undone {
             files: steps
@@ -160,19 +166,13 @@ fn steps(entries: &[Entry]) -> Result<Vec<Step>, UndoError> {
             }
         };
         let hash = now.as_deref().map(ContentHash::of);
-        let unbroken = chain
-            .windows(2)
-            .all(|pair| Some(pair[0].new) == pair[1].base);
-        let written = chain.iter().any(|entry| Some(entry.new) == hash);
+        let unbroken = chain.windows(2).all(|pair| pair[0].new == pair[1].base);
+        let written = chain.iter().any(|entry| entry.new == hash);
         let first = chain[0];
-        let now = match () {
-            () if hash == first.base => None,
-            () if unbroken && written => now,
-            () => {
-                changed.push(path.to_owned());
-                continue;
-            }
-        };
+        if hash != first.base && !(unbroken && written) {
+            changed.push(path.to_owned());
+            continue;
+        }
         steps.push(Step {
             path: path.to_owned(),
             before: match first.base {
@@ -181,6 +181,7 @@ fn steps(entries: &[Entry]) -> Result<Vec<Step>, UndoError> {
             },
             before_hash: first.base,
             now,
+            mode: chain.iter().find_map(|entry| entry.mode),
             folders: first.new_folders.clone(),
         });
     }
@@ -192,22 +193,42 @@ fn steps(entries: &[Entry]) -> Result<Vec<Step>, UndoError> {
 }
 
 impl Step {
-    fn take_back(&self) -> Result<(), ReplaceError> {
-        let Some(now) = &self.now else { return Ok(()) };
-        let now = ContentHash::of(now);
-        match &self.before {
-            Some(before) => replace(&self.path, Some(now), before, |_| Ok::<_, ReplaceError>(())),
-            None => remove(&self.path, now, &self.folders),
-        }
+    /// Whether the file holds already what it held before the turn.
+    fn is_so(&self) -> bool {
+        self.now == self.before
     }
 
-    /// Undoes [`Step::take_back`]. Where that fails somebody changed the file in this moment: it is theirs.
-    fn put_back(&self) {
-        if let Some(now) = &self.now {
-            let _ = replace(&self.path, self.before_hash, now, |_| {
-                Ok::<_, ReplaceError>(())
-            });
+    /// Takes back what the turn did to the file. Returns the folders that had to be made for it, outermost first.
+    fn take_back(&self) -> Result<Vec<PathBuf>, ReplaceError> {
+        let mut made = Vec::new();
+        let now = self.now.as_deref().map(ContentHash::of);
+        match (&self.before, now) {
+            _ if self.is_so() => {}
+            (Some(before), now) => restore(&self.path, now, before, self.mode, |folders| {
+                made = folders.to_vec();
+            })?,
+            (None, Some(now)) => {
+                remove(
+                    &self.path,
+                    now,
+                    &self.folders,
+                    |_| Ok::<_, ReplaceError>(()),
+                )?;
+            }
+            (None, None) => {}
         }
+        Ok(made)
+    }
+
+    /// Undoes [`Step::take_back`], which made these folders. Where that fails somebody changed the file in this moment: it
+    /// is theirs.
+    fn put_back(&self, made: &[PathBuf]) {
+        let _ = match (&self.now, self.before_hash) {
+            _ if self.is_so() => Ok(()),
+            (Some(now), before) => replace(&self.path, before, now, |_| Ok::<_, ReplaceError>(())),
+            (None, Some(before)) => remove(&self.path, before, made, |_| Ok::<_, ReplaceError>(())),
+            (None, None) => Ok(()),
+        };
     }
 }
 
