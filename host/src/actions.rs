@@ -11,11 +11,12 @@ use crate::call::{Action, Call, Failure};
 use crate::capability::Shared;
 use crate::capability::edit::LookError;
 use crate::display::{chain, shown};
-use crate::edit::TextChange;
+use crate::edit::FileChange;
 use crate::limits;
 use crate::permission::{Caller, Verdict};
 use crate::plugin::Registered;
-use crate::target::{Need, Operation};
+use crate::resolve::ResolveError;
+use crate::target::{Need, Operation, Target};
 
 /// What the actions of a plan come to.
 pub(crate) struct Looked {
@@ -47,6 +48,7 @@ pub(crate) async fn look(
                 format!("Edit file '{path}'?")
             }
             count if planned.iter().all(is_edit) => format!("Edit {count} files?"),
+            count if planned.iter().all(is_removal) => format!("Remove {count} files?"),
             _ => in_one_question(&planned),
         },
         conditions: Conditions::default(),
@@ -60,7 +62,7 @@ pub(crate) async fn look(
         let (path, change) = match action {
             DeclaredAction::Edit { path, change } => (path, change),
             DeclaredAction::EditLater { path } => {
-                let (path, need) = file_of(shared, call, &path)?;
+                let (path, need) = file_of(call, shared.permissions.resolve_path(&path))?;
                 let Some(path) = path else { continue };
                 is_first(&looked.actions, call, &path)?;
                 let decision = shared.permissions.decide(&caller(call, plugin), &need);
@@ -95,7 +97,7 @@ pub(crate) async fn look(
         }
         if is_only {
             looked.wording = match looked.actions.last() {
-                Some(Action::Edit(edit)) if edit.base.is_none() => created,
+                Some(Action::Edit(edit)) if edit.base.is_none() && edit.is_of_text() => created,
                 _ => wording,
             };
         }
@@ -108,11 +110,11 @@ async fn look_at_edit(
     shared: &Shared,
     call: &Call,
     plugin: &Registered,
-    (written, change): (&str, TextChange),
+    (written, change): (&str, FileChange),
     looked: &mut Looked,
     left: &mut Duration,
 ) -> Result<usize, Failure> {
-    let (Some(path), _) = file_of(shared, call, written)? else {
+    let (Some(path), _) = file_of(call, shared.changed_file(written, &change))? else {
         return Ok(0);
     };
     is_first(&looked.actions, call, &path)?;
@@ -145,11 +147,9 @@ async fn look_at_edit(
 
 /// The file that a tool names, and the need to write it.
 fn file_of(
-    shared: &Shared,
     call: &Call,
-    written: &str,
+    target: Result<Target, ResolveError>,
 ) -> Result<(Option<PathBuf>, Need), Failure> {
-    let target = shared.permissions.resolve_path(written);
     let target = target.map_err(|e| Failure::Arguments {
         tool: call.tool.clone(),
         problem: chain(&e),
@@ -184,11 +184,17 @@ fn caller<'a>(call: &'a Call, plugin: &'a Registered) -> Caller<'a> {
     }
 }
 
+/// Whether it changes what a file holds, and no more.
 fn is_edit(action: &DeclaredAction) -> bool {
-    matches!(
-        action,
-        DeclaredAction::Edit { .. } | DeclaredAction::EditLater { .. }
-    )
+    match action {
+        DeclaredAction::Edit { change, .. } => !change.is_of_name(),
+        DeclaredAction::EditLater { .. } => true,
+        DeclaredAction::Command(_) => false,
+    }
+}
+
+fn is_removal(action: &DeclaredAction) -> bool {
+    matches!(action, DeclaredAction::Edit { change, .. } if *change == FileChange::Remove)
 }
 
 /// Commands and edits together, each named: `Run command: cargo build?`
@@ -197,9 +203,10 @@ fn in_one_question(planned: &[DeclaredAction]) -> String {
         .iter()
         .map(|action| match action {
             DeclaredAction::Command(command) => format!("run command: {}", command.line),
-            DeclaredAction::Edit { path, .. } | DeclaredAction::EditLater { path } => {
-                format!("edit file '{path}'")
+            DeclaredAction::Edit { path, change } => {
+                format!("{} file '{path}'", change.verb())
             }
+            DeclaredAction::EditLater { path } => format!("edit file '{path}'"),
         })
         .collect();
     let mut question = parts.join(", and ") + "?";
@@ -210,12 +217,13 @@ fn in_one_question(planned: &[DeclaredAction]) -> String {
     question
 }
 
-fn wording(path: &str, change: &TextChange) -> String {
+fn wording(path: &str, change: &FileChange) -> String {
     match change {
-        TextChange::Lines(edits) if edits.len() == 1 => format!("Edit file '{path}' with 1 edit?"),
-        TextChange::Lines(edits) => format!("Edit file '{path}' with {} edits?", edits.len()),
-        TextChange::Append(_) => format!("Append to file '{path}'?"),
-        TextChange::Replace { .. } => format!("Replace text in file '{path}'?"),
-        TextChange::Write(_) => format!("Rewrite file '{path}'?"),
+        FileChange::Lines(edits) if edits.len() == 1 => format!("Edit file '{path}' with 1 edit?"),
+        FileChange::Lines(edits) => format!("Edit file '{path}' with {} edits?", edits.len()),
+        FileChange::Append(_) => format!("Append to file '{path}'?"),
+        FileChange::Replace { .. } => format!("Replace text in file '{path}'?"),
+        FileChange::Write(_) => format!("Rewrite file '{path}'?"),
+        FileChange::Remove => format!("Remove file '{path}'?"),
     }
 }

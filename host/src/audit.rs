@@ -53,6 +53,9 @@ pub(crate) struct Record<'a> {
     /// SHA-256 of the body of a request that was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sent_sha256: Option<&'a str>,
+    /// For a use that changed a name rather than a content: what it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) change: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) duration_us: Option<u64>,
     /// For a program: the command line it stands in, shortened.
@@ -86,6 +89,7 @@ impl<'a> Record<'a> {
             times: None,
             bytes: None,
             sent_sha256: None,
+            change: None,
             duration_us: None,
             line: None,
             error: None,

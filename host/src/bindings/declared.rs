@@ -5,7 +5,7 @@ use super::dunlin::tool::files::{History, Kind};
 use super::dunlin::tool::tool_types::FailureKind;
 use super::dunlin::tool::types::Need;
 use super::dunlin::tool::web::Header;
-use crate::edit::TextChange;
+use crate::edit::FileChange;
 
 /// A tool, as its plugin describes it. Not checked.
 #[derive(Debug, Clone, Default)]
@@ -56,7 +56,7 @@ pub struct DeclaredPlan {
 #[derive(Debug, Clone)]
 pub(crate) enum DeclaredAction {
     /// The text of a file is changed.
-    Edit { path: String, change: TextChange },
+    Edit { path: String, change: FileChange },
     /// A file is changed, and only the run can tell how.
     EditLater { path: String },
     /// A command is run.

@@ -1,4 +1,4 @@
-//! `files.edit` and its like: they change the text of a file.
+//! `files.edit` and its like: they change files.
 //!
 //! What the user agreed to is a difference, so that is what is compared: the edit is worked out anew from
 //! the file as it is now, and has to turn the same content into the same content as the one that was shown.
@@ -6,7 +6,7 @@
 //! that shows one edit and makes another gains nothing by what it was granted before. Only where it announced that it
 //! cannot tell before, a rule that allows writing is enough.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use super::context::{BrokenFile, CallContext};
@@ -19,12 +19,14 @@ use crate::bindings::dunlin::tool::files::Edited;
 use crate::bindings::dunlin::tool::types::{self, Error, Target as Written};
 use crate::call::Action;
 use crate::display::{chain, shown};
+use crate::edit::names::{remove, remove_link};
 use crate::edit::prepare::{PrepareError, Prepared, prepare};
 use crate::edit::replace::{ReplaceError, replace};
-use crate::edit::{ApplyError, FileEdit, LineEdit, Syntax, TextChange};
+use crate::edit::{ApplyError, FileChange, FileEdit, LineEdit, Matter, Syntax};
 use crate::history::Seen;
 use crate::limits;
 use crate::permission::{Caller, PermissionError, Rule, Verdict};
+use crate::resolve::ResolveError;
 use crate::target::{Need, Operation, Target};
 use crate::undo::{Kept, UndoError};
 
@@ -47,6 +49,18 @@ pub(crate) enum LookError {
 }
 
 impl Shared {
+    /// Which file a change is about.
+    pub(crate) fn changed_file(
+        &self,
+        written: &str,
+        change: &FileChange,
+    ) -> Result<Target, ResolveError> {
+        match change.is_of_name() {
+            true => self.permissions.resolve_name(written),
+            false => self.permissions.resolve_path(written),
+        }
+    }
+
     /// Works out what a change would make of a file, once the rules about it were looked at.
     ///
     /// `is_shown`: whatever comes of it, the user sees it before the tool does, as when a plan is made.
@@ -54,7 +68,7 @@ impl Shared {
         &self,
         caller: &Caller<'_>,
         path: &Path,
-        change: &TextChange,
+        change: &FileChange,
         is_shown: bool,
     ) -> Result<Prepared, LookError> {
         let mut may_read = false;
@@ -97,9 +111,9 @@ impl CallContext {
     pub(super) async fn edit_file(
         &mut self,
         written: String,
-        change: TextChange,
+        change: FileChange,
     ) -> Result<Edited, Refusal> {
-        let Target::Path(path) = self.shared.permissions.resolve_path(&written)? else {
+        let Target::Path(path) = self.shared.changed_file(&written, &change)? else {
             return Err(Error::Invalid(written).into());
         };
         let is_this = |action: &Action| matches!(action, Action::Edit(edit) if edit.path == path && *edit.change == change);
@@ -125,7 +139,7 @@ impl CallContext {
         let was_known = self.check_syntax(&mut prepared).await;
         let name = written.clone();
         let under = self.authorise_edit(&prepared.edit, written).await?;
-        self.write(&path, &prepared, under)?;
+        self.perform(&prepared, under)?;
         if let Syntax::Broken { line } = prepared.edit.syntax {
             self.broken_files.push(BrokenFile {
                 name,
@@ -160,25 +174,29 @@ impl CallContext {
             Action::Edit(declared) if declared.path == edit.path => Some(declared),
             _ => None,
         });
+        // What was shown is done once.
+        let is_first = !self.edits.has(&edit.path);
         let is_declared = match declared {
             // Another call of this session was faster, and this one adds what was shown to what that has left.
             Some(declared)
                 if declared.is_same_addition(edit)
-                    && !self.edits.has(&edit.path)
+                    && is_first
                     && self.shared.history.seen(&edit.path) == edit.base.map(Seen::Content) =>
             {
                 true
             }
             Some(declared) if declared.base != edit.base => {
-                return Err(Error::Conflict(format!(
-                    "{} changed since this edit was proposed; read it again, then edit it",
-                    shown(&edit.path)
-                ))
-                .into());
+                let path = shown(&edit.path);
+                let what = match edit.change.is_of_name() {
+                    true => format!("{path} changed since this was proposed; propose it again"),
+                    false => format!(
+                        "{path} changed since this edit was proposed; read it again, then edit it"
+                    ),
+                };
+                return Err(Error::Conflict(what).into());
             }
-            declared => declared.is_some_and(|declared| declared.is_same(edit)),
+            declared => is_first && declared.is_some_and(|declared| declared.is_same(edit)),
         };
-        let is_first = !self.edits.has(&edit.path);
         let is_announced = self.announces(edit);
         let needs = edit.needs();
         let mut asking = None;
@@ -200,7 +218,8 @@ impl CallContext {
         let answer = match asking {
             None => None,
             Some(rule) => {
-                let what = format!("edit '{}'", edit.path.display());
+                let verb = edit.change.verb();
+                let what = format!("{verb} '{}'", edit.path.display());
                 let actions = vec![Action::Edit(edit.clone())];
                 let written = Written::Path(written.clone());
                 let origin = match is_announced && is_first {
@@ -233,8 +252,8 @@ impl CallContext {
         })
     }
 
-    /// Replaces the file, keeping what it held for `/undo`.
-    fn write(&mut self, path: &Path, prepared: &Prepared, under: UseId) -> Result<(), Refusal> {
+    /// Makes the change, keeping what the file held for `/undo`.
+    fn perform(&mut self, prepared: &Prepared, under: UseId) -> Result<(), Refusal> {
         let Prepared {
             edit, base, new, ..
         } = prepared;
@@ -248,32 +267,42 @@ impl CallContext {
         }
         self.edited_bytes += bytes;
         let shared = &self.shared;
+        let path = edit.path.as_path();
         let mut entry = None;
-        let replaced = replace(path, edit.base, new, |new_folders| {
+        let mut keep = |mode, new_folders: &[PathBuf]| {
             let kept = Kept {
                 session: &self.session,
                 turn: shared.turn.load(Ordering::Relaxed),
                 project: shared.permissions.project(),
                 path,
                 base: edit.base,
-                new: Some(edit.new),
-                mode: None,
+                new: edit.new,
+                kind: edit.matter.kind(),
+                mode,
                 new_folders,
                 content: base.as_deref().unwrap_or_default(),
             };
             entry = Some(shared.undo.keep(&kept)?);
             Ok::<(), WriteError>(())
-        });
-        if let Err(error) = replaced {
+        };
+        let changed = match (&edit.matter, edit.base, edit.new) {
+            (Matter::Link(to), _, _) => remove_link(path, to, || keep(None, &[])),
+            (_, Some(base), None) => remove(path, base, &[], |mode| keep(Some(mode), &[])),
+            _ => replace(path, edit.base, new, |new_folders| keep(None, new_folders)),
+        };
+        if let Err(error) = changed {
             if let Some(entry) = entry {
                 shared.undo.forget(&entry);
             }
             return Err(error.into());
         }
-        shared.history.mark(path, History::EDITED, Some(edit.new));
+        shared.history.mark(path, History::EDITED, edit.new);
+        if edit.new.is_none() {
+            shared.history.mark_absent(path);
+        }
         self.edits.push(edit.clone());
         self.count(under, new.len());
-        self.log_use(under)
+        self.log_change(under, edit.change.done())
     }
 }
 
@@ -323,6 +352,8 @@ impl From<PrepareError> for Refusal {
                 ..
             } => Error::TooLarge(text),
             PrepareError::Apply { .. } => Error::Invalid(text),
+            PrepareError::Unkept { .. } => Error::TooLarge(text),
+            PrepareError::NotFound { .. } => Error::NotFound(text),
             PrepareError::Io { .. } => Error::Failed(text),
         })
     }

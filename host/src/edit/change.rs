@@ -1,12 +1,12 @@
-//! What a tool can do to the text of a file, and what comes of it.
+//! What a tool can do to a file, and what comes of its text.
 
 use std::borrow::Cow;
 
 use super::apply::{Applied, ApplyError, LineEdit, MAX_FILE_BYTES, apply, newline, text_of};
 
-/// A change of the text of a file.
+/// A change of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TextChange {
+pub enum FileChange {
     /// Some lines are replaced.
     Lines(Vec<LineEdit>),
     /// Text is added at the end, with the line ends that most of the file's lines have.
@@ -20,12 +20,35 @@ pub enum TextChange {
     },
     /// All of it is replaced, by these bytes.
     Write(String),
+    /// It is removed, or the symbolic link is that has this name.
+    Remove,
 }
 
-impl TextChange {
+impl FileChange {
     /// Whether it means something only to who has read the file: lines are named by their numbers.
     pub(crate) fn needs_to_be_seen(&self) -> bool {
-        matches!(self, TextChange::Lines(_))
+        matches!(self, FileChange::Lines(_))
+    }
+
+    /// Whether it is about a name: a symbolic link is what it is, and not where it leads.
+    pub(crate) fn is_of_name(&self) -> bool {
+        matches!(self, FileChange::Remove)
+    }
+
+    /// What it does to a file, as a verb.
+    pub(crate) fn verb(&self) -> &'static str {
+        match self {
+            FileChange::Remove => "remove",
+            _ => "edit",
+        }
+    }
+
+    /// What the audit log says that was done, where it is more than that the file was written.
+    pub(crate) fn done(&self) -> Option<&'static str> {
+        match self {
+            FileChange::Remove => Some("removed"),
+            _ => None,
+        }
     }
 
     /// Applies it to the content of a file; `None`: there is no file yet.
@@ -33,7 +56,7 @@ impl TextChange {
     /// # Errors
     /// It does not fit, the file is not text or too large, or nothing would change.
     pub fn apply(&self, base: Option<&[u8]>) -> Result<Applied, ApplyError> {
-        if let TextChange::Lines(edits) = self {
+        if let FileChange::Lines(edits) = self {
             return apply(base, edits);
         }
         let bytes = base.unwrap_or_default();
@@ -44,14 +67,14 @@ impl TextChange {
         has(bytes.len(), false)?;
         let text = text_of(bytes)?;
         let new = match self {
-            TextChange::Lines(_) => String::new(),
-            TextChange::Append(more) => {
+            FileChange::Lines(_) | FileChange::Remove => String::new(),
+            FileChange::Append(more) => {
                 let newline = newline(text, [more.as_str()]);
                 let is_open = !text.is_empty() && !text.ends_with('\n') && !more.is_empty();
                 let close = if is_open { newline } else { "" };
                 [text, close, &with_newlines(more, newline)].concat()
             }
-            TextChange::Replace { old, new } => {
+            FileChange::Replace { old, new } => {
                 let newline = newline(text, [new.as_str()]);
                 let (old, new) = (with_newlines(old, newline), with_newlines(new, newline));
                 let first = old.chars().next().ok_or(ApplyError::NothingToReplace)?;
@@ -62,7 +85,7 @@ impl TextChange {
                 }
                 [&text[..at], &new, &text[at + old.len()..]].concat()
             }
-            TextChange::Write(new) => new.clone(),
+            FileChange::Write(new) => new.clone(),
         };
         has(new.len(), true)?;
         if base.is_some_and(|base| base == new.as_bytes()) {
@@ -95,13 +118,13 @@ mod tests {
 
     #[test]
     fn texts_are_changed() {
-        let append = |text: &str| TextChange::Append(text.to_owned());
-        let write = |text: &str| TextChange::Write(text.to_owned());
-        let replace = |old: &str, new: &str| TextChange::Replace {
+        let append = |text: &str| FileChange::Append(text.to_owned());
+        let write = |text: &str| FileChange::Write(text.to_owned());
+        let replace = |old: &str, new: &str| FileChange::Replace {
             old: old.to_owned(),
             new: new.to_owned(),
         };
-        let check = |base: Option<&str>, change: TextChange, expected: Result<&str, ApplyError>| {
+        let check = |base: Option<&str>, change: FileChange, expected: Result<&str, ApplyError>| {
             let applied = change.apply(base.map(str::as_bytes));
             let text = applied.map(|applied| String::from_utf8(applied.bytes).unwrap());
             let expected = expected.map(str::to_owned);

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use super::{ApplyError, ContentHash, Diff, FileEdit, MAX_FILE_BYTES, Syntax, TextChange};
+use super::names::{self, Found};
+use super::{ApplyError, ContentHash, Diff, FileChange, FileEdit, MAX_FILE_BYTES, Matter, Syntax};
 use crate::display::shown;
 use crate::history::Seen;
 use crate::open;
@@ -21,7 +22,7 @@ pub(crate) struct Prepared {
     pub(crate) edit: FileEdit,
     /// What the file holds before; `None`: there is none.
     pub(crate) base: Option<Vec<u8>>,
-    /// What it will hold.
+    /// What it will hold; nothing where it is removed.
     pub(crate) new: Vec<u8>,
     pub(crate) lines_before: u64,
     pub(crate) lines_after: u64,
@@ -40,6 +41,12 @@ pub(crate) enum PrepareError {
     /// The line numbers may mean something else by now.
     #[error("{path} changed since it was read; read it again, then edit it", path = shown(.path))]
     Changed { path: PathBuf },
+    /// Its content cannot be kept for `/undo`.
+    #[error("{path} is larger than {most} MiB: it could not be brought back", path = shown(.path), most = MAX_FILE_BYTES >> 20)]
+    Unkept { path: PathBuf },
+    /// There is nothing to remove.
+    #[error("there is no {path}", path = shown(.path))]
+    NotFound { path: PathBuf },
     /// A folder, a device, or a path through a file.
     #[error("{path} {problem}", path = shown(.path))]
     WrongKind {
@@ -51,13 +58,26 @@ pub(crate) enum PrepareError {
     Io { path: PathBuf, source: io::Error },
 }
 
+impl PrepareError {
+    /// What is too large for its text to be edited is too large to be kept.
+    fn of_kept(self) -> PrepareError {
+        match self {
+            PrepareError::Apply {
+                path,
+                source: ApplyError::TooLarge { .. },
+            } => PrepareError::Unkept { path },
+            other => other,
+        }
+    }
+}
+
 /// Looks at a file and works out what a change would make of it.
 ///
 /// `seen` is what was read of it in this session. Where it may not be read and was not looked at, nothing is read of it, and
 /// a new file is made only if it `may_create` one: if the user was shown that it would.
 pub(crate) fn prepare(
     path: &Path,
-    change: &TextChange,
+    change: &FileChange,
     seen: Option<Seen>,
     may_read: bool,
     may_create: bool,
@@ -69,6 +89,9 @@ pub(crate) fn prepare(
     };
     if seen.is_none() && !may_read && (!may_create || is_there()) {
         return Err(PrepareError::NotRead { path });
+    }
+    if let FileChange::Remove = change {
+        return removal(path);
     }
     let base = content(&path)?;
     let hash = base.as_deref().map(ContentHash::of);
@@ -88,10 +111,11 @@ pub(crate) fn prepare(
     let diff = Diff::between(&old, &String::from_utf8_lossy(&applied.bytes));
     let edit = FileEdit {
         base: hash,
-        new: ContentHash::of(&applied.bytes),
+        new: Some(ContentHash::of(&applied.bytes)),
         new_folder: new_folder(&path)?,
         path,
         diff,
+        matter: Matter::Text,
         syntax: Syntax::default(),
         change: Arc::new(change.clone()),
     };
@@ -101,6 +125,41 @@ pub(crate) fn prepare(
         new: applied.bytes,
         lines_before: applied.lines_before,
         lines_after: applied.lines_after,
+    })
+}
+
+/// The removal of a file, or of a symbolic link itself.
+fn removal(path: PathBuf) -> Result<Prepared, PrepareError> {
+    let found = names::look(&path).map_err(PrepareError::of_kept)?;
+    let Some(found) = found else {
+        return Err(PrepareError::NotFound { path });
+    };
+    let (diff, matter) = match &found {
+        Found::File(content) => match Matter::of(content, &[]) {
+            Matter::Text => (
+                Diff::between(&String::from_utf8_lossy(content), ""),
+                Matter::Text,
+            ),
+            matter => (Diff::default(), matter),
+        },
+        Found::Link(to) => (Diff::default(), Matter::Link(to.clone())),
+    };
+    let lines_before = diff.removed as u64;
+    Ok(Prepared {
+        edit: FileEdit {
+            path,
+            base: Some(found.hash()),
+            new: None,
+            new_folder: None,
+            diff,
+            matter,
+            syntax: Syntax::Unremarkable,
+            change: Arc::new(FileChange::Remove),
+        },
+        base: Some(found.into_content()),
+        new: Vec::new(),
+        lines_before,
+        lines_after: 0,
     })
 }
 

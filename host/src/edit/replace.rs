@@ -84,48 +84,25 @@ fn fill<E: From<ReplaceError>>(
     filled
 }
 
-/// Removes a file that holds `base`, and the empty ones of the folders above it. A symbolic link in its place stays, with what
-/// it leads to; of a file with several names this one goes.
-///
-/// `before` runs when nothing has happened yet, with the permission bits; its failure stops it.
-pub(crate) fn remove<E: From<ReplaceError>>(
-    path: &Path,
-    base: ContentHash,
-    folders: &[PathBuf],
-    before: impl FnOnce(u32) -> Result<(), E>,
-) -> Result<(), E> {
-    let place = Place::open(path, false)?;
-    let Some(current) = place.current(Some(base))? else {
-        return Err(place.changed().into());
-    };
-    before(current.mode)?;
-    // What `before` does takes its time.
-    place.current(Some(base))?;
-    rustix::fs::unlinkat(&place.folder, place.name, AtFlags::empty())
-        .map_err(|e| place.io(e.into()))?;
-    // The removal itself must survive a power cut; if that cannot be had it is still removed.
-    let _ = rustix::fs::fsync(&place.folder);
-    remove_folders(folders);
-    Ok(())
-}
-
 /// A name in an open folder.
-struct Place<'a> {
+pub(super) struct Place<'a> {
     path: &'a Path,
-    folder: OwnedFd,
-    name: &'a OsStr,
-    new_folders: Vec<PathBuf>,
+    pub(super) folder: OwnedFd,
+    pub(super) name: &'a OsStr,
+    pub(super) new_folders: Vec<PathBuf>,
 }
 
 /// What a file has beside its content.
-struct Current {
-    mode: u32,
+pub(super) struct Current {
+    pub(super) mode: u32,
+    /// Which file of its file system it is.
+    pub(super) id: u64,
     owner: (u32, u32),
 }
 
 impl<'a> Place<'a> {
     /// Opens the folder of a path; makes it, if `make`, with all that is missing above it.
-    fn open(path: &'a Path, make: bool) -> Result<Place<'a>, ReplaceError> {
+    pub(super) fn open(path: &'a Path, make: bool) -> Result<Place<'a>, ReplaceError> {
         let io = |source| ReplaceError::Io {
             path: path.to_owned(),
             source,
@@ -169,7 +146,10 @@ impl<'a> Place<'a> {
     }
 
     /// Looks at the file: it must hold `base`.
-    fn current(&self, base: Option<ContentHash>) -> Result<Option<Current>, ReplaceError> {
+    pub(super) fn current(
+        &self,
+        base: Option<ContentHash>,
+    ) -> Result<Option<Current>, ReplaceError> {
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = match rustix::fs::openat(&self.folder, self.name, flags, Mode::empty()) {
@@ -189,17 +169,18 @@ impl<'a> Place<'a> {
         }
         Ok(Some(Current {
             mode: meta.mode() & 0o7777,
+            id: meta.ino(),
             owner: (meta.uid(), meta.gid()),
         }))
     }
 
-    fn changed(&self) -> ReplaceError {
+    pub(super) fn changed(&self) -> ReplaceError {
         ReplaceError::Changed {
             path: self.path.to_owned(),
         }
     }
 
-    fn io(&self, source: io::Error) -> ReplaceError {
+    pub(super) fn io(&self, source: io::Error) -> ReplaceError {
         ReplaceError::Io {
             path: self.path.to_owned(),
             source,
@@ -374,7 +355,7 @@ fn make_folders(path: &Path, made: &mut Vec<PathBuf>) -> io::Result<OwnedFd> {
 }
 
 /// Removes folders, given outermost first, as far as they are empty.
-fn remove_folders(folders: &[PathBuf]) {
+pub(super) fn remove_folders(folders: &[PathBuf]) {
     for folder in folders.iter().rev() {
         if let (Some(parent), Some(name)) = (folder.parent(), folder.file_name())
             && let Ok(parent) = open::folder(parent)

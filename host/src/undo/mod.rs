@@ -17,8 +17,9 @@ pub(crate) use journal::{Journal, Kept};
 use crate::AuditError;
 use crate::display::shown;
 use crate::edit::ContentHash;
-use crate::edit::prepare::{PrepareError, content};
-use crate::edit::replace::{ReplaceError, remove, replace, restore};
+use crate::edit::names::{Found, look, put_link, remove, remove_link};
+use crate::edit::prepare::PrepareError;
+use crate::edit::replace::{ReplaceError, restore};
 use journal::Entry;
 
 /// What was taken back.
@@ -83,15 +84,14 @@ pub enum UndoError {
     },
 }
 
-/// One file of the turn, and what is to be done.
+/// One name of the turn, and what is to be done.
 struct Step {
     path: PathBuf,
-    /// What it held before the turn.
-    before: Option<Vec<u8>>,
-    before_hash: Option<ContentHash>,
-    /// What it holds now; `None`: it does not exist.
-    now: Option<Vec<u8>>,
-    /// The permission bits it had, if the turn removed it.
+    /// What had it before the turn.
+    before: Option<Found>,
+    /// What has it now; `None`: nothing.
+    now: Option<Found>,
+    /// The permission bits of a file that the turn removed.
     mode: Option<u32>,
     folders: Vec<PathBuf>,
 }
@@ -151,7 +151,7 @@ fn steps(entries: &[Entry]) -> Result<Vec<Step>, UndoError> {
     let mut steps = Vec::new();
     let mut changed = Vec::new();
     for (path, chain) in chains {
-        let now = match content(path) {
+        let now = match look(path) {
             Ok(now) => now,
             // A folder in its place, or something too large: not what was written.
             Err(PrepareError::WrongKind { .. } | PrepareError::Apply { .. }) => {
@@ -165,24 +165,25 @@ fn steps(entries: &[Entry]) -> Result<Vec<Step>, UndoError> {
                 });
             }
         };
-        let hash = now.as_deref().map(ContentHash::of);
-        let unbroken = chain.windows(2).all(|pair| pair[0].new == pair[1].base);
-        let written = chain.iter().any(|entry| entry.new == hash);
-        let first = chain[0];
-        if hash != first.base && !(unbroken && written) {
+        let state = now.as_ref().map(|now| (now.kind(), now.hash()));
+        let [before, _] = chain[0].states();
+        let unbroken = chain
+            .windows(2)
+            .all(|pair| pair[0].states()[1] == pair[1].states()[0]);
+        let written = chain.iter().any(|entry| entry.states()[1] == state);
+        if state != before && !(unbroken && written) {
             changed.push(path.to_owned());
             continue;
         }
         steps.push(Step {
             path: path.to_owned(),
-            before: match first.base {
-                Some(_) => Some(first.content()?),
+            before: match before {
+                Some((kind, _)) => Some(Found::of(kind, chain[0].content()?)),
                 None => None,
             },
-            before_hash: first.base,
             now,
             mode: chain.iter().find_map(|entry| entry.mode),
-            folders: first.new_folders.clone(),
+            folders: chain[0].new_folders.clone(),
         });
     }
     if changed.is_empty() {
@@ -193,43 +194,77 @@ fn steps(entries: &[Entry]) -> Result<Vec<Step>, UndoError> {
 }
 
 impl Step {
-    /// Whether the file holds already what it held before the turn.
+    /// Whether the name has already what it had before the turn.
     fn is_so(&self) -> bool {
         self.now == self.before
     }
 
-    /// Takes back what the turn did to the file. Returns the folders that had to be made for it, outermost first.
+    /// Takes back what the turn did. Returns the folders that had to be made for it, outermost first.
     fn take_back(&self) -> Result<Vec<PathBuf>, ReplaceError> {
-        let mut made = Vec::new();
-        let now = self.now.as_deref().map(ContentHash::of);
-        match (&self.before, now) {
-            _ if self.is_so() => {}
-            (Some(before), now) => restore(&self.path, now, before, self.mode, |folders| {
-                made = folders.to_vec();
-            })?,
-            (None, Some(now)) => {
-                remove(
-                    &self.path,
-                    now,
-                    &self.folders,
-                    |_| Ok::<_, ReplaceError>(()),
-                )?;
-            }
-            (None, None) => {}
-        }
-        Ok(made)
+        turn_into(
+            &self.path,
+            self.now.as_ref(),
+            self.before.as_ref(),
+            self.mode,
+            &self.folders,
+        )
     }
 
     /// Undoes [`Step::take_back`], which made these folders. Where that fails somebody changed the file in this moment: it
     /// is theirs.
     fn put_back(&self, made: &[PathBuf]) {
-        let _ = match (&self.now, self.before_hash) {
-            _ if self.is_so() => Ok(()),
-            (Some(now), before) => replace(&self.path, before, now, |_| Ok::<_, ReplaceError>(())),
-            (None, Some(before)) => remove(&self.path, before, made, |_| Ok::<_, ReplaceError>(())),
-            (None, None) => Ok(()),
-        };
+        let (before, now) = (self.before.as_ref(), self.now.as_ref());
+        let _ = turn_into(&self.path, before, now, None, made);
     }
+}
+
+/// Makes one thing of another. `folders` go with what is removed, as far as they are empty; the value is those that were made.
+fn turn_into(
+    path: &Path,
+    from: Option<&Found>,
+    to: Option<&Found>,
+    mode: Option<u32>,
+    folders: &[PathBuf],
+) -> Result<Vec<PathBuf>, ReplaceError> {
+    if from == to {
+        return Ok(Vec::new());
+    }
+    // One file takes the place of another in one step.
+    let replaced = match (from, to) {
+        (Some(Found::File(_)), Some(Found::File(_))) => from.map(Found::hash),
+        _ => None,
+    };
+    match from {
+        Some(found @ Found::File(_)) if replaced.is_none() => {
+            let folders = if to.is_none() { folders } else { &[] };
+            remove(path, found.hash(), folders, |_| Ok::<_, ReplaceError>(()))?;
+        }
+        Some(Found::Link(leads_to)) => remove_link(path, leads_to, || Ok::<_, ReplaceError>(()))?,
+        _ => {}
+    }
+    let made = to.map_or_else(|| Ok(Vec::new()), |to| put(path, to, replaced, mode));
+    if let (Err(_), Some(from), None) = (&made, from, replaced) {
+        // Where that fails, too, somebody was faster: it is theirs.
+        let _ = put(path, from, None, None);
+    }
+    made
+}
+
+/// Puts something under a name that is free, or a file in the place of another. The value is the folders that were made.
+fn put(
+    path: &Path,
+    found: &Found,
+    replaced: Option<ContentHash>,
+    mode: Option<u32>,
+) -> Result<Vec<PathBuf>, ReplaceError> {
+    let mut made = Vec::new();
+    match found {
+        Found::File(content) => restore(path, replaced, content, mode, |folders| {
+            made = folders.to_vec();
+        })?,
+        Found::Link(leads_to) => made = put_link(path, leads_to)?,
+    }
+    Ok(made)
 }
 
 fn names(paths: &[PathBuf]) -> String {

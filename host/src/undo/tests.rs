@@ -1,6 +1,7 @@
 use std::fs;
 
 use super::*;
+use crate::edit::EntryKind;
 use crate::edit::replace::replace;
 
 /// A project and a journal.
@@ -55,6 +56,7 @@ impl Place {
                     path: &path,
                     base,
                     new: Some(ContentHash::of(new.as_bytes())),
+                    kind: EntryKind::File,
                     mode: None,
                     new_folders,
                     content: content.as_deref().unwrap_or_default(),
@@ -83,6 +85,7 @@ impl Place {
                 path: &path,
                 base: Some(base),
                 new: None,
+                kind: EntryKind::File,
                 mode: Some(mode),
                 new_folders: &[],
                 content: &content,

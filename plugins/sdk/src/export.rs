@@ -149,6 +149,7 @@ impl From<Plan> for own::Plan {
                 Action::Append { path, text } => own.add_append(&path, &text),
                 Action::Replace { path, old, new } => own.add_replace(&path, &old, &new),
                 Action::Write { path, text } => own.add_write(&path, &text),
+                Action::Remove { path } => own.add_remove_file(&path),
                 Action::Change { path } => own.add_change(&path),
                 Action::Command(command) => own.add_command(command.into()),
             }

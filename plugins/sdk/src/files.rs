@@ -243,6 +243,15 @@ pub fn write(path: &str, text: &str) -> Result<Edited, Error> {
     Ok(host::write_text(path, text)?.into())
 }
 
+/// Removes a file, or a symbolic link itself and never what it leads to. The file need not have been read.
+///
+/// Declare it with [`Plan::removes`](crate::Plan::removes) or [`Plan::changes`](crate::Plan::changes). Fails with `NotFound`
+/// where there is nothing, with `WrongKind` for folders, with `TooLarge` above 8 MiB: such a file could not be brought back.
+pub fn remove(path: &str) -> Result<(), Error> {
+    on_host()?;
+    Ok(host::remove_file(path)?)
+}
+
 /// Everything starts at one of the functions that call this, so a [`File`] exists on a host only.
 pub(crate) fn on_host() -> Result<(), Error> {
     if cfg!(target_arch = "wasm32") {

@@ -179,6 +179,11 @@ pub enum Action {
         /// All that it will hold.
         text: String,
     },
+    /// [`files::remove`](crate::files::remove); shown with what goes.
+    Remove {
+        /// Which file.
+        path: String,
+    },
     /// A change of this file that only `run` can tell; shown as a diff then.
     Change {
         /// Which file.
@@ -299,6 +304,13 @@ impl Plan {
     pub fn rewrites(mut self, path: impl Into<String>, text: impl Into<String>) -> Self {
         let (path, text) = (path.into(), text.into());
         self.actions.push(Action::Write { path, text });
+        self
+    }
+
+    /// Adds removing a file, or a symbolic link itself. The user is shown what goes.
+    pub fn removes(mut self, path: impl Into<String>) -> Self {
+        let path = path.into();
+        self.actions.push(Action::Remove { path });
         self
     }
 

@@ -264,6 +264,13 @@ pub const TRIALS: &[Trial] = &[
     )
     .with(r#"{"path":"README.md","how":"write","text":"harm","later":true}"#)
     .agreed(),
+    Trial::of(
+        "names",
+        "shows that it removes one file and removes another",
+        Fails("Permission denied: permission to write 'README.md' was denied"),
+    )
+    .with(r#"{"plan":["remove diary.txt"],"steps":["remove README.md"]}"#)
+    .agreed(),
     // The web.
     Trial::of(
         "fetch_otherwise",

@@ -118,7 +118,16 @@ impl CallContext {
     /// Writes a use into the audit log at once: it has changed something, and must be known even if the
     /// call is dropped in the next moment.
     pub(in crate::capability) fn log_use(&mut self, of: UseId) -> Result<(), Refusal> {
-        self.log_use_of(of, None)
+        self.log_use_of(of, None, None)
+    }
+
+    /// The same for a change of a file. `change`: what it did beside writing.
+    pub(in crate::capability) fn log_change(
+        &mut self,
+        of: UseId,
+        change: Option<&str>,
+    ) -> Result<(), Refusal> {
+        self.log_use_of(of, None, change)
     }
 
     /// The same for a request, with the size and the digest of its body.
@@ -129,10 +138,15 @@ impl CallContext {
     ) -> Result<(), Refusal> {
         self.count(of, body.len());
         let digest = (!body.is_empty()).then(|| sha256_hex(body));
-        self.log_use_of(of, digest.as_deref())
+        self.log_use_of(of, digest.as_deref(), None)
     }
 
-    fn log_use_of(&mut self, of: UseId, sent_sha256: Option<&str>) -> Result<(), Refusal> {
+    fn log_use_of(
+        &mut self,
+        of: UseId,
+        sent_sha256: Option<&str>,
+        change: Option<&str>,
+    ) -> Result<(), Refusal> {
         let Some(entry) = self.uses.get_mut(of.0) else {
             return Ok(());
         };
@@ -146,6 +160,7 @@ impl CallContext {
             // A command that starts: how much it printed is known when it has ended, and written then.
             bytes: Some(used.bytes.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0),
             sent_sha256,
+            change,
             ..self.used(&used)
         };
         let logged = self

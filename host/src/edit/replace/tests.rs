@@ -1,6 +1,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
+use super::super::names::remove;
 use super::*;
 
 fn hash(text: &str) -> ContentHash {

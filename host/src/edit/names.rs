@@ -1,0 +1,189 @@
+//! Names that go: files and symbolic links that are removed.
+//!
+//! As in `replace`, the folder is opened link-free, and everything happens through that handle, to the name itself and never
+//! to what it might lead to. Whoever puts something else under the name after it was looked at loses nothing: the name is
+//! given up first, for one that nobody knows, and what is then found there is looked at once more.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::fs::{AtFlags, RenameFlags};
+use rustix::io::Errno;
+
+use super::prepare::{PrepareError, content};
+use super::replace::{Place, ReplaceError, remove_folders};
+use super::{ContentHash, EntryKind};
+use crate::open;
+
+/// What there is under a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Found {
+    File(Vec<u8>),
+    /// A symbolic link, and where it leads.
+    Link(PathBuf),
+}
+
+impl Found {
+    pub(crate) fn kind(&self) -> EntryKind {
+        match self {
+            Found::File(_) => EntryKind::File,
+            Found::Link(_) => EntryKind::Link,
+        }
+    }
+
+    pub(crate) fn of(kind: EntryKind, content: Vec<u8>) -> Found {
+        match kind {
+            EntryKind::File => Found::File(content),
+            EntryKind::Link => Found::Link(OsString::from_vec(content).into()),
+        }
+    }
+
+    pub(crate) fn into_content(self) -> Vec<u8> {
+        match self {
+            Found::File(content) => content,
+            Found::Link(to) => to.into_os_string().into_vec(),
+        }
+    }
+
+    pub(crate) fn hash(&self) -> ContentHash {
+        match self {
+            Found::File(content) => ContentHash::of(content),
+            Found::Link(to) => ContentHash::of(to.as_os_str().as_encoded_bytes()),
+        }
+    }
+}
+
+/// What there is under a name whose folder is resolved; `None`: nothing. Blocks for the disk.
+pub(crate) fn look(path: &Path) -> Result<Option<Found>, PrepareError> {
+    if let (Some(parent), Some(name)) = (path.parent(), path.file_name())
+        && let Ok(folder) = open::folder(parent)
+        && let Ok(to) = rustix::fs::readlinkat(folder, name, Vec::new())
+    {
+        return Ok(Some(Found::Link(
+            OsString::from_vec(to.into_bytes()).into(),
+        )));
+    }
+    Ok(content(path)?.map(Found::File))
+}
+
+/// Removes a file that holds `base`, and the empty ones of the folders above it. Of a file with several names this one goes.
+///
+/// `before` runs when nothing has happened yet, with the permission bits; its failure stops it.
+pub(crate) fn remove<E: From<ReplaceError>>(
+    path: &Path,
+    base: ContentHash,
+    folders: &[PathBuf],
+    before: impl FnOnce(u32) -> Result<(), E>,
+) -> Result<(), E> {
+    let place = Place::open(path, false)?;
+    let seen = place.current(Some(base))?;
+    let Some(seen) = seen else {
+        return Err(place.changed().into());
+    };
+    before(seen.mode)?;
+    // What `before` does takes its time.
+    let Some(now) = place.current(Some(base))? else {
+        return Err(place.changed().into());
+    };
+    place.take_away(now.id)?;
+    remove_folders(folders);
+    Ok(())
+}
+
+/// Removes a symbolic link that leads to `to`, which nothing happens to.
+pub(crate) fn remove_link<E: From<ReplaceError>>(
+    path: &Path,
+    to: &Path,
+    before: impl FnOnce() -> Result<(), E>,
+) -> Result<(), E> {
+    let place = Place::open(path, false)?;
+    place.link_to(to)?;
+    before()?;
+    let id = place.link_to(to)?;
+    Ok(place.take_away(id)?)
+}
+
+/// Makes a symbolic link where nothing is.
+pub(crate) fn put_link(path: &Path, to: &Path) -> Result<Vec<PathBuf>, ReplaceError> {
+    let place = Place::open(path, true)?;
+    match rustix::fs::symlinkat(to, &place.folder, place.name) {
+        Ok(()) => Ok(place.new_folders),
+        Err(error) => {
+            remove_folders(&place.new_folders);
+            Err(match error {
+                Errno::EXIST => place.changed(),
+                error => place.io(error.into()),
+            })
+        }
+    }
+}
+
+impl Place<'_> {
+    /// Looks at a symbolic link: it must lead to `to`.
+    fn link_to(&self, to: &Path) -> Result<u64, ReplaceError> {
+        let (found, id) = match rustix::fs::readlinkat(&self.folder, self.name, Vec::new()) {
+            Ok(found) => (found, self.id_of(self.name)),
+            Err(Errno::NOENT | Errno::INVAL) => return Err(self.changed()),
+            Err(e) => return Err(self.io(e.into())),
+        };
+        match id {
+            Ok(id) if found.to_bytes() == to.as_os_str().as_encoded_bytes() => Ok(id),
+            _ => Err(self.changed()),
+        }
+    }
+
+    /// Which file of its file system has this name.
+    fn id_of(&self, name: &OsStr) -> rustix::io::Result<u64> {
+        let stat = rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(stat.st_ino)
+    }
+
+    /// Removes a name, if it is that of this file.
+    fn take_away(&self, id: u64) -> Result<(), ReplaceError> {
+        let fail = |e: Errno| self.io(e.into());
+        let aside = aside_name();
+        let renamed = rustix::fs::renameat_with(
+            &self.folder,
+            self.name,
+            &self.folder,
+            &aside,
+            RenameFlags::NOREPLACE,
+        );
+        match renamed {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Err(self.changed()),
+            // File systems that know no such flag; what stands there was seen a moment ago.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                if self.id_of(self.name).ok() != Some(id) {
+                    return Err(self.changed());
+                }
+                rustix::fs::unlinkat(&self.folder, self.name, AtFlags::empty()).map_err(fail)?;
+                return Ok(());
+            }
+            Err(e) => return Err(fail(e)),
+        }
+        if self.id_of(aside.as_ref()).ok() != Some(id) {
+            // It is somebody else's, and gets its name back. Where that is taken by now it keeps the other one.
+            let flags = RenameFlags::NOREPLACE;
+            let _ = rustix::fs::renameat_with(&self.folder, &aside, &self.folder, self.name, flags);
+            return Err(self.changed());
+        }
+        rustix::fs::unlinkat(&self.folder, &aside, AtFlags::empty()).map_err(fail)?;
+        // The removal itself must survive a power cut; if that cannot be had it is still removed.
+        let _ = rustix::fs::fsync(&self.folder);
+        Ok(())
+    }
+}
+
+/// A name that nobody else uses.
+fn aside_name() -> String {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let micros = jiff::Timestamp::now().as_microsecond();
+    format!(".dunlin-{}-{micros}-{number}.removed", std::process::id())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+fn folder() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = fs::canonicalize(folder.path()).unwrap();
+    (folder, root)
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn is_changed<T: std::fmt::Debug>(result: Result<T, ReplaceError>, what: &str) {
+    assert!(
+        matches!(result, Err(ReplaceError::Changed { .. })),
+        "{what}: {result:?}"
+    );
+}
+
+#[test]
+fn a_link_is_removed_and_what_it_leads_to_is_not() {
+    let (_folder, root) = folder();
+    let link = root.join("link");
+    for to in ["file", "folder", "nowhere", ".."] {
+        fs::write(root.join("file"), "old").unwrap();
+        let _ = fs::create_dir(root.join("folder"));
+        symlink(to, &link).unwrap();
+        assert_eq!(look(&link).unwrap(), Some(Found::Link(to.into())));
+        let nothing = || Ok::<_, ReplaceError>(());
+        is_changed(remove_link(&link, Path::new("other"), nothing), to);
+        remove_link(&link, Path::new(to), nothing).unwrap();
+        assert_eq!(names(&root), ["file", "folder"], "{to}");
+        is_changed(remove_link(&link, Path::new(to), nothing), to);
+        // It comes back as it was, and never over something else.
+        put_link(&link, Path::new(to)).unwrap();
+        assert_eq!(fs::read_link(&link).unwrap(), Path::new(to));
+        is_changed(put_link(&link, Path::new(to)), to);
+        fs::remove_file(&link).unwrap();
+    }
+    is_changed(put_link(&root.join("file"), Path::new("x")), "a file");
+}
+
+/// What comes under the name after it was looked at last is somebody else's, and stays.
+#[test]
+fn what_is_put_in_the_place_of_a_file_stays() {
+    let (_folder, root) = folder();
+    let path = root.join("file");
+    fs::write(&path, "old").unwrap();
+    let place = Place::open(&path, false).unwrap();
+    let seen = place.current(Some(ContentHash::of(b"old"))).unwrap();
+    fs::rename(&path, root.join("elsewhere")).unwrap();
+    fs::write(&path, "old").unwrap();
+    is_changed(place.take_away(seen.unwrap().id), "another file");
+    assert_eq!(names(&root), ["elsewhere", "file"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+}
