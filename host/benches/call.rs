@@ -88,6 +88,15 @@ impl files::Host for Bare {
     fn remove_file(&mut self, _: String) -> Answer<()> {
         unreachable!("read_file changes nothing")
     }
+    fn rename_file(&mut self, _: String, _: String) -> Answer<()> {
+        unreachable!("read_file changes nothing")
+    }
+    fn create_folder(&mut self, _: String) -> Answer<()> {
+        unreachable!("read_file changes nothing")
+    }
+    fn remove_folder(&mut self, _: String) -> Answer<()> {
+        unreachable!("read_file changes nothing")
+    }
 }
 
 impl files::HostMetadata for Bare {
@@ -192,6 +201,15 @@ impl tool_types::HostPlan for Bare {
         unreachable!("nothing is prepared")
     }
     fn add_remove_file(&mut self, _: Resource<Plan>, _: String) -> Result<()> {
+        unreachable!("nothing is prepared")
+    }
+    fn add_rename_file(&mut self, _: Resource<Plan>, _: String, _: String) -> Result<()> {
+        unreachable!("nothing is prepared")
+    }
+    fn add_create_folder(&mut self, _: Resource<Plan>, _: String) -> Result<()> {
+        unreachable!("nothing is prepared")
+    }
+    fn add_remove_folder(&mut self, _: Resource<Plan>, _: String) -> Result<()> {
         unreachable!("nothing is prepared")
     }
     fn add_change(&mut self, _: Resource<Plan>, _: String) -> Result<()> {

@@ -60,12 +60,12 @@ pub enum Action {
 }
 
 impl Action {
-    /// The file that it changes.
-    pub fn edited_path(&self) -> Option<&Path> {
+    /// The names that it changes.
+    pub fn edited_paths(&self) -> Vec<&Path> {
         match self {
-            Action::Edit(edit) => Some(&edit.path),
-            Action::EditLater { path, .. } => Some(path),
-            _ => None,
+            Action::Edit(edit) => edit.paths().collect(),
+            Action::EditLater { path, .. } => vec![path],
+            _ => Vec::new(),
         }
     }
 }

@@ -274,6 +274,35 @@ impl HostPlan for CallContext {
         self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
     }
 
+    fn add_rename_file(
+        &mut self,
+        plan: Resource<DeclaredPlan>,
+        path: String,
+        to: String,
+    ) -> wasmtime::Result<()> {
+        let bytes = path.len() + to.len();
+        let change = FileChange::Rename { to };
+        self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
+    }
+
+    fn add_create_folder(
+        &mut self,
+        plan: Resource<DeclaredPlan>,
+        path: String,
+    ) -> wasmtime::Result<()> {
+        let (bytes, change) = (path.len(), FileChange::CreateFolder);
+        self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
+    }
+
+    fn add_remove_folder(
+        &mut self,
+        plan: Resource<DeclaredPlan>,
+        path: String,
+    ) -> wasmtime::Result<()> {
+        let (bytes, change) = (path.len(), FileChange::RemoveFolder);
+        self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
+    }
+
     fn add_change(&mut self, plan: Resource<DeclaredPlan>, path: String) -> wasmtime::Result<()> {
         let bytes = path.len();
         self.add_action(&plan, (1, bytes), DeclaredAction::EditLater { path })

@@ -115,6 +115,19 @@ impl files::Host for CallContext {
     async fn remove_file(&mut self, path: String) -> Answer<()> {
         self.change(path, FileChange::Remove).await.map(drop)
     }
+
+    async fn rename_file(&mut self, path: String, to: String) -> Answer<()> {
+        let change = FileChange::Rename { to };
+        self.change(path, change).await.map(drop)
+    }
+
+    async fn create_folder(&mut self, path: String) -> Answer<()> {
+        self.change(path, FileChange::CreateFolder).await.map(drop)
+    }
+
+    async fn remove_folder(&mut self, path: String) -> Answer<()> {
+        self.change(path, FileChange::RemoveFolder).await.map(drop)
+    }
 }
 
 impl CallContext {

@@ -22,6 +22,15 @@ pub enum FileChange {
     Write(String),
     /// It is removed, or the symbolic link is that has this name.
     Remove,
+    /// It gets another name, which nothing has.
+    Rename {
+        /// As it was written.
+        to: String,
+    },
+    /// A folder is made where nothing is.
+    CreateFolder,
+    /// An empty folder is removed.
+    RemoveFolder,
 }
 
 impl FileChange {
@@ -32,14 +41,31 @@ impl FileChange {
 
     /// Whether it is about a name: a symbolic link is what it is, and not where it leads.
     pub(crate) fn is_of_name(&self) -> bool {
-        matches!(self, FileChange::Remove)
+        match self {
+            FileChange::Lines(_)
+            | FileChange::Append(_)
+            | FileChange::Replace { .. }
+            | FileChange::Write(_) => false,
+            FileChange::Remove
+            | FileChange::Rename { .. }
+            | FileChange::CreateFolder
+            | FileChange::RemoveFolder => true,
+        }
     }
 
-    /// What it does to a file, as a verb.
-    pub(crate) fn verb(&self) -> &'static str {
+    /// Whether it is about a folder: there is no content that has to be known for it.
+    pub(crate) fn is_of_folder(&self) -> bool {
+        matches!(self, FileChange::CreateFolder | FileChange::RemoveFolder)
+    }
+
+    /// What it does, in words: `remove file 'a'`.
+    pub(crate) fn in_words(&self, path: &str) -> String {
         match self {
-            FileChange::Remove => "remove",
-            _ => "edit",
+            FileChange::Remove => format!("remove file '{path}'"),
+            FileChange::Rename { to } => format!("rename file '{path}' to '{to}'"),
+            FileChange::CreateFolder => format!("make folder '{path}'"),
+            FileChange::RemoveFolder => format!("remove empty folder '{path}'"),
+            _ => format!("edit file '{path}'"),
         }
     }
 
@@ -47,6 +73,9 @@ impl FileChange {
     pub(crate) fn done(&self) -> Option<&'static str> {
         match self {
             FileChange::Remove => Some("removed"),
+            FileChange::Rename { .. } => Some("renamed"),
+            FileChange::CreateFolder => Some("folder made"),
+            FileChange::RemoveFolder => Some("folder removed"),
             _ => None,
         }
     }
@@ -67,7 +96,6 @@ impl FileChange {
         has(bytes.len(), false)?;
         let text = text_of(bytes)?;
         let new = match self {
-            FileChange::Lines(_) | FileChange::Remove => String::new(),
             FileChange::Append(more) => {
                 let newline = newline(text, [more.as_str()]);
                 let is_open = !text.is_empty() && !text.ends_with('\n') && !more.is_empty();
@@ -86,6 +114,8 @@ impl FileChange {
                 [&text[..at], &new, &text[at + old.len()..]].concat()
             }
             FileChange::Write(new) => new.clone(),
+            // The others are about names, and lines were applied before.
+            _ => String::new(),
         };
         has(new.len(), true)?;
         if base.is_some_and(|base| base == new.as_bytes()) {

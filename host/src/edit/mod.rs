@@ -5,7 +5,7 @@
 //! does so twice, when a call is prepared and when it happens, and the second time must come to the same.
 //!
 //! [`apply()`] and [`diff`] are pure; `prepare` reads the file; `replace` is the one place that
-//! writes it, and `names` the one that removes it; [`crate::undo`] can take it back.
+//! writes it, and `names` the one that removes and renames it; [`crate::undo`] can take it back.
 
 mod apply;
 mod change;
@@ -38,7 +38,7 @@ pub struct FileEdit {
     pub path: PathBuf,
     /// What it holds before; `None`: there is no such file.
     pub base: Option<ContentHash>,
-    /// What it holds afterwards; `None`: there is no such file any more.
+    /// What it holds afterwards; `None`: there is no such file any more, or not under this name.
     pub new: Option<ContentHash>,
     /// The first of the folders that have to be made for it, if any.
     pub new_folder: Option<PathBuf>,
@@ -55,15 +55,38 @@ pub struct FileEdit {
 impl FileEdit {
     /// What has to be granted for it.
     pub fn needs(&self) -> Vec<Need> {
-        let writes = |path: &PathBuf| Need {
-            target: Target::Path(path.clone()),
-            operation: Operation::Write,
+        let need = |operation| {
+            move |path: &PathBuf| Need {
+                target: Target::Path(path.clone()),
+                operation,
+            }
         };
-        self.new_folder
-            .iter()
-            .chain([&self.path])
-            .map(writes)
-            .collect()
+        let writes = need(Operation::Write);
+        let folder = self.new_folder.iter();
+        match &self.matter {
+            // Whoever may read under the new name could read under the old one.
+            Matter::Renamed(to) => [need(Operation::Read)(&self.path), writes(&self.path)]
+                .into_iter()
+                .chain(folder.chain([to]).map(writes))
+                .collect(),
+            _ => folder.chain([&self.path]).map(writes).collect(),
+        }
+    }
+
+    /// What it does, in words that follow "Allow TOOL to".
+    pub(crate) fn in_words(&self) -> String {
+        let path = self.path.display();
+        match &self.matter {
+            Matter::Renamed(to) => format!("rename '{path}' to '{}'", to.display()),
+            Matter::Folder => match self.new {
+                Some(_) => format!("make the folder '{path}'"),
+                None => format!("remove the empty folder '{path}'"),
+            },
+            Matter::Text | Matter::Bytes { .. } | Matter::Link(_) => match self.new {
+                Some(_) => format!("edit '{path}'"),
+                None => format!("remove '{path}'"),
+            },
+        }
     }
 
     /// What the user is told if the edit breaks the file: `greet.py does not parse after this edit: line 3`. Escape
@@ -85,7 +108,11 @@ impl FileEdit {
 
     /// The names that it is about.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
-        [self.path.as_path()].into_iter()
+        let to = match &self.matter {
+            Matter::Renamed(to) => Some(to.as_path()),
+            _ => None,
+        };
+        [self.path.as_path()].into_iter().chain(to)
     }
 
     /// Whether both add the same text to the end of the same file, whatever else it holds.
@@ -100,6 +127,7 @@ impl FileEdit {
             && self.base == other.base
             && self.new == other.new
             && self.matter.kind() == other.matter.kind()
+            && self.paths().eq(other.paths())
     }
 }
 
@@ -119,6 +147,10 @@ pub enum Matter {
     },
     /// A symbolic link, and where it leads. Nothing happens to that.
     Link(PathBuf),
+    /// A file that gets this name, and stays what it is.
+    Renamed(PathBuf),
+    /// A folder that is made, or an empty one that goes.
+    Folder,
 }
 
 /// How many bytes of [`Matter::Bytes`] are kept to be shown.
@@ -127,8 +159,9 @@ pub const MAX_SHOWN_BYTES: usize = 64 * 1024;
 impl Matter {
     pub(crate) fn kind(&self) -> EntryKind {
         match self {
-            Matter::Text | Matter::Bytes { .. } => EntryKind::File,
+            Matter::Text | Matter::Bytes { .. } | Matter::Renamed(_) => EntryKind::File,
             Matter::Link(_) => EntryKind::Link,
+            Matter::Folder => EntryKind::Folder,
         }
     }
 
@@ -157,4 +190,6 @@ pub(crate) enum EntryKind {
     File,
     /// A symbolic link itself. Its content is the path that it holds.
     Link,
+    /// A folder without what is in it.
+    Folder,
 }

@@ -1,4 +1,4 @@
-//! Names that go: files and symbolic links that are removed.
+//! Names that come and go: files and symbolic links that are removed or renamed, and folders.
 //!
 //! As in `replace`, the folder is opened link-free, and everything happens through that handle, to the name itself and never
 //! to what it might lead to. Whoever puts something else under the name after it was looked at loses nothing: the name is
@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::fs::{AtFlags, RenameFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::prepare::{PrepareError, content};
@@ -23,6 +23,7 @@ pub(crate) enum Found {
     File(Vec<u8>),
     /// A symbolic link, and where it leads.
     Link(PathBuf),
+    Folder,
 }
 
 impl Found {
@@ -30,6 +31,7 @@ impl Found {
         match self {
             Found::File(_) => EntryKind::File,
             Found::Link(_) => EntryKind::Link,
+            Found::Folder => EntryKind::Folder,
         }
     }
 
@@ -37,6 +39,7 @@ impl Found {
         match kind {
             EntryKind::File => Found::File(content),
             EntryKind::Link => Found::Link(OsString::from_vec(content).into()),
+            EntryKind::Folder => Found::Folder,
         }
     }
 
@@ -44,6 +47,7 @@ impl Found {
         match self {
             Found::File(content) => content,
             Found::Link(to) => to.into_os_string().into_vec(),
+            Found::Folder => Vec::new(),
         }
     }
 
@@ -51,6 +55,7 @@ impl Found {
         match self {
             Found::File(content) => ContentHash::of(content),
             Found::Link(to) => ContentHash::of(to.as_os_str().as_encoded_bytes()),
+            Found::Folder => ContentHash::of(&[]),
         }
     }
 }
@@ -59,11 +64,16 @@ impl Found {
 pub(crate) fn look(path: &Path) -> Result<Option<Found>, PrepareError> {
     if let (Some(parent), Some(name)) = (path.parent(), path.file_name())
         && let Ok(folder) = open::folder(parent)
-        && let Ok(to) = rustix::fs::readlinkat(folder, name, Vec::new())
+        && let Ok(stat) = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)
     {
-        return Ok(Some(Found::Link(
-            OsString::from_vec(to.into_bytes()).into(),
-        )));
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if kind.is_dir() {
+            return Ok(Some(Found::Folder));
+        }
+        if let Ok(to) = rustix::fs::readlinkat(folder, name, Vec::new()) {
+            let to = OsString::from_vec(to.into_bytes());
+            return Ok(Some(Found::Link(to.into())));
+        }
     }
     Ok(content(path)?.map(Found::File))
 }
@@ -120,7 +130,125 @@ pub(crate) fn put_link(path: &Path, to: &Path) -> Result<Vec<PathBuf>, ReplaceEr
     }
 }
 
+/// Gives a file that holds `base` a name that nothing has; missing folders above that are made.
+///
+/// `before` runs when nothing has happened yet, with the permission bits and the folders that were made, outermost first; its
+/// failure stops it.
+pub(crate) fn rename<E: From<ReplaceError>>(
+    path: &Path,
+    to: &Path,
+    base: ContentHash,
+    before: impl FnOnce(u32, &[PathBuf]) -> Result<(), E>,
+) -> Result<(), E> {
+    let old = Place::open(path, false)?;
+    let Some(seen) = old.current(Some(base))? else {
+        return Err(old.changed().into());
+    };
+    let new = Place::open(to, true)?;
+    let renamed = before(seen.mode, &new.new_folders).and_then(|()| Ok(old.rename(&new, base)?));
+    if renamed.is_err() {
+        remove_folders(&new.new_folders);
+    }
+    renamed
+}
+
+/// Makes a folder where nothing is, and those above it that are missing. `mode`: its permission bits, if they are not the
+/// usual ones.
+///
+/// `before` runs when nothing but the folders above has been made, with those, outermost first; its failure stops it.
+pub(crate) fn make_folder<E: From<ReplaceError>>(
+    path: &Path,
+    mode: Option<u32>,
+    before: impl FnOnce(&[PathBuf]) -> Result<(), E>,
+) -> Result<(), E> {
+    let place = Place::open(path, true)?;
+    let made = before(&place.new_folders).and_then(|()| Ok(place.make_folder(mode)?));
+    if made.is_err() {
+        remove_folders(&place.new_folders);
+    }
+    made
+}
+
+/// Removes a folder in which nothing is, and the empty ones of `folders`.
+///
+/// `before` runs when nothing has happened yet, with the permission bits; its failure stops it.
+pub(crate) fn remove_folder<E: From<ReplaceError>>(
+    path: &Path,
+    folders: &[PathBuf],
+    before: impl FnOnce(u32) -> Result<(), E>,
+) -> Result<(), E> {
+    let place = Place::open(path, false)?;
+    let stat = rustix::fs::statat(&place.folder, place.name, AtFlags::SYMLINK_NOFOLLOW);
+    let stat = stat.map_err(|e| place.folder_error(e))?;
+    if !FileType::from_raw_mode(stat.st_mode).is_dir() {
+        return Err(place.folder_error(Errno::NOTDIR).into());
+    }
+    before(stat.st_mode & 0o7777)?;
+    rustix::fs::unlinkat(&place.folder, place.name, AtFlags::REMOVEDIR)
+        .map_err(|e| place.folder_error(e))?;
+    let _ = rustix::fs::fsync(&place.folder);
+    remove_folders(folders);
+    Ok(())
+}
+
 impl Place<'_> {
+    fn folder_error(&self, error: Errno) -> ReplaceError {
+        let path = self.path.to_owned();
+        match error {
+            Errno::EXIST | Errno::NOTEMPTY => ReplaceError::NotEmpty { path },
+            Errno::NOTDIR => ReplaceError::NotFolder { path },
+            Errno::NOENT => ReplaceError::NotFound { path },
+            error => self.io(error.into()),
+        }
+    }
+
+    fn make_folder(&self, mode: Option<u32>) -> Result<(), ReplaceError> {
+        let usual = Mode::from_raw_mode(mode.map_or(0o777, |_| 0o700));
+        rustix::fs::mkdirat(&self.folder, self.name, usual).map_err(|e| match e {
+            Errno::EXIST => self.exists(),
+            e => self.io(e.into()),
+        })?;
+        if let Some(mode) = mode {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let fail = |e: Errno| self.io(e.into());
+            let made = rustix::fs::openat(&self.folder, self.name, flags, Mode::empty());
+            let bits = Mode::from_raw_mode(mode & 0o777);
+            rustix::fs::fchmod(made.map_err(fail)?, bits).map_err(fail)?;
+        }
+        let _ = rustix::fs::fsync(&self.folder);
+        Ok(())
+    }
+
+    /// Gives a file that holds `base` the other name.
+    fn rename(&self, new: &Place<'_>, base: ContentHash) -> Result<(), ReplaceError> {
+        let Some(now) = self.current(Some(base))? else {
+            return Err(self.changed());
+        };
+        let flags = RenameFlags::NOREPLACE;
+        let names = (&self.folder, self.name, &new.folder, new.name);
+        match rustix::fs::renameat_with(names.0, names.1, names.2, names.3, flags) {
+            Ok(()) => {}
+            Err(Errno::EXIST) => return Err(new.exists()),
+            Err(Errno::NOENT) => return Err(self.changed()),
+            Err(Errno::XDEV) => {
+                return Err(ReplaceError::OtherFileSystem {
+                    path: new.path.to_owned(),
+                });
+            }
+            // File systems that know no such flag, too: without it, something might be overwritten.
+            Err(e) => return Err(new.io(e.into())),
+        }
+        if new.id_of(new.name).ok() != Some(now.id) {
+            // It is somebody else's, and gets its name back. Where that is taken by now it keeps the other one.
+            let _ = rustix::fs::renameat_with(names.2, names.3, names.0, names.1, flags);
+            return Err(self.changed());
+        }
+        // The new name first: after a power cut a file with two names is better than one with none.
+        let _ = rustix::fs::fsync(&new.folder);
+        let _ = rustix::fs::fsync(&self.folder);
+        Ok(())
+    }
+
     /// Looks at a symbolic link: it must lead to `to`.
     fn link_to(&self, to: &Path) -> Result<u64, ReplaceError> {
         let (found, id) = match rustix::fs::readlinkat(&self.folder, self.name, Vec::new()) {

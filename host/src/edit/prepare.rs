@@ -16,6 +16,14 @@ use crate::open;
 /// Bytes that are hashed at once: most files whole.
 const CHUNK_BYTES: usize = 64 * 1024;
 
+/// What a change is about, resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Names {
+    pub(crate) path: PathBuf,
+    /// Where it goes.
+    pub(crate) to: Option<PathBuf>,
+}
+
 /// An edit that can be made as things are.
 #[derive(Debug)]
 pub(crate) struct Prepared {
@@ -44,6 +52,9 @@ pub(crate) enum PrepareError {
     /// Its content cannot be kept for `/undo`.
     #[error("{path} is larger than {most} MiB: it could not be brought back", path = shown(.path), most = MAX_FILE_BYTES >> 20)]
     Unkept { path: PathBuf },
+    /// Something has the name already.
+    #[error("{path} exists already", path = shown(.path))]
+    Exists { path: PathBuf },
     /// There is nothing to remove.
     #[error("there is no {path}", path = shown(.path))]
     NotFound { path: PathBuf },
@@ -56,6 +67,19 @@ pub(crate) enum PrepareError {
     /// The file system would not say.
     #[error("cannot read {path}", path = shown(.path))]
     Io { path: PathBuf, source: io::Error },
+}
+
+impl Prepared {
+    /// Of a change that leaves a content as it is.
+    fn of_name(edit: FileEdit, base: Vec<u8>) -> Prepared {
+        Prepared {
+            edit,
+            base: Some(base),
+            new: Vec::new(),
+            lines_before: 0,
+            lines_after: 0,
+        }
+    }
 }
 
 impl PrepareError {
@@ -76,13 +100,16 @@ impl PrepareError {
 /// `seen` is what was read of it in this session. Where it may not be read and was not looked at, nothing is read of it, and
 /// a new file is made only if it `may_create` one: if the user was shown that it would.
 pub(crate) fn prepare(
-    path: &Path,
+    Names { path, to }: &Names,
     change: &FileChange,
     seen: Option<Seen>,
     may_read: bool,
     may_create: bool,
 ) -> Result<Prepared, PrepareError> {
     let path = path.to_owned();
+    if change.is_of_folder() {
+        return of_folder(path, change, may_read);
+    }
     let is_there = || match std::fs::symlink_metadata(&path) {
         Err(error) => error.kind() != io::ErrorKind::NotFound,
         Ok(_) => true,
@@ -90,8 +117,10 @@ pub(crate) fn prepare(
     if seen.is_none() && !may_read && (!may_create || is_there()) {
         return Err(PrepareError::NotRead { path });
     }
-    if let FileChange::Remove = change {
-        return removal(path);
+    match (change, to) {
+        (FileChange::Remove, _) => return removal(path),
+        (FileChange::Rename { .. }, Some(to)) => return renaming(path, to, change),
+        _ => {}
     }
     let base = content(&path)?;
     let hash = base.as_deref().map(ContentHash::of);
@@ -143,6 +172,7 @@ fn removal(path: PathBuf) -> Result<Prepared, PrepareError> {
             matter => (Diff::default(), matter),
         },
         Found::Link(to) => (Diff::default(), Matter::Link(to.clone())),
+        Found::Folder => return Err(is_folder(path)),
     };
     let lines_before = diff.removed as u64;
     Ok(Prepared {
@@ -161,6 +191,70 @@ fn removal(path: PathBuf) -> Result<Prepared, PrepareError> {
         lines_before,
         lines_after: 0,
     })
+}
+
+/// Another name for a file.
+fn renaming(path: PathBuf, to: &Path, change: &FileChange) -> Result<Prepared, PrepareError> {
+    let content = match names::look(&path).map_err(PrepareError::of_kept)? {
+        Some(Found::File(content)) => content,
+        Some(Found::Folder) => return Err(is_folder(path)),
+        Some(Found::Link(_)) => {
+            let problem = "is a symbolic link, not a file";
+            return Err(PrepareError::WrongKind { path, problem });
+        }
+        None => return Err(PrepareError::NotFound { path }),
+    };
+    let edit = FileEdit {
+        path,
+        base: Some(ContentHash::of(&content)),
+        new: None,
+        // Where that cannot be told, the attempt says why.
+        new_folder: new_folder(to).unwrap_or_default(),
+        diff: Diff::default(),
+        matter: Matter::Renamed(to.to_owned()),
+        syntax: Syntax::Unremarkable,
+        change: Arc::new(change.clone()),
+    };
+    Ok(Prepared::of_name(edit, content))
+}
+
+/// A folder that is made or removed. Whether it is there is looked at only where that may be read; whether it is empty turns
+/// out when it is removed: what is in it may be removed before.
+fn of_folder(path: PathBuf, change: &FileChange, may_read: bool) -> Result<Prepared, PrepareError> {
+    let is_new = *change == FileChange::CreateFolder;
+    if may_read && !is_new {
+        match names::look(&path) {
+            Ok(Some(Found::Folder)) => {}
+            Ok(None) => return Err(PrepareError::NotFound { path }),
+            Ok(Some(_)) | Err(PrepareError::WrongKind { .. } | PrepareError::Apply { .. }) => {
+                let problem = "is not a folder";
+                return Err(PrepareError::WrongKind { path, problem });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let hash = |there: bool| there.then(|| Found::Folder.hash());
+    let edit = FileEdit {
+        base: hash(!is_new),
+        new: hash(is_new),
+        new_folder: match is_new {
+            true => new_folder(&path).unwrap_or_default(),
+            false => None,
+        },
+        path,
+        diff: Diff::default(),
+        matter: Matter::Folder,
+        syntax: Syntax::Unremarkable,
+        change: Arc::new(change.clone()),
+    };
+    Ok(Prepared::of_name(edit, Vec::new()))
+}
+
+fn is_folder(path: PathBuf) -> PrepareError {
+    PrepareError::WrongKind {
+        path,
+        problem: "is a folder, not a file",
+    }
 }
 
 /// The hash of an open file; `None` when it is too large to be edited. Reads it from its start, in

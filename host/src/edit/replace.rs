@@ -35,6 +35,21 @@ pub(crate) enum ReplaceError {
     /// A new file in its place would belong to somebody else.
     #[error("{path} belongs to another user, and a changed one would not", path = shown(.path))]
     Owner { path: PathBuf },
+    /// Something has the name already.
+    #[error("{path} exists already", path = shown(.path))]
+    Exists { path: PathBuf },
+    /// There is no such folder.
+    #[error("there is no {path}", path = shown(.path))]
+    NotFound { path: PathBuf },
+    /// Something is in the folder.
+    #[error("{path} is not empty", path = shown(.path))]
+    NotEmpty { path: PathBuf },
+    /// It is something else.
+    #[error("{path} is not a folder", path = shown(.path))]
+    NotFolder { path: PathBuf },
+    /// A file stays on its disk.
+    #[error("{path} is on another file system; a file cannot be renamed to it", path = shown(.path))]
+    OtherFileSystem { path: PathBuf },
     /// The file system refused.
     #[error("cannot write {path}", path = shown(.path))]
     Io { path: PathBuf, source: io::Error },
@@ -86,7 +101,7 @@ fn fill<E: From<ReplaceError>>(
 
 /// A name in an open folder.
 pub(super) struct Place<'a> {
-    path: &'a Path,
+    pub(super) path: &'a Path,
     pub(super) folder: OwnedFd,
     pub(super) name: &'a OsStr,
     pub(super) new_folders: Vec<PathBuf>,
@@ -176,6 +191,12 @@ impl<'a> Place<'a> {
 
     pub(super) fn changed(&self) -> ReplaceError {
         ReplaceError::Changed {
+            path: self.path.to_owned(),
+        }
+    }
+
+    pub(super) fn exists(&self) -> ReplaceError {
+        ReplaceError::Exists {
             path: self.path.to_owned(),
         }
     }

@@ -17,7 +17,7 @@ pub(crate) use journal::{Journal, Kept};
 use crate::AuditError;
 use crate::display::shown;
 use crate::edit::ContentHash;
-use crate::edit::names::{Found, look, put_link, remove, remove_link};
+use crate::edit::names::{Found, look, make_folder, put_link, remove, remove_folder, remove_link};
 use crate::edit::prepare::PrepareError;
 use crate::edit::replace::{ReplaceError, restore};
 use journal::Entry;
@@ -38,6 +38,8 @@ pub enum Fate {
     Removed,
     /// Somebody had taken the edit back already.
     WasSo,
+    /// The turn had created the folder, and there is something in it that the turn did not put there.
+    NotEmpty,
 }
 
 /// Why nothing was taken back, or an edit could not be kept.
@@ -108,7 +110,8 @@ impl Journal {
         }
         let steps = steps(&entries)?;
         let mut done: Vec<(&Step, Vec<PathBuf>)> = Vec::new();
-        for step in &steps {
+        // The last first: what was made in a folder goes before the folder.
+        for step in steps.iter().rev() {
             match step.take_back() {
                 Ok(made) => done.push((step, made)),
                 Err(source) => {
@@ -128,6 +131,7 @@ impl Journal {
         let fate = |step: &Step| match &step.before {
             _ if step.is_so() => Fate::WasSo,
             Some(_) => Fate::Restored,
+            None if step.stays() => Fate::NotEmpty,
             None => Fate::Removed,
         };
         Ok(Some(Undone {
@@ -199,6 +203,12 @@ impl Step {
         self.now == self.before
     }
 
+    /// Whether a folder that the turn had made is still there.
+    fn stays(&self) -> bool {
+        let now = self.now.as_ref();
+        now == Some(&Found::Folder) && std::fs::symlink_metadata(&self.path).is_ok()
+    }
+
     /// Takes back what the turn did. Returns the folders that had to be made for it, outermost first.
     fn take_back(&self) -> Result<Vec<PathBuf>, ReplaceError> {
         turn_into(
@@ -240,6 +250,11 @@ fn turn_into(
             remove(path, found.hash(), folders, |_| Ok::<_, ReplaceError>(()))?;
         }
         Some(Found::Link(leads_to)) => remove_link(path, leads_to, || Ok::<_, ReplaceError>(()))?,
+        Some(Found::Folder) => match remove_folder(path, folders, |_| Ok(())) {
+            // Somebody put something in: then it stays.
+            Err(ReplaceError::NotEmpty { .. }) if to.is_none() => {}
+            removed => removed?,
+        },
         _ => {}
     }
     let made = to.map_or_else(|| Ok(Vec::new()), |to| put(path, to, replaced, mode));
@@ -263,6 +278,10 @@ fn put(
             made = folders.to_vec();
         })?,
         Found::Link(leads_to) => made = put_link(path, leads_to)?,
+        Found::Folder => make_folder(path, mode, |folders| {
+            made = folders.to_vec();
+            Ok::<_, ReplaceError>(())
+        })?,
     }
     Ok(made)
 }

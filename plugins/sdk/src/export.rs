@@ -150,6 +150,9 @@ impl From<Plan> for own::Plan {
                 Action::Replace { path, old, new } => own.add_replace(&path, &old, &new),
                 Action::Write { path, text } => own.add_write(&path, &text),
                 Action::Remove { path } => own.add_remove_file(&path),
+                Action::Rename { path, to } => own.add_rename_file(&path, &to),
+                Action::CreateFolder { path } => own.add_create_folder(&path),
+                Action::RemoveFolder { path } => own.add_remove_folder(&path),
                 Action::Change { path } => own.add_change(&path),
                 Action::Command(command) => own.add_command(command.into()),
             }

@@ -252,6 +252,32 @@ pub fn remove(path: &str) -> Result<(), Error> {
     Ok(host::remove_file(path)?)
 }
 
+/// Gives a file another name, which may be in another folder; missing folders above it are made. Nothing is overwritten.
+///
+/// Declare it with [`Plan::renames`](crate::Plan::renames), or both names with [`Plan::changes`](crate::Plan::changes). Fails
+/// with `Conflict` where something has the new name, with `WrongKind` for folders and symbolic links; otherwise as [`remove`]
+/// does.
+pub fn rename(path: &str, to: &str) -> Result<(), Error> {
+    on_host()?;
+    Ok(host::rename_file(path, to)?)
+}
+
+/// Makes a folder, and those above it that are missing.
+///
+/// Declare it with [`Plan::creates_folder`](crate::Plan::creates_folder). Fails with `Conflict` where something has that name.
+pub fn create_folder(path: &str) -> Result<(), Error> {
+    on_host()?;
+    Ok(host::create_folder(path)?)
+}
+
+/// Removes an empty folder.
+///
+/// Declare it with [`Plan::removes_folder`](crate::Plan::removes_folder). Fails with `Conflict` where something is in it.
+pub fn remove_folder(path: &str) -> Result<(), Error> {
+    on_host()?;
+    Ok(host::remove_folder(path)?)
+}
+
 /// Everything starts at one of the functions that call this, so a [`File`] exists on a host only.
 pub(crate) fn on_host() -> Result<(), Error> {
     if cfg!(target_arch = "wasm32") {

@@ -184,6 +184,23 @@ pub enum Action {
         /// Which file.
         path: String,
     },
+    /// [`files::rename`](crate::files::rename) with exactly this.
+    Rename {
+        /// Which file.
+        path: String,
+        /// Its new name.
+        to: String,
+    },
+    /// [`files::create_folder`](crate::files::create_folder).
+    CreateFolder {
+        /// Which folder.
+        path: String,
+    },
+    /// [`files::remove_folder`](crate::files::remove_folder).
+    RemoveFolder {
+        /// Which folder.
+        path: String,
+    },
     /// A change of this file that only `run` can tell; shown as a diff then.
     Change {
         /// Which file.
@@ -311,6 +328,27 @@ impl Plan {
     pub fn removes(mut self, path: impl Into<String>) -> Self {
         let path = path.into();
         self.actions.push(Action::Remove { path });
+        self
+    }
+
+    /// Adds giving a file another name, which may be in another folder.
+    pub fn renames(mut self, path: impl Into<String>, to: impl Into<String>) -> Self {
+        let (path, to) = (path.into(), to.into());
+        self.actions.push(Action::Rename { path, to });
+        self
+    }
+
+    /// Adds making a folder, and those above it that are missing.
+    pub fn creates_folder(mut self, path: impl Into<String>) -> Self {
+        let path = path.into();
+        self.actions.push(Action::CreateFolder { path });
+        self
+    }
+
+    /// Adds removing an empty folder. What the plan removes before may be in it until then.
+    pub fn removes_folder(mut self, path: impl Into<String>) -> Self {
+        let path = path.into();
+        self.actions.push(Action::RemoveFolder { path });
         self
     }
 

@@ -168,6 +168,9 @@ impl ChangedLines {
 pub struct Changes {
     lines: Option<ChangedLines>,
     removed: usize,
+    renamed: usize,
+    folders: usize,
+    folders_removed: usize,
     of_bytes: usize,
 }
 
@@ -182,8 +185,12 @@ impl Changes {
     }
 
     fn add(&mut self, edit: &FileEdit) {
-        if edit.new.is_none() {
-            self.removed += 1;
+        let is_gone = edit.new.is_none();
+        match edit.matter {
+            Matter::Renamed(_) => self.renamed += 1,
+            Matter::Folder if is_gone => self.folders_removed += 1,
+            Matter::Folder => self.folders += 1,
+            _ => self.removed += usize::from(is_gone),
         }
         match edit.matter {
             Matter::Text => {
@@ -194,8 +201,8 @@ impl Changes {
                     removed: before.removed + lines.removed,
                 });
             }
-            Matter::Bytes { .. } if edit.new.is_some() => self.of_bytes += 1,
-            Matter::Bytes { .. } | Matter::Link(_) => {}
+            Matter::Bytes { .. } if !is_gone => self.of_bytes += 1,
+            _ => {}
         }
     }
 }
@@ -204,7 +211,18 @@ impl Changes {
 impl fmt::Display for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts: Vec<String> = self.lines.iter().map(ToString::to_string).collect();
-        for (count, what) in [(self.removed, "removed"), (self.of_bytes, "not text")] {
+        let folders = if self.folders == 1 {
+            "folder"
+        } else {
+            "folders"
+        };
+        for (count, what) in [
+            (self.removed, "removed"),
+            (self.renamed, "renamed"),
+            (self.folders, folders),
+            (self.folders_removed, "folder removed"),
+            (self.of_bytes, "not text"),
+        ] {
             if count > 0 {
                 parts.push(format!("{count} {what}"));
             }

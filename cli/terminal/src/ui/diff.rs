@@ -128,6 +128,7 @@ fn lines_of(edits: &[&FileEdit], whole: bool) -> Vec<(String, Option<Label>)> {
                 let all = usize::try_from(shown).unwrap_or(usize::MAX);
                 dump::add(&mut lines, start, all, whole);
             }
+            Matter::Renamed(_) | Matter::Folder => {}
             Matter::Link(to) => {
                 let to = shown(&format!("  leads to {}", to.display()));
                 lines.push((to, None));
@@ -140,6 +141,12 @@ fn lines_of(edits: &[&FileEdit], whole: bool) -> Vec<(String, Option<Label>)> {
 /// What happens to a file beside a change of its text.
 fn heading(edit: &FileEdit) -> Option<String> {
     match (&edit.matter, edit.new) {
+        (Matter::Renamed(to), _) => {
+            let names = format!("{} → {}", edit.path.display(), to.display());
+            Some(format!("renames the file: {}", shown(&names)))
+        }
+        (Matter::Folder, Some(_)) => Some("makes the folder".to_owned()),
+        (Matter::Folder, None) => Some("removes the empty folder".to_owned()),
         (Matter::Text | Matter::Bytes { .. }, None) => Some("removes the file".to_owned()),
         (Matter::Link(_), None) => Some("removes the symbolic link".to_owned()),
         _ => None,
@@ -279,6 +286,26 @@ mod tests {
             )
         );
         assert_eq!(shown[6], "… 36 more bytes: v shows more of them");
+    }
+
+    #[test]
+    fn names_that_change_are_said() {
+        let of = |matter, new: Option<&str>| {
+            let action = changed(edit("", ""), |edit| {
+                edit.matter = matter;
+                edit.new = new.map(|new| ContentHash::of(new.as_bytes()));
+            });
+            (texts(std::slice::from_ref(&action)), counts(&[action]))
+        };
+        let (rows, count) = of(Matter::Renamed("/p/b\u{1b}.rs".into()), None);
+        assert_eq!(rows, ["renames the file: /p/a.rs → /p/b\\u{1b}.rs"]);
+        assert_eq!(count, ["/p/a.rs  1 renamed"]);
+        let (rows, count) = of(Matter::Folder, Some(""));
+        assert_eq!(rows, ["makes the folder"]);
+        assert_eq!(count, ["/p/a.rs  1 folder"]);
+        let (rows, count) = of(Matter::Folder, None);
+        assert_eq!(rows, ["removes the empty folder"]);
+        assert_eq!(count, ["/p/a.rs  1 folder removed"]);
     }
 
     #[test]

@@ -62,3 +62,60 @@ fn what_is_put_in_the_place_of_a_file_stays() {
     assert_eq!(names(&root), ["elsewhere", "file"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), "old");
 }
+
+#[test]
+fn a_file_is_renamed_where_nothing_is() {
+    let (_folder, root) = folder();
+    let (path, to) = (root.join("file"), root.join("a/b/new"));
+    fs::write(&path, "old").unwrap();
+    let base = ContentHash::of(b"old");
+    let renamed = |to: &Path, base| rename(&path, to, base, |_, _| Ok::<_, ReplaceError>(()));
+    // Nothing is left of an attempt.
+    is_changed(renamed(&to, ContentHash::of(b"other")), "another content");
+    let stopped = rename(&path, &to, base, |_, made| {
+        assert_eq!(made, [root.join("a"), root.join("a/b")]);
+        Err(ReplaceError::NotFound { path: to.clone() })
+    });
+    assert!(stopped.is_err());
+    assert_eq!(names(&root), ["file"]);
+    symlink("nowhere", root.join("link")).unwrap();
+    fs::create_dir(root.join("folder")).unwrap();
+    for name in ["link", "folder", "file"] {
+        let taken = renamed(&root.join(name), base);
+        assert!(
+            matches!(taken, Err(ReplaceError::Exists { .. })),
+            "{name}: {taken:?}"
+        );
+    }
+    renamed(&to, base).unwrap();
+    assert_eq!(fs::read_to_string(&to).unwrap(), "old");
+    // A link is not what was shown, whatever it leads to.
+    symlink(&to, &path).unwrap();
+    is_changed(renamed(&root.join("other"), base), "a link");
+    assert_eq!(names(&root), ["a", "file", "folder", "link"]);
+}
+
+#[test]
+fn only_empty_folders_are_removed() {
+    let (_folder, root) = folder();
+    let path = root.join("a/folder");
+    make_folder(&path, Some(0o750), |made| {
+        assert_eq!(made, [root.join("a")]);
+        Ok::<_, ReplaceError>(())
+    })
+    .unwrap();
+    let mode = fs::metadata(&path).unwrap();
+    assert_eq!(std::os::unix::fs::MetadataExt::mode(&mode) & 0o777, 0o750);
+    let removed = |path: &Path| remove_folder(path, &[], |_| Ok::<_, ReplaceError>(()));
+    fs::write(path.join("file"), "").unwrap();
+    assert!(matches!(removed(&path), Err(ReplaceError::NotEmpty { .. })));
+    fs::remove_file(path.join("file")).unwrap();
+    symlink("folder", root.join("a/link")).unwrap();
+    assert!(matches!(
+        removed(&root.join("a/link")),
+        Err(ReplaceError::NotFolder { .. })
+    ));
+    removed(&path).unwrap();
+    assert!(matches!(removed(&path), Err(ReplaceError::NotFound { .. })));
+    assert_eq!(names(&root.join("a")), ["link"]);
+}

@@ -29,6 +29,9 @@ impl Tool for Names {
             let (verb, path, more) = parts(step);
             plan = match verb {
                 "remove" => plan.removes(path),
+                "rename" => plan.renames(path, more),
+                "mkdir" => plan.creates_folder(path),
+                "rmdir" => plan.removes_folder(path),
                 "write" => plan.rewrites(path, more),
                 "change" => plan.changes(path),
                 other => return Err(Failure::failed(format!("no plan: {other}"))),
@@ -54,6 +57,9 @@ fn play(step: &str) -> Result<(), Error> {
     let (verb, path, more) = parts(step);
     match verb {
         "remove" => files::remove(path),
+        "rename" => files::rename(path, more),
+        "mkdir" => files::create_folder(path),
+        "rmdir" => files::remove_folder(path),
         "write" => files::write(path, more).map(drop),
         "read" => File::open(path).map(drop),
         _ => Err(Error::Invalid(format!("no step: {step}"))),
