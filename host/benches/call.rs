@@ -85,6 +85,9 @@ impl files::Host for Bare {
     fn write_text(&mut self, _: String, _: String) -> Answer<files::Edited> {
         unreachable!("read_file changes nothing")
     }
+    fn write_bytes(&mut self, _: String, _: Vec<u8>) -> Answer<()> {
+        unreachable!("read_file changes nothing")
+    }
     fn remove_file(&mut self, _: String) -> Answer<()> {
         unreachable!("read_file changes nothing")
     }
@@ -198,6 +201,9 @@ impl tool_types::HostPlan for Bare {
         unreachable!("nothing is prepared")
     }
     fn add_write(&mut self, _: Resource<Plan>, _: String, _: String) -> Result<()> {
+        unreachable!("nothing is prepared")
+    }
+    fn add_write_bytes(&mut self, _: Resource<Plan>, _: String, _: Vec<u8>) -> Result<()> {
         unreachable!("nothing is prepared")
     }
     fn add_remove_file(&mut self, _: Resource<Plan>, _: String) -> Result<()> {

@@ -109,7 +109,9 @@ pub(crate) async fn look(
         }
         if is_only {
             looked.wording = match looked.actions.last() {
-                Some(Action::Edit(edit)) if edit.base.is_none() && edit.is_of_text() => created,
+                Some(Action::Edit(edit)) if edit.base.is_none() && !edit.change.is_of_name() => {
+                    created
+                }
                 _ => wording,
             };
         }
@@ -230,7 +232,7 @@ fn wording(path: &str, change: &FileChange) -> String {
         FileChange::Lines(edits) => format!("Edit file '{path}' with {} edits?", edits.len()),
         FileChange::Append(_) => format!("Append to file '{path}'?"),
         FileChange::Replace { .. } => format!("Replace text in file '{path}'?"),
-        FileChange::Write(_) => format!("Rewrite file '{path}'?"),
+        FileChange::Write(_) | FileChange::WriteBytes(_) => format!("Rewrite file '{path}'?"),
         change => asked(&change.in_words(path)),
     }
 }

@@ -265,6 +265,17 @@ impl HostPlan for CallContext {
         self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
     }
 
+    fn add_write_bytes(
+        &mut self,
+        plan: Resource<DeclaredPlan>,
+        path: String,
+        bytes: Vec<u8>,
+    ) -> wasmtime::Result<()> {
+        let size = path.len() + bytes.len();
+        let change = FileChange::WriteBytes(bytes.into());
+        self.add_action(&plan, (1, size), DeclaredAction::Edit { path, change })
+    }
+
     fn add_remove_file(
         &mut self,
         plan: Resource<DeclaredPlan>,

@@ -112,6 +112,11 @@ impl files::Host for CallContext {
         self.change(path, FileChange::Write(text)).await
     }
 
+    async fn write_bytes(&mut self, path: String, bytes: Vec<u8>) -> Answer<()> {
+        let change = FileChange::WriteBytes(bytes.into());
+        self.change(path, change).await.map(drop)
+    }
+
     async fn remove_file(&mut self, path: String) -> Answer<()> {
         self.change(path, FileChange::Remove).await.map(drop)
     }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
+
 use super::apply::{Applied, ApplyError, LineEdit, MAX_FILE_BYTES, apply, newline, text_of};
 
 /// A change of a file.
@@ -20,6 +22,8 @@ pub enum FileChange {
     },
     /// All of it is replaced, by these bytes.
     Write(String),
+    /// All of it is replaced by bytes that need not be text, whatever it held.
+    WriteBytes(Bytes),
     /// It is removed, or the symbolic link is that has this name.
     Remove,
     /// It gets another name, which nothing has.
@@ -45,7 +49,8 @@ impl FileChange {
             FileChange::Lines(_)
             | FileChange::Append(_)
             | FileChange::Replace { .. }
-            | FileChange::Write(_) => false,
+            | FileChange::Write(_)
+            | FileChange::WriteBytes(_) => false,
             FileChange::Remove
             | FileChange::Rename { .. }
             | FileChange::CreateFolder
@@ -94,6 +99,18 @@ impl FileChange {
             false => Ok(()),
         };
         has(bytes.len(), false)?;
+        if let FileChange::WriteBytes(new) = self {
+            has(new.len(), true)?;
+            if base.is_some_and(|base| base == new) {
+                return Err(ApplyError::Unchanged);
+            }
+            let lines = |bytes: &[u8]| bytes.split_inclusive(|byte| *byte == b'\n').count() as u64;
+            return Ok(Applied {
+                lines_before: lines(bytes),
+                lines_after: lines(new),
+                bytes: new.to_vec(),
+            });
+        }
         let text = text_of(bytes)?;
         let new = match self {
             FileChange::Append(more) => {
@@ -195,6 +212,17 @@ mod tests {
         check(None, write(""), Ok(""));
         check(Some("a"), write("b"), Ok("b"));
         check(Some("a"), write("a"), Err(ApplyError::Unchanged));
+        let bytes = FileChange::WriteBytes(Bytes::from_static(b"b\n\xff"));
+        for base in [None, Some(&b"a"[..]), Some(b"\xfe")] {
+            assert_eq!(bytes.apply(base).unwrap().bytes, b"b\n\xff");
+        }
+        let unchanged = bytes.apply(Some(b"b\n\xff"));
+        assert_eq!(unchanged, Err(ApplyError::Unchanged));
+        let large = FileChange::WriteBytes(vec![0; MAX_FILE_BYTES + 1].into());
+        assert!(matches!(
+            large.apply(None),
+            Err(ApplyError::TooLarge { after: true, .. })
+        ));
         let not_text = append("b").apply(Some(b"a\n\xff"));
         assert_eq!(not_text, Err(ApplyError::NotText { line: 2 }));
         let large = "x".repeat(MAX_FILE_BYTES);

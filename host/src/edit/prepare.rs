@@ -136,15 +136,22 @@ pub(crate) fn prepare(
         Ok(applied) => applied,
         Err(source) => return Err(PrepareError::Apply { path, source }),
     };
-    let old = String::from_utf8_lossy(base.as_deref().unwrap_or_default());
-    let diff = Diff::between(&old, &String::from_utf8_lossy(&applied.bytes));
+    let old = base.as_deref().unwrap_or_default();
+    let matter = Matter::of(old, &applied.bytes);
+    let diff = match matter {
+        Matter::Text => Diff::between(
+            &String::from_utf8_lossy(old),
+            &String::from_utf8_lossy(&applied.bytes),
+        ),
+        _ => Diff::default(),
+    };
     let edit = FileEdit {
         base: hash,
         new: Some(ContentHash::of(&applied.bytes)),
         new_folder: new_folder(&path)?,
         path,
         diff,
-        matter: Matter::Text,
+        matter,
         syntax: Syntax::default(),
         change: Arc::new(change.clone()),
     };

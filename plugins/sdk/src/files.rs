@@ -243,6 +243,15 @@ pub fn write(path: &str, text: &str) -> Result<Edited, Error> {
     Ok(host::write_text(path, text)?.into())
 }
 
+/// Replaces all of a file, or creates it, with bytes that need not be text. The file need not have been read.
+///
+/// Declare it with [`Plan::rewrites_bytes`](crate::Plan::rewrites_bytes) or [`Plan::changes`](crate::Plan::changes). Fails as
+/// [`edit`] does, except that nothing has to be UTF-8.
+pub fn write_bytes(path: &str, bytes: &[u8]) -> Result<(), Error> {
+    on_host()?;
+    Ok(host::write_bytes(path, bytes)?)
+}
+
 /// Removes a file, or a symbolic link itself and never what it leads to. The file need not have been read.
 ///
 /// Declare it with [`Plan::removes`](crate::Plan::removes) or [`Plan::changes`](crate::Plan::changes). Fails with `NotFound`

@@ -179,6 +179,13 @@ pub enum Action {
         /// All that it will hold.
         text: String,
     },
+    /// [`files::write_bytes`](crate::files::write_bytes) with exactly this.
+    WriteBytes {
+        /// Which file.
+        path: String,
+        /// All that it will hold.
+        bytes: Vec<u8>,
+    },
     /// [`files::remove`](crate::files::remove); shown with what goes.
     Remove {
         /// Which file.
@@ -321,6 +328,14 @@ impl Plan {
     pub fn rewrites(mut self, path: impl Into<String>, text: impl Into<String>) -> Self {
         let (path, text) = (path.into(), text.into());
         self.actions.push(Action::Write { path, text });
+        self
+    }
+
+    /// Adds replacing all of a file, or creating it, with bytes that need not be text. The user is shown how many there are,
+    /// their digest and the first of them.
+    pub fn rewrites_bytes(mut self, path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        let (path, bytes) = (path.into(), bytes.into());
+        self.actions.push(Action::WriteBytes { path, bytes });
         self
     }
 

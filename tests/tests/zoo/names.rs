@@ -568,3 +568,57 @@ async fn folders_need_the_right_to_write() {
     }
     assert_eq!(stage.picture(), before);
 }
+
+#[tokio::test]
+async fn bytes_are_written_as_they_are_shown() {
+    for name in ["new.bin", "a", "bytes"] {
+        let stage = Stage::new();
+        let before = stage.picture();
+        let held = fs::read(stage.at(name)).ok();
+        let step = format!("fill {name} 70000");
+        let (result, questions, edits) = stage.play(&[&step], &[&step], Asker::yes()).await;
+        assert_eq!(result.unwrap(), ["ok"], "{name}");
+        let [question] = questions.as_slice() else {
+            panic!("{name}: not one question: {questions:?}");
+        };
+        let verb = if held.is_some() { "Rewrite" } else { "Create" };
+        assert_eq!(question.wording, format!("{verb} file '{name}'?"));
+        let edit = only_edit(question);
+        assert_eq!(edits, [edit.clone()]);
+        let Matter::Bytes {
+            before: was,
+            after,
+            start,
+        } = &edit.matter
+        else {
+            panic!("{name}: {edit:?}");
+        };
+        let size = held.as_ref().map_or(0, Vec::len) as u64;
+        assert_eq!((*was, *after), (size, 70_000));
+        assert!(start.len() < 70_000 && start.iter().all(|byte| *byte == 0xff));
+        assert_eq!(fs::read(stage.at(name)).unwrap(), [0xff; 70_000]);
+        let fate = match held {
+            Some(_) => Fate::Restored,
+            None => Fate::Removed,
+        };
+        let undone = stage.host.undo_last().unwrap().unwrap();
+        assert_eq!(undone.files, [(stage.at(name), fate)]);
+        assert_eq!(stage.picture(), before, "{name}");
+    }
+}
+
+/// Other bytes of the same number are another change.
+#[tokio::test]
+async fn other_bytes_than_those_shown_are_asked_about() {
+    let stage = Stage::new();
+    stage.grant("./", "rw?");
+    for steps in [["fill a 9", "fill a 8"], ["fill a 9", "write a x"]] {
+        let (result, questions, _) = stage.play(&steps[..1], &steps[1..], Asker::no()).await;
+        assert!(
+            matches!(result, Err(Failure::Denied { .. })),
+            "{steps:?}: {result:?}"
+        );
+        assert_eq!(questions.len(), 1, "{steps:?}");
+        assert_eq!(questions[0].origin, Origin::Undeclared);
+    }
+}

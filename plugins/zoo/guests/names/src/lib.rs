@@ -28,6 +28,7 @@ impl Tool for Names {
         for step in &arguments.plan {
             let (verb, path, more) = parts(step);
             plan = match verb {
+                "fill" => plan.rewrites_bytes(path, filling(more)),
                 "remove" => plan.removes(path),
                 "rename" => plan.renames(path, more),
                 "mkdir" => plan.creates_folder(path),
@@ -56,6 +57,7 @@ impl Tool for Names {
 fn play(step: &str) -> Result<(), Error> {
     let (verb, path, more) = parts(step);
     match verb {
+        "fill" => files::write_bytes(path, &filling(more)),
         "remove" => files::remove(path),
         "rename" => files::rename(path, more),
         "mkdir" => files::create_folder(path),
@@ -64,6 +66,11 @@ fn play(step: &str) -> Result<(), Error> {
         "read" => File::open(path).map(drop),
         _ => Err(Error::Invalid(format!("no step: {step}"))),
     }
+}
+
+/// So many bytes that are not text.
+fn filling(count: &str) -> Vec<u8> {
+    vec![0xff; count.parse().unwrap_or(0)]
 }
 
 fn parts(step: &str) -> (&str, &str, &str) {
