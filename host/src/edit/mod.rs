@@ -10,6 +10,7 @@
 mod apply;
 mod change;
 pub mod diff;
+mod found;
 mod hash;
 pub(crate) mod names;
 pub(crate) mod prepare;
@@ -21,11 +22,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 
 pub use apply::{Applied, ApplyError, LineEdit, MAX_FILE_BYTES, apply};
 pub use change::FileChange;
 pub use diff::Diff;
+pub(crate) use found::{EntryKind, Found};
 pub use hash::ContentHash;
 pub use syntax::Syntax;
 
@@ -180,16 +181,4 @@ impl Matter {
             start: Bytes::copy_from_slice(shown),
         }
     }
-}
-
-/// What has a name in a folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum EntryKind {
-    #[default]
-    File,
-    /// A symbolic link itself. Its content is the path that it holds.
-    Link,
-    /// A folder without what is in it.
-    Folder,
 }

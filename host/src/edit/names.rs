@@ -4,79 +4,15 @@
 //! to what it might lead to. Whoever puts something else under the name after it was looked at loses nothing: the name is
 //! given up first, for one that nobody knows, and what is then found there is looked at once more.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStringExt;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use super::prepare::{PrepareError, content};
+use super::ContentHash;
 use super::replace::{Place, ReplaceError, remove_folders};
-use super::{ContentHash, EntryKind};
-use crate::open;
-
-/// What there is under a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Found {
-    File(Vec<u8>),
-    /// A symbolic link, and where it leads.
-    Link(PathBuf),
-    Folder,
-}
-
-impl Found {
-    pub(crate) fn kind(&self) -> EntryKind {
-        match self {
-            Found::File(_) => EntryKind::File,
-            Found::Link(_) => EntryKind::Link,
-            Found::Folder => EntryKind::Folder,
-        }
-    }
-
-    pub(crate) fn of(kind: EntryKind, content: Vec<u8>) -> Found {
-        match kind {
-            EntryKind::File => Found::File(content),
-            EntryKind::Link => Found::Link(OsString::from_vec(content).into()),
-            EntryKind::Folder => Found::Folder,
-        }
-    }
-
-    pub(crate) fn into_content(self) -> Vec<u8> {
-        match self {
-            Found::File(content) => content,
-            Found::Link(to) => to.into_os_string().into_vec(),
-            Found::Folder => Vec::new(),
-        }
-    }
-
-    pub(crate) fn hash(&self) -> ContentHash {
-        match self {
-            Found::File(content) => ContentHash::of(content),
-            Found::Link(to) => ContentHash::of(to.as_os_str().as_encoded_bytes()),
-            Found::Folder => ContentHash::of(&[]),
-        }
-    }
-}
-
-/// What there is under a name whose folder is resolved; `None`: nothing. Blocks for the disk.
-pub(crate) fn look(path: &Path) -> Result<Option<Found>, PrepareError> {
-    if let (Some(parent), Some(name)) = (path.parent(), path.file_name())
-        && let Ok(folder) = open::folder(parent)
-        && let Ok(stat) = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)
-    {
-        let kind = FileType::from_raw_mode(stat.st_mode);
-        if kind.is_dir() {
-            return Ok(Some(Found::Folder));
-        }
-        if let Ok(to) = rustix::fs::readlinkat(folder, name, Vec::new()) {
-            let to = OsString::from_vec(to.into_bytes());
-            return Ok(Some(Found::Link(to.into())));
-        }
-    }
-    Ok(content(path)?.map(Found::File))
-}
 
 /// Removes a file that holds `base`, and the empty ones of the folders above it. Of a file with several names this one goes.
 ///

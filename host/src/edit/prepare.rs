@@ -1,13 +1,16 @@
 //! From edits as a tool names them to a [`FileEdit`]: what the user decides about.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::fs::{AtFlags, FileType};
 use sha2::{Digest as _, Sha256};
 
-use super::names::{self, Found};
+use super::found::Found;
 use super::{ApplyError, ContentHash, Diff, FileChange, FileEdit, MAX_FILE_BYTES, Matter, Syntax};
 use crate::display::shown;
 use crate::history::Seen;
@@ -166,7 +169,7 @@ pub(crate) fn prepare(
 
 /// The removal of a file, or of a symbolic link itself.
 fn removal(path: PathBuf) -> Result<Prepared, PrepareError> {
-    let found = names::look(&path).map_err(PrepareError::of_kept)?;
+    let found = look(&path).map_err(PrepareError::of_kept)?;
     let Some(found) = found else {
         return Err(PrepareError::NotFound { path });
     };
@@ -202,7 +205,7 @@ fn removal(path: PathBuf) -> Result<Prepared, PrepareError> {
 
 /// Another name for a file.
 fn renaming(path: PathBuf, to: &Path, change: &FileChange) -> Result<Prepared, PrepareError> {
-    let content = match names::look(&path).map_err(PrepareError::of_kept)? {
+    let content = match look(&path).map_err(PrepareError::of_kept)? {
         Some(Found::File(content)) => content,
         Some(Found::Folder) => return Err(is_folder(path)),
         Some(Found::Link(_)) => {
@@ -230,7 +233,7 @@ fn renaming(path: PathBuf, to: &Path, change: &FileChange) -> Result<Prepared, P
 fn of_folder(path: PathBuf, change: &FileChange, may_read: bool) -> Result<Prepared, PrepareError> {
     let is_new = *change == FileChange::CreateFolder;
     if may_read && !is_new {
-        match names::look(&path) {
+        match look(&path) {
             Ok(Some(Found::Folder)) => {}
             Ok(None) => return Err(PrepareError::NotFound { path }),
             Ok(Some(_)) | Err(PrepareError::WrongKind { .. } | PrepareError::Apply { .. }) => {
@@ -283,6 +286,24 @@ pub(crate) fn hash_of(file: &File) -> io::Result<Option<ContentHash>> {
             return Ok(None);
         }
     }
+}
+
+/// What there is under a name whose folder is resolved; `None`: nothing. Blocks for the disk.
+pub(crate) fn look(path: &Path) -> Result<Option<Found>, PrepareError> {
+    if let (Some(parent), Some(name)) = (path.parent(), path.file_name())
+        && let Ok(folder) = open::folder(parent)
+        && let Ok(stat) = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)
+    {
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if kind.is_dir() {
+            return Ok(Some(Found::Folder));
+        }
+        if let Ok(to) = rustix::fs::readlinkat(folder, name, Vec::new()) {
+            let to = OsString::from_vec(to.into_bytes());
+            return Ok(Some(Found::Link(to.into())));
+        }
+    }
+    Ok(content(path)?.map(Found::File))
 }
 
 /// What stands at a resolved path; `None`: nothing.

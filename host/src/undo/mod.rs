@@ -16,10 +16,10 @@ pub(crate) use journal::{Journal, Kept};
 
 use crate::AuditError;
 use crate::display::shown;
-use crate::edit::ContentHash;
-use crate::edit::names::{Found, look, make_folder, put_link, remove, remove_folder, remove_link};
-use crate::edit::prepare::PrepareError;
+use crate::edit::names::{make_folder, put_link, remove, remove_folder, remove_link};
+use crate::edit::prepare::{PrepareError, look};
 use crate::edit::replace::{ReplaceError, restore};
+use crate::edit::{ContentHash, Found};
 use journal::Entry;
 
 /// What was taken back.

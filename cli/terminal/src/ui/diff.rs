@@ -148,16 +148,17 @@ fn heading(edit: &FileEdit) -> Option<String> {
         (Matter::Folder, Some(_)) => Some("makes the folder".to_owned()),
         (Matter::Folder, None) => Some("removes the empty folder".to_owned()),
         (Matter::Text | Matter::Bytes { .. }, None) => Some("removes the file".to_owned()),
+        (Matter::Bytes { .. }, Some(_)) => Some("not all of it is text".to_owned()),
         (Matter::Link(_), None) => Some("removes the symbolic link".to_owned()),
         _ => None,
     }
 }
 
-/// `before: 1,234 bytes, not text, SHA-256 …`, where there is something before, and the same for afterwards.
+/// `before: 1,234 bytes, SHA-256 …`, where there is something before, and the same for afterwards.
 fn sizes(edit: &FileEdit, (before, after): (u64, u64)) -> impl Iterator<Item = String> {
     let row = |when, bytes, hash: Option<ContentHash>| {
         let size = dump::counted(bytes);
-        hash.map(|hash| format!("{when}: {size}, not text, SHA-256 {}", hash.to_hex()))
+        hash.map(|hash| format!("{when}: {size}, SHA-256 {}", hash.to_hex()))
     };
     let rows = [
         row("before", before, edit.base),
@@ -281,7 +282,7 @@ mod tests {
         assert_eq!(
             shown[1],
             format!(
-                "before: 100 bytes, not text, SHA-256 {}",
+                "before: 100 bytes, SHA-256 {}",
                 ContentHash::of(b"\0").to_hex()
             )
         );

@@ -1,6 +1,8 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use super::super::found::Found;
+use super::super::prepare::look;
 use super::*;
 
 fn folder() -> (tempfile::TempDir, PathBuf) {
