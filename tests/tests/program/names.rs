@@ -127,8 +127,10 @@ fn a_removal_is_asked_about_where_edits_are_accepted() {
     chat.terminal.type_text(" up\r");
     let screen = chat.question();
     assert!(screen.contains("removes the file"), "{:?}", chat.terminal);
-    chat.answer("n");
+    let path = environment.project().join("b.txt");
+    assert!(path.exists());
+    chat.answer("y");
     chat.prompt_with("(edits accepted)");
-    assert!(environment.project().join("b.txt").exists());
+    assert!(!path.exists());
     chat.leave();
 }

@@ -133,7 +133,11 @@ async fn a_declared_removal_is_shown_and_can_be_undone() {
             Matter::Link(to) => assert_eq!(Some(to), leads_to.as_ref()),
             other => panic!("{name}: {other:?}"),
         }
-        assert_eq!(edits, [edit.clone()], "what it says that it did");
+        assert_eq!(
+            edits.as_slice(),
+            std::slice::from_ref(edit),
+            "what it says that it did"
+        );
         assert!(
             fs::symlink_metadata(stage.at(name)).is_err(),
             "{name} stays"
@@ -321,7 +325,11 @@ async fn a_declared_rename_is_shown_and_can_be_undone() {
         assert_eq!(question.origin, Origin::Declared);
         let edit = only_edit(question);
         assert_eq!(edit.matter, Matter::Renamed(stage.at(to)));
-        assert_eq!(edits, [edit.clone()], "what it says that it did");
+        assert_eq!(
+            edits.as_slice(),
+            std::slice::from_ref(edit),
+            "what it says that it did"
+        );
         assert!(!stage.at(name).exists(), "{name} stays");
         assert_eq!(fs::read(stage.at(to)).unwrap(), content);
         let mode = fs::metadata(stage.at(to)).unwrap().permissions().mode();
@@ -584,7 +592,7 @@ async fn bytes_are_written_as_they_are_shown() {
         let verb = if held.is_some() { "Rewrite" } else { "Create" };
         assert_eq!(question.wording, format!("{verb} file '{name}'?"));
         let edit = only_edit(question);
-        assert_eq!(edits, [edit.clone()]);
+        assert_eq!(edits.as_slice(), std::slice::from_ref(edit));
         let Matter::Bytes {
             before: was,
             after,
