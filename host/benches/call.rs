@@ -85,6 +85,21 @@ impl files::Host for Bare {
     fn write_text(&mut self, _: String, _: String) -> Answer<files::Edited> {
         unreachable!("read_file changes nothing")
     }
+    fn write_bytes(&mut self, _: String, _: Vec<u8>) -> Answer<()> {
+        unreachable!("read_file changes nothing")
+    }
+    fn remove_file(&mut self, _: String) -> Answer<()> {
+        unreachable!("read_file changes nothing")
+    }
+    fn rename_file(&mut self, _: String, _: String) -> Answer<()> {
+        unreachable!("read_file changes nothing")
+    }
+    fn create_folder(&mut self, _: String) -> Answer<()> {
+        unreachable!("read_file changes nothing")
+    }
+    fn remove_folder(&mut self, _: String) -> Answer<()> {
+        unreachable!("read_file changes nothing")
+    }
 }
 
 impl files::HostMetadata for Bare {
@@ -189,6 +204,21 @@ impl tool_types::HostPlan for Bare {
         unreachable!("nothing is prepared")
     }
     fn add_write(&mut self, _: Resource<Plan>, _: String, _: String) -> Result<()> {
+        unreachable!("nothing is prepared")
+    }
+    fn add_write_bytes(&mut self, _: Resource<Plan>, _: String, _: Vec<u8>) -> Result<()> {
+        unreachable!("nothing is prepared")
+    }
+    fn add_remove_file(&mut self, _: Resource<Plan>, _: String) -> Result<()> {
+        unreachable!("nothing is prepared")
+    }
+    fn add_rename_file(&mut self, _: Resource<Plan>, _: String, _: String) -> Result<()> {
+        unreachable!("nothing is prepared")
+    }
+    fn add_create_folder(&mut self, _: Resource<Plan>, _: String) -> Result<()> {
+        unreachable!("nothing is prepared")
+    }
+    fn add_remove_folder(&mut self, _: Resource<Plan>, _: String) -> Result<()> {
         unreachable!("nothing is prepared")
     }
     fn add_change(&mut self, _: Resource<Plan>, _: String) -> Result<()> {

@@ -2,7 +2,7 @@
 
 mod command;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 pub(crate) use self::command::Conditions;
@@ -12,11 +12,15 @@ use crate::call::{Action, Call, Failure};
 use crate::capability::edit::LookError;
 use crate::capability::{Shared, web};
 use crate::display::{chain, shown};
-use crate::edit::TextChange;
+use crate::edit::FileChange;
 use crate::limits;
 use crate::permission::{Caller, Verdict};
 use crate::plugin::Registered;
+use crate::resolve::ResolveError;
 use crate::target::{Need, Operation};
+
+/// Of so many changes a question says each.
+const MOST_IN_WORDS: usize = 4;
 
 /// What the actions of a plan come to.
 pub(crate) struct Looked {
@@ -80,6 +84,9 @@ pub(crate) async fn look(
                 format!("Edit file '{path}'?")
             }
             count if planned.iter().all(is_edit) => format!("Edit {count} files?"),
+            count if count > MOST_IN_WORDS && planned.iter().all(is_of_file) => {
+                format!("Change {count} files and folders?")
+            }
             _ => in_one_question(&planned),
         },
         conditions: Conditions::default(),
@@ -93,8 +100,15 @@ pub(crate) async fn look(
         let (path, change) = match action {
             DeclaredAction::Edit { path, change } => (path, change),
             DeclaredAction::EditLater { path } => {
-                let (path, need) = file_of(shared, call, &path)?;
-                let Some(path) = path else { continue };
+                let target = shared.permissions.resolve_path(&path);
+                let target = target.map_err(|e| unresolved(call, &e))?;
+                let Some(path) = target.path().map(Path::to_owned) else {
+                    continue;
+                };
+                let need = Need {
+                    target,
+                    operation: Operation::Write,
+                };
                 is_first(&looked.actions, call, &path)?;
                 let decision = shared.permissions.decide(&caller(call, plugin), &need);
                 match decision.map_err(|e| Failure::Host(chain(&e)))?.verdict {
@@ -128,7 +142,9 @@ pub(crate) async fn look(
         }
         if is_only {
             looked.wording = match looked.actions.last() {
-                Some(Action::Edit(edit)) if edit.base.is_none() => created,
+                Some(Action::Edit(edit)) if edit.base.is_none() && !edit.change.is_of_name() => {
+                    created
+                }
                 _ => wording,
             };
         }
@@ -141,16 +157,17 @@ async fn look_at_edit(
     shared: &Shared,
     call: &Call,
     plugin: &Registered,
-    (written, change): (&str, TextChange),
+    (written, change): (&str, FileChange),
     looked: &mut Looked,
     left: &mut Duration,
 ) -> Result<usize, Failure> {
-    let (Some(path), _) = file_of(shared, call, written)? else {
-        return Ok(0);
-    };
-    is_first(&looked.actions, call, &path)?;
+    let names = shared.names_of(written, &change);
+    let names = names.map_err(|e| unresolved(call, &e))?;
+    for path in [Some(&names.path), names.to.as_ref()].into_iter().flatten() {
+        is_first(&looked.actions, call, path)?;
+    }
     let caller = caller(call, plugin);
-    match shared.look_at_edit(&caller, &path, &change, true) {
+    match shared.look_at_edit(&caller, &names, &change, true) {
         Ok(mut prepared) => {
             shared.syntax.check(&mut prepared, left).await;
             looked.needs.extend(prepared.edit.needs());
@@ -165,7 +182,7 @@ async fn look_at_edit(
         // The user is asked whether it may be read, and about the difference when it was.
         Err(LookError::Unseen(need)) => {
             looked.needs.push(need);
-            let change = Some(change);
+            let (path, change) = (names.path, Some(change));
             looked.actions.push(Action::EditLater { path, change });
             Ok(0)
         }
@@ -176,28 +193,16 @@ async fn look_at_edit(
     }
 }
 
-/// The file that a tool names, and the need to write it.
-fn file_of(
-    shared: &Shared,
-    call: &Call,
-    written: &str,
-) -> Result<(Option<PathBuf>, Need), Failure> {
-    let target = shared.permissions.resolve_path(written);
-    let target = target.map_err(|e| Failure::Arguments {
+fn unresolved(call: &Call, error: &ResolveError) -> Failure {
+    Failure::Arguments {
         tool: call.tool.clone(),
-        problem: chain(&e),
-    })?;
-    let path = target.path().map(Path::to_owned);
-    let need = Need {
-        target,
-        operation: Operation::Write,
-    };
-    Ok((path, need))
+        problem: chain(error),
+    }
 }
 
 /// Fails if a plan has a change of this file already.
 fn is_first(actions: &[Action], call: &Call, path: &Path) -> Result<(), Failure> {
-    match actions.iter().any(|it| it.edited_path() == Some(path)) {
+    match actions.iter().any(|it| it.edited_paths().contains(&path)) {
         true => Err(Failure::Fault {
             tool: call.tool.clone(),
             problem: format!("wants to edit {} twice at once", shown(path)),
@@ -217,11 +222,18 @@ fn caller<'a>(call: &'a Call, plugin: &'a Registered) -> Caller<'a> {
     }
 }
 
+/// Whether it changes what a file holds, and no more.
 fn is_edit(action: &DeclaredAction) -> bool {
-    matches!(
-        action,
-        DeclaredAction::Edit { .. } | DeclaredAction::EditLater { .. }
-    )
+    match action {
+        DeclaredAction::Edit { change, .. } => !change.is_of_name(),
+        DeclaredAction::EditLater { .. } => true,
+        DeclaredAction::Command(_) => false,
+    }
+}
+
+/// Whether it changes a file or a folder.
+fn is_of_file(action: &DeclaredAction) -> bool {
+    !matches!(action, DeclaredAction::Command(_))
 }
 
 /// Commands and edits together, each named: `Run command: cargo build?`
@@ -230,12 +242,16 @@ fn in_one_question(planned: &[DeclaredAction]) -> String {
         .iter()
         .map(|action| match action {
             DeclaredAction::Command(command) => format!("run command: {}", command.line),
-            DeclaredAction::Edit { path, .. } | DeclaredAction::EditLater { path } => {
-                format!("edit file '{path}'")
-            }
+            DeclaredAction::Edit { path, change } => change.in_words(path),
+            DeclaredAction::EditLater { path } => format!("edit file '{path}'"),
         })
         .collect();
-    let mut question = parts.join(", and ") + "?";
+    asked(&parts.join(", and "))
+}
+
+/// As a question: `Remove file 'a'?`
+fn asked(words: &str) -> String {
+    let mut question = format!("{words}?");
     // The first letter is ours, and ASCII.
     if let Some(first) = question.get_mut(..1) {
         first.make_ascii_uppercase();
@@ -243,12 +259,13 @@ fn in_one_question(planned: &[DeclaredAction]) -> String {
     question
 }
 
-fn wording(path: &str, change: &TextChange) -> String {
+fn wording(path: &str, change: &FileChange) -> String {
     match change {
-        TextChange::Lines(edits) if edits.len() == 1 => format!("Edit file '{path}' with 1 edit?"),
-        TextChange::Lines(edits) => format!("Edit file '{path}' with {} edits?", edits.len()),
-        TextChange::Append(_) => format!("Append to file '{path}'?"),
-        TextChange::Replace { .. } => format!("Replace text in file '{path}'?"),
-        TextChange::Write(_) => format!("Rewrite file '{path}'?"),
+        FileChange::Lines(edits) if edits.len() == 1 => format!("Edit file '{path}' with 1 edit?"),
+        FileChange::Lines(edits) => format!("Edit file '{path}' with {} edits?", edits.len()),
+        FileChange::Append(_) => format!("Append to file '{path}'?"),
+        FileChange::Replace { .. } => format!("Replace text in file '{path}'?"),
+        FileChange::Write(_) | FileChange::WriteBytes(_) => format!("Rewrite file '{path}'?"),
+        change => asked(&change.in_words(path)),
     }
 }

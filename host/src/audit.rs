@@ -55,6 +55,9 @@ pub(crate) struct Record<'a> {
     /// What of a request its target does not say.
     #[serde(flatten)]
     pub(crate) sent: Option<Sent<'a>>,
+    /// For a use that changed a name rather than a content: what it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) change: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) duration_us: Option<u64>,
     /// For a program: the command line it stands in, shortened.
@@ -113,6 +116,7 @@ impl<'a> Record<'a> {
             times: None,
             bytes: None,
             sent: None,
+            change: None,
             duration_us: None,
             line: None,
             error: None,

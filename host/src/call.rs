@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::ask::{Origin, Question, Scope};
 pub use crate::command::CommandLine;
-use crate::edit::{FileEdit, TextChange};
+use crate::edit::{FileChange, FileEdit};
 use crate::model::Prompt;
 use crate::permission::Revert;
 use crate::target::{Need, Operation};
@@ -47,7 +47,7 @@ pub enum Action {
         /// The file.
         path: PathBuf,
         /// What is done to it, if the tool said so: the file may not be read yet. `None`: only the run can tell.
-        change: Option<TextChange>,
+        change: Option<FileChange>,
     },
     /// A command line is run.
     Command(CommandLine),
@@ -60,12 +60,12 @@ pub enum Action {
 }
 
 impl Action {
-    /// The file that it changes.
-    pub fn edited_path(&self) -> Option<&Path> {
+    /// The names that it changes.
+    pub fn edited_paths(&self) -> Vec<&Path> {
         match self {
-            Action::Edit(edit) => Some(&edit.path),
-            Action::EditLater { path, .. } => Some(path),
-            _ => None,
+            Action::Edit(edit) => edit.paths().collect(),
+            Action::EditLater { path, .. } => vec![path],
+            _ => Vec::new(),
         }
     }
 }

@@ -43,6 +43,18 @@ impl Places {
         real_path(&self.absolute(written)?)
     }
 
+    /// The same, except that the last part is taken as it is: the name of what may be a symbolic link. A path that ends in
+    /// no name, such as `..`, is the folder that it leads to.
+    pub(crate) fn name(&self, written: &str) -> Result<PathBuf, ResolveError> {
+        let path = self.absolute(written)?;
+        match path.components().next_back() {
+            Some(Component::Normal(name)) => {
+                Ok(real_path(path.parent().unwrap_or(&path))?.join(name))
+            }
+            _ => real_path(&path),
+        }
+    }
+
     /// The absolute path that is written, links and all.
     fn absolute(&self, written: &str) -> Result<PathBuf, ResolveError> {
         let full = self.word(written)?;

@@ -70,6 +70,7 @@ struct Entry {
     #[serde(default)]
     headers: Vec<String>,
     sent_sha256: Option<String>,
+    change: Option<String>,
     duration_us: Option<u64>,
     error: Option<String>,
 }
@@ -161,6 +162,7 @@ impl Entry {
         }
         let mut facts = Vec::new();
         facts.extend(self.rule.as_ref().map(|rule| escape(rule).into_owned()));
+        facts.extend(self.change.as_ref().map(|it| escape(it).into_owned()));
         facts.extend(self.times.map(|times| match times {
             1 => "once".to_owned(),
             times => format!("{times} times"),

@@ -42,7 +42,7 @@ fn is_edit(call: &TurnCall, project: &Path) -> bool {
     let edits = plan.actions.iter().all(|action| match action {
         Action::Edit(edit) => {
             shown.extend(edit.needs());
-            is_ordinary(&edit.path, project)
+            edit.is_of_text() && is_ordinary(&edit.path, project)
         }
         // What it needs is among the needs.
         Action::Request(request) => request.reads(),

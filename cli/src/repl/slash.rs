@@ -316,6 +316,7 @@ fn undo(app: &App) -> Result<Vec<String>, CliError> {
         let (label, word) = match fate {
             Fate::Restored => (Label::Good, "restored"),
             Fate::Removed => (Label::Good, "removed"),
+            Fate::NotEmpty => (Label::Quiet, "left (not empty)"),
             Fate::WasSo => (Label::Quiet, "unchanged (held the old text already)"),
         };
         let path = path.strip_prefix(project).unwrap_or(path);
@@ -324,7 +325,7 @@ fn undo(app: &App) -> Result<Vec<String>, CliError> {
             ui.status_styles().paint(label, word),
             escape(&path.to_string_lossy())
         ));
-        if *fate != Fate::WasSo {
+        if matches!(fate, Fate::Restored | Fate::Removed) {
             changed.push(path.to_string_lossy().into_owned());
         }
     }

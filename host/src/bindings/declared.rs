@@ -4,7 +4,7 @@
 use super::dunlin::tool::files::{History, Kind};
 use super::dunlin::tool::tool_types::FailureKind;
 use super::dunlin::tool::types::{Header, Need};
-use crate::edit::TextChange;
+use crate::edit::FileChange;
 
 /// A tool, as its plugin describes it. Not checked.
 #[derive(Debug, Clone, Default)]
@@ -64,7 +64,7 @@ pub(crate) struct DeclaredGet {
 #[derive(Debug, Clone)]
 pub(crate) enum DeclaredAction {
     /// The text of a file is changed.
-    Edit { path: String, change: TextChange },
+    Edit { path: String, change: FileChange },
     /// A file is changed, and only the run can tell how.
     EditLater { path: String },
     /// A command is run.

@@ -16,7 +16,7 @@ use crate::bindings::dunlin::tool::tool_types::{
     HostPluginInfo, HostToolInfo,
 };
 use crate::bindings::dunlin::tool::types::{Header, LineEdit, Need};
-use crate::edit::TextChange;
+use crate::edit::FileChange;
 use crate::limits;
 
 /// Ends a plugin that declares more than a host keeps.
@@ -240,7 +240,7 @@ impl HostPlan for CallContext {
         let bytes: usize = edits.iter().map(|edit| edit.replacement.len()).sum();
         let (count, bytes) = (1 + edits.len(), path.len() + bytes);
         let change =
-            TextChange::Lines(edits.into_iter().map(crate::edit::LineEdit::from).collect());
+            FileChange::Lines(edits.into_iter().map(crate::edit::LineEdit::from).collect());
         self.add_action(&plan, (count, bytes), DeclaredAction::Edit { path, change })
     }
 
@@ -251,7 +251,7 @@ impl HostPlan for CallContext {
         text: String,
     ) -> wasmtime::Result<()> {
         let bytes = path.len() + text.len();
-        let change = TextChange::Append(text);
+        let change = FileChange::Append(text);
         self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
     }
 
@@ -263,7 +263,7 @@ impl HostPlan for CallContext {
         new: String,
     ) -> wasmtime::Result<()> {
         let bytes = path.len() + old.len() + new.len();
-        let change = TextChange::Replace { old, new };
+        let change = FileChange::Replace { old, new };
         self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
     }
 
@@ -274,7 +274,56 @@ impl HostPlan for CallContext {
         text: String,
     ) -> wasmtime::Result<()> {
         let bytes = path.len() + text.len();
-        let change = TextChange::Write(text);
+        let change = FileChange::Write(text);
+        self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
+    }
+
+    fn add_write_bytes(
+        &mut self,
+        plan: Resource<DeclaredPlan>,
+        path: String,
+        bytes: Vec<u8>,
+    ) -> wasmtime::Result<()> {
+        let size = path.len() + bytes.len();
+        let change = FileChange::WriteBytes(bytes.into());
+        self.add_action(&plan, (1, size), DeclaredAction::Edit { path, change })
+    }
+
+    fn add_remove_file(
+        &mut self,
+        plan: Resource<DeclaredPlan>,
+        path: String,
+    ) -> wasmtime::Result<()> {
+        let (bytes, change) = (path.len(), FileChange::Remove);
+        self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
+    }
+
+    fn add_rename_file(
+        &mut self,
+        plan: Resource<DeclaredPlan>,
+        path: String,
+        to: String,
+    ) -> wasmtime::Result<()> {
+        let bytes = path.len() + to.len();
+        let change = FileChange::Rename { to };
+        self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
+    }
+
+    fn add_create_folder(
+        &mut self,
+        plan: Resource<DeclaredPlan>,
+        path: String,
+    ) -> wasmtime::Result<()> {
+        let (bytes, change) = (path.len(), FileChange::CreateFolder);
+        self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
+    }
+
+    fn add_remove_folder(
+        &mut self,
+        plan: Resource<DeclaredPlan>,
+        path: String,
+    ) -> wasmtime::Result<()> {
+        let (bytes, change) = (path.len(), FileChange::RemoveFolder);
         self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
     }
 

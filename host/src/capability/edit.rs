@@ -1,4 +1,4 @@
-//! `files.edit` and its like: they change the text of a file.
+//! `files.edit` and its like: they change files.
 //!
 //! What the user agreed to is a difference, so that is what is compared: the edit is worked out anew from
 //! the file as it is now, and has to turn the same content into the same content as the one that was shown.
@@ -6,7 +6,7 @@
 //! that shows one edit and makes another gains nothing by what it was granted before. Only where it announced that it
 //! cannot tell before, a rule that allows writing is enough.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use super::context::{BrokenFile, CallContext};
@@ -19,12 +19,15 @@ use crate::bindings::dunlin::tool::files::Edited;
 use crate::bindings::dunlin::tool::types::{self, Error, Target as Written};
 use crate::call::Action;
 use crate::display::{chain, shown};
-use crate::edit::prepare::{PrepareError, Prepared, prepare};
+use crate::edit::names::{make_folder, remove, remove_folder, remove_link, rename};
+use crate::edit::prepare::{Names, PrepareError, Prepared, prepare};
 use crate::edit::replace::{ReplaceError, replace};
-use crate::edit::{ApplyError, FileEdit, LineEdit, Syntax, TextChange};
+use crate::edit::{ApplyError, FileChange, FileEdit, LineEdit, Matter, Syntax};
 use crate::history::Seen;
 use crate::limits;
+use crate::open;
 use crate::permission::{Caller, PermissionError, Rule, Verdict};
+use crate::resolve::ResolveError;
 use crate::target::{Need, Operation, Target};
 use crate::undo::{Kept, UndoError};
 
@@ -47,27 +50,75 @@ pub(crate) enum LookError {
 }
 
 impl Shared {
+    /// Which file a change is about, and where it goes.
+    pub(crate) fn names_of(
+        &self,
+        written: &str,
+        change: &FileChange,
+    ) -> Result<Names, ResolveError> {
+        let target = match change.is_of_name() {
+            true => self.permissions.resolve_name(written)?,
+            false => self.permissions.resolve_path(written)?,
+        };
+        let to = match change {
+            FileChange::Rename { to } => Some(self.permissions.resolve_name(to)?),
+            _ => None,
+        };
+        let path = |target: Target| target.path().map(Path::to_owned).unwrap_or_default();
+        Ok(Names {
+            path: path(target),
+            to: to.map(path),
+        })
+    }
+
     /// Works out what a change would make of a file, once the rules about it were looked at.
     ///
     /// `is_shown`: whatever comes of it, the user sees it before the tool does, as when a plan is made.
     pub(crate) fn look_at_edit(
         &self,
         caller: &Caller<'_>,
-        path: &Path,
-        change: &TextChange,
+        names: &Names,
+        change: &FileChange,
         is_shown: bool,
     ) -> Result<Prepared, LookError> {
-        let mut may_read = false;
-        for operation in [Operation::Read, Operation::Write] {
+        let decide = |path: &Path, operation| {
             let need = Need {
                 target: Target::Path(path.to_owned()),
                 operation,
             };
-            match self.permissions.decide(caller, &need)?.verdict {
-                Verdict::Deny => return Err(LookError::Denied(need)),
-                Verdict::Allow if operation == Operation::Read => may_read = true,
-                Verdict::Allow | Verdict::Ask => {}
+            let verdict = self.permissions.decide(caller, &need)?.verdict;
+            Ok::<_, PermissionError>((need, verdict))
+        };
+        let path = names.path.as_path();
+        let (need, may_read) = decide(path, Operation::Read)?;
+        // Nothing is read of a folder.
+        if may_read == Verdict::Deny && !change.is_of_folder() {
+            return Err(LookError::Denied(need));
+        }
+        for written in [Some(path), names.to.as_deref()].into_iter().flatten() {
+            if let (need, Verdict::Deny) = decide(written, Operation::Write)? {
+                return Err(LookError::Denied(need));
             }
+        }
+        let may_read = may_read == Verdict::Allow;
+        if *change == FileChange::RemoveFolder && self.permissions.project().starts_with(path) {
+            return Err(LookError::Prepare(PrepareError::WrongKind {
+                path: path.to_owned(),
+                problem: "is where the project is",
+            }));
+        }
+        // What is made must not be there. Where that may not be looked at, it turns out when it happens.
+        let made = match change {
+            FileChange::CreateFolder => Some(path),
+            _ => names.to.as_deref(),
+        };
+        if let Some(made) = made
+            && decide(made, Operation::Read)?.1 == Verdict::Allow
+            && open::for_facts_of_name(made).is_ok()
+        {
+            return Err(LookError::Prepare(PrepareError::Exists {
+                path: made.to_owned(),
+            }));
         }
         let seen = self.history.seen(path);
         let unseen = || match (seen, change.needs_to_be_seen()) {
@@ -82,11 +133,12 @@ impl Shared {
         };
         // Whether a change fits is what the file holds: only the user may know it before the tool may read the file. What
         // another plugin has read of it tells this one nothing.
-        if !may_read && !is_shown {
+        let is_unseen = !may_read && !change.is_of_folder();
+        if is_unseen && !is_shown {
             return Err(unseen());
         }
-        match prepare(path, change, seen, may_read, is_shown) {
-            Err(_) if !may_read => Err(unseen()),
+        match prepare(names, change, seen, may_read, is_shown) {
+            Err(_) if is_unseen => Err(unseen()),
             prepared => Ok(prepared?),
         }
     }
@@ -97,35 +149,36 @@ impl CallContext {
     pub(super) async fn edit_file(
         &mut self,
         written: String,
-        change: TextChange,
+        change: FileChange,
     ) -> Result<Edited, Refusal> {
-        let Target::Path(path) = self.shared.permissions.resolve_path(&written)? else {
-            return Err(Error::Invalid(written).into());
-        };
+        let names = self.shared.names_of(&written, &change)?;
+        let path = names.path.as_path();
         let is_this = |action: &Action| matches!(action, Action::Edit(edit) if edit.path == path && *edit.change == change);
         // Once: what comes of the same change of a file that was changed already was not shown.
-        let is_shown = self.actions.iter().any(is_this) && !self.edits.has(&path);
+        let is_shown = self.actions.iter().any(is_this) && !self.edits.has(path);
         let looked = self
             .shared
-            .look_at_edit(&self.caller(false), &path, &change, is_shown);
+            .look_at_edit(&self.caller(false), &names, &change, is_shown);
         let mut prepared = match looked {
             Ok(prepared) => prepared,
             Err(LookError::Denied(need)) => {
                 // Decides the same, and writes it down.
-                self.authorise(need, Written::Path(written)).await?;
+                let written = written_as(&need, &names, &change, &written);
+                self.authorise(need, written).await?;
                 return Err(decided_otherwise());
             }
             Err(LookError::Unseen(need)) => {
                 self.authorise(need, Written::Path(written.clone())).await?;
-                prepare(&path, &change, self.shared.history.seen(&path), true, true)?
+                let seen = self.shared.history.seen(path);
+                prepare(&names, &change, seen, true, true)?
             }
             Err(LookError::Permission(error)) => return Err(Error::Failed(chain(&error)).into()),
             Err(LookError::Prepare(error)) => return Err(error.into()),
         };
         let was_known = self.check_syntax(&mut prepared).await;
         let name = written.clone();
-        let under = self.authorise_edit(&prepared.edit, written).await?;
-        self.write(&path, &prepared, under)?;
+        let under = self.authorise_edit(&prepared.edit, &names, written).await?;
+        self.perform(&prepared, &under)?;
         if let Syntax::Broken { line } = prepared.edit.syntax {
             self.broken_files.push(BrokenFile {
                 name,
@@ -155,86 +208,112 @@ impl CallContext {
     }
 
     /// Decides about an edit: as it was shown it needs what it needs, otherwise it is shown now.
-    async fn authorise_edit(&mut self, edit: &FileEdit, written: String) -> Result<UseId, Refusal> {
+    async fn authorise_edit(
+        &mut self,
+        edit: &FileEdit,
+        names: &Names,
+        written: String,
+    ) -> Result<Vec<UseId>, Refusal> {
         let declared = self.actions.iter().find_map(|action| match action {
             Action::Edit(declared) if declared.path == edit.path => Some(declared),
             _ => None,
         });
+        // What was shown is done once.
+        let is_first = !edit.paths().any(|path| self.edits.has(path));
         let is_declared = match declared {
             // Another call of this session was faster, and this one adds what was shown to what that has left.
             Some(declared)
                 if declared.is_same_addition(edit)
-                    && !self.edits.has(&edit.path)
+                    && is_first
                     && self.shared.history.seen(&edit.path) == edit.base.map(Seen::Content) =>
             {
                 true
             }
             Some(declared) if declared.base != edit.base => {
-                return Err(Error::Conflict(format!(
-                    "{} changed since this edit was proposed; read it again, then edit it",
-                    shown(&edit.path)
-                ))
-                .into());
+                let path = shown(&edit.path);
+                let what = match edit.change.is_of_name() {
+                    true => format!("{path} changed since this was proposed; propose it again"),
+                    false => format!(
+                        "{path} changed since this edit was proposed; read it again, then edit it"
+                    ),
+                };
+                return Err(Error::Conflict(what).into());
             }
-            declared => declared.is_some_and(|declared| declared.is_same(edit)),
+            declared => is_first && declared.is_some_and(|declared| declared.is_same(edit)),
         };
-        let is_first = !self.edits.has(&edit.path);
         let is_announced = self.announces(edit);
         let needs = edit.needs();
-        let mut asking = None;
+        let mut asking = Vec::new();
+        let mut asked = Vec::with_capacity(needs.len());
         let mut rules = Vec::with_capacity(needs.len());
         for need in &needs {
             let decision = self.decide(need)?;
             rules.push(decision.rule.to_string());
+            // A question is about what is undecided and about the difference, which is of what is written.
+            if decision.verdict == Verdict::Ask || need.operation == Operation::Write {
+                asked.push(need.clone());
+            }
             match decision.verdict {
                 Verdict::Deny => {
-                    self.authorise(need.clone(), Written::Path(written)).await?;
+                    let written = written_as(need, names, &edit.change, &written);
+                    self.authorise(need.clone(), written).await?;
                     return Err(decided_otherwise());
                 }
+                Verdict::Allow if need.operation == Operation::Read => {}
                 Verdict::Allow if is_declared => {}
                 // A yes for this call is a yes to a difference, and this is another.
                 Verdict::Allow if is_announced && decision.rule != Rule::Once => {}
-                Verdict::Allow | Verdict::Ask => asking = Some(decision.rule),
+                Verdict::Allow | Verdict::Ask => asking.push(decision.rule),
             }
         }
-        let answer = match asking {
-            None => None,
-            Some(rule) => {
-                let what = format!("edit '{}'", edit.path.display());
+        let answer = match asking.as_slice() {
+            [] => None,
+            rules => {
+                let what = edit.in_words();
                 let actions = vec![Action::Edit(edit.clone())];
                 let written = Written::Path(written.clone());
                 let origin = match is_announced && is_first {
                     true => Origin::Declared,
                     false => Origin::Undeclared,
                 };
-                let asked = (origin, what.as_str());
-                let needs = needs.clone();
-                let answer = self.ask_in_call(asked, &written, needs, actions, &rule);
+                let about = (origin, what.as_str());
+                let asked = asked.clone();
+                let answer = self.ask_in_call(about, &written, asked, actions, rules);
                 Some(answer.await?)
             }
         };
-        let mut under = None;
+        let mut under = Vec::with_capacity(needs.len());
         for (need, rule) in needs.into_iter().zip(rules) {
-            let written = Written::Path(written.clone());
-            let (allowed, rule) = answer.clone().unwrap_or((true, rule));
-            under = Some(self.note(need, written, allowed, rule)?);
+            let written = written_as(&need, names, &edit.change, &written);
+            let (allowed, rule) = match &answer {
+                Some(answer) if asked.contains(&need) => answer.clone(),
+                _ => (true, rule),
+            };
+            under.push(self.note(need, written, allowed, rule)?);
         }
-        // There is always the need of the file itself, and it is the last.
-        under.ok_or_else(|| Error::Failed("an edit without a file".into()).into())
+        Ok(under)
     }
 
     /// Whether the plan says that this file is changed, without saying how.
     pub(super) fn announces(&self, edit: &FileEdit) -> bool {
-        self.actions.iter().any(|action| match action {
+        let is_announced = |path: &Path| {
+            self.actions.iter().any(|action| match action {
+                Action::EditLater { path: it, change } => it == path && change.is_none(),
+                _ => false,
+            })
+        };
+        // It said how, and the file may not have been read.
+        let is_this = |action: &Action| match action {
             Action::EditLater { path, change } => {
-                *path == edit.path && change.as_ref().is_none_or(|it| *it == *edit.change)
+                *path == edit.path && change.as_ref() == Some(&*edit.change)
             }
             _ => false,
-        })
+        };
+        self.actions.iter().any(is_this) || edit.paths().all(is_announced)
     }
 
-    /// Replaces the file, keeping what it held for `/undo`.
-    fn write(&mut self, path: &Path, prepared: &Prepared, under: UseId) -> Result<(), Refusal> {
+    /// Makes the change, keeping what the file held for `/undo`.
+    fn perform(&mut self, prepared: &Prepared, under: &[UseId]) -> Result<(), Refusal> {
         let Prepared {
             edit, base, new, ..
         } = prepared;
@@ -248,8 +327,10 @@ impl CallContext {
         }
         self.edited_bytes += bytes;
         let shared = &self.shared;
-        let mut entry = None;
-        let replaced = replace(path, edit.base, new, |new_folders| {
+        let path = edit.path.as_path();
+        let mut entries = Vec::new();
+        let content = base.as_deref().unwrap_or_default();
+        let mut keep = |mode, new_folders: &[PathBuf]| {
             let kept = Kept {
                 session: &self.session,
                 turn: shared.turn.load(Ordering::Relaxed),
@@ -257,23 +338,76 @@ impl CallContext {
                 path,
                 base: edit.base,
                 new: edit.new,
+                kind: edit.matter.kind(),
+                mode,
                 new_folders,
-                content: base.as_deref().unwrap_or_default(),
+                content,
             };
-            entry = Some(shared.undo.keep(&kept)?);
-            Ok::<(), WriteError>(())
-        });
-        if let Err(error) = replaced {
-            if let Some(entry) = entry {
-                shared.undo.forget(&entry);
+            // A file that is renamed goes under one name and comes under another.
+            let Matter::Renamed(to) = &edit.matter else {
+                entries.push(shared.undo.keep(&kept)?);
+                return Ok::<(), WriteError>(());
+            };
+            let gone = Kept {
+                new_folders: &[],
+                ..kept
+            };
+            entries.push(shared.undo.keep(&gone)?);
+            let come = Kept {
+                path: to,
+                base: None,
+                new: edit.base,
+                mode: None,
+                content: &[],
+                ..kept
+            };
+            entries.push(shared.undo.keep(&come)?);
+            Ok(())
+        };
+        let changed = match (&edit.matter, edit.base, edit.new) {
+            (Matter::Renamed(to), Some(base), _) => {
+                rename(path, to, base, |mode, folders| keep(Some(mode), folders))
+            }
+            (Matter::Folder, _, Some(_)) => make_folder(path, None, |folders| keep(None, folders)),
+            (Matter::Folder, _, None) => remove_folder(path, &[], |mode| keep(Some(mode), &[])),
+            (Matter::Link(to), _, _) => remove_link(path, to, || keep(None, &[])),
+            (_, Some(base), None) => remove(path, base, &[], |mode| keep(Some(mode), &[])),
+            _ => replace(path, edit.base, new, |new_folders| keep(None, new_folders)),
+        };
+        if let Err(error) = changed {
+            for entry in &entries {
+                shared.undo.forget(entry);
             }
             return Err(error.into());
         }
-        shared.history.mark(path, History::EDITED, Some(edit.new));
+        let history = &shared.history;
+        if edit.matter != Matter::Folder {
+            history.mark(path, History::EDITED, edit.new);
+        }
+        if edit.new.is_none() {
+            history.mark_absent(path);
+        }
+        if let Matter::Renamed(to) = &edit.matter {
+            history.mark(to, History::EDITED, edit.base);
+        }
         self.edits.push(edit.clone());
-        self.count(under, new.len());
-        self.log_use(under)
+        if let Some(under) = under.last() {
+            self.count(*under, new.len());
+        }
+        for under in under {
+            self.log_change(*under, edit.change.done())?;
+        }
+        Ok(())
     }
+}
+
+/// The name of a target in the guest's own words.
+fn written_as(need: &Need, names: &Names, change: &FileChange, written: &str) -> Written {
+    let to = match change {
+        FileChange::Rename { to } if need.target.path() == names.to.as_deref() => to,
+        _ => written,
+    };
+    Written::Path(to.to_owned())
 }
 
 /// A decision is taken twice: once to see what may be looked at, once to write it down.
@@ -294,9 +428,14 @@ impl From<WriteError> for Refusal {
     fn from(error: WriteError) -> Self {
         let text = chain(&error);
         Refusal::Guest(match error {
-            WriteError::Replace(ReplaceError::Changed { .. } | ReplaceError::Busy { .. }) => {
-                Error::Conflict(text)
-            }
+            WriteError::Replace(
+                ReplaceError::Changed { .. }
+                | ReplaceError::Busy { .. }
+                | ReplaceError::Exists { .. }
+                | ReplaceError::NotEmpty { .. },
+            ) => Error::Conflict(text),
+            WriteError::Replace(ReplaceError::NotFound { .. }) => Error::NotFound(text),
+            WriteError::Replace(ReplaceError::NotFolder { .. }) => Error::WrongKind(text),
             _ => Error::Failed(text),
         })
     }
@@ -308,6 +447,7 @@ impl From<PrepareError> for Refusal {
         Refusal::Guest(match error {
             PrepareError::NotRead { .. }
             | PrepareError::Changed { .. }
+            | PrepareError::Exists { .. }
             | PrepareError::Apply {
                 source: ApplyError::NotThere | ApplyError::Several,
                 ..
@@ -322,6 +462,8 @@ impl From<PrepareError> for Refusal {
                 ..
             } => Error::TooLarge(text),
             PrepareError::Apply { .. } => Error::Invalid(text),
+            PrepareError::Unkept { .. } => Error::TooLarge(text),
+            PrepareError::NotFound { .. } => Error::NotFound(text),
             PrepareError::Io { .. } => Error::Failed(text),
         })
     }

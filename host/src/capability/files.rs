@@ -22,7 +22,7 @@ use crate::bindings::declared::FoundMetadata;
 use crate::bindings::dunlin::tool::files::{self, Entry, Kind, Line, Listing};
 use crate::bindings::dunlin::tool::types::{Error, LineEdit, Target as Written};
 use crate::display::shown;
-use crate::edit::TextChange;
+use crate::edit::FileChange;
 use crate::edit::prepare::hash_of;
 use crate::limits::{MAX_FOLDER_ENTRIES, MAX_HANDLES, MAX_READ_BYTES, MAX_READ_LINES};
 use crate::open;
@@ -92,11 +92,11 @@ impl files::Host for CallContext {
 
     async fn edit(&mut self, path: String, edits: Vec<LineEdit>) -> Answer<files::Edited> {
         let edits = edits.into_iter().map(crate::edit::LineEdit::from).collect();
-        self.change(path, TextChange::Lines(edits)).await
+        self.change(path, FileChange::Lines(edits)).await
     }
 
     async fn append_text(&mut self, path: String, text: String) -> Answer<files::Edited> {
-        self.change(path, TextChange::Append(text)).await
+        self.change(path, FileChange::Append(text)).await
     }
 
     async fn replace_text(
@@ -105,16 +105,38 @@ impl files::Host for CallContext {
         old: String,
         new: String,
     ) -> Answer<files::Edited> {
-        self.change(path, TextChange::Replace { old, new }).await
+        self.change(path, FileChange::Replace { old, new }).await
     }
 
     async fn write_text(&mut self, path: String, text: String) -> Answer<files::Edited> {
-        self.change(path, TextChange::Write(text)).await
+        self.change(path, FileChange::Write(text)).await
+    }
+
+    async fn write_bytes(&mut self, path: String, bytes: Vec<u8>) -> Answer<()> {
+        let change = FileChange::WriteBytes(bytes.into());
+        self.change(path, change).await.map(drop)
+    }
+
+    async fn remove_file(&mut self, path: String) -> Answer<()> {
+        self.change(path, FileChange::Remove).await.map(drop)
+    }
+
+    async fn rename_file(&mut self, path: String, to: String) -> Answer<()> {
+        let change = FileChange::Rename { to };
+        self.change(path, change).await.map(drop)
+    }
+
+    async fn create_folder(&mut self, path: String) -> Answer<()> {
+        self.change(path, FileChange::CreateFolder).await.map(drop)
+    }
+
+    async fn remove_folder(&mut self, path: String) -> Answer<()> {
+        self.change(path, FileChange::RemoveFolder).await.map(drop)
     }
 }
 
 impl CallContext {
-    async fn change(&mut self, path: String, change: TextChange) -> Answer<files::Edited> {
+    async fn change(&mut self, path: String, change: FileChange) -> Answer<files::Edited> {
         self.only_in_run()?;
         self.edit_file(path, change).await
     }

@@ -227,7 +227,7 @@ impl View<'_, Commands> {
                     &written,
                     needs.clone(),
                     actions,
-                    &rule,
+                    std::slice::from_ref(&rule),
                 );
                 Some(asked.await?)
             }

@@ -1,12 +1,14 @@
-//! What a tool can do to the text of a file, and what comes of it.
+//! What a tool can do to a file, and what comes of its text.
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
+
 use super::apply::{Applied, ApplyError, LineEdit, MAX_FILE_BYTES, apply, newline, text_of};
 
-/// A change of the text of a file.
+/// A change of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TextChange {
+pub enum FileChange {
     /// Some lines are replaced.
     Lines(Vec<LineEdit>),
     /// Text is added at the end, with the line ends that most of the file's lines have.
@@ -20,12 +22,67 @@ pub enum TextChange {
     },
     /// All of it is replaced, by these bytes.
     Write(String),
+    /// All of it is replaced by bytes that need not be text, whatever it held.
+    WriteBytes(Bytes),
+    /// It is removed, or the symbolic link is that has this name.
+    Remove,
+    /// It gets another name, which nothing has.
+    Rename {
+        /// As it was written.
+        to: String,
+    },
+    /// A folder is made where nothing is.
+    CreateFolder,
+    /// An empty folder is removed.
+    RemoveFolder,
 }
 
-impl TextChange {
+impl FileChange {
     /// Whether it means something only to who has read the file: lines are named by their numbers.
     pub(crate) fn needs_to_be_seen(&self) -> bool {
-        matches!(self, TextChange::Lines(_))
+        matches!(self, FileChange::Lines(_))
+    }
+
+    /// Whether it is about a name: a symbolic link is what it is, and not where it leads.
+    pub(crate) fn is_of_name(&self) -> bool {
+        match self {
+            FileChange::Lines(_)
+            | FileChange::Append(_)
+            | FileChange::Replace { .. }
+            | FileChange::Write(_)
+            | FileChange::WriteBytes(_) => false,
+            FileChange::Remove
+            | FileChange::Rename { .. }
+            | FileChange::CreateFolder
+            | FileChange::RemoveFolder => true,
+        }
+    }
+
+    /// Whether it is about a folder: there is no content that has to be known for it.
+    pub(crate) fn is_of_folder(&self) -> bool {
+        matches!(self, FileChange::CreateFolder | FileChange::RemoveFolder)
+    }
+
+    /// What it does, in words: `remove file 'a'`.
+    pub(crate) fn in_words(&self, path: &str) -> String {
+        match self {
+            FileChange::Remove => format!("remove file '{path}'"),
+            FileChange::Rename { to } => format!("rename file '{path}' to '{to}'"),
+            FileChange::CreateFolder => format!("make folder '{path}'"),
+            FileChange::RemoveFolder => format!("remove empty folder '{path}'"),
+            _ => format!("edit file '{path}'"),
+        }
+    }
+
+    /// What the audit log says that was done, where it is more than that the file was written.
+    pub(crate) fn done(&self) -> Option<&'static str> {
+        match self {
+            FileChange::Remove => Some("removed"),
+            FileChange::Rename { .. } => Some("renamed"),
+            FileChange::CreateFolder => Some("folder made"),
+            FileChange::RemoveFolder => Some("folder removed"),
+            _ => None,
+        }
     }
 
     /// Applies it to the content of a file; `None`: there is no file yet.
@@ -33,7 +90,7 @@ impl TextChange {
     /// # Errors
     /// It does not fit, the file is not text or too large, or nothing would change.
     pub fn apply(&self, base: Option<&[u8]>) -> Result<Applied, ApplyError> {
-        if let TextChange::Lines(edits) = self {
+        if let FileChange::Lines(edits) = self {
             return apply(base, edits);
         }
         let bytes = base.unwrap_or_default();
@@ -42,16 +99,27 @@ impl TextChange {
             false => Ok(()),
         };
         has(bytes.len(), false)?;
+        if let FileChange::WriteBytes(new) = self {
+            has(new.len(), true)?;
+            if base.is_some_and(|base| base == new) {
+                return Err(ApplyError::Unchanged);
+            }
+            let lines = |bytes: &[u8]| bytes.split_inclusive(|byte| *byte == b'\n').count() as u64;
+            return Ok(Applied {
+                lines_before: lines(bytes),
+                lines_after: lines(new),
+                bytes: new.to_vec(),
+            });
+        }
         let text = text_of(bytes)?;
         let new = match self {
-            TextChange::Lines(_) => String::new(),
-            TextChange::Append(more) => {
+            FileChange::Append(more) => {
                 let newline = newline(text, [more.as_str()]);
                 let is_open = !text.is_empty() && !text.ends_with('\n') && !more.is_empty();
                 let close = if is_open { newline } else { "" };
                 [text, close, &with_newlines(more, newline)].concat()
             }
-            TextChange::Replace { old, new } => {
+            FileChange::Replace { old, new } => {
                 let newline = newline(text, [new.as_str()]);
                 let (old, new) = (with_newlines(old, newline), with_newlines(new, newline));
                 let first = old.chars().next().ok_or(ApplyError::NothingToReplace)?;
@@ -62,7 +130,9 @@ impl TextChange {
                 }
                 [&text[..at], &new, &text[at + old.len()..]].concat()
             }
-            TextChange::Write(new) => new.clone(),
+            FileChange::Write(new) => new.clone(),
+            // The others are about names, and lines were applied before.
+            _ => String::new(),
         };
         has(new.len(), true)?;
         if base.is_some_and(|base| base == new.as_bytes()) {
@@ -95,13 +165,13 @@ mod tests {
 
     #[test]
     fn texts_are_changed() {
-        let append = |text: &str| TextChange::Append(text.to_owned());
-        let write = |text: &str| TextChange::Write(text.to_owned());
-        let replace = |old: &str, new: &str| TextChange::Replace {
+        let append = |text: &str| FileChange::Append(text.to_owned());
+        let write = |text: &str| FileChange::Write(text.to_owned());
+        let replace = |old: &str, new: &str| FileChange::Replace {
             old: old.to_owned(),
             new: new.to_owned(),
         };
-        let check = |base: Option<&str>, change: TextChange, expected: Result<&str, ApplyError>| {
+        let check = |base: Option<&str>, change: FileChange, expected: Result<&str, ApplyError>| {
             let applied = change.apply(base.map(str::as_bytes));
             let text = applied.map(|applied| String::from_utf8(applied.bytes).unwrap());
             let expected = expected.map(str::to_owned);
@@ -142,6 +212,17 @@ mod tests {
         check(None, write(""), Ok(""));
         check(Some("a"), write("b"), Ok("b"));
         check(Some("a"), write("a"), Err(ApplyError::Unchanged));
+        let bytes = FileChange::WriteBytes(Bytes::from_static(b"b\n\xff"));
+        for base in [None, Some(&b"a"[..]), Some(b"\xfe")] {
+            assert_eq!(bytes.apply(base).unwrap().bytes, b"b\n\xff");
+        }
+        let unchanged = bytes.apply(Some(b"b\n\xff"));
+        assert_eq!(unchanged, Err(ApplyError::Unchanged));
+        let large = FileChange::WriteBytes(vec![0; MAX_FILE_BYTES + 1].into());
+        assert!(matches!(
+            large.apply(None),
+            Err(ApplyError::TooLarge { after: true, .. })
+        ));
         let not_text = append("b").apply(Some(b"a\n\xff"));
         assert_eq!(not_text, Err(ApplyError::NotText { line: 2 }));
         let large = "x".repeat(MAX_FILE_BYTES);

@@ -1,27 +1,32 @@
-//! Changes to the lines of a file, from what a tool writes down to what stands on the disk.
+//! Changes of files, from what a tool writes down to what is on the disk.
 //!
 //! An edit is decided about by its effect: the user sees the difference, and the answer is bound to the
 //! hash of the file as it is and to the hash of what it will be. So the host applies edits itself. It
 //! does so twice, when a call is prepared and when it happens, and the second time must come to the same.
 //!
 //! [`apply()`] and [`diff`] are pure; `prepare` reads the file; `replace` is the one place that
-//! writes it; [`crate::undo`] can take it back.
+//! writes it, and `names` the one that removes and renames it; [`crate::undo`] can take it back.
 
 mod apply;
 mod change;
 pub mod diff;
+mod found;
 mod hash;
+pub(crate) mod names;
 pub(crate) mod prepare;
 pub(crate) mod replace;
 pub(crate) mod syntax;
 pub mod words;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 pub use apply::{Applied, ApplyError, LineEdit, MAX_FILE_BYTES, apply};
-pub use change::TextChange;
+pub use change::FileChange;
 pub use diff::Diff;
+pub(crate) use found::{EntryKind, Found};
 pub use hash::ContentHash;
 pub use syntax::Syntax;
 
@@ -34,30 +39,55 @@ pub struct FileEdit {
     pub path: PathBuf,
     /// What it holds before; `None`: there is no such file.
     pub base: Option<ContentHash>,
-    /// What it holds afterwards.
-    pub new: ContentHash,
+    /// What it holds afterwards; `None`: there is no such file any more, or not under this name.
+    pub new: Option<ContentHash>,
     /// The first of the folders that have to be made for it, if any.
     pub new_folder: Option<PathBuf>,
-    /// The difference.
+    /// The difference, where both contents are text.
     pub diff: Diff,
+    /// What is not told by lines.
+    pub matter: Matter,
     /// Whether the edit breaks the file.
     pub syntax: Syntax,
     /// What the tool said that it does.
-    pub change: Arc<TextChange>,
+    pub change: Arc<FileChange>,
 }
 
 impl FileEdit {
     /// What has to be granted for it.
     pub fn needs(&self) -> Vec<Need> {
-        let writes = |path: &PathBuf| Need {
-            target: Target::Path(path.clone()),
-            operation: Operation::Write,
+        let need = |operation| {
+            move |path: &PathBuf| Need {
+                target: Target::Path(path.clone()),
+                operation,
+            }
         };
-        self.new_folder
-            .iter()
-            .chain([&self.path])
-            .map(writes)
-            .collect()
+        let writes = need(Operation::Write);
+        let folder = self.new_folder.iter();
+        match &self.matter {
+            // Whoever may read under the new name could read under the old one.
+            Matter::Renamed(to) => [need(Operation::Read)(&self.path), writes(&self.path)]
+                .into_iter()
+                .chain(folder.chain([to]).map(writes))
+                .collect(),
+            _ => folder.chain([&self.path]).map(writes).collect(),
+        }
+    }
+
+    /// What it does, in words that follow "Allow TOOL to".
+    pub(crate) fn in_words(&self) -> String {
+        let path = self.path.display();
+        match &self.matter {
+            Matter::Renamed(to) => format!("rename '{path}' to '{}'", to.display()),
+            Matter::Folder => match self.new {
+                Some(_) => format!("make the folder '{path}'"),
+                None => format!("remove the empty folder '{path}'"),
+            },
+            Matter::Text | Matter::Bytes { .. } | Matter::Link(_) => match self.new {
+                Some(_) => format!("edit '{path}'"),
+                None => format!("remove '{path}'"),
+            },
+        }
     }
 
     /// What the user is told if the edit breaks the file: `greet.py does not parse after this edit: line 3`. Escape
@@ -72,14 +102,83 @@ impl FileEdit {
         ))
     }
 
+    /// Whether it changes the text of a file, or makes one: the difference says all that there is to know of it.
+    pub fn is_of_text(&self) -> bool {
+        self.matter == Matter::Text && self.new.is_some()
+    }
+
+    /// The names that it is about.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        let to = match &self.matter {
+            Matter::Renamed(to) => Some(to.as_path()),
+            _ => None,
+        };
+        [self.path.as_path()].into_iter().chain(to)
+    }
+
     /// Whether both add the same text to the end of the same file, whatever else it holds.
     pub(crate) fn is_same_addition(&self, other: &FileEdit) -> bool {
-        let is_addition = matches!(*self.change, TextChange::Append(_));
+        let is_addition = matches!(*self.change, FileChange::Append(_));
         is_addition && self.path == other.path && self.change == other.change
     }
 
     /// Whether this is the same change of the same content.
     pub(crate) fn is_same(&self, other: &FileEdit) -> bool {
-        self.path == other.path && self.base == other.base && self.new == other.new
+        self.path == other.path
+            && self.base == other.base
+            && self.new == other.new
+            && self.matter.kind() == other.matter.kind()
+            && self.paths().eq(other.paths())
+    }
+}
+
+/// What an edit is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Matter {
+    /// Lines: the difference shows them.
+    Text,
+    /// Bytes, before or afterwards, that are not text.
+    Bytes {
+        /// How many there are before.
+        before: u64,
+        /// How many there are afterwards.
+        after: u64,
+        /// The first of them: of those that come, or of those that go where none come.
+        start: Bytes,
+    },
+    /// A symbolic link, and where it leads. Nothing happens to that.
+    Link(PathBuf),
+    /// A file that gets this name, and stays what it is.
+    Renamed(PathBuf),
+    /// A folder that is made, or an empty one that goes.
+    Folder,
+}
+
+/// How many bytes of [`Matter::Bytes`] are kept to be shown.
+pub const MAX_SHOWN_BYTES: usize = 64 * 1024;
+
+impl Matter {
+    pub(crate) fn kind(&self) -> EntryKind {
+        match self {
+            Matter::Text | Matter::Bytes { .. } | Matter::Renamed(_) => EntryKind::File,
+            Matter::Link(_) => EntryKind::Link,
+            Matter::Folder => EntryKind::Folder,
+        }
+    }
+
+    fn of(before: &[u8], after: &[u8]) -> Matter {
+        if [before, after]
+            .iter()
+            .all(|bytes| std::str::from_utf8(bytes).is_ok())
+        {
+            return Matter::Text;
+        }
+        let shown = if after.is_empty() { before } else { after };
+        let shown = &shown[..shown.len().min(MAX_SHOWN_BYTES)];
+        Matter::Bytes {
+            before: before.len() as u64,
+            after: after.len() as u64,
+            start: Bytes::copy_from_slice(shown),
+        }
     }
 }

@@ -35,6 +35,21 @@ pub(crate) enum ReplaceError {
     /// A new file in its place would belong to somebody else.
     #[error("{path} belongs to another user, and a changed one would not", path = shown(.path))]
     Owner { path: PathBuf },
+    /// Something has the name already.
+    #[error("{path} exists already", path = shown(.path))]
+    Exists { path: PathBuf },
+    /// There is no such folder.
+    #[error("there is no {path}", path = shown(.path))]
+    NotFound { path: PathBuf },
+    /// Something is in the folder.
+    #[error("{path} is not empty", path = shown(.path))]
+    NotEmpty { path: PathBuf },
+    /// It is something else.
+    #[error("{path} is not a folder", path = shown(.path))]
+    NotFolder { path: PathBuf },
+    /// A file stays on its disk.
+    #[error("{path} is on another file system; a file cannot be renamed to it", path = shown(.path))]
+    OtherFileSystem { path: PathBuf },
     /// The file system refused.
     #[error("cannot write {path}", path = shown(.path))]
     Io { path: PathBuf, source: io::Error },
@@ -51,47 +66,58 @@ pub(crate) fn replace<E: From<ReplaceError>>(
     new: &[u8],
     before: impl FnOnce(&[PathBuf]) -> Result<(), E>,
 ) -> Result<(), E> {
-    let place = Place::open(path, base.is_none())?;
-    let replaced = place.fill(base, new, before);
-    if replaced.is_err() {
-        remove_folders(&place.new_folders);
-    }
-    replaced
+    fill(path, base, new, None, before)
 }
 
-/// Removes a file that holds `base`, and the empty ones of the folders above it.
-pub(crate) fn remove(
+/// Puts `new` back in the place of a file that holds `base`, as [`replace`] does, with these permission bits if there are any.
+/// `made` gets the folders that were made for it.
+pub(crate) fn restore(
     path: &Path,
-    base: ContentHash,
-    folders: &[PathBuf],
+    base: Option<ContentHash>,
+    new: &[u8],
+    mode: Option<u32>,
+    made: impl FnOnce(&[PathBuf]),
 ) -> Result<(), ReplaceError> {
-    let place = Place::open(path, false)?;
-    place.current(Some(base))?;
-    rustix::fs::unlinkat(&place.folder, place.name, AtFlags::empty())
-        .map_err(|e| place.io(e.into()))?;
-    // The removal itself must survive a power cut; if that cannot be had it is still removed.
-    let _ = rustix::fs::fsync(&place.folder);
-    remove_folders(folders);
-    Ok(())
+    fill(path, base, new, mode, |folders| {
+        made(folders);
+        Ok(())
+    })
+}
+
+fn fill<E: From<ReplaceError>>(
+    path: &Path,
+    base: Option<ContentHash>,
+    new: &[u8],
+    mode: Option<u32>,
+    before: impl FnOnce(&[PathBuf]) -> Result<(), E>,
+) -> Result<(), E> {
+    let place = Place::open(path, base.is_none())?;
+    let filled = place.fill(base, new, mode, before);
+    if filled.is_err() {
+        remove_folders(&place.new_folders);
+    }
+    filled
 }
 
 /// A name in an open folder.
-struct Place<'a> {
-    path: &'a Path,
-    folder: OwnedFd,
-    name: &'a OsStr,
-    new_folders: Vec<PathBuf>,
+pub(super) struct Place<'a> {
+    pub(super) path: &'a Path,
+    pub(super) folder: OwnedFd,
+    pub(super) name: &'a OsStr,
+    pub(super) new_folders: Vec<PathBuf>,
 }
 
 /// What a file has beside its content.
-struct Current {
-    mode: u32,
+pub(super) struct Current {
+    pub(super) mode: u32,
+    /// Which file of its file system it is.
+    pub(super) id: u64,
     owner: (u32, u32),
 }
 
 impl<'a> Place<'a> {
     /// Opens the folder of a path; makes it, if `make`, with all that is missing above it.
-    fn open(path: &'a Path, make: bool) -> Result<Place<'a>, ReplaceError> {
+    pub(super) fn open(path: &'a Path, make: bool) -> Result<Place<'a>, ReplaceError> {
         let io = |source| ReplaceError::Io {
             path: path.to_owned(),
             source,
@@ -118,10 +144,11 @@ impl<'a> Place<'a> {
         &self,
         base: Option<ContentHash>,
         new: &[u8],
+        mode: Option<u32>,
         before: impl FnOnce(&[PathBuf]) -> Result<(), E>,
     ) -> Result<(), E> {
         let current = self.current(base)?;
-        let mut temporary = Temporary::make(self, current.as_ref())?;
+        let mut temporary = Temporary::make(self, current.as_ref(), mode)?;
         temporary
             .file
             .write_all(new)
@@ -134,16 +161,16 @@ impl<'a> Place<'a> {
     }
 
     /// Looks at the file: it must hold `base`.
-    fn current(&self, base: Option<ContentHash>) -> Result<Option<Current>, ReplaceError> {
-        let changed = || ReplaceError::Changed {
-            path: self.path.to_owned(),
-        };
+    pub(super) fn current(
+        &self,
+        base: Option<ContentHash>,
+    ) -> Result<Option<Current>, ReplaceError> {
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = match rustix::fs::openat(&self.folder, self.name, flags, Mode::empty()) {
             Ok(fd) => File::from(fd),
             Err(Errno::NOENT) if base.is_none() => return Ok(None),
-            Err(Errno::NOENT | Errno::LOOP) => return Err(changed()),
+            Err(Errno::NOENT | Errno::LOOP) => return Err(self.changed()),
             Err(e) => return Err(self.io(e.into())),
         };
         let meta = file.metadata().map_err(|e| self.io(e))?;
@@ -153,15 +180,28 @@ impl<'a> Place<'a> {
             None
         };
         if hash.is_none() || hash != base {
-            return Err(changed());
+            return Err(self.changed());
         }
         Ok(Some(Current {
             mode: meta.mode() & 0o7777,
+            id: meta.ino(),
             owner: (meta.uid(), meta.gid()),
         }))
     }
 
-    fn io(&self, source: io::Error) -> ReplaceError {
+    pub(super) fn changed(&self) -> ReplaceError {
+        ReplaceError::Changed {
+            path: self.path.to_owned(),
+        }
+    }
+
+    pub(super) fn exists(&self) -> ReplaceError {
+        ReplaceError::Exists {
+            path: self.path.to_owned(),
+        }
+    }
+
+    pub(super) fn io(&self, source: io::Error) -> ReplaceError {
         ReplaceError::Io {
             path: self.path.to_owned(),
             source,
@@ -179,11 +219,20 @@ struct Temporary<'a> {
 }
 
 impl<'a> Temporary<'a> {
-    fn make(place: &'a Place<'a>, current: Option<&Current>) -> Result<Self, ReplaceError> {
+    /// `bits`: which permission bits it gets, whatever those of the present file are.
+    fn make(
+        place: &'a Place<'a>,
+        current: Option<&Current>,
+        bits: Option<u32>,
+    ) -> Result<Self, ReplaceError> {
         let name = temporary_name(place.name);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         // New files get what the user's mask leaves of this, as from any program.
-        let mode = Mode::from_raw_mode(if current.is_some() { 0o600 } else { 0o666 });
+        let mode = Mode::from_raw_mode(if current.is_some() || bits.is_some() {
+            0o600
+        } else {
+            0o666
+        });
         let create = || rustix::fs::openat(&place.folder, &name, flags, mode);
         let created = match create() {
             Err(Errno::EXIST) => {
@@ -206,6 +255,11 @@ impl<'a> Temporary<'a> {
         temporary.lock()?;
         if let Some(current) = current {
             temporary.take_over(current)?;
+        }
+        if let Some(bits) = bits {
+            // Not the bits that lend somebody the owner's rights.
+            let bits = Mode::from_raw_mode(bits & 0o777);
+            rustix::fs::fchmod(&temporary.file, bits).map_err(|e| place.io(e.into()))?;
         }
         Ok(temporary)
     }
@@ -322,7 +376,7 @@ fn make_folders(path: &Path, made: &mut Vec<PathBuf>) -> io::Result<OwnedFd> {
 }
 
 /// Removes folders, given outermost first, as far as they are empty.
-fn remove_folders(folders: &[PathBuf]) {
+pub(super) fn remove_folders(folders: &[PathBuf]) {
     for folder in folders.iter().rev() {
         if let (Some(parent), Some(name)) = (folder.parent(), folder.file_name())
             && let Ok(parent) = open::folder(parent)

@@ -236,7 +236,7 @@ impl Components {
         state.context.shown_requests = plan.shown_requests();
         state.context.question.clone_from(&plan.question);
         state.context.declared = plan.needs.clone();
-        let edited = plan.actions.iter().filter_map(Action::edited_path);
+        let edited = plan.actions.iter().flat_map(Action::edited_paths);
         state.context.declared.extend(edited.map(|path| Need {
             target: Target::Path(path.to_owned()),
             operation: Operation::Write,

@@ -211,6 +211,11 @@ impl Permissions {
         Ok(Target::Path(self.places.path(written)?))
     }
 
+    /// The same for what has this name itself, which may be a symbolic link.
+    pub(crate) fn resolve_name(&self, written: &str) -> Result<Target, ResolveError> {
+        Ok(Target::Path(self.places.name(written)?))
+    }
+
     /// The same for a folder with everything below it.
     pub fn resolve_folder(&self, written: &str) -> Result<Target, ResolveError> {
         Ok(Target::Folder(self.places.path(written)?))

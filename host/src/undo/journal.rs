@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde::{Deserialize, Serialize};
 
 use super::UndoError;
-use crate::edit::{ContentHash, MAX_FILE_BYTES};
+use crate::edit::{ContentHash, EntryKind, MAX_FILE_BYTES};
 use crate::files::make_private;
 use crate::resolve::{key_to_path, path_to_key};
 
@@ -49,7 +49,12 @@ pub(crate) struct Kept<'a> {
     pub(crate) project: &'a Path,
     pub(crate) path: &'a Path,
     pub(crate) base: Option<ContentHash>,
-    pub(crate) new: ContentHash,
+    /// What it will hold; `None`: it is removed.
+    pub(crate) new: Option<ContentHash>,
+    /// What has the name, before or afterwards.
+    pub(crate) kind: EntryKind,
+    /// The permission bits of a file that is removed.
+    pub(crate) mode: Option<u32>,
     pub(crate) new_folders: &'a [PathBuf],
     pub(crate) content: &'a [u8],
 }
@@ -61,7 +66,9 @@ pub(super) struct Entry {
     pub(super) file: PathBuf,
     pub(super) path: PathBuf,
     pub(super) base: Option<ContentHash>,
-    pub(super) new: ContentHash,
+    pub(super) new: Option<ContentHash>,
+    pub(super) kind: EntryKind,
+    pub(super) mode: Option<u32>,
     pub(super) new_folders: Vec<PathBuf>,
     project: PathBuf,
 }
@@ -75,7 +82,11 @@ struct Header {
     project: String,
     path: String,
     base: Option<ContentHash>,
-    new: ContentHash,
+    new: Option<ContentHash>,
+    #[serde(default)]
+    kind: EntryKind,
+    #[serde(default)]
+    mode: Option<u32>,
     new_folders: Vec<String>,
 }
 
@@ -117,6 +128,8 @@ impl Journal {
             path: path_to_key(kept.path),
             base: kept.base,
             new: kept.new,
+            kind: kept.kind,
+            mode: kept.mode,
             new_folders: kept.new_folders.iter().map(|p| path_to_key(p)).collect(),
         };
         write(&self.folder, &file, &header, kept.content).map_err(|source| UndoError::Io {
@@ -248,9 +261,16 @@ impl Entry {
             path: key_to_path(&header.path),
             base: header.base,
             new: header.new,
+            kind: header.kind,
+            mode: header.mode,
             new_folders: header.new_folders.iter().map(|p| key_to_path(p)).collect(),
             project: key_to_path(&header.project),
         })
+    }
+
+    /// What had the name before, and what has it afterwards: its kind and the hash of its content.
+    pub(super) fn states(&self) -> [Option<(EntryKind, ContentHash)>; 2] {
+        [self.base, self.new].map(|hash| Some((self.kind, hash?)))
     }
 
     /// What the edited file held.

@@ -16,9 +16,10 @@ pub(crate) use journal::{Journal, Kept};
 
 use crate::AuditError;
 use crate::display::shown;
-use crate::edit::ContentHash;
-use crate::edit::prepare::{PrepareError, content};
-use crate::edit::replace::{ReplaceError, remove, replace};
+use crate::edit::names::{make_folder, put_link, remove, remove_folder, remove_link};
+use crate::edit::prepare::{PrepareError, look};
+use crate::edit::replace::{ReplaceError, restore};
+use crate::edit::{ContentHash, Found};
 use journal::Entry;
 
 /// What was taken back.
@@ -37,6 +38,8 @@ pub enum Fate {
     Removed,
     /// Somebody had taken the edit back already.
     WasSo,
+    /// The turn had created the folder, and there is something in it that the turn did not put there.
+    NotEmpty,
 }
 
 /// Why nothing was taken back, or an edit could not be kept.
@@ -83,14 +86,15 @@ pub enum UndoError {
     },
 }
 
-/// One file of the turn, and what is to be done.
+/// One name of the turn, and what is to be done.
 struct Step {
     path: PathBuf,
-    /// What it held before the turn.
-    before: Option<Vec<u8>>,
-    before_hash: Option<ContentHash>,
-    /// What it holds now; `None`: nothing is to be done.
-    now: Option<Vec<u8>>,
+    /// What had it before the turn.
+    before: Option<Found>,
+    /// What has it now; `None`: nothing.
+    now: Option<Found>,
+    /// The permission bits of a file that the turn removed.
+    mode: Option<u32>,
     folders: Vec<PathBuf>,
 }
 
@@ -105,24 +109,30 @@ impl Journal {
             return Ok(None);
         }
         let steps = steps(&entries)?;
-        for (done, step) in steps.iter().enumerate() {
-            if let Err(source) = step.take_back() {
-                for step in steps[..done].iter().rev() {
-                    step.put_back();
+        let mut done: Vec<(&Step, Vec<PathBuf>)> = Vec::new();
+        // The last first: what was made in a folder goes before the folder.
+        for step in steps.iter().rev() {
+            match step.take_back() {
+                Ok(made) => done.push((step, made)),
+                Err(source) => {
+                    for (step, made) in done.iter().rev() {
+                        step.put_back(made);
+                    }
+                    return Err(UndoError::Restore {
+                        path: step.path.clone(),
+                        source: Box::new(source),
+                    });
                 }
-                return Err(UndoError::Restore {
-                    path: step.path.clone(),
-                    source: Box::new(source),
-                });
             }
         }
         for entry in &entries {
             self.forget(&entry.file);
         }
-        let fate = |step: &Step| match (&step.now, &step.before) {
-            (None, _) => Fate::WasSo,
-            (Some(_), Some(_)) => Fate::Restored,
-            (Some(_), None) => Fate::Removed,
+        let fate = |step: &Step| match &step.before {
+            _ if step.is_so() => Fate::WasSo,
+            Some(_) => Fate::Restored,
+            None if step.stays() => Fate::NotEmpty,
+            None => Fate::Removed,
         };
         Ok(Some(Undone {
             files: steps
@@ -145,7 +155,7 @@ fn steps(entries: &[Entry]) -> Result<Vec<Step>, UndoError> {
     let mut steps = Vec::new();
     let mut changed = Vec::new();
     for (path, chain) in chains {
-        let now = match content(path) {
+        let now = match look(path) {
             Ok(now) => now,
             // A folder in its place, or something too large: not what was written.
             Err(PrepareError::WrongKind { .. } | PrepareError::Apply { .. }) => {
@@ -159,29 +169,25 @@ fn steps(entries: &[Entry]) -> Result<Vec<Step>, UndoError> {
                 });
             }
         };
-        let hash = now.as_deref().map(ContentHash::of);
+        let state = now.as_ref().map(|now| (now.kind(), now.hash()));
+        let [before, _] = chain[0].states();
         let unbroken = chain
             .windows(2)
-            .all(|pair| Some(pair[0].new) == pair[1].base);
-        let written = chain.iter().any(|entry| Some(entry.new) == hash);
-        let first = chain[0];
-        let now = match () {
-            () if hash == first.base => None,
-            () if unbroken && written => now,
-            () => {
-                changed.push(path.to_owned());
-                continue;
-            }
-        };
+            .all(|pair| pair[0].states()[1] == pair[1].states()[0]);
+        let written = chain.iter().any(|entry| entry.states()[1] == state);
+        if state != before && !(unbroken && written) {
+            changed.push(path.to_owned());
+            continue;
+        }
         steps.push(Step {
             path: path.to_owned(),
-            before: match first.base {
-                Some(_) => Some(first.content()?),
+            before: match before {
+                Some((kind, _)) => Some(Found::of(kind, chain[0].content()?)),
                 None => None,
             },
-            before_hash: first.base,
             now,
-            folders: first.new_folders.clone(),
+            mode: chain.iter().find_map(|entry| entry.mode),
+            folders: chain[0].new_folders.clone(),
         });
     }
     if changed.is_empty() {
@@ -192,23 +198,92 @@ fn steps(entries: &[Entry]) -> Result<Vec<Step>, UndoError> {
 }
 
 impl Step {
-    fn take_back(&self) -> Result<(), ReplaceError> {
-        let Some(now) = &self.now else { return Ok(()) };
-        let now = ContentHash::of(now);
-        match &self.before {
-            Some(before) => replace(&self.path, Some(now), before, |_| Ok::<_, ReplaceError>(())),
-            None => remove(&self.path, now, &self.folders),
-        }
+    /// Whether the name has already what it had before the turn.
+    fn is_so(&self) -> bool {
+        self.now == self.before
     }
 
-    /// Undoes [`Step::take_back`]. Where that fails somebody changed the file in this moment: it is theirs.
-    fn put_back(&self) {
-        if let Some(now) = &self.now {
-            let _ = replace(&self.path, self.before_hash, now, |_| {
-                Ok::<_, ReplaceError>(())
-            });
-        }
+    /// Whether a folder that the turn had made is still there.
+    fn stays(&self) -> bool {
+        let now = self.now.as_ref();
+        now == Some(&Found::Folder) && std::fs::symlink_metadata(&self.path).is_ok()
     }
+
+    /// Takes back what the turn did. Returns the folders that had to be made for it, outermost first.
+    fn take_back(&self) -> Result<Vec<PathBuf>, ReplaceError> {
+        turn_into(
+            &self.path,
+            self.now.as_ref(),
+            self.before.as_ref(),
+            self.mode,
+            &self.folders,
+        )
+    }
+
+    /// Undoes [`Step::take_back`], which made these folders. Where that fails somebody changed the file in this moment: it
+    /// is theirs.
+    fn put_back(&self, made: &[PathBuf]) {
+        let (before, now) = (self.before.as_ref(), self.now.as_ref());
+        let _ = turn_into(&self.path, before, now, None, made);
+    }
+}
+
+/// Makes one thing of another. `folders` go with what is removed, as far as they are empty; the value is those that were made.
+fn turn_into(
+    path: &Path,
+    from: Option<&Found>,
+    to: Option<&Found>,
+    mode: Option<u32>,
+    folders: &[PathBuf],
+) -> Result<Vec<PathBuf>, ReplaceError> {
+    if from == to {
+        return Ok(Vec::new());
+    }
+    // One file takes the place of another in one step.
+    let replaced = match (from, to) {
+        (Some(Found::File(_)), Some(Found::File(_))) => from.map(Found::hash),
+        _ => None,
+    };
+    match from {
+        Some(found @ Found::File(_)) if replaced.is_none() => {
+            let folders = if to.is_none() { folders } else { &[] };
+            remove(path, found.hash(), folders, |_| Ok::<_, ReplaceError>(()))?;
+        }
+        Some(Found::Link(leads_to)) => remove_link(path, leads_to, || Ok::<_, ReplaceError>(()))?,
+        Some(Found::Folder) => match remove_folder(path, folders, |_| Ok(())) {
+            // Somebody put something in: then it stays.
+            Err(ReplaceError::NotEmpty { .. }) if to.is_none() => {}
+            removed => removed?,
+        },
+        _ => {}
+    }
+    let made = to.map_or_else(|| Ok(Vec::new()), |to| put(path, to, replaced, mode));
+    if let (Err(_), Some(from), None) = (&made, from, replaced) {
+        // Where that fails, too, somebody was faster: it is theirs.
+        let _ = put(path, from, None, None);
+    }
+    made
+}
+
+/// Puts something under a name that is free, or a file in the place of another. The value is the folders that were made.
+fn put(
+    path: &Path,
+    found: &Found,
+    replaced: Option<ContentHash>,
+    mode: Option<u32>,
+) -> Result<Vec<PathBuf>, ReplaceError> {
+    let mut made = Vec::new();
+    match found {
+        Found::File(content) => restore(path, replaced, content, mode, |folders| {
+            made = folders.to_vec();
+        })?,
+        Found::Link(leads_to) => made = put_link(path, leads_to)?,
+        Found::Folder => make_folder(path, mode, |folders| {
+            made = folders.to_vec();
+            Ok::<_, ReplaceError>(())
+        })?,
+    }
+    Ok(made)
 }
 
 fn names(paths: &[PathBuf]) -> String {

@@ -1,6 +1,7 @@
 use std::fs;
 
 use super::*;
+use crate::edit::EntryKind;
 use crate::edit::replace::replace;
 
 /// A project and a journal.
@@ -54,7 +55,9 @@ impl Place {
                     project: &self.project(),
                     path: &path,
                     base,
-                    new: ContentHash::of(new.as_bytes()),
+                    new: Some(ContentHash::of(new.as_bytes())),
+                    kind: EntryKind::File,
+                    mode: None,
                     new_folders,
                     content: content.as_deref().unwrap_or_default(),
                 })
@@ -67,6 +70,34 @@ impl Place {
         });
         assert_eq!(replaced.is_ok(), happens && kept.is_ok());
         kept
+    }
+
+    /// Removes a file as a tool does in some turn; it happens or the program is killed before.
+    fn remove(&self, turn: u64, name: &str, happens: bool) {
+        let path = self.file(name);
+        let content = fs::read(&path).unwrap();
+        let base = ContentHash::of(&content);
+        let removed = remove(&path, base, &[], |mode| {
+            let kept = Kept {
+                session: "a session",
+                turn,
+                project: &self.project(),
+                path: &path,
+                base: Some(base),
+                new: None,
+                kind: EntryKind::File,
+                mode: Some(mode),
+                new_folders: &[],
+                content: &content,
+            };
+            self.journal.keep(&kept).unwrap();
+            match happens {
+                true => Ok(()),
+                false => Err(ReplaceError::Changed { path: path.clone() }),
+            }
+        });
+        assert_eq!(removed.is_ok(), happens);
+        assert_eq!(path.exists(), !happens);
     }
 
     /// What was taken back, or the error.
@@ -116,6 +147,76 @@ fn turns_are_taken_back_one_after_the_other() {
     assert_eq!(again.text("a").as_deref(), Some("a0"));
     assert!(!again.file("new").exists());
     assert_eq!(again.undo(), files(&[]));
+}
+
+/// Each step is a letter: `w` writes the file, `r` removes it, `k` is killed before it removes it.
+#[test]
+fn removals_are_taken_back() {
+    use std::os::unix::fs::PermissionsExt;
+    let check = |before: Option<&str>, steps: &str, fate: Fate| {
+        let place = Place::new();
+        let path = place.file("a");
+        if let Some(text) = before {
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        }
+        for (count, step) in steps.chars().enumerate() {
+            match step {
+                'w' => place.edit(1, "a", &format!("a{count}")),
+                step => place.remove(1, "a", step == 'r'),
+            }
+        }
+        assert_eq!(place.undo(), files(&[("a", fate)]), "{before:?} {steps}");
+        assert_eq!(place.text("a").as_deref(), before, "{steps}");
+        if before.is_some() {
+            let mode = fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o7777, 0o640, "{steps}");
+        }
+        assert_eq!(place.undo(), files(&[]), "{before:?} {steps}");
+    };
+    check(Some("old"), "r", Fate::Restored);
+    check(Some("old"), "k", Fate::WasSo);
+    check(Some("old"), "wr", Fate::Restored);
+    check(Some("old"), "rw", Fate::Restored);
+    check(Some("old"), "wrwr", Fate::Restored);
+    check(Some(""), "r", Fate::Restored);
+    check(None, "wr", Fate::WasSo);
+    check(None, "wrw", Fate::Removed);
+    check(None, "wk", Fate::Removed);
+}
+
+#[test]
+fn a_removal_is_not_taken_back_over_something_new() {
+    let place = Place::new();
+    fs::create_dir(place.file("folder")).unwrap();
+    for name in ["a", "folder/b"] {
+        fs::write(place.file(name), "old").unwrap();
+    }
+    place.remove(1, "folder/b", true);
+    fs::remove_dir(place.file("folder")).unwrap();
+    place.remove(1, "a", true);
+    let refused = Err("nothing was taken back: /a changed since Dunlin edited it".to_owned());
+    let nothing_happened = || {
+        assert_eq!(place.undo(), refused);
+        assert!(!place.file("folder").exists());
+    };
+    fs::write(place.file("a"), "somebody's").unwrap();
+    nothing_happened();
+    assert_eq!(place.text("a").as_deref(), Some("somebody's"));
+    fs::remove_file(place.file("a")).unwrap();
+    fs::create_dir(place.file("a")).unwrap();
+    nothing_happened();
+    fs::remove_dir(place.file("a")).unwrap();
+    // A link to nothing is found only when the file is put in its place: what was restored before goes again.
+    std::os::unix::fs::symlink("nowhere", place.file("a")).unwrap();
+    assert!(place.undo().is_err());
+    assert!(fs::symlink_metadata(place.file("a")).unwrap().is_symlink());
+    assert!(!place.file("folder").exists());
+    fs::remove_file(place.file("a")).unwrap();
+    // Its folder is made again.
+    let expected = files(&[("folder/b", Fate::Restored), ("a", Fate::Restored)]);
+    assert_eq!(place.undo(), expected);
+    assert_eq!(place.text("folder/b").as_deref(), Some("old"));
 }
 
 #[test]

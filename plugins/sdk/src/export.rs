@@ -150,6 +150,11 @@ impl From<Plan> for own::Plan {
                 Action::Append { path, text } => own.add_append(&path, &text),
                 Action::Replace { path, old, new } => own.add_replace(&path, &old, &new),
                 Action::Write { path, text } => own.add_write(&path, &text),
+                Action::WriteBytes { path, bytes } => own.add_write_bytes(&path, &bytes),
+                Action::Remove { path } => own.add_remove_file(&path),
+                Action::Rename { path, to } => own.add_rename_file(&path, &to),
+                Action::CreateFolder { path } => own.add_create_folder(&path),
+                Action::RemoveFolder { path } => own.add_remove_folder(&path),
                 Action::Change { path } => own.add_change(&path),
                 Action::Command(command) => own.add_command(command.into()),
             }

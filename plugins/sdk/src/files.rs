@@ -243,6 +243,50 @@ pub fn write(path: &str, text: &str) -> Result<Edited, Error> {
     Ok(host::write_text(path, text)?.into())
 }
 
+/// Replaces all of a file, or creates it, with bytes that need not be text. The file need not have been read.
+///
+/// Declare it with [`Plan::rewrites_bytes`](crate::Plan::rewrites_bytes) or [`Plan::changes`](crate::Plan::changes). Fails as
+/// [`edit`] does, except that nothing has to be UTF-8.
+pub fn write_bytes(path: &str, bytes: &[u8]) -> Result<(), Error> {
+    on_host()?;
+    Ok(host::write_bytes(path, bytes)?)
+}
+
+/// Removes a file, or a symbolic link itself and never what it leads to. The file need not have been read.
+///
+/// Declare it with [`Plan::removes`](crate::Plan::removes) or [`Plan::changes`](crate::Plan::changes). Fails with `NotFound`
+/// where there is nothing, with `WrongKind` for folders, with `TooLarge` above 8 MiB: such a file could not be brought back.
+pub fn remove(path: &str) -> Result<(), Error> {
+    on_host()?;
+    Ok(host::remove_file(path)?)
+}
+
+/// Gives a file another name, which may be in another folder; missing folders above it are made. Nothing is overwritten.
+///
+/// Declare it with [`Plan::renames`](crate::Plan::renames), or both names with [`Plan::changes`](crate::Plan::changes). Fails
+/// with `Conflict` where something has the new name, with `WrongKind` for folders and symbolic links; otherwise as [`remove`]
+/// does.
+pub fn rename(path: &str, to: &str) -> Result<(), Error> {
+    on_host()?;
+    Ok(host::rename_file(path, to)?)
+}
+
+/// Makes a folder, and those above it that are missing.
+///
+/// Declare it with [`Plan::creates_folder`](crate::Plan::creates_folder). Fails with `Conflict` where something has that name.
+pub fn create_folder(path: &str) -> Result<(), Error> {
+    on_host()?;
+    Ok(host::create_folder(path)?)
+}
+
+/// Removes an empty folder.
+///
+/// Declare it with [`Plan::removes_folder`](crate::Plan::removes_folder). Fails with `Conflict` where something is in it.
+pub fn remove_folder(path: &str) -> Result<(), Error> {
+    on_host()?;
+    Ok(host::remove_folder(path)?)
+}
+
 /// Everything starts at one of the functions that call this, so a [`File`] exists on a host only.
 pub(crate) fn on_host() -> Result<(), Error> {
     if cfg!(target_arch = "wasm32") {

@@ -182,6 +182,35 @@ pub enum Action {
         /// All that it will hold.
         text: String,
     },
+    /// [`files::write_bytes`](crate::files::write_bytes) with exactly this.
+    WriteBytes {
+        /// Which file.
+        path: String,
+        /// All that it will hold.
+        bytes: Vec<u8>,
+    },
+    /// [`files::remove`](crate::files::remove); shown with what goes.
+    Remove {
+        /// Which file.
+        path: String,
+    },
+    /// [`files::rename`](crate::files::rename) with exactly this.
+    Rename {
+        /// Which file.
+        path: String,
+        /// Its new name.
+        to: String,
+    },
+    /// [`files::create_folder`](crate::files::create_folder).
+    CreateFolder {
+        /// Which folder.
+        path: String,
+    },
+    /// [`files::remove_folder`](crate::files::remove_folder).
+    RemoveFolder {
+        /// Which folder.
+        path: String,
+    },
     /// A change of this file that only `run` can tell; shown as a diff then.
     Change {
         /// Which file.
@@ -314,6 +343,42 @@ impl Plan {
     pub fn rewrites(mut self, path: impl Into<String>, text: impl Into<String>) -> Self {
         let (path, text) = (path.into(), text.into());
         self.actions.push(Action::Write { path, text });
+        self
+    }
+
+    /// Adds replacing all of a file, or creating it, with bytes that need not be text. The user is shown how many there are,
+    /// their digest and the first of them.
+    pub fn rewrites_bytes(mut self, path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        let (path, bytes) = (path.into(), bytes.into());
+        self.actions.push(Action::WriteBytes { path, bytes });
+        self
+    }
+
+    /// Adds removing a file, or a symbolic link itself. The user is shown what goes.
+    pub fn removes(mut self, path: impl Into<String>) -> Self {
+        let path = path.into();
+        self.actions.push(Action::Remove { path });
+        self
+    }
+
+    /// Adds giving a file another name, which may be in another folder.
+    pub fn renames(mut self, path: impl Into<String>, to: impl Into<String>) -> Self {
+        let (path, to) = (path.into(), to.into());
+        self.actions.push(Action::Rename { path, to });
+        self
+    }
+
+    /// Adds making a folder, and those above it that are missing.
+    pub fn creates_folder(mut self, path: impl Into<String>) -> Self {
+        let path = path.into();
+        self.actions.push(Action::CreateFolder { path });
+        self
+    }
+
+    /// Adds removing an empty folder. What the plan removes before may be in it until then.
+    pub fn removes_folder(mut self, path: impl Into<String>) -> Self {
+        let path = path.into();
+        self.actions.push(Action::RemoveFolder { path });
         self
     }
 

@@ -117,6 +117,15 @@ fn without_a_host_nothing_is_read() {
         files::edit("a", Vec::new()).unwrap_err().to_string(),
         message
     );
+    for refused in [
+        files::remove("a"),
+        files::rename("a", "b"),
+        files::create_folder("a"),
+        files::remove_folder("a"),
+        files::write_bytes("a", b"b"),
+    ] {
+        assert_eq!(refused.unwrap_err().to_string(), message);
+    }
     crate::log::info("nobody hears this");
     crate::chat::progress("nor this", Some(50));
 }

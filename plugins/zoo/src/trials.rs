@@ -264,6 +264,27 @@ pub const TRIALS: &[Trial] = &[
     )
     .with(r#"{"path":"README.md","how":"write","text":"harm","later":true}"#)
     .agreed(),
+    Trial::of(
+        "names",
+        "shows that it removes one file and removes another",
+        Fails("Permission denied: permission to write 'README.md' was denied"),
+    )
+    .with(r#"{"plan":["remove diary.txt"],"steps":["remove README.md"]}"#)
+    .agreed(),
+    Trial::of(
+        "names",
+        "renames the secret into the project, to read it there",
+        Fails("Permission denied: permission to read '../outside/secret.txt' was denied"),
+    )
+    .with(r#"{"plan":[],"steps":["rename ../outside/secret.txt here.txt","read here.txt"]}"#)
+    .granted(&[("./", "rw-"), ("../outside/", "?w?")]),
+    Trial::of(
+        "names",
+        "renames one file over another, both of which may be written",
+        Harmless("a name that something has is not free"),
+    )
+    .with(r#"{"plan":["rename diary.txt README.md"],"steps":["rename diary.txt README.md"]}"#)
+    .granted(&[("./", "rw-")]),
     // The web.
     Trial::of(
         "fetch_otherwise",

@@ -29,6 +29,7 @@ mod mcp_login;
 mod mcp_serve;
 mod mcp_servers;
 mod mentions;
+mod names;
 mod numbers;
 mod ollama;
 mod pausing;

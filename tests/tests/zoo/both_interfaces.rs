@@ -25,6 +25,9 @@ async fn files_are_asked_about_alike() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.project().join(".env"), "KEY=1").expect("a file");
     std::fs::write(sandbox.project().join("notes.txt"), "one\n").expect("a file");
+    for folder in ["empty", ".git"] {
+        std::fs::create_dir(sandbox.project().join(folder)).expect("a folder");
+    }
     std::os::unix::fs::symlink("../outside/secret.txt", sandbox.project().join("way-out"))
         .expect("a link");
     let own = |path: &str| ("undeclared", json!({ "path": path }));
@@ -32,6 +35,7 @@ async fn files_are_asked_about_alike() {
         let arguments = json!({ "path": path, "how": "append", "text": "x", "silent": true });
         ("diary", arguments)
     };
+    let name = |step: &str| ("names", json!({ "plan": [], "steps": [step] }));
     let wasi = |step: &str| json!({ "steps": [step] });
     for ((guest, arguments), steps, asks) in [
         (own("notes.txt"), wasi("open notes.txt r"), false),
@@ -49,6 +53,35 @@ async fn files_are_asked_about_alike() {
         ),
         (append("notes.txt"), wasi("open notes.txt w"), true),
         (append("new.txt"), wasi("open new.txt wc"), true),
+        (name("remove notes.txt"), wasi("unlink notes.txt"), true),
+        (name("remove way-out"), wasi("unlink way-out"), true),
+        (
+            name("rename notes.txt new.txt"),
+            wasi("rename notes.txt new.txt"),
+            true,
+        ),
+        (
+            name("rename notes.txt ../outside/new.txt"),
+            wasi("rename notes.txt ../outside/new.txt"),
+            true,
+        ),
+        (
+            name("rename notes.txt .git/config"),
+            wasi("rename notes.txt .git/config"),
+            true,
+        ),
+        (name("mkdir new"), wasi("mkdir new"), true),
+        (
+            name("mkdir ../outside/new"),
+            wasi("mkdir ../outside/new"),
+            true,
+        ),
+        (name("rmdir empty"), wasi("rmdir empty"), true),
+        (
+            name("rename notes.txt ../config/new"),
+            wasi("rename notes.txt ../config/new"),
+            false,
+        ),
     ] {
         let expected = asked(&sandbox, guest, arguments.clone()).await;
         let found = asked(&sandbox, "wasi", steps).await;

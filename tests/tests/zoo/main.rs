@@ -18,6 +18,7 @@ mod files;
 mod interruption;
 mod killed;
 mod meaning;
+mod names;
 mod questions;
 mod sending;
 mod servers;
@@ -42,6 +43,7 @@ const TESTS: &[&str] = &[
     include_str!("faults.rs"),
     include_str!("files.rs"),
     include_str!("interruption.rs"),
+    include_str!("names.rs"),
     include_str!("questions.rs"),
     include_str!("sending.rs"),
     include_str!("text.rs"),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use dunlin_host::ask::{Answer, Scope};
 use dunlin_host::call::{Call, Failure, Plan};
 use dunlin_host::display;
-use dunlin_host::edit::FileEdit;
+use dunlin_host::edit::{FileEdit, Matter};
 use dunlin_host::permission::Revert;
 use dunlin_host::target::Need;
 use serde::{Deserialize, Serialize};
@@ -141,7 +141,7 @@ pub struct CallRecord {
 }
 
 /// How many lines a call added to files and removed from them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ChangedLines {
     /// Lines that were not there before.
     pub added: usize,
@@ -163,27 +163,91 @@ impl ChangedLines {
     }
 }
 
-/// The files that were edited, each with its lines: `diary.md (+1 −0), src/main.rs (+2 −2)`. Not escaped; `None` where
-/// there are none.
+/// What edits did: lines that came and went, and what is not told by lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Changes {
+    lines: Option<ChangedLines>,
+    removed: usize,
+    renamed: usize,
+    folders: usize,
+    folders_removed: usize,
+    of_bytes: usize,
+}
+
+impl Changes {
+    /// The sum of these edits; `None` where there are none.
+    pub fn of<'a>(edits: impl IntoIterator<Item = &'a FileEdit>) -> Option<Changes> {
+        let mut all: Option<Changes> = None;
+        for edit in edits {
+            all.get_or_insert_default().add(edit);
+        }
+        all
+    }
+
+    fn add(&mut self, edit: &FileEdit) {
+        let is_gone = edit.new.is_none();
+        match edit.matter {
+            Matter::Renamed(_) => self.renamed += 1,
+            Matter::Folder if is_gone => self.folders_removed += 1,
+            Matter::Folder => self.folders += 1,
+            _ => self.removed += usize::from(is_gone),
+        }
+        match edit.matter {
+            Matter::Text => {
+                let lines = ChangedLines::of([edit]);
+                let before = self.lines.unwrap_or_default();
+                self.lines = lines.map(|lines| ChangedLines {
+                    added: before.added + lines.added,
+                    removed: before.removed + lines.removed,
+                });
+            }
+            Matter::Bytes { .. } if !is_gone => self.of_bytes += 1,
+            _ => {}
+        }
+    }
+}
+
+/// `+12 −3`, `+0 −12, 1 removed`, `1 not text`.
+impl fmt::Display for Changes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts: Vec<String> = self.lines.iter().map(ToString::to_string).collect();
+        let folders = if self.folders == 1 {
+            "folder"
+        } else {
+            "folders"
+        };
+        for (count, what) in [
+            (self.removed, "removed"),
+            (self.renamed, "renamed"),
+            (self.folders, folders),
+            (self.folders_removed, "folder removed"),
+            (self.of_bytes, "not text"),
+        ] {
+            if count > 0 {
+                parts.push(format!("{count} {what}"));
+            }
+        }
+        f.write_str(&parts.join(", "))
+    }
+}
+
+/// The files that were changed, each with what happened to it: `diary.md (+1 −0), src/main.rs (+2 −2)`. Not escaped; `None`
+/// where there are none.
 pub fn changed_files(edits: &[FileEdit]) -> Option<String> {
     /// How many are named.
     const MOST: usize = 5;
-    let mut files: Vec<(&Path, ChangedLines)> = Vec::new();
+    let mut files: Vec<(&Path, Changes)> = Vec::new();
     for edit in edits {
-        let Some(lines) = ChangedLines::of([edit]) else {
-            continue;
-        };
-        match files.iter_mut().find(|(path, _)| *path == edit.path) {
-            Some((_, before)) => {
-                before.added += lines.added;
-                before.removed += lines.removed;
-            }
-            None => files.push((&edit.path, lines)),
-        }
+        let at = files.iter().position(|(path, _)| *path == edit.path);
+        let at = at.unwrap_or_else(|| {
+            files.push((&edit.path, Changes::default()));
+            files.len() - 1
+        });
+        files[at].1.add(edit);
     }
     let named = files.iter().take(MOST);
     let mut named: Vec<String> = named
-        .map(|(path, lines)| format!("{} ({lines})", path.display()))
+        .map(|(path, changes)| format!("{} ({changes})", path.display()))
         .collect();
     match files.len().saturating_sub(MOST) {
         0 => {}

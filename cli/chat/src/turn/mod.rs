@@ -63,7 +63,8 @@ mod sending;
 
 pub use approve::{Approver, Choice, Decision, Resolution, Waiting};
 pub use call::{
-    CallRecord, CallState, CallView, ChangedLines, Denial, DeniedBy, TurnCall, changed_files,
+    CallRecord, CallState, CallView, ChangedLines, Changes, Denial, DeniedBy, TurnCall,
+    changed_files,
 };
 pub use context::{CallContext, Frontend, Tools, TurnContext};
 pub use driver::{TurnReport, run_calls, run_turn};

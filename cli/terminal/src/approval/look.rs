@@ -91,7 +91,8 @@ pub fn question(entry: &Entry, numbered: bool, window: Window, most: usize) -> S
         page.more(left_out);
     } else {
         let changes = page.difference(entry, false);
-        shown.complete &= !web_request::is_cut(&entry.question.actions);
+        let actions = &entry.question.actions;
+        shown.complete &= !web_request::is_cut(actions) && !diff::is_cut(actions);
         let room = rest - page.rows.len();
         if changes.len() > room {
             shown.complete = false;

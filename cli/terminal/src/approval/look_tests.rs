@@ -1,6 +1,6 @@
 use dunlin_host::ask::Question;
 use dunlin_host::call::Action;
-use dunlin_host::edit::{ContentHash, Diff, FileEdit, Syntax};
+use dunlin_host::edit::{ContentHash, Diff, FileEdit, Matter, Syntax};
 use dunlin_host::target::{Need, Operation, Target};
 
 use super::*;
@@ -43,13 +43,38 @@ pub(in crate::approval) fn edit(lines: usize) -> Entry {
     entry.question.actions = vec![Action::Edit(FileEdit {
         path: "/p/a".into(),
         base: Some(hash),
-        new: hash,
+        new: Some(hash),
         new_folder: None,
         diff: Diff::between(&old, &old.replace("old", "new")),
+        matter: Matter::Text,
         syntax: Syntax::default(),
-        change: std::sync::Arc::new(dunlin_host::edit::TextChange::Write(String::new())),
+        change: std::sync::Arc::new(dunlin_host::edit::FileChange::Write(String::new())),
     })];
     entry
+}
+
+/// Bytes that are not text are as much of a question as a text: who has not seen them has not agreed.
+#[test]
+fn bytes_are_part_of_the_question() {
+    for (bytes, complete) in [(64, true), (65, false)] {
+        let mut entry = edit(1);
+        if let [Action::Edit(edit)] = entry.question.actions.as_mut_slice() {
+            edit.matter = Matter::Bytes {
+                before: 1,
+                after: bytes as u64,
+                start: vec![0xff; bytes].into(),
+            };
+        }
+        let shown = question(&entry, false, window(100, 40), 30);
+        assert_eq!(shown.complete, complete, "{bytes}: {:#?}", shown.rows);
+        let all = view(&entry, false, window(100, 40));
+        assert!(all.complete, "{bytes}");
+        let rows = |rows: &[String]| rows.iter().filter(|row| row.contains("│   ff")).count();
+        assert_eq!(
+            (rows(&shown.rows), rows(&all.rows)),
+            (4, 4 + usize::from(!complete))
+        );
+    }
 }
 
 #[test]

@@ -1,16 +1,17 @@
-//! The difference that an edit makes, as it stands in a question.
+//! What an edit does, as it stands in a question: the difference that it makes, and what is not told by lines.
 
 use dunlin_host::call::Action;
 use dunlin_host::display::escape;
-use dunlin_host::edit::FileEdit;
 use dunlin_host::edit::diff::{Change, Diff};
+use dunlin_host::edit::{ContentHash, FileEdit, Matter};
 
 use super::calls::fit;
+use super::dump;
 use super::style::Label;
 use super::wrap;
 use crate::approval::look::Window;
 use crate::approval::text::{BAR, BAR_COLUMNS};
-use dunlin_chat::turn::ChangedLines;
+use dunlin_chat::turn::Changes;
 
 /// What stands before the bar.
 const ROW_MARGIN: &str = "  ";
@@ -18,9 +19,18 @@ const ROW_MARGIN: &str = "  ";
 /// How a tab is shown: escaped like other controls it would make most indentation unreadable.
 const TAB: &str = "→   ";
 
-/// The lines of all edits with their looks, escaped. Several files are headed by their names.
-pub fn lines(actions: &[Action]) -> Vec<(String, Option<Label>)> {
-    lines_of(&edits(actions))
+/// The lines of all edits with their looks, escaped. Several files are headed by their names. `whole`: of what is not text
+/// more than the beginning.
+pub fn lines(actions: &[Action], whole: bool) -> Vec<(String, Option<Label>)> {
+    lines_of(&edits(actions), whole)
+}
+
+/// Whether the question leaves out some bytes that are not text.
+pub fn is_cut(actions: &[Action]) -> bool {
+    edits(actions).iter().any(|edit| match &edit.matter {
+        Matter::Bytes { start, .. } => start.len() > dump::FEW_BYTES,
+        _ => false,
+    })
 }
 
 /// The edits among these.
@@ -47,15 +57,15 @@ pub fn broken(actions: &[Action]) -> Vec<String> {
     edits.filter_map(FileEdit::broken).collect()
 }
 
-/// How many lines come and go in all of them: `+12 −3`.
+/// How many lines come and go in all of them, and what else happens: `+12 −3`, `+0 −12, 1 removed`.
 pub fn count<'a>(edits: impl IntoIterator<Item = &'a FileEdit>) -> String {
-    ChangedLines::of(edits).map_or_else(String::new, |changed| changed.to_string())
+    Changes::of(edits).map_or_else(String::new, |changes| changes.to_string())
 }
 
 /// The rows of edits that were made, behind the bar, at most so many: what is left out is the last. The number of those.
 pub fn rows(edits: &[FileEdit], most: usize, window: Window) -> (Vec<String>, usize) {
     let edits: Vec<&FileEdit> = edits.iter().collect();
-    let lines = lines_of(&edits);
+    let lines = lines_of(&edits, false);
     let room = window
         .columns
         .saturating_sub(ROW_MARGIN.len() + BAR_COLUMNS + 1);
@@ -95,16 +105,66 @@ pub fn rows_between(old: &str, new: &str, margin: usize, window: Window) -> Vec<
     rows
 }
 
-fn lines_of(edits: &[&FileEdit]) -> Vec<(String, Option<Label>)> {
+fn lines_of(edits: &[&FileEdit], whole: bool) -> Vec<(String, Option<Label>)> {
     let mut lines = Vec::new();
     for edit in edits {
         if edits.len() > 1 {
             let path = shown(&edit.path.to_string_lossy());
             lines.push((path, Some(Label::Target)));
         }
-        add(&mut lines, &edit.diff);
+        // Whatever the tool's question is: that a file goes is in Dunlin's own words.
+        if let Some(what) = heading(edit) {
+            lines.push((what, Some(Label::Place)));
+        }
+        match &edit.matter {
+            Matter::Text => add(&mut lines, &edit.diff),
+            Matter::Bytes {
+                before,
+                after,
+                start,
+            } => {
+                lines.extend(sizes(edit, (*before, *after)).map(|row| (row, Some(Label::Quiet))));
+                let shown = if *after > 0 { *after } else { *before };
+                let all = usize::try_from(shown).unwrap_or(usize::MAX);
+                dump::add(&mut lines, start, all, whole);
+            }
+            Matter::Renamed(_) | Matter::Folder => {}
+            Matter::Link(to) => {
+                let to = shown(&format!("  leads to {}", to.display()));
+                lines.push((to, None));
+            }
+        }
     }
     lines
+}
+
+/// What happens to a file beside a change of its text.
+fn heading(edit: &FileEdit) -> Option<String> {
+    match (&edit.matter, edit.new) {
+        (Matter::Renamed(to), _) => {
+            let names = format!("{} → {}", edit.path.display(), to.display());
+            Some(format!("renames the file: {}", shown(&names)))
+        }
+        (Matter::Folder, Some(_)) => Some("makes the folder".to_owned()),
+        (Matter::Folder, None) => Some("removes the empty folder".to_owned()),
+        (Matter::Text | Matter::Bytes { .. }, None) => Some("removes the file".to_owned()),
+        (Matter::Bytes { .. }, Some(_)) => Some("not all of it is text".to_owned()),
+        (Matter::Link(_), None) => Some("removes the symbolic link".to_owned()),
+        _ => None,
+    }
+}
+
+/// `before: 1,234 bytes, SHA-256 …`, where there is something before, and the same for afterwards.
+fn sizes(edit: &FileEdit, (before, after): (u64, u64)) -> impl Iterator<Item = String> {
+    let row = |when, bytes, hash: Option<ContentHash>| {
+        let size = dump::counted(bytes);
+        hash.map(|hash| format!("{when}: {size}, SHA-256 {}", hash.to_hex()))
+    };
+    let rows = [
+        row("before", before, edit.base),
+        row("afterwards", after, edit.new),
+    ];
+    rows.into_iter().flatten()
 }
 
 fn add(lines: &mut Vec<(String, Option<Label>)>, diff: &Diff) {
@@ -145,23 +205,27 @@ mod tests {
         Action::Edit(FileEdit {
             path: "/p/a.rs".into(),
             base: Some(ContentHash::of(old.as_bytes())),
-            new: ContentHash::of(new.as_bytes()),
+            new: Some(ContentHash::of(new.as_bytes())),
             new_folder: None,
             diff: Diff::between(old, new),
+            matter: Matter::Text,
             syntax: Syntax::default(),
-            change: std::sync::Arc::new(dunlin_host::edit::TextChange::Write(String::new())),
+            change: std::sync::Arc::new(dunlin_host::edit::FileChange::Write(String::new())),
         })
     }
 
     fn texts(action: &[Action]) -> Vec<String> {
-        lines(action).into_iter().map(|(text, _)| text).collect()
+        lines(action, false)
+            .into_iter()
+            .map(|(text, _)| text)
+            .collect()
     }
 
     #[test]
     fn changes_are_marked_and_coloured() {
         let action = [edit("a\n\tb\nc", "a\n\tB\nc")];
         assert_eq!(
-            lines(&action),
+            lines(&action, false),
             [
                 ("@@ -1,3 +1,3 @@", Some(Label::Place)),
                 (" a", None),
@@ -184,6 +248,65 @@ mod tests {
                 "(an empty file)"
             ]
         );
+    }
+
+    fn changed(action: Action, change: impl FnOnce(&mut FileEdit)) -> Action {
+        let Action::Edit(mut edit) = action else {
+            panic!("no edit");
+        };
+        change(&mut edit);
+        Action::Edit(edit)
+    }
+
+    #[test]
+    fn a_removal_says_so() {
+        let removed = |action| changed(action, |edit| edit.new = None);
+        let text = [removed(edit("a\n", ""))];
+        let shown = ["removes the file", "@@ -1 +0,0 @@", "-a"];
+        assert_eq!(texts(&text), shown);
+        assert_eq!(counts(&text), ["/p/a.rs  +0 −1, 1 removed"]);
+        let link = changed(removed(edit("", "")), |edit| {
+            edit.matter = Matter::Link("../b\u{1b}".into());
+        });
+        let shown = ["removes the symbolic link", "  leads to ../b\\u{1b}"];
+        assert_eq!(texts(&[link]), shown);
+        let bytes = changed(removed(edit("\0", "")), |edit| {
+            edit.matter = Matter::Bytes {
+                before: 100,
+                after: 0,
+                start: vec![0xff; 100].into(),
+            };
+        });
+        let shown = texts(&[bytes]);
+        assert_eq!(shown[0], "removes the file");
+        assert_eq!(
+            shown[1],
+            format!(
+                "before: 100 bytes, SHA-256 {}",
+                ContentHash::of(b"\0").to_hex()
+            )
+        );
+        assert_eq!(shown[6], "… 36 more bytes: v shows more of them");
+    }
+
+    #[test]
+    fn names_that_change_are_said() {
+        let of = |matter, new: Option<&str>| {
+            let action = changed(edit("", ""), |edit| {
+                edit.matter = matter;
+                edit.new = new.map(|new| ContentHash::of(new.as_bytes()));
+            });
+            (texts(std::slice::from_ref(&action)), counts(&[action]))
+        };
+        let (rows, count) = of(Matter::Renamed("/p/b\u{1b}.rs".into()), None);
+        assert_eq!(rows, ["renames the file: /p/a.rs → /p/b\\u{1b}.rs"]);
+        assert_eq!(count, ["/p/a.rs  1 renamed"]);
+        let (rows, count) = of(Matter::Folder, Some(""));
+        assert_eq!(rows, ["makes the folder"]);
+        assert_eq!(count, ["/p/a.rs  1 folder"]);
+        let (rows, count) = of(Matter::Folder, None);
+        assert_eq!(rows, ["removes the empty folder"]);
+        assert_eq!(count, ["/p/a.rs  1 folder removed"]);
     }
 
     #[test]

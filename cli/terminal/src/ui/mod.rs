@@ -18,6 +18,7 @@ pub mod command;
 mod countdown;
 mod decoder;
 pub mod diff;
+mod dump;
 mod edge;
 mod guard;
 pub mod input_marks;

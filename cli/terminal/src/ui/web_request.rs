@@ -2,20 +2,14 @@
 //! text.
 
 use dunlin_host::call::{Action, WebRequest};
-use dunlin_host::display::{escape, grouped, one_line};
+use dunlin_host::display::{escape, one_line};
 use dunlin_host::target::Need;
 
+use super::dump;
 use super::style::Label;
 
 /// How a tab is shown; escaped like other controls it would make code hard to read.
 const TAB: &str = "→   ";
-
-/// Bytes in a row of a body that is not text.
-const DUMP_COLUMNS: usize = 16;
-
-/// Bytes of a body that is not text: in the question, and under `v`.
-const FEW_BYTES: usize = 4 * DUMP_COLUMNS;
-const MAX_DUMP_BYTES: usize = 64 * 1024;
 
 /// The request among these that does more than read, if there is one.
 pub fn sent(actions: &[Action]) -> Option<&WebRequest> {
@@ -57,7 +51,7 @@ pub fn lines(actions: &[Action], whole: bool) -> Vec<(String, Option<Label>)> {
             let parts: Vec<_> = line.split('\t').map(escape).collect();
             (format!("  {}", parts.join(TAB)), None)
         })),
-        Err(_) => dump(&mut lines, &request.body, whole),
+        Err(_) => dump::add(&mut lines, &request.body, request.body.len(), whole),
     }
     lines
 }
@@ -89,7 +83,7 @@ fn kind(request: &WebRequest) -> Option<&String> {
 pub fn is_cut(actions: &[Action]) -> bool {
     sent(actions).is_some_and(|request| {
         let is_text = std::str::from_utf8(&request.body).is_ok();
-        !is_text && request.body.len() > FEW_BYTES
+        !is_text && request.body.len() > dump::FEW_BYTES
     })
 }
 
@@ -97,8 +91,7 @@ pub fn is_cut(actions: &[Action]) -> bool {
 fn heading(request: &WebRequest) -> String {
     let size = match request.body.len() {
         0 => return "sends no body".to_owned(),
-        1 => "1 byte".to_owned(),
-        bytes => format!("{} bytes", grouped(bytes as u64)),
+        bytes => dump::counted(bytes as u64),
     };
     let of = kind(request).map(|kind| one_line(kind));
     let of = of.map_or_else(String::new, |kind| format!(" of {kind}"));
@@ -107,35 +100,6 @@ fn heading(request: &WebRequest) -> String {
         Err(_) => ", not text",
     };
     format!("sends {size}{of}{what}")
-}
-
-fn dump(lines: &mut Vec<(String, Option<Label>)>, body: &[u8], whole: bool) {
-    let most = if whole { MAX_DUMP_BYTES } else { FEW_BYTES };
-    let shown = body.get(..most).unwrap_or(body);
-    for row in shown.chunks(DUMP_COLUMNS) {
-        let bytes: Vec<String> = row.iter().map(|byte| format!("{byte:02x}")).collect();
-        let text: String = row
-            .iter()
-            .map(|byte| match byte {
-                b' '..=b'~' => char::from(*byte),
-                _ => '.',
-            })
-            .collect();
-        let bytes = bytes.join(" ");
-        lines.push((
-            format!("  {bytes:<width$}  {text}", width = 3 * DUMP_COLUMNS - 1),
-            None,
-        ));
-    }
-    let more = body.len() - shown.len();
-    if more > 0 {
-        let way = match whole {
-            true => "too many to show",
-            false => "v shows more of them",
-        };
-        let more = format!("… {} more bytes: {way}", grouped(more as u64));
-        lines.push((more, Some(Label::Quiet)));
-    }
 }
 
 #[cfg(test)]
@@ -232,7 +196,7 @@ pub(crate) mod tests {
         );
         assert_eq!(few.len(), 7);
         assert!(is_cut(&[post(body.clone(), "image/png")]));
-        assert!(!is_cut(&[post(vec![0xff; FEW_BYTES], "image/png")]));
+        assert!(!is_cut(&[post(vec![0xff; dump::FEW_BYTES], "image/png")]));
         assert!(!is_cut(&[post("a".repeat(100_000), "text/plain")]));
         assert_eq!(few[6], "… 99,936 more bytes: v shows more of them");
         let whole = texts(post(body, "image/png"), true);

@@ -78,7 +78,7 @@ impl CallContext {
             Verdict::Ask => {
                 let needs = vec![need.clone()];
                 let actions = request.into_iter().map(Action::Request).collect();
-                self.ask_in_call(asked, &written, needs, actions, &decision.rule)
+                self.ask_in_call(asked, &written, needs, actions, &[decision.rule])
                     .await?
             }
         };
@@ -133,7 +133,7 @@ impl CallContext {
     ) -> Result<Vec<UseId>, Refusal> {
         let written = types::Target::Path(written.to_owned());
         let mut open = Vec::new();
-        let mut asking = None;
+        let mut asking = Vec::new();
         for need in &needs {
             let decision = self.decide(need)?;
             match decision.verdict {
@@ -143,14 +143,14 @@ impl CallContext {
                     self.note(need.clone(), written.clone(), false, rule)?;
                 }
                 Verdict::Ask => {
-                    asking.get_or_insert(decision.rule);
+                    asking.push(decision.rule);
                     open.push(need.clone());
                 }
             }
         }
-        let answer = match &asking {
-            None => None,
-            Some(rule) => {
+        let answer = match asking.as_slice() {
+            [] => None,
+            rules => {
                 let needs = open.clone();
                 Some(
                     self.ask_in_call(
@@ -158,7 +158,7 @@ impl CallContext {
                         &written,
                         needs,
                         Vec::new(),
-                        rule,
+                        rules,
                     )
                     .await?,
                 )
@@ -231,8 +231,9 @@ impl CallContext {
         written: &types::Target,
         needs: Vec<Need>,
         actions: Vec<Action>,
-        rule: &Rule,
+        rules: &[Rule],
     ) -> Result<(bool, String), Refusal> {
+        let rule = rules.first().map(Rule::to_string).unwrap_or_default();
         let nobody = || format!("{rule}; {}", crate::answer::NOBODY);
         let Some(ask) = self.ask.clone() else {
             return Ok((false, nobody()));
@@ -258,7 +259,12 @@ impl CallContext {
         *asked += usize::from(is_attended);
         let has_network = self.shared.commands.network;
         let mut longest = Scope::Always;
-        let mut warnings = notices(rule);
+        let mut warnings = Vec::new();
+        for notice in rules.iter().flat_map(notices) {
+            if !warnings.contains(&notice) {
+                warnings.push(notice);
+            }
+        }
         let mut asked_request = None;
         for action in &actions {
             match action {

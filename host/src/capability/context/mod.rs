@@ -60,7 +60,8 @@ impl Edits {
 
     /// Whether this file was changed.
     pub(crate) fn has(&self, path: &Path) -> bool {
-        self.0.lock().iter().any(|edit| edit.path == path)
+        let edits = self.0.lock();
+        edits.iter().any(|edit| edit.paths().any(|it| it == path))
     }
 }
 

@@ -118,6 +118,15 @@ impl CallContext {
     /// Writes a use into the audit log at once: it has changed something, and must be known even if the
     /// call is dropped in the next moment.
     pub(in crate::capability) fn log_use(&mut self, of: UseId) -> Result<(), Refusal> {
+        self.log_change(of, None)
+    }
+
+    /// The same for a change of a file. `change`: what it did beside writing.
+    pub(in crate::capability) fn log_change(
+        &mut self,
+        of: UseId,
+        change: Option<&str>,
+    ) -> Result<(), Refusal> {
         let Some(entry) = self.uses.get_mut(of.0) else {
             return Ok(());
         };
@@ -130,6 +139,7 @@ impl CallContext {
         let record = Record {
             // A command that starts: how much it printed is known when it has ended, and written then.
             bytes: Some(used.bytes.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0),
+            change,
             ..self.used(&used)
         };
         let logged = self

@@ -1,6 +1,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
+use super::super::names::remove;
 use super::*;
 
 fn hash(text: &str) -> ContentHash {
@@ -9,6 +10,10 @@ fn hash(text: &str) -> ContentHash {
 
 fn put(path: &Path, base: Option<&str>, new: &str) -> Result<(), ReplaceError> {
     replace(path, base.map(hash), new.as_bytes(), |_| Ok(()))
+}
+
+fn gone(path: &Path, base: &str, folders: &[PathBuf]) -> Result<(), ReplaceError> {
+    remove(path, hash(base), folders, |_| Ok(()))
 }
 
 fn folder() -> (tempfile::TempDir, PathBuf) {
@@ -57,7 +62,7 @@ fn a_new_file_gets_its_folders() {
     fs::write(root.join("plain"), "").unwrap();
     let mode = |name: &str| fs::metadata(root.join(name)).unwrap().mode();
     assert_eq!(mode("a/b/c"), mode("plain"));
-    remove(&root.join("a/b/c"), hash("new"), &made).unwrap();
+    gone(&root.join("a/b/c"), "new", &made).unwrap();
     assert_eq!(names(&root), ["plain"]);
 }
 
@@ -75,7 +80,7 @@ fn nothing_but_the_expected_content_is_replaced() {
     fs::write(&path, "other").unwrap();
     changed(put(&path, Some("old"), "new"));
     changed(put(&path, None, "new"));
-    changed(remove(&path, hash("old"), &[]));
+    changed(gone(&path, "old", &[]));
     // In the last moment.
     let late = |base: Option<&str>| {
         replace(&path, base.map(hash), b"new", |_| {
@@ -88,6 +93,44 @@ fn nothing_but_the_expected_content_is_replaced() {
     changed(late(None));
     assert_eq!(fs::read_to_string(&path).unwrap(), "late");
     assert_eq!(names(&root), ["file"]);
+}
+
+#[test]
+fn nothing_but_the_expected_file_is_removed() {
+    let (_folder, root) = folder();
+    let (path, other) = (root.join("file"), root.join("other"));
+    std::fs::write(&other, "old").unwrap();
+    let refused = |what: &str| {
+        let removed = gone(&path, "old", &[]);
+        assert!(
+            matches!(removed, Err(ReplaceError::Changed { .. })),
+            "{what}: {removed:?}"
+        );
+    };
+    refused("nothing");
+    std::os::unix::fs::symlink(&other, &path).unwrap();
+    refused("a link to the same content");
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    refused("a folder");
+    std::fs::remove_dir(&path).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, &path, Mode::from_raw_mode(0o600)).unwrap();
+    refused("a pipe");
+    std::fs::remove_file(&path).unwrap();
+    // Changed while it is being kept.
+    std::fs::write(&path, "old").unwrap();
+    let removed = remove(&path, hash("old"), &[], |_| {
+        std::fs::write(&path, "new").unwrap();
+        Ok::<_, ReplaceError>(())
+    });
+    assert!(matches!(removed, Err(ReplaceError::Changed { .. })));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
+    // One name of several.
+    std::fs::remove_file(&path).unwrap();
+    std::fs::hard_link(&other, &path).unwrap();
+    gone(&path, "old", &[]).unwrap();
+    assert_eq!(names(&root), ["other"]);
+    assert_eq!(std::fs::read_to_string(&other).unwrap(), "old");
 }
 
 #[test]
@@ -205,7 +248,7 @@ fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
             let made = inside.join(format!("sub/{number}.txt"));
             if put(&made, None, "new").is_ok() {
                 // It may fail as well; what it must not do is to remove something else.
-                let _ = remove(&made, hash("new"), &[inside.join("sub")]);
+                let _ = gone(&made, "new", &[inside.join("sub")]);
             }
         }
         is_over.store(true, std::sync::atomic::Ordering::Relaxed);

@@ -199,7 +199,7 @@ impl Page {
         let commands = command::lines(actions, &said).into_iter();
         commands
             .map(|line| (line, None))
-            .chain(diff::lines(actions))
+            .chain(diff::lines(actions, whole))
             .chain(prompt_of_server::lines(actions))
             .chain(web_request::lines(actions, whole))
             .chain(

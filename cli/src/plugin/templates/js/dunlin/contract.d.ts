@@ -118,6 +118,43 @@ declare module 'dunlin:tool/files@0.1.0' {
    * Needs what `append-text` needs, declared as `plan.add-write` or `plan.add-change`. Fails as `edit` does.
    */
   export function writeText(path: string, text: string): Edited;
+  /**
+   * Replaces all of a file, or creates it, with bytes that need not be text, whatever it held.
+   *
+   * Needs what `append-text` needs, declared as `plan.add-write-bytes` or `plan.add-change`. Fails as `edit` does, except that
+   * nothing has to be UTF-8.
+   */
+  export function writeBytes(path: string, bytes: Uint8Array): void;
+  /**
+   * Removes a file, or a symbolic link itself and never what it leads to.
+   *
+   * Needs what `append-text` needs, declared as `plan.add-remove-file` or `plan.add-change`. Fails with `not-found` where
+   * there is nothing; with `wrong-kind` for folders and devices; otherwise as `edit` does: a file larger than 8 MiB could not
+   * be brought back.
+   */
+  export function removeFile(path: string): void;
+  /**
+   * Gives a file another name, which may be in another folder; missing folders above it are made. Nothing is overwritten.
+   *
+   * Needs `read` and `write` on the file, and `write` on the new name; declared as `plan.add-rename-file`, or as
+   * `plan.add-change` of both names. Fails with `conflict` where something has the new name; with `wrong-kind` for folders
+   * and symbolic links; otherwise as `remove-file` does.
+   */
+  export function renameFile(path: string, to: string): void;
+  /**
+   * Makes a folder, and those above it that are missing.
+   *
+   * Needs `write` on what it makes, declared as `plan.add-create-folder` or `plan.add-change`. Fails with `conflict` where
+   * something has that name.
+   */
+  export function createFolder(path: string): void;
+  /**
+   * Removes an empty folder.
+   *
+   * Needs `write` on it, declared as `plan.add-remove-folder` or `plan.add-change`. Fails with `conflict` where something is
+   * in it; with `wrong-kind` where it is no folder.
+   */
+  export function removeFolder(path: string): void;
   export type Error = import('dunlin:tool/types@0.1.0').Error;
   export type LineEdit = import('dunlin:tool/types@0.1.0').LineEdit;
   /**
@@ -603,6 +640,27 @@ declare module 'dunlin:tool/tool-types@0.1.0' {
     * Adds `files.write-text` with exactly this text, in the same way.
     */
     addWrite(path: string, text: string): void;
+    /**
+    * Adds `files.write-bytes` with exactly these bytes. Where these or those before are not text, the user is shown their
+    * number, their digest and the first of them.
+    */
+    addWriteBytes(path: string, bytes: Uint8Array): void;
+    /**
+    * Adds `files.remove-file`. The user is shown what goes.
+    */
+    addRemoveFile(path: string): void;
+    /**
+    * Adds `files.rename-file` with exactly this new name. A plan may use either name once.
+    */
+    addRenameFile(path: string, to: string): void;
+    /**
+    * Adds `files.create-folder`.
+    */
+    addCreateFolder(path: string): void;
+    /**
+    * Adds `files.remove-folder`. What the plan removes before may be in the folder until then.
+    */
+    addRemoveFolder(path: string): void;
     /**
     * Adds a file that the call changes in a way that only `run` can tell, as its content has to be read first. The host
     * shows the user the difference as soon as it is known, unless a rule allows writing to the file. The question is that

@@ -1,0 +1,253 @@
+//! Names that come and go: files and symbolic links that are removed or renamed, and folders.
+//!
+//! As in `replace`, the folder is opened link-free, and everything happens through that handle, to the name itself and never
+//! to what it might lead to. Whoever puts something else under the name after it was looked at loses nothing: the name is
+//! given up first, for one that nobody knows, and what is then found there is looked at once more.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+
+use super::ContentHash;
+use super::replace::{Place, ReplaceError, remove_folders};
+
+/// Removes a file that holds `base`, and the empty ones of the folders above it. Of a file with several names this one goes.
+///
+/// `before` runs when nothing has happened yet, with the permission bits; its failure stops it.
+pub(crate) fn remove<E: From<ReplaceError>>(
+    path: &Path,
+    base: ContentHash,
+    folders: &[PathBuf],
+    before: impl FnOnce(u32) -> Result<(), E>,
+) -> Result<(), E> {
+    let place = Place::open(path, false)?;
+    let seen = place.current(Some(base))?;
+    let Some(seen) = seen else {
+        return Err(place.changed().into());
+    };
+    before(seen.mode)?;
+    // What `before` does takes its time.
+    let Some(now) = place.current(Some(base))? else {
+        return Err(place.changed().into());
+    };
+    place.take_away(now.id)?;
+    remove_folders(folders);
+    Ok(())
+}
+
+/// Removes a symbolic link that leads to `to`, which nothing happens to.
+pub(crate) fn remove_link<E: From<ReplaceError>>(
+    path: &Path,
+    to: &Path,
+    before: impl FnOnce() -> Result<(), E>,
+) -> Result<(), E> {
+    let place = Place::open(path, false)?;
+    place.link_to(to)?;
+    before()?;
+    let id = place.link_to(to)?;
+    Ok(place.take_away(id)?)
+}
+
+/// Makes a symbolic link where nothing is.
+pub(crate) fn put_link(path: &Path, to: &Path) -> Result<Vec<PathBuf>, ReplaceError> {
+    let place = Place::open(path, true)?;
+    match rustix::fs::symlinkat(to, &place.folder, place.name) {
+        Ok(()) => Ok(place.new_folders),
+        Err(error) => {
+            remove_folders(&place.new_folders);
+            Err(match error {
+                Errno::EXIST => place.changed(),
+                error => place.io(error.into()),
+            })
+        }
+    }
+}
+
+/// Gives a file that holds `base` a name that nothing has; missing folders above that are made.
+///
+/// `before` runs when nothing has happened yet, with the permission bits and the folders that were made, outermost first; its
+/// failure stops it.
+pub(crate) fn rename<E: From<ReplaceError>>(
+    path: &Path,
+    to: &Path,
+    base: ContentHash,
+    before: impl FnOnce(u32, &[PathBuf]) -> Result<(), E>,
+) -> Result<(), E> {
+    let old = Place::open(path, false)?;
+    let Some(seen) = old.current(Some(base))? else {
+        return Err(old.changed().into());
+    };
+    let new = Place::open(to, true)?;
+    let renamed = before(seen.mode, &new.new_folders).and_then(|()| Ok(old.rename(&new, base)?));
+    if renamed.is_err() {
+        remove_folders(&new.new_folders);
+    }
+    renamed
+}
+
+/// Makes a folder where nothing is, and those above it that are missing. `mode`: its permission bits, if they are not the
+/// usual ones.
+///
+/// `before` runs when nothing but the folders above has been made, with those, outermost first; its failure stops it.
+pub(crate) fn make_folder<E: From<ReplaceError>>(
+    path: &Path,
+    mode: Option<u32>,
+    before: impl FnOnce(&[PathBuf]) -> Result<(), E>,
+) -> Result<(), E> {
+    let place = Place::open(path, true)?;
+    let made = before(&place.new_folders).and_then(|()| Ok(place.make_folder(mode)?));
+    if made.is_err() {
+        remove_folders(&place.new_folders);
+    }
+    made
+}
+
+/// Removes a folder in which nothing is, and the empty ones of `folders`.
+///
+/// `before` runs when nothing has happened yet, with the permission bits; its failure stops it.
+pub(crate) fn remove_folder<E: From<ReplaceError>>(
+    path: &Path,
+    folders: &[PathBuf],
+    before: impl FnOnce(u32) -> Result<(), E>,
+) -> Result<(), E> {
+    let place = Place::open(path, false)?;
+    let stat = rustix::fs::statat(&place.folder, place.name, AtFlags::SYMLINK_NOFOLLOW);
+    let stat = stat.map_err(|e| place.folder_error(e))?;
+    if !FileType::from_raw_mode(stat.st_mode).is_dir() {
+        return Err(place.folder_error(Errno::NOTDIR).into());
+    }
+    before(stat.st_mode & 0o7777)?;
+    rustix::fs::unlinkat(&place.folder, place.name, AtFlags::REMOVEDIR)
+        .map_err(|e| place.folder_error(e))?;
+    let _ = rustix::fs::fsync(&place.folder);
+    remove_folders(folders);
+    Ok(())
+}
+
+impl Place<'_> {
+    fn folder_error(&self, error: Errno) -> ReplaceError {
+        let path = self.path.to_owned();
+        match error {
+            Errno::EXIST | Errno::NOTEMPTY => ReplaceError::NotEmpty { path },
+            Errno::NOTDIR => ReplaceError::NotFolder { path },
+            Errno::NOENT => ReplaceError::NotFound { path },
+            error => self.io(error.into()),
+        }
+    }
+
+    fn make_folder(&self, mode: Option<u32>) -> Result<(), ReplaceError> {
+        let usual = Mode::from_raw_mode(mode.map_or(0o777, |_| 0o700));
+        rustix::fs::mkdirat(&self.folder, self.name, usual).map_err(|e| match e {
+            Errno::EXIST => self.exists(),
+            e => self.io(e.into()),
+        })?;
+        if let Some(mode) = mode {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let fail = |e: Errno| self.io(e.into());
+            let made = rustix::fs::openat(&self.folder, self.name, flags, Mode::empty());
+            let bits = Mode::from_raw_mode(mode & 0o777);
+            rustix::fs::fchmod(made.map_err(fail)?, bits).map_err(fail)?;
+        }
+        let _ = rustix::fs::fsync(&self.folder);
+        Ok(())
+    }
+
+    /// Gives a file that holds `base` the other name.
+    fn rename(&self, new: &Place<'_>, base: ContentHash) -> Result<(), ReplaceError> {
+        let Some(now) = self.current(Some(base))? else {
+            return Err(self.changed());
+        };
+        let flags = RenameFlags::NOREPLACE;
+        let names = (&self.folder, self.name, &new.folder, new.name);
+        match rustix::fs::renameat_with(names.0, names.1, names.2, names.3, flags) {
+            Ok(()) => {}
+            Err(Errno::EXIST) => return Err(new.exists()),
+            Err(Errno::NOENT) => return Err(self.changed()),
+            Err(Errno::XDEV) => {
+                return Err(ReplaceError::OtherFileSystem {
+                    path: new.path.to_owned(),
+                });
+            }
+            // File systems that know no such flag, too: without it, something might be overwritten.
+            Err(e) => return Err(new.io(e.into())),
+        }
+        if new.id_of(new.name).ok() != Some(now.id) {
+            // It is somebody else's, and gets its name back. Where that is taken by now it keeps the other one.
+            let _ = rustix::fs::renameat_with(names.2, names.3, names.0, names.1, flags);
+            return Err(self.changed());
+        }
+        // The new name first: after a power cut a file with two names is better than one with none.
+        let _ = rustix::fs::fsync(&new.folder);
+        let _ = rustix::fs::fsync(&self.folder);
+        Ok(())
+    }
+
+    /// Looks at a symbolic link: it must lead to `to`.
+    fn link_to(&self, to: &Path) -> Result<u64, ReplaceError> {
+        let (found, id) = match rustix::fs::readlinkat(&self.folder, self.name, Vec::new()) {
+            Ok(found) => (found, self.id_of(self.name)),
+            Err(Errno::NOENT | Errno::INVAL) => return Err(self.changed()),
+            Err(e) => return Err(self.io(e.into())),
+        };
+        match id {
+            Ok(id) if found.to_bytes() == to.as_os_str().as_encoded_bytes() => Ok(id),
+            _ => Err(self.changed()),
+        }
+    }
+
+    /// Which file of its file system has this name.
+    fn id_of(&self, name: &OsStr) -> rustix::io::Result<u64> {
+        let stat = rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(stat.st_ino)
+    }
+
+    /// Removes a name, if it is that of this file.
+    fn take_away(&self, id: u64) -> Result<(), ReplaceError> {
+        let fail = |e: Errno| self.io(e.into());
+        let aside = aside_name();
+        let renamed = rustix::fs::renameat_with(
+            &self.folder,
+            self.name,
+            &self.folder,
+            &aside,
+            RenameFlags::NOREPLACE,
+        );
+        match renamed {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Err(self.changed()),
+            // File systems that know no such flag; what stands there was seen a moment ago.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                if self.id_of(self.name).ok() != Some(id) {
+                    return Err(self.changed());
+                }
+                rustix::fs::unlinkat(&self.folder, self.name, AtFlags::empty()).map_err(fail)?;
+                return Ok(());
+            }
+            Err(e) => return Err(fail(e)),
+        }
+        if self.id_of(aside.as_ref()).ok() != Some(id) {
+            // It is somebody else's, and gets its name back. Where that is taken by now it keeps the other one.
+            let flags = RenameFlags::NOREPLACE;
+            let _ = rustix::fs::renameat_with(&self.folder, &aside, &self.folder, self.name, flags);
+            return Err(self.changed());
+        }
+        rustix::fs::unlinkat(&self.folder, &aside, AtFlags::empty()).map_err(fail)?;
+        // The removal itself must survive a power cut; if that cannot be had it is still removed.
+        let _ = rustix::fs::fsync(&self.folder);
+        Ok(())
+    }
+}
+
+/// A name that nobody else uses.
+fn aside_name() -> String {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let micros = jiff::Timestamp::now().as_microsecond();
+    format!(".dunlin-{}-{micros}-{number}.removed", std::process::id())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use super::super::found::Found;
+use super::super::prepare::look;
+use super::*;
+
+fn folder() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = fs::canonicalize(folder.path()).unwrap();
+    (folder, root)
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn is_changed<T: std::fmt::Debug>(result: Result<T, ReplaceError>, what: &str) {
+    assert!(
+        matches!(result, Err(ReplaceError::Changed { .. })),
+        "{what}: {result:?}"
+    );
+}
+
+#[test]
+fn a_link_is_removed_and_what_it_leads_to_is_not() {
+    let (_folder, root) = folder();
+    let link = root.join("link");
+    for to in ["file", "folder", "nowhere", ".."] {
+        fs::write(root.join("file"), "old").unwrap();
+        let _ = fs::create_dir(root.join("folder"));
+        symlink(to, &link).unwrap();
+        assert_eq!(look(&link).unwrap(), Some(Found::Link(to.into())));
+        let nothing = || Ok::<_, ReplaceError>(());
+        is_changed(remove_link(&link, Path::new("other"), nothing), to);
+        remove_link(&link, Path::new(to), nothing).unwrap();
+        assert_eq!(names(&root), ["file", "folder"], "{to}");
+        is_changed(remove_link(&link, Path::new(to), nothing), to);
+        // It comes back as it was, and never over something else.
+        put_link(&link, Path::new(to)).unwrap();
+        assert_eq!(fs::read_link(&link).unwrap(), Path::new(to));
+        is_changed(put_link(&link, Path::new(to)), to);
+        fs::remove_file(&link).unwrap();
+    }
+    is_changed(put_link(&root.join("file"), Path::new("x")), "a file");
+}
+
+/// What comes under the name after it was looked at last is somebody else's, and stays.
+#[test]
+fn what_is_put_in_the_place_of_a_file_stays() {
+    let (_folder, root) = folder();
+    let path = root.join("file");
+    fs::write(&path, "old").unwrap();
+    let place = Place::open(&path, false).unwrap();
+    let seen = place.current(Some(ContentHash::of(b"old"))).unwrap();
+    fs::rename(&path, root.join("elsewhere")).unwrap();
+    fs::write(&path, "old").unwrap();
+    is_changed(place.take_away(seen.unwrap().id), "another file");
+    assert_eq!(names(&root), ["elsewhere", "file"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+}
+
+#[test]
+fn a_file_is_renamed_where_nothing_is() {
+    let (_folder, root) = folder();
+    let (path, to) = (root.join("file"), root.join("a/b/new"));
+    fs::write(&path, "old").unwrap();
+    let base = ContentHash::of(b"old");
+    let renamed = |to: &Path, base| rename(&path, to, base, |_, _| Ok::<_, ReplaceError>(()));
+    // Nothing is left of an attempt.
+    is_changed(renamed(&to, ContentHash::of(b"other")), "another content");
+    let stopped = rename(&path, &to, base, |_, made| {
+        assert_eq!(made, [root.join("a"), root.join("a/b")]);
+        Err(ReplaceError::NotFound { path: to.clone() })
+    });
+    assert!(stopped.is_err());
+    assert_eq!(names(&root), ["file"]);
+    symlink("nowhere", root.join("link")).unwrap();
+    fs::create_dir(root.join("folder")).unwrap();
+    for name in ["link", "folder", "file"] {
+        let taken = renamed(&root.join(name), base);
+        assert!(
+            matches!(taken, Err(ReplaceError::Exists { .. })),
+            "{name}: {taken:?}"
+        );
+    }
+    renamed(&to, base).unwrap();
+    assert_eq!(fs::read_to_string(&to).unwrap(), "old");
+    // A link is not what was shown, whatever it leads to.
+    symlink(&to, &path).unwrap();
+    is_changed(renamed(&root.join("other"), base), "a link");
+    assert_eq!(names(&root), ["a", "file", "folder", "link"]);
+}
+
+#[test]
+fn only_empty_folders_are_removed() {
+    let (_folder, root) = folder();
+    let path = root.join("a/folder");
+    make_folder(&path, Some(0o750), |made| {
+        assert_eq!(made, [root.join("a")]);
+        Ok::<_, ReplaceError>(())
+    })
+    .unwrap();
+    let mode = fs::metadata(&path).unwrap();
+    assert_eq!(std::os::unix::fs::MetadataExt::mode(&mode) & 0o777, 0o750);
+    let removed = |path: &Path| remove_folder(path, &[], |_| Ok::<_, ReplaceError>(()));
+    fs::write(path.join("file"), "").unwrap();
+    assert!(matches!(removed(&path), Err(ReplaceError::NotEmpty { .. })));
+    fs::remove_file(path.join("file")).unwrap();
+    symlink("folder", root.join("a/link")).unwrap();
+    assert!(matches!(
+        removed(&root.join("a/link")),
+        Err(ReplaceError::NotFolder { .. })
+    ));
+    removed(&path).unwrap();
+    assert!(matches!(removed(&path), Err(ReplaceError::NotFound { .. })));
+    assert_eq!(names(&root.join("a")), ["link"]);
+}
