@@ -8,6 +8,7 @@ mod mcp;
 mod plugin;
 mod requests;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
@@ -25,7 +26,7 @@ pub use self::plugin::{
 pub use self::requests::{RequestArgs, RequestId, RequestsCommand, RequestsShowArgs};
 
 /// An AI chat for the terminal whose tools cannot touch anything you did not grant
-#[derive(Debug, Parser)]
+#[derive(Debug, Default, Parser)]
 #[command(
     name = "dunlin",
     version,
@@ -48,8 +49,25 @@ pub struct Cli {
 }
 
 impl Cli {
+    /// What the arguments of this process say.
+    pub fn of_process() -> Result<Cli, clap::Error> {
+        Cli::of(std::env::args_os().collect())
+    }
+
+    /// The chat opens sooner without the definition of every command, and so does the version appear.
+    fn of(words: Vec<OsString>) -> Result<Cli, clap::Error> {
+        match &words[..] {
+            [] | [_] => Ok(Cli::default()),
+            [_, only] if only == "--version" || only == "-V" => clap::Command::new("dunlin")
+                .version(env!("CARGO_PKG_VERSION"))
+                .try_get_matches_from(words)
+                .map(|_| Cli::default()),
+            _ => Cli::try_parse_from(words).and_then(Cli::validated),
+        }
+    }
+
     /// Refuses what the definition cannot: an option of the chat before another command.
-    pub fn validated(self) -> Result<Cli, clap::Error> {
+    fn validated(self) -> Result<Cli, clap::Error> {
         match self.command {
             Some(_) if self.chat.fresh => Err(Cli::command().error(
                 ErrorKind::ArgumentConflict,
@@ -567,56 +585,4 @@ pub struct CompletionsArgs {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_definition_is_sound() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn allow_takes_the_last_equals_sign() {
-        let check = |text: &str, expected: Result<(&str, &str), AllowError>| {
-            let parsed = text
-                .parse::<Allow>()
-                .map(|allow| (allow.target, allow.bits));
-            let expected = expected.map(|(target, bits)| (target.to_owned(), bits.to_owned()));
-            assert_eq!(parsed, expected, "{text:?}");
-        };
-        check("src/=rw", Ok(("src/", "rw?")));
-        check("/a=b=x", Ok(("/a=b", "??x")));
-        check("f=xr", Ok(("f", "r?x")));
-        check("cargo test", Ok(("cargo test", "??x")));
-        check(
-            "$ /usr/bin/cargo test",
-            Ok(("$ /usr/bin/cargo test", "??x")),
-        );
-        check("= /usr/bin/git push", Ok(("= /usr/bin/git push", "??x")));
-        check("", Err(AllowError::Form));
-        check("=r", Err(AllowError::Form));
-        check("f=", Err(AllowError::Bits(String::new())));
-        check("f=rr", Err(AllowError::Bits("rr".to_owned())));
-        check("f=r-", Err(AllowError::Bits("r-".to_owned())));
-    }
-
-    #[test]
-    fn global_options_stand_on_both_sides() {
-        for line in [
-            &["dunlin", "--agent", "a", "-q", "ask", "hello", "world"][..],
-            &["dunlin", "ask", "--agent", "a", "-q", "hello", "world"][..],
-        ] {
-            let cli = Cli::try_parse_from(line).unwrap();
-            assert_eq!(cli.global.agent.as_deref(), Some("a"));
-            assert!(cli.global.quiet);
-            let Some(Command::Ask(ask)) = cli.command else {
-                panic!("not ask: {line:?}")
-            };
-            assert_eq!(ask.prompt, ["hello", "world"]);
-        }
-        assert!(Cli::try_parse_from(["dunlin", "-q", "-v"]).is_err());
-        assert!(Cli::try_parse_from(["dunlin"]).unwrap().command.is_none());
-        assert!(Cli::try_parse_from(["dunlin", "permissions", "set", "/a", "--x"]).is_ok());
-        assert!(Cli::try_parse_from(["dunlin", "permissions", "set", "/a", "-w-"]).is_ok());
-    }
-}
+mod tests;

@@ -37,7 +37,6 @@ pub mod value_in_editor;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
 use dunlin_host::Plugin;
 use dunlin_host::process::{SUPERVISOR_FLAG, harden_this_process, supervisor_main};
@@ -76,7 +75,7 @@ pub fn main_with(plugins: Vec<Plugin>) -> ExitCode {
     {
         return local_model::template_process::renderer_main();
     }
-    let cli = match args::Cli::try_parse().and_then(args::Cli::validated) {
+    let cli = match args::Cli::of_process() {
         Ok(cli) => cli,
         Err(error) => {
             // A reader of the help that went away is not a failure.
