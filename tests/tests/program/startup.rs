@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use dunlin_tests::{Environment, Provider, Response, Terminal};
+use dunlin_tests::{Environment, Provider, Response, Terminal, program};
 
 use crate::stage::{Chat, environment, files_below, read};
 
@@ -97,4 +97,43 @@ fn a_second_session_compiles_nothing() {
     let before = written(&environment);
     assert_eq!(environment.run(["ask", "hello"]).status, Some(0));
     assert_eq!(written(&environment), before);
+}
+
+/// A number in a file of the format ELF.
+fn number<const BYTES: usize>(file: &[u8], at: u64) -> u64 {
+    let mut number = [0; 8];
+    let at = at as usize;
+    number[..BYTES].copy_from_slice(&file[at..at + BYTES]);
+    u64::from_le_bytes(number)
+}
+
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn the_program_lies_anywhere_and_its_addresses_are_read_only() {
+    let file = fs::read(program!()).expect("the program");
+    let is_movable = number::<2>(&file, 16) == 3;
+    assert!(is_movable, "it always lies at the same place");
+    let (headers, size, count) = (
+        number::<8>(&file, 32),
+        number::<2>(&file, 54),
+        number::<2>(&file, 56),
+    );
+    let header = |wanted: u64| {
+        (0..count)
+            .map(|at| headers + at * size)
+            .find(|&header| number::<4>(&file, header) == wanted)
+    };
+    assert!(header(0x6474_e552).is_some(), "nothing becomes read-only");
+    let stack = header(0x6474_e551).expect("what the stack may be");
+    assert_eq!(number::<4>(&file, stack + 4) & 1, 0, "the stack can be run");
+    let dynamic = header(2).expect("what the loader reads");
+    let (begin, length) = (
+        number::<8>(&file, dynamic + 8),
+        number::<8>(&file, dynamic + 32),
+    );
+    // Functions of libraries are found at the start, so that the table of their addresses needs no change later.
+    let is_bound_at_start = (begin..begin + length).step_by(16).any(|entry| {
+        number::<8>(&file, entry) == 0x6fff_fffb && number::<8>(&file, entry + 8) & 1 != 0
+    });
+    assert!(is_bound_at_start, "the table of functions can be written");
 }
