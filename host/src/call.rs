@@ -71,8 +71,6 @@ impl Action {
 }
 
 /// A request as it leaves, without what the host adds: framing, and the user's own headers.
-///
-/// Two of them are equal if a server gets the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebRequest {
     /// Any method.
@@ -81,6 +79,8 @@ pub struct WebRequest {
     pub url: String,
     /// What the tool says beside the body, sorted, without a usual `accept`: that says nothing.
     pub headers: Vec<(String, String)>,
+    /// Which usual `accept` goes along. It is not shown, and the same in all requests that a yes covers.
+    pub usual_accept: Option<&'static str>,
     /// The bytes that are sent.
     pub body: Bytes,
 }
@@ -104,6 +104,16 @@ impl WebRequest {
     /// Whether it says more than the target of its need: a query, headers or a body.
     pub(crate) fn says_more(&self) -> bool {
         !self.reads() || !self.headers.is_empty() || self.url.contains('?')
+    }
+
+    /// Whether a server gets the same as by another one, but for the usual `accept`.
+    pub(crate) fn says_the_same(&self, other: &WebRequest) -> bool {
+        let usual_accept = other.usual_accept;
+        *other
+            == WebRequest {
+                usual_accept,
+                ..self.clone()
+            }
     }
 
     /// A header of this name, in lower case.

@@ -178,7 +178,9 @@ fn read_request(request: DeclaredRequest) -> Result<Request, Error> {
     Ok(wanted)
 }
 
-fn read_headers(written: Vec<Header>) -> Result<HeaderMap, EgressError> {
+fn read_headers(mut written: Vec<Header>) -> Result<HeaderMap, EgressError> {
+    // In one order, which says nothing.
+    written.sort_by_cached_key(|header| header.name.to_ascii_lowercase());
     let mut headers = HeaderMap::new();
     for header in written {
         let invalid = |problem| bad_header(&header.name, problem);
@@ -187,11 +189,22 @@ fn read_headers(written: Vec<Header>) -> Result<HeaderMap, EgressError> {
         let name = name.ok_or_else(|| invalid(NOT_SETTABLE))?;
         let value = HeaderValue::from_str(&header.value)
             .map_err(|_| invalid("its value is none that a header can have"))?;
-        if headers.insert(name, value).is_some() {
-            return Err(invalid("it is set twice"));
-        }
+        add_header(&mut headers, name, value)?;
     }
     Ok(headers)
+}
+
+/// Adds one that is not there yet: how often and in which order a header comes could say something, too.
+pub(super) fn add_header(
+    headers: &mut HeaderMap,
+    name: HeaderName,
+    value: HeaderValue,
+) -> Result<(), EgressError> {
+    if headers.contains_key(&name) {
+        return Err(bad_header(name.as_str(), "it is set twice"));
+    }
+    headers.insert(name, value);
+    Ok(())
 }
 
 /// A request that reads, as a plan announces it.
@@ -396,9 +409,10 @@ impl<'a> WebGate<'a> {
 
 /// A hop as the user is shown it.
 fn shown(hop: &Hop<'_>) -> WebRequest {
-    let said = hop.headers.iter().filter(|(name, value)| {
-        **name != ACCEPT || !USUAL_ACCEPT.iter().any(|usual| usual == value)
-    });
+    let accept = hop.headers.get(ACCEPT);
+    let usual_accept = accept.and_then(|value| USUAL_ACCEPT.into_iter().find(|it| it == value));
+    let said = hop.headers.iter();
+    let said = said.filter(|(name, _)| usual_accept.is_none() || **name != ACCEPT);
     let text = |(name, value): (&HeaderName, &HeaderValue)| {
         let value = String::from_utf8_lossy(value.as_bytes());
         (name.as_str().to_owned(), value.into_owned())
@@ -409,6 +423,7 @@ fn shown(hop: &Hop<'_>) -> WebRequest {
         method: hop.method.as_str().to_owned(),
         url: hop.url.as_str().to_owned(),
         headers,
+        usual_accept,
         body: hop.body.clone(),
     }
 }
@@ -427,6 +442,7 @@ fn verb(method: &Method) -> String {
             format!("{name} to")
         }
         Operation::Write => format!("send a request with the method '{name}' to"),
+        _ if method == Method::HEAD => "read the headers of".to_owned(),
         reads => reads.verb().to_owned(),
     }
 }

@@ -16,7 +16,7 @@ use crate::audit::{AuditRoom, Event, Record};
 use crate::bindings::declared::ProposedCall;
 use crate::bindings::dunlin::tool::types;
 use crate::call::{Action, Call, Failure, Outcome, Plan, Standing, Success};
-use crate::capability::{self, BrokenFile, CallState, Edits, Phase, Shared, tree};
+use crate::capability::{self, BrokenFile, CallState, Edits, Phase, Shared, ShownRequest, tree};
 use crate::display::chain;
 use crate::engine::time_limit::Clock;
 use crate::limits;
@@ -233,7 +233,8 @@ impl Components {
             .state(Phase::Run, &call.id, &call.tool, plugin, clock);
         state.context.arguments = call.arguments.clone();
         state.context.actions = plan.actions.clone();
-        state.context.shown_requests = plan.shown_requests();
+        let shown = plan.shown_requests().into_iter();
+        state.context.shown_requests = shown.map(ShownRequest::planned).collect();
         state.context.question.clone_from(&plan.question);
         state.context.declared = plan.needs.clone();
         let edited = plan.actions.iter().flat_map(Action::edited_paths);

@@ -164,7 +164,13 @@ async fn a_yes_to_a_get_is_one_to_its_query_and_headers() {
     let agent = "user-agent: hunter2";
     let usual = "accept: application/json";
     for (declares, arguments, questions) in [
-        // The same again is the same.
+        // The same again is the same, the way in which it says what it wants included.
+        ("", json!({ "url": here, "header": usual, "then": here }), 2),
+        (
+            "get",
+            json!({ "url": here, "header": usual, "then": here }),
+            2,
+        ),
         ("", json!({ "url": here, "times": 3, "header": usual }), 1),
         ("", json!({ "url": here, "then": elsewhere }), 2),
         ("", json!({ "url": here, "header": agent, "times": 2 }), 1),

@@ -193,6 +193,13 @@ async fn what_a_guest_may_not_send_is_refused() {
             header("x-api-key"),
             r#"the header \"x-api-key\" cannot be set"#,
         ),
+        (
+            here(
+                port,
+                json!({ "headers": [["accept", "*/*"], ["accept", "*/*"]] }),
+            ),
+            r#"the header \"accept\" cannot be set: it is set twice"#,
+        ),
         (header("host"), "fields: HeaderError::Forbidden"),
         (
             header("transfer-encoding"),
@@ -313,4 +320,28 @@ async fn nothing_is_sent_in_prepare() {
         "{failure}"
     );
     assert_eq!(site.requests(), [""; 0]);
+}
+
+/// Their order would say something that no question shows.
+#[tokio::test]
+async fn headers_come_in_one_order() {
+    let sandbox = Sandbox::new();
+    let site = Site::of(Page::of("text/plain", "hello"));
+    let host = host(&sandbox);
+    let headers = [
+        ["user-agent", "a"],
+        ["accept-language", "b"],
+        ["accept", "c"],
+    ];
+    let mut reversed = headers;
+    reversed.reverse();
+    for headers in [headers, reversed] {
+        let arguments = here(site.port(), json!({ "headers": headers }));
+        sent(&host, arguments, Arc::new(Asker::yes()))
+            .await
+            .unwrap();
+    }
+    let requests = site.requests();
+    assert_eq!(requests.len(), 2);
+    assert_eq!(requests[0], requests[1]);
 }

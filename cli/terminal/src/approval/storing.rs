@@ -4,7 +4,7 @@ use dunlin_host::ask::{Answer, Origin, Question, Scope};
 use dunlin_host::display::{escape, shell_word};
 use dunlin_host::permission::key::Decided;
 use dunlin_host::permission::{Revert, WayOut};
-use dunlin_host::target::{CommandKey, CommandTarget, Need, Operation};
+use dunlin_host::target::{CommandKey, CommandTarget, Need, Operation, Target};
 
 /// How many targets of one answer are named before and after it.
 const MAX_NAMED: usize = 5;
@@ -78,7 +78,8 @@ pub fn before(question: &Question, always: bool) -> Vec<(&'static str, String)> 
 fn covers(need: &Need) -> Option<&'static str> {
     match (need.sends(), need.asks_server()) {
         (true, _) => Some(SENDS),
-        (_, true) => Some(READS),
+        // The row of a site says it, as it is so with any yes.
+        (_, true) if matches!(need.target, Target::Url(_)) => Some(READS),
         _ => None,
     }
 }

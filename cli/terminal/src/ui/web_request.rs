@@ -114,6 +114,7 @@ pub(crate) mod tests {
                 ("content-type".to_owned(), kind.to_owned()),
                 ("accept".to_owned(), "*/*".to_owned()),
             ],
+            usual_accept: None,
             body: body.into().into(),
         })
     }
@@ -163,6 +164,7 @@ pub(crate) mod tests {
                 method: "GET".to_owned(),
                 url: url.to_owned(),
                 headers: headers.collect(),
+                usual_accept: None,
                 body: Vec::new().into(),
             })
         };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::CallContext;
+use super::{CallContext, ShownRequest};
 use crate::ask::{Origin, Question, Scope};
 use crate::bindings::dunlin::tool::types;
 use crate::call::{Action, WebRequest};
@@ -67,10 +67,11 @@ impl CallContext {
         request: Option<WebRequest>,
     ) -> Result<UseId, Refusal> {
         let decision = self.decide(&need)?;
-        let is_other = |request: &WebRequest| !self.was_shown(&need, request);
-        let verdict = match (decision.verdict, &decision.rule) {
-            (Verdict::Allow, Rule::Once) if request.as_ref().is_some_and(is_other) => Verdict::Ask,
-            (verdict, _) => verdict,
+        let verdict = match (decision.verdict, &decision.rule, &request) {
+            (Verdict::Allow, Rule::Once, Some(request)) if !self.was_shown(&need, request) => {
+                Verdict::Ask
+            }
+            (verdict, ..) => verdict,
         };
         let (allowed, rule) = match verdict {
             Verdict::Allow => (true, decision.rule.to_string()),
@@ -87,14 +88,23 @@ impl CallContext {
 
     /// Whether the user has seen a request and said yes to it in this call, or to everything that reads below an address
     /// above it.
-    fn was_shown(&self, need: &Need, request: &WebRequest) -> bool {
+    fn was_shown(&mut self, need: &Need, request: &WebRequest) -> bool {
         let is_below = |declared: &Need| {
             matches!(declared.target, Target::Site(_))
                 && declared.operation == Operation::Read
                 && covers(declared, need)
         };
-        request.reads()
-            && (self.shown_requests.contains(request) || self.declared.iter().any(is_below))
+        if !request.reads() {
+            return false;
+        }
+        if self.declared.iter().any(is_below) {
+            return true;
+        }
+        let mut shown = self.shown_requests.iter_mut();
+        let Some(shown) = shown.find(|shown| shown.request.says_the_same(request)) else {
+            return false;
+        };
+        *shown.usual_accept.get_or_insert(request.usual_accept) == request.usual_accept
     }
 
     fn note_denied(
@@ -324,7 +334,7 @@ impl CallContext {
                 let reads = request.reads();
                 // The same question may be answered with the same again; what is sent twice may be done twice.
                 if reads {
-                    self.shown_requests.push(request);
+                    self.shown_requests.push(ShownRequest::sent(request));
                 }
                 reads
             }

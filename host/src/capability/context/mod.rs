@@ -85,6 +85,32 @@ impl std::fmt::Display for BrokenFile {
     }
 }
 
+/// A request that reads, which the user has seen and said yes to.
+pub(crate) struct ShownRequest {
+    request: WebRequest,
+    /// Which usual `accept` it was sent with, and has to be sent with again; `None`: it was not sent.
+    usual_accept: Option<Option<&'static str>>,
+}
+
+impl ShownRequest {
+    /// One that is about to be sent.
+    fn sent(request: WebRequest) -> ShownRequest {
+        let usual_accept = Some(request.usual_accept);
+        ShownRequest {
+            request,
+            usual_accept,
+        }
+    }
+
+    /// One of a plan.
+    pub(crate) fn planned(request: WebRequest) -> ShownRequest {
+        ShownRequest {
+            request,
+            usual_accept: None,
+        }
+    }
+}
+
 /// What every interface needs of a call: its identity, its clock, its handles, and the decisions about it.
 pub(crate) struct CallContext {
     pub(crate) shared: Arc<Shared>,
@@ -98,7 +124,7 @@ pub(crate) struct CallContext {
     /// What the plan declared and the user agreed to.
     pub(crate) actions: Vec<Action>,
     /// Requests that read, which the user has seen with a question of this call and said yes to.
-    pub(crate) shown_requests: Vec<WebRequest>,
+    pub(crate) shown_requests: Vec<ShownRequest>,
     /// How the plan asks.
     pub(crate) question: String,
     /// What the plan declared.

@@ -30,7 +30,7 @@ use crate::capability::context::{Of, View};
 use crate::capability::refusal::Refusal;
 use crate::capability::resources::UseId;
 use crate::capability::wasi::machine::{Machine, MachineView};
-use crate::capability::web::{WebGate, bad_header, operation};
+use crate::capability::web::{WebGate, add_header, bad_header, operation};
 use crate::capability::web_headers::{NOT_SETTABLE, SETTABLE};
 use crate::egress::{
     Admitted, Body, Egress, EgressError, HeaderMap, Method, Request, RequestLimits, header,
@@ -328,8 +328,11 @@ fn written(request: &HostOutgoingRequest) -> Result<String, types::Error> {
 
 /// What goes along of what the component wants to say of itself.
 fn headers(request: &HostOutgoingRequest) -> Result<HeaderMap, EgressError> {
+    let mut written: Vec<_> = request.headers.iter().collect();
+    // In one order, which says nothing.
+    written.sort_by_key(|(name, _)| name.as_str());
     let mut headers = HeaderMap::new();
-    for (name, value) in request.headers.iter() {
+    for (name, value) in written {
         // Known when the body is.
         if name == header::CONTENT_LENGTH {
             continue;
@@ -337,7 +340,7 @@ fn headers(request: &HostOutgoingRequest) -> Result<HeaderMap, EgressError> {
         if !SETTABLE.contains(name) {
             return Err(bad_header(name.as_str(), NOT_SETTABLE));
         }
-        headers.append(name.clone(), value.clone());
+        add_header(&mut headers, name.clone(), value.clone())?;
     }
     Ok(headers)
 }

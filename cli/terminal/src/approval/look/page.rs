@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use dunlin_chat::tokens::counted;
 use dunlin_host::ask::Scope;
 use dunlin_host::display::{self, one_line};
-use dunlin_host::target::Target;
+use dunlin_host::target::{Operation, Target};
 
 use super::{MAX_VIEW_CHARS, Window, only_command, pretty, shows_arguments};
 use crate::approval::entry::Entry;
@@ -116,7 +116,11 @@ impl Page {
                     let mut urls =
                         web_request::read_under(need, &entry.question.actions).peekable();
                     if urls.peek().is_none() {
-                        self.need(verb, &target_text(&need.target));
+                        let any = match (&need.target, need.operation) {
+                            (Target::Site(_), Operation::Read) => ", with any query and headers",
+                            _ => "",
+                        };
+                        self.need(verb, &format!("{}{any}", target_text(&need.target)));
                     }
                     for url in urls {
                         self.need(verb, &display::escape(url));
