@@ -156,7 +156,7 @@ pub(super) const RULES: &[Rule] = &[
     Home(".jx"),
     // Clouds. Source: the command line programs of AWS, Azure, Google, DigitalOcean, Terraform, Vault, s3cmd, rclone,
     // gsutil, Pulumi, SOPS, Cloudflare, Vercel, Firebase, Databricks, Snowflake, OpenStack, ngrok, Stripe, Solana,
-    // Linode, Netlify, Supabase, Expo, Sentry, dbt, Ansible, Twilio, Railway, PlanetScale, Fly, IBM Cloud, Postman, Insomnia.
+    // Alibaba Cloud, Linode, Netlify, Supabase, Expo, Sentry, dbt, Ansible, Twilio, Railway, PlanetScale, Fly, IBM Cloud, Postman, Insomnia.
     Anywhere(".aws"),
     Variable("AWS_SHARED_CREDENTIALS_FILE"),
     Variable("AWS_CONFIG_FILE"),
@@ -181,6 +181,7 @@ pub(super) const RULES: &[Rule] = &[
     End(".tfvars"),
     Name(".vault-token"),
     Variable("VAULT_TOKEN_PATH"),
+    Name(".ansible_vault_pass"),
     Name(".vault_pass"),
     Name(".vault_pass.txt"),
     Variable("ANSIBLE_VAULT_PASSWORD_FILE"),
@@ -188,7 +189,9 @@ pub(super) const RULES: &[Rule] = &[
     Name(".boto"),
     Config("rclone"),
     Home(".fly"),
+    Config("fly"),
     Config("flyctl"),
+    Home(".aliyun"),
     Home(".bluemix"),
     Home(".ibmcloud"),
     Config("Postman"),
