@@ -75,12 +75,7 @@ impl CallContext {
         } else {
             Event::Denied
         };
-        let logged = self
-            .shared
-            .audit
-            .append_counted(&[self.record(event, Some((&target, operation)), Some(&rule))])
-            .map_err(|e| host_failed(&e))?;
-        self.audit_room.take(logged);
+        self.append(&self.record(event, Some((&target, operation)), Some(&rule)))?;
         let under = allowed.then(|| {
             self.uses.push(Use {
                 target,
@@ -142,13 +137,7 @@ impl CallContext {
             change,
             ..self.used(&used)
         };
-        let logged = self
-            .shared
-            .audit
-            .append_counted(&[record])
-            .map_err(|e| host_failed(&e))?;
-        self.audit_room.take(logged);
-        Ok(())
+        self.append(&record)
     }
 
     /// Writes down what of a request its target does not say, before it leaves.
@@ -166,12 +155,13 @@ impl CallContext {
             sent: Some(Sent::of(request)),
             ..self.record(Event::Sent, need, None)
         };
-        let logged = self
-            .shared
-            .audit
-            .append_counted(&[record])
-            .map_err(|e| host_failed(&e))?;
-        self.audit_room.take(logged);
+        self.append(&record)
+    }
+
+    fn append(&self, record: &Record<'_>) -> Result<(), Refusal> {
+        let audit = &self.shared.audit;
+        let logged = audit.append_counted(std::slice::from_ref(record));
+        self.audit_room.take(logged.map_err(|e| host_failed(&e))?);
         Ok(())
     }
 
