@@ -40,7 +40,20 @@ fn no_number_of_names_hides_a_link() {
         fs::write(git.join(format!("logs/{number}")), "").unwrap();
     }
     std::os::unix::fs::symlink("/none", git.join("logs/planted")).unwrap();
-    let found = Repositories::find(&[root.as_path()]);
+    // How long it takes on a busy machine is not the question.
+    let long = Duration::from_secs(600);
+    let defaults = extent::Limits::default();
+    let limits = extent::Limits {
+        step: extent::Extent {
+            time: long,
+            ..defaults.step
+        },
+        all: long,
+        looking: long,
+        looking_into_one: long,
+        ..defaults
+    };
+    let found = Repositories::find_within(&[], &[root.as_path()], limits);
     assert_eq!(found.unread, BTreeMap::new());
     let links = &found.folders[&git].links;
     assert!(links.contains(OsStr::new("logs/planted")), "{links:?}");
