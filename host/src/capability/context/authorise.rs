@@ -97,7 +97,12 @@ impl CallContext {
         if !request.reads() {
             return false;
         }
-        if self.declared.iter().any(is_below) {
+        // By this yes: a rule about the site says nothing of an address below it that is asked about.
+        let is_agreed = |site: &Need| {
+            let decision = self.decide(site);
+            decision.is_ok_and(|it| it.verdict == Verdict::Allow && it.rule == Rule::Once)
+        };
+        if self.declared.iter().any(|it| is_below(it) && is_agreed(it)) {
             return true;
         }
         let mut shown = self.shown_requests.iter_mut();
