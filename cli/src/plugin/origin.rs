@@ -10,12 +10,22 @@ use std::fs;
 use std::path::Path;
 
 use oci_spec::distribution::Reference;
+use url::Url;
 
 use super::BUILT;
 
-/// The origin of what has this reference.
+/// The origin of what has this reference. However its host and port are spelt, it is the same: a key that is pinned to an
+/// origin must not depend on that.
 pub fn of_reference(reference: &Reference) -> String {
-    format!("{}/{}", reference.registry(), reference.repository())
+    let written = reference.registry();
+    let registry = Url::parse(&format!("https://{written}/")).ok();
+    let registry = registry.as_ref().and_then(|url| {
+        let host = url.host_str()?.trim_end_matches('.');
+        let port = url.port().map(|port| format!(":{port}"));
+        Some(format!("{host}{}", port.unwrap_or_default()))
+    });
+    let registry = registry.unwrap_or_else(|| written.to_owned());
+    format!("{registry}/{}", reference.repository())
 }
 
 /// The origin of a component in a file.
@@ -47,6 +57,20 @@ mod tests {
             assert_eq!(of(text), "ghcr.io/who/words");
         }
         assert_ne!(of("ghcr.io/who/words:1.0"), of("quay.io/who/words:1.0"));
+        for text in [
+            "GHCR.io/who/words:1.0",
+            "ghcr.io:443/who/words",
+            "ghcr.io:0443/who/words",
+        ] {
+            assert_eq!(of(text), "ghcr.io/who/words", "{text}");
+        }
+        for text in [
+            "127.0.0.1:05000/words",
+            "127.1:5000/words",
+            "0x7f.1:5000/words",
+        ] {
+            assert_eq!(of(text), "127.0.0.1:5000/words", "{text}");
+        }
 
         let root = tempfile::tempdir().unwrap();
         let root = root.path().canonicalize().unwrap();

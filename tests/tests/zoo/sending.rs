@@ -200,6 +200,19 @@ async fn a_yes_to_a_get_is_one_to_its_query_and_headers() {
         ),
         ("header", json!({ "url": here }), 2),
         ("header", json!({ "url": elsewhere, "header": agent }), 2),
+        // One for each would say something.
+        ("two", json!({ "url": here, "then": elsewhere }), 1),
+        (
+            "two",
+            json!({ "url": here, "header": usual, "then": elsewhere }),
+            2,
+        ),
+        (
+            "said",
+            json!({ "url": here, "header": usual, "times": 2 }),
+            1,
+        ),
+        ("said", json!({ "url": here }), 2),
         // The question about a site says that it covers them.
         (
             "site",
@@ -212,6 +225,8 @@ async fn a_yes_to_a_get_is_one_to_its_query_and_headers() {
             "get" => format!("get {here}"),
             "header" => format!("get {here} {agent}"),
             "site" => format!("site {}", site.url("/")),
+            "two" => format!("get {here}\nget {elsewhere}"),
+            "said" => format!("get {here} {usual}\nget {elsewhere} accept: */*"),
             _ => String::new(),
         };
         arguments["declares"] = json!(declares);

@@ -105,11 +105,15 @@ impl CallContext {
         if self.declared.iter().any(|it| is_below(it) && is_agreed(it)) {
             return true;
         }
-        let mut shown = self.shown_requests.iter_mut();
+        let mut shown = self.shown_requests.iter();
         let Some(shown) = shown.find(|shown| shown.request.says_the_same(request)) else {
             return false;
         };
-        *shown.usual_accept.get_or_insert(request.usual_accept) == request.usual_accept
+        let sent = request.usual_accept;
+        match shown.usual_accept {
+            Some(bound) => bound == sent,
+            None => *self.usual_accept.get_or_insert(sent) == sent,
+        }
     }
 
     fn note_denied(

@@ -88,7 +88,7 @@ impl std::fmt::Display for BrokenFile {
 /// A request that reads, which the user has seen and said yes to.
 pub(crate) struct ShownRequest {
     request: WebRequest,
-    /// Which usual `accept` it was sent with, and has to be sent with again; `None`: it was not sent.
+    /// Which usual `accept` it was sent or announced with, and has to be sent with; `None`: the plan does not say.
     usual_accept: Option<Option<&'static str>>,
 }
 
@@ -104,9 +104,10 @@ impl ShownRequest {
 
     /// One of a plan.
     pub(crate) fn planned(request: WebRequest) -> ShownRequest {
+        let usual_accept = request.usual_accept.map(Some);
         ShownRequest {
             request,
-            usual_accept: None,
+            usual_accept,
         }
     }
 }
@@ -125,6 +126,8 @@ pub(crate) struct CallContext {
     pub(crate) actions: Vec<Action>,
     /// Requests that read, which the user has seen with a question of this call and said yes to.
     pub(crate) shown_requests: Vec<ShownRequest>,
+    /// Which usual `accept` goes with all requests of which the plan does not say it: one for each would say something.
+    usual_accept: Option<Option<&'static str>>,
     /// How the plan asks.
     pub(crate) question: String,
     /// What the plan declared.
@@ -189,6 +192,7 @@ impl CallContext {
             arguments: Value::Null,
             actions: Vec::new(),
             shown_requests: Vec::new(),
+            usual_accept: None,
             question: String::new(),
             declared: Vec::new(),
             plugin,

@@ -16,21 +16,21 @@ impl Tool for FetchOtherwise {
          @param header {string} [optional] A header\n\
          @param times {integer} [optional] How often\n\
          @param then {string} [optional] An address that is fetched behind that, without the header\n\
-         @param declares {string} [optional] A request or a site: site ADDRESS, get ADDRESS, or get ADDRESS HEADER",
+         @param declares {string} [optional] Requests and sites, one on each line: site ADDRESS, get ADDRESS, or get ADDRESS HEADER",
     );
     type Arguments = Value;
 
     fn prepare(arguments: &Value) -> Result<Plan, Failure> {
         let plan = Plan::ask("Do something harmless?");
-        let plan = match *text(arguments, "declares")
-            .splitn(3, ' ')
-            .collect::<Vec<_>>()
-        {
-            ["site", url] => plan.reads_site(url),
-            ["get", url] => plan.reads_url(url),
-            ["get", url, header] => plan.sends(with_header(Request::get(url), header)),
-            _ => plan,
-        };
+        let declared = text(arguments, "declares").lines();
+        let plan = declared.fold(plan, |plan, line| {
+            match *line.splitn(3, ' ').collect::<Vec<_>>() {
+                ["site", url] => plan.reads_site(url),
+                ["get", url] => plan.reads_url(url),
+                ["get", url, header] => plan.sends(with_header(Request::get(url), header)),
+                _ => plan,
+            }
+        });
         // What is asked for here fails, and grants nothing.
         match Request::get(text(arguments, "url")).send() {
             Ok(_) => Ok(plan.reads("/fetched-in-prepare")),
