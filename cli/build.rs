@@ -16,7 +16,8 @@ const MINIMUM: (u32, u32) = (2, 36);
 /// Packs the relative relocations.
 const PACK: &str = "-Wl,-z,pack-relative-relocs";
 
-/// Keeps one copy of what is the same in several crates: functions, and constants such as the places that panics name.
+/// Keeps one copy of what is the same in several crates: functions, and constants such as the places that panics name. Two
+/// functions may have one address then, which Rust's own rules allow: a function's address is no identity.
 const FOLD: [&str; 2] = ["-Wl,--icf=all", "-Wl,--ignore-data-address-equality"];
 
 /// The unwinder of the C compiler, linked into the program: one library less to open at each start. An archive of its own,

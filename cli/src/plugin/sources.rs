@@ -9,10 +9,11 @@ use super::BUILT;
 /// Folders whose files are made by building.
 const MADE: [&str; 5] = ["target", "node_modules", ".venv", ".git", "__pycache__"];
 
-/// Files of a folder that are looked at.
-const MAX_FILES: usize = 10_000;
+/// Files and folders that are looked at.
+const MAX_ENTRIES: usize = 10_000;
 
-/// What changes when a file does that a plugin is built from: how many there are, and which was written last, and when.
+/// What changes when a file does that a plugin is built from: how many files and folders there are, which file was written
+/// last, and when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sources {
     count: usize,
@@ -28,18 +29,23 @@ impl Sources {
         while let Some(folder) = todo.pop() {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 let name = entry.file_name();
-                if count == MAX_FILES || MADE.iter().any(|made| name == *made) || name == BUILT {
+                let path = entry.path();
+                // What is written for readers is not built.
+                let is_text = path.extension().is_some_and(|end| end == "md");
+                if MADE.iter().any(|made| name == *made) || name == BUILT || is_text {
                     continue;
                 }
-                let path = entry.path();
+                if count == MAX_ENTRIES {
+                    return Sources { count, newest };
+                }
                 let Ok(meta) = path.symlink_metadata() else {
                     continue;
                 };
+                count += 1;
                 if meta.is_dir() {
                     todo.push(path);
                     continue;
                 }
-                count += 1;
                 newest = newest.max(meta.modified().ok().map(|time| (time, path)));
             }
         }
@@ -77,6 +83,7 @@ mod tests {
         let built = at(BUILT, 50);
         at("plugin.toml", 10);
         at("target/made", 90);
+        at("README.md", 90);
         let source = at("src/lib.rs", 40);
         let before = Sources::of(folder.path());
         assert_eq!(before.clone().newer_than(&built), None);

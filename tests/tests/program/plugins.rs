@@ -1,9 +1,10 @@
 //! `dunlin plugin`: what is shown before a plugin is installed, what is refused, and what the chat has of it.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use dunlin_host::ceiling::Ceiling;
 use dunlin_host::metadata::Metadata;
@@ -629,6 +630,25 @@ fn a_new_plugin_is_a_folder_that_says_how_to_go_on() {
     assert!(said.contains("hint: dunlin plugin new NAME"), "{said}");
     run(&environment, "plugin new ../out", 2);
     run(&environment, "plugin new x --lang cobol", 2);
+}
+
+/// Whoever edits the source and installs what they built before gets the old tool.
+#[test]
+fn a_component_older_than_its_source_is_said_to_be() {
+    let environment = Environment::new(program!());
+    run(&environment, "plugin new words --lang c", 0);
+    let built = environment.project().join("words/plugin.wasm");
+    fs::write(&built, guest("echo").bytes).unwrap();
+    for (seconds, is_old) in [(0, true), (u32::MAX, false)] {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.into());
+        let component = File::options().write(true).open(&built).unwrap();
+        component.set_modified(time).unwrap();
+        let said = run(&environment, "plugin check words", 0);
+        let warned = said.contains("words/plugin.wasm is older than words/")
+            && said.contains("dunlin plugin build words builds it anew");
+        assert_eq!(warned, is_old, "{said}");
+        assert_eq!(said.contains("is older than"), is_old, "{said}");
+    }
 }
 
 /// What is installed beside an open chat is there with its next message.
