@@ -12,14 +12,17 @@ use serde::de::DeserializeOwned;
 /// The largest file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
-/// What a file holds; the default where there is none.
+/// What a file holds; the default where there is none. A link that leads nowhere is no absent file: whoever made it meant
+/// that there is one.
 ///
 /// # Errors
 /// It cannot be read, or holds something else.
 pub fn read<T: Default + DeserializeOwned>(path: &Path) -> io::Result<T> {
     let file = match File::open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(T::default()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
+            return Ok(T::default());
+        }
         Err(error) => return Err(error),
     };
     let mut text = String::new();

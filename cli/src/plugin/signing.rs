@@ -84,6 +84,10 @@ pub enum SignatureError {
 impl From<SignatureError> for CliError {
     fn from(error: SignatureError) -> CliError {
         let hint = match &error {
+            // What lies in a folder here has no registry that could hold a signature.
+            SignatureError::NotPinned { origin } if origin.starts_with('/') => Some(
+                "only a plugin from a registry can be signed; dunlin plugin key require off installs it without a signature",
+            ),
             SignatureError::NotSigned { .. } => Some(
                 "its publisher signs it with cosign sign --key; dunlin plugin key list shows what is pinned",
             ),
@@ -99,19 +103,20 @@ impl From<SignatureError> for CliError {
     }
 }
 
-/// The keys that the user has pinned, as they are stored.
+/// The keys that the user has pinned, as they are stored. A file with less in it, or more, is refused: a misspelt `required`
+/// would read as no rule at all.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PinnedKeys {
     /// Whether only what is signed with a pinned key is installed.
-    #[serde(default)]
     pub required: bool,
     /// One for each origin and key.
-    #[serde(default)]
     pub keys: Vec<PinnedKey>,
 }
 
 /// A key that signs whatever comes from an origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PinnedKey {
     /// A repository in a registry (`ghcr.io/who/words`), or all below a path that ends with `/`.
     pub origin: String,
@@ -138,6 +143,12 @@ pub fn read_key(text: &str) -> Result<Vec<u8>, KeyError> {
         true => Ok(der.to_vec()),
         false => Err(KeyError::OtherKind),
     }
+}
+
+/// A key in its PEM form, with nothing else that its file held.
+pub fn to_pem(der: &[u8]) -> String {
+    let text = BASE64_STANDARD.encode(der);
+    format!("-----BEGIN PUBLIC KEY-----\n{text}\n-----END PUBLIC KEY-----\n")
 }
 
 /// What a key is called: the SHA-256 of its DER form.
@@ -288,10 +299,9 @@ mod tests {
 
         fn pinned(&self, origin: &str) -> PinnedKey {
             let der = [&P256_PREFIX, self.0.public_key().as_ref()].concat();
-            let key = BASE64_STANDARD.encode(der);
             PinnedKey {
                 origin: origin.to_owned(),
-                key: format!("-----BEGIN PUBLIC KEY-----\n{key}\n-----END PUBLIC KEY-----\n"),
+                key: to_pem(&der),
             }
         }
 

@@ -90,7 +90,7 @@ fn registry(key: Option<&Key>, other: Option<String>) -> Site {
     })
 }
 
-/// The image that holds the signature of a statement.
+/// The image that holds the signature of a statement, behind those of others, whose statements the registry has lost.
 fn signature(key: &EcdsaKeyPair, statement: &[u8]) -> Vec<u8> {
     let signature = key.sign(&SystemRandom::new(), statement);
     let text = BASE64_STANDARD.encode(signature.expect("a signature"));
@@ -100,7 +100,13 @@ fn signature(key: &EcdsaKeyPair, statement: &[u8]) -> Vec<u8> {
         "digest": digest(statement), "size": statement.len(),
         "annotations": { "dev.cosignproject.cosign/signature": text },
     });
-    let manifest = json!({ "schemaVersion": 2, "config": config, "layers": [layer] });
+    let others = (0..20).map(|other: u8| {
+        let mut layer = layer.clone();
+        layer["digest"] = json!(digest(&[other]));
+        layer
+    });
+    let layers: Vec<_> = others.chain([layer.clone()]).collect();
+    let manifest = json!({ "schemaVersion": 2, "config": config, "layers": layers });
     manifest.to_string().into_bytes()
 }
 
@@ -159,7 +165,7 @@ fn a_pinned_key_decides_what_is_installed() {
 }
 
 #[test]
-fn a_policy_can_require_a_key() {
+fn the_user_can_require_a_key() {
     let ours = Key::new();
     let site = registry(Some(&ours), None);
     let reference = format!("127.0.0.1:{}/who/echo-tool:1.0", site.port());
@@ -179,9 +185,37 @@ fn a_policy_can_require_a_key() {
             said.contains("every plugin has to be signed, and no signer's key is pinned for"),
             "{said}"
         );
-        assert!(said.contains("dunlin plugin key add ORIGIN FILE"), "{said}");
+        let fix = match from.starts_with('/') {
+            true => "only a plugin from a registry can be signed",
+            false => "dunlin plugin key add ORIGIN FILE",
+        };
+        assert!(said.contains(fix), "{said}");
     }
     let origin = format!("127.0.0.1:{}/who/echo-tool", site.port());
+    // What is damaged is no permission.
+    let stored = environment.config_file().with_file_name("plugin-keys.json");
+    let required = fs::read(&stored).expect("the keys");
+    for (damaged, expected) in [
+        ("{}", "missing field `required`"),
+        ("[]", "invalid length 0"),
+        (
+            "{\"requierd\": true, \"required\": false, \"keys\": []}",
+            "unknown field `requierd`",
+        ),
+    ] {
+        fs::write(&stored, damaged).expect("a damaged file");
+        let said = run(&["plugin", "install", &reference, "--yes"], 1);
+        assert!(
+            said.contains("plugin-keys.json") && said.contains(expected),
+            "{said}"
+        );
+    }
+    fs::remove_file(&stored).expect("removed");
+    std::os::unix::fs::symlink("nowhere", &stored).expect("a link");
+    let said = run(&["plugin", "install", &reference, "--yes"], 1);
+    assert!(said.contains("plugin-keys.json"), "{said}");
+    fs::remove_file(&stored).expect("removed");
+    fs::write(&stored, required).expect("the keys");
     // A private key is none, nor is a tag an origin.
     let said = run(&["plugin", "key", "add", &origin, &ours.file("key")], 1);
     assert!(said.contains("it holds no public key"), "{said}");
@@ -190,7 +224,18 @@ fn a_policy_can_require_a_key() {
         2,
     );
     assert!(said.contains("is not an origin of plugins"), "{said}");
-    run(&["plugin", "key", "add", &origin, &ours.file("key.pub")], 0);
+    // Only the key is kept of what its file holds.
+    let mut both = fs::read(ours.file("key")).expect("a key");
+    both.extend(fs::read(ours.file("key.pub")).expect("a key"));
+    fs::write(ours.file("both"), both).expect("a file");
+    let said = run(&["plugin", "key", "add", &origin, &ours.file("both")], 0);
+    let expected = "/who/echo-tool has to be signed with this key from now on";
+    assert!(said.contains(expected), "{said}");
+    let kept = fs::read_to_string(&stored).expect("the keys");
+    assert!(
+        kept.contains("BEGIN PUBLIC") && !kept.contains("PRIVATE"),
+        "{kept}"
+    );
     run(&["plugin", "install", &reference, "--yes"], 0);
     let said = run(&["plugin", "key", "list"], 0);
     assert!(said.contains("/who/echo-tool sha256:"), "{said}");

@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::args::{PluginKeyCommand, Required};
 use crate::config::json_file;
 use crate::error::{CliError, Exit};
-use crate::plugin::signing::{KeyError, PinnedKey, PinnedKeys, fingerprint, read_key};
+use crate::plugin::signing::{KeyError, PinnedKey, PinnedKeys, fingerprint, read_key, to_pem};
 use crate::plugin::{origin, read_regular};
 
 /// Bytes of a file with a key.
@@ -46,9 +46,13 @@ pub fn run(app: &App, command: PluginKeyCommand) -> Result<Exit, CliError> {
                     keys.keys.push(pinned);
                 }
             })?;
-            ui.status(&format!(
-                "Plugins from {shown} have to be signed with this key from now on."
-            ));
+            let signed = "has to be signed with this key from now on";
+            ui.status(&match shown.ends_with('/') {
+                true => format!("Every plugin whose origin begins with {shown} {signed}."),
+                false => format!(
+                    "The plugin {shown} {signed}; a name that ends with / is for all below it."
+                ),
+            });
         }
         PluginKeyCommand::Remove { origin } => {
             let origins = change(app, |keys| {
@@ -69,7 +73,10 @@ pub fn run(app: &App, command: PluginKeyCommand) -> Result<Exit, CliError> {
             let required = state == Required::On;
             change(app, |keys| keys.required = required)?;
             ui.status(match required {
-                true => "Only plugins that are signed with a pinned key are installed.",
+                true => {
+                    "Only plugins that are signed with a pinned key are installed from now on. Those that are installed already \
+                     stay, and dunlin plugin dev loads folders as before."
+                }
                 false => "Plugins without a pinned key are installed, too.",
             });
         }
@@ -124,7 +131,7 @@ fn read(path: &Path) -> Result<String, CliError> {
     })?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     match read_key(&text) {
-        Ok(_) => Ok(text),
+        Ok(der) => Ok(to_pem(&der)),
         Err(source) => Err(CliError::failed(KeyFailed::Key {
             path: path.to_owned(),
             source,

@@ -18,7 +18,7 @@ const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
 /// Bytes of a statement, which names an image.
 const MAX_STATEMENT_BYTES: u64 = 64 * 1024;
 
-/// How many signatures of an image are read.
+/// How many signatures of an image are read: the last ones, since each new one is written behind those that there are.
 const MAX_SIGNATURES: usize = 16;
 
 /// The signatures of the image with this digest in the repository of a reference; none is an answer, too.
@@ -42,24 +42,28 @@ pub async fn signatures(
         registry: reference.registry().to_owned(),
         problem: format!("the manifest of the signatures: {error}"),
     })?;
+    let statements = manifest.layers().iter().filter_map(|layer| {
+        let signature = layer.annotations().as_ref()?.get(SIGNATURE)?;
+        let is_statement = layer.media_type().to_string() == STATEMENT;
+        (is_statement && layer.size() <= MAX_STATEMENT_BYTES).then_some((layer, signature))
+    });
+    let statements: Vec<_> = statements.collect();
+    let first = statements.len().saturating_sub(MAX_SIGNATURES);
     let mut signatures = Vec::new();
-    for layer in manifest.layers() {
-        let annotations = layer.annotations().as_ref();
-        let signature = annotations.and_then(|all| all.get(SIGNATURE));
-        let is_statement = layer.media_type().to_string() == STATEMENT
-            && layer.size() <= MAX_STATEMENT_BYTES
-            && signatures.len() < MAX_SIGNATURES;
-        let Some(signature) = signature.filter(|_| is_statement) else {
-            continue;
-        };
+    for (layer, signature) in &statements[first..] {
         let expected = layer.digest().to_string();
         let part = format!("blobs/{expected}");
-        let statement = connection.get(&part, "*/*", layer.size()).await?;
+        let statement = match connection.get(&part, "*/*", layer.size()).await {
+            Ok(statement) => statement,
+            // Somebody's statement is lost; the signer's own may be there.
+            Err(FetchError::NotFound { .. }) => continue,
+            Err(error) => return Err(error),
+        };
         let found = format!("sha256:{}", sha256_hex(&statement));
         same("the signature", &found, &expected)?;
         signatures.push(Signature {
             statement,
-            signature: signature.clone(),
+            signature: (*signature).clone(),
         });
     }
     Ok(signatures)
