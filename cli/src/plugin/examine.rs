@@ -180,27 +180,45 @@ pub enum Beside {
     OwnTools,
 }
 
-/// Examines the component in a file, a folder or a registry, to be installed. Nothing of it runs outside of the sandbox, and no call does.
+/// Examines the component in a file, a folder or a registry, to be installed. Nothing of it runs outside of the sandbox, and
+/// no call does.
 ///
 /// # Errors
 /// Why it is not taken, or that the user interrupted.
 pub fn examine(app: &App, given: &Path, name: Option<&str>) -> Result<Examined, CliError> {
-    if let Some(reference) = registry::reference(given) {
-        let reference = reference?;
-        let fetched = fetch(app, &reference)?;
-        let name = match name {
-            Some(name) => named(name.to_owned())?,
-            None => named(fetched.name)?,
-        };
-        let origin = origin::of_reference(&reference);
-        let from = ComesFrom {
-            signer: signer(app, &reference, &origin, &fetched.digest)?,
-            origin,
-            source: fetched.source,
-        };
-        return examine_bytes(app, name, fetched.bytes, from);
+    let Some(reference) = given.to_str().and_then(registry::reference) else {
+        return examine_file(app, given, name, Beside::Installed);
+    };
+    if given.exists() {
+        app.ui.status(&format!(
+            "{} is a file, too; with ./ before its name that is meant.",
+            escape(&given.to_string_lossy())
+        ));
     }
-    examine_file(app, given, name, Beside::Installed)
+    examine_reference(app, &reference?, name)
+}
+
+/// Examines the component in a registry, to be installed.
+///
+/// # Errors
+/// Like [`examine`].
+pub fn examine_reference(
+    app: &App,
+    reference: &Reference,
+    name: Option<&str>,
+) -> Result<Examined, CliError> {
+    let fetched = fetch(app, reference)?;
+    let name = match name {
+        Some(name) => named(name.to_owned())?,
+        None => named(fetched.name)?,
+    };
+    let origin = origin::of_reference(reference);
+    let from = ComesFrom {
+        signer: signer(app, reference, &origin, &fetched.digest)?,
+        origin,
+        source: fetched.source,
+    };
+    examine_bytes(app, name, fetched.bytes, from)
 }
 
 /// Examines the component in a file or a folder.

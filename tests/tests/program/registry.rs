@@ -181,6 +181,36 @@ fn a_plugin_comes_from_a_registry() {
     }
 }
 
+/// Whoever brings a folder must not decide what a reference means in it.
+#[test]
+fn no_file_takes_the_place_of_a_reference() {
+    let environment = Environment::new(program!());
+    let registry = Registry::with_echo(Doors::Open, WASM);
+    let pinned = registry.reference(&format!("@{}", registry.digest));
+    let file = environment.project().join(&pinned);
+    std::fs::create_dir_all(file.parent().expect("a folder")).expect("folders");
+    std::fs::write(&file, guest("diary").bytes).expect("another component");
+    let output = environment.run(["plugin", "install", &pinned, "--yes"]);
+    assert_eq!(output.status, Some(0), "{output}");
+    assert!(
+        output.stderr.contains("is a file, too; with ./ before"),
+        "{output}"
+    );
+    let sha256 = format!("sha256     {}", guest("echo").digest);
+    assert!(output.stdout.contains(&sha256), "{output}");
+    // With a path it is what was asked for.
+    let output = environment.run([
+        "plugin",
+        "install",
+        "--name",
+        "other",
+        "--yes",
+        &format!("./{pinned}"),
+    ]);
+    let sha256 = format!("sha256     {}", guest("diary").digest);
+    assert!(output.stdout.contains(&sha256), "{output}");
+}
+
 #[test]
 fn a_login_of_docker_opens_what_is_closed() {
     for doors in [Doors::Closed, Doors::Password] {

@@ -15,7 +15,7 @@ use crate::error::{CliError, Exit};
 use crate::models::size;
 use crate::plugin::BUILT;
 use crate::plugin::build::{BuildFailed, build as build_in};
-use crate::plugin::examine::examine;
+use crate::plugin::examine::{Beside, examine_file};
 use crate::plugin::installed::is_name;
 use crate::plugin::manifest::{Language, Manifest};
 use crate::plugin::sources::Sources;
@@ -235,7 +235,8 @@ pub fn dev(app: &App, folder: &Path, yes: bool) -> Result<Exit, CliError> {
     loop {
         let seen = Sources::of(folder);
         let began = Instant::now();
-        let done = built(app, folder).and_then(|_| examine(app, folder, None));
+        let done =
+            built(app, folder).and_then(|_| examine_file(app, folder, None, Beside::Installed));
         match done {
             Err(error) if error.exit() == Exit::Interrupted => return Err(error),
             // What is wrong is corrected, and built again.

@@ -12,7 +12,7 @@ use super::install::{find, offer};
 use crate::app::App;
 use crate::dialogue::unless_interrupted;
 use crate::error::{CliError, Exit};
-use crate::plugin::examine::{ComesFrom, examine, examine_bytes};
+use crate::plugin::examine::{Beside, ComesFrom, examine_bytes, examine_file, examine_reference};
 use crate::plugin::installed::Record;
 use crate::plugin::registry::{self, Newer};
 use crate::plugin::{BUILT, MAX_COMPONENT_BYTES, read_regular};
@@ -30,10 +30,15 @@ struct NotSeen(usize, usize);
 
 /// A version that can take the place of the installed one.
 struct Newest {
-    /// What `plugin install` would be given.
-    from: PathBuf,
+    from: From,
     /// What it is, in words.
     about: String,
+}
+
+/// Where a version is.
+enum From {
+    Registry(Reference),
+    File(PathBuf),
 }
 
 /// Lists the plugins of which there is a newer version, one a line.
@@ -68,7 +73,11 @@ pub fn update(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> 
     };
     let (found, result) = newer(app, &chosen)?;
     for (record, newest) in &found {
-        let examined = examine(app, &newest.from, Some(&record.name))?;
+        let name = Some(record.name.as_str());
+        let examined = match &newest.from {
+            From::Registry(reference) => examine_reference(app, reference, name)?,
+            From::File(path) => examine_file(app, path, name, Beside::Installed)?,
+        };
         offer(app, &examined, "Replace the installed version?", yes)?;
     }
     if found.is_empty() && result.is_ok() {
@@ -137,19 +146,19 @@ fn newest(app: &App, record: &Record) -> Result<Option<Newest>, CliError> {
     let newer = unless_interrupted(app, registry::newer(&installed, home))??;
     Ok(newer.map(|newer| match newer {
         Newer::Tag(reference) => Newest {
-            from: reference.to_string().into(),
             about: format!(
                 "{} is newer: {}",
                 reference.tag().unwrap_or_default(),
                 own_command(&["plugin", "update", &record.name])
             ),
+            from: From::Registry(reference),
         },
         Newer::Moved(reference, digest) => Newest {
-            from: reference.to_string().into(),
             about: format!(
                 "the tag {} was moved, and now names {digest}",
                 reference.tag().unwrap_or_default()
             ),
+            from: From::Registry(reference),
         },
     }))
 }
@@ -165,7 +174,7 @@ fn newer_file(record: &Record) -> Option<Newest> {
     let bytes = fs::metadata(&path).ok()?.len();
     let bytes = (bytes <= MAX_COMPONENT_BYTES).then(|| read_regular(&path, MAX_COMPONENT_BYTES))?;
     (sha256_hex(&bytes.ok()?) != record.digest).then(|| Newest {
-        from: origin.to_owned(),
+        from: From::File(origin.to_owned()),
         about: format!("{} was built anew", path.display()),
     })
 }

@@ -70,7 +70,7 @@ impl FromStr for Source {
         let unknown = || SourceError::Unknown(text.to_owned());
         let plain = text.strip_prefix("git+").unwrap_or(text);
         let Ok(mut url) = plain.parse::<Url>() else {
-            return registry::reference(Path::new(text))
+            return registry::reference(text)
                 .and_then(Result::ok)
                 .map(Source::Registry)
                 .ok_or_else(unknown);
@@ -85,7 +85,7 @@ impl FromStr for Source {
             "https" => Ok(Source::Page(url)),
             "http" if is_this_machine(&url) => Ok(Source::Page(url)),
             // `oci://…`, and hosts with a port, which look like a scheme.
-            _ => registry::reference(Path::new(text))
+            _ => registry::reference(text)
                 .and_then(Result::ok)
                 .map(Source::Registry)
                 .ok_or_else(unknown),

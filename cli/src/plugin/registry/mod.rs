@@ -75,14 +75,14 @@ pub struct Fetched {
     pub source: String,
 }
 
-/// What is meant, if it is something in a registry: it begins with a host, and no file is called like that.
+/// What is meant, if it is something in a registry: it begins with a host. Only how it is written decides. A file that has
+/// such a name must not take its place: whoever brings the file has no digest and no key to answer for.
 ///
 /// # Errors
 /// It begins like one and is none.
-pub fn reference(given: &Path) -> Option<Result<Reference, FetchError>> {
-    let text = given.to_str()?;
+pub fn reference(text: &str) -> Option<Result<Reference, FetchError>> {
     let marked = text.strip_prefix("oci://");
-    if marked.is_none() && (given.exists() || !begins_with_host(text)) {
+    if marked.is_none() && !begins_with_host(text) {
         return None;
     }
     let parsed = marked.unwrap_or(text).parse();
@@ -256,7 +256,7 @@ mod tests {
             ("a.b/", None),
             ("build.d/tool.wasm", None),
         ] {
-            let found = reference(Path::new(given));
+            let found = reference(given);
             let found = found.map(|found| found.unwrap().to_string());
             assert_eq!(found.as_deref(), expected, "{given}");
         }
@@ -266,7 +266,7 @@ mod tests {
             "oci://",
             "ghcr.io/a@sha256:12",
         ] {
-            assert!(reference(Path::new(bad)).unwrap().is_err(), "{bad}");
+            assert!(reference(bad).unwrap().is_err(), "{bad}");
         }
         let word_count = "ghcr.io/who/word-count:1".parse().unwrap();
         assert_eq!(name_of(&word_count), "word_count");
