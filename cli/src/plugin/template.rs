@@ -1,8 +1,13 @@
 //! The projects that `dunlin plugin new` writes: a small tool that builds at once, with its tests.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+
+use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+use rustix::io::Errno;
 
 use super::manifest::Language;
 
@@ -145,19 +150,51 @@ fn given(language: Language) -> Vec<(String, Vec<u8>)> {
 /// # Errors
 /// A file cannot be written; what was written until then stays.
 pub fn upgrade(folder: &Path, language: Language) -> io::Result<Vec<String>> {
+    let root = openat(CWD, folder, FOLDER, Mode::empty())?;
     let mut changed = Vec::new();
     for (path, bytes) in given(language) {
-        let file = folder.join(&path);
-        if fs::read(&file).is_ok_and(|old| old == bytes) {
-            continue;
+        let problem = |error: io::Error| io::Error::new(error.kind(), format!("{path}: {error}"));
+        if put(&root, &path, &bytes).map_err(problem)? {
+            changed.push(path);
         }
-        if let Some(above) = file.parent() {
-            fs::create_dir_all(above)?;
-        }
-        fs::write(&file, bytes)?;
-        changed.push(path);
     }
     Ok(changed)
+}
+
+/// How a folder is opened.
+const FOLDER: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC);
+
+/// Writes a file below a folder, and says whether it was another one before. No link is followed: the folder may be of
+/// somebody who wants a file elsewhere to be overwritten.
+fn put(root: &OwnedFd, path: &str, bytes: &[u8]) -> io::Result<bool> {
+    let (above, name) = path.rsplit_once('/').unwrap_or((".", path));
+    let mut folder = openat(root, ".", FOLDER, Mode::empty())?;
+    for part in above.split('/') {
+        match mkdirat(&folder, part, Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        folder = openat(&folder, part, FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
+    }
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    if let Ok(old) = openat(&folder, name, flags, Mode::empty()) {
+        let mut text = Vec::new();
+        let old = File::from(old).take(bytes.len() as u64 + 1);
+        if { old }.read_to_end(&mut text).is_ok() && text == bytes {
+            return Ok(false);
+        }
+    }
+    // The open folder, whatever is called like it by now. A link at the name itself is replaced.
+    let open = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string());
+    let mut file = tempfile::Builder::new()
+        .prefix(".new.")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(&open)?;
+    file.write_all(bytes)?;
+    file.persist(open.join(name)).map_err(|error| error.error)?;
+    Ok(true)
 }
 
 fn templates(language: Language) -> &'static [Template] {
@@ -218,6 +255,8 @@ pub fn crate_name(name: &str) -> String {
 mod tests {
     use super::*;
 
+    use std::os::unix::fs::symlink;
+
     #[test]
     fn names_fit_where_they_stand() {
         for (name, tool, package) in [
@@ -229,6 +268,33 @@ mod tests {
             assert_eq!(tool_name(name), tool);
             assert_eq!(crate_name(name), package);
         }
+    }
+
+    #[test]
+    fn an_upgrade_writes_to_nothing_that_a_link_leads_to() {
+        let elsewhere = tempfile::tempdir().unwrap();
+        let thesis = elsewhere.path().join("thesis");
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        write(folder.path(), "word_count", Language::C).unwrap();
+        let ours = fs::read(at("bindings/plugin.h")).unwrap();
+        for hard in [false, true] {
+            fs::write(&thesis, "long work").unwrap();
+            fs::remove_file(at("bindings/plugin.h")).unwrap();
+            match hard {
+                true => fs::hard_link(&thesis, at("bindings/plugin.h")).unwrap(),
+                false => symlink(&thesis, at("bindings/plugin.h")).unwrap(),
+            }
+            let changed = upgrade(folder.path(), Language::C).unwrap();
+            assert_eq!(changed, ["bindings/plugin.h"]);
+            assert_eq!(fs::read(at("bindings/plugin.h")).unwrap(), ours);
+            assert_eq!(fs::read(&thesis).unwrap(), b"long work");
+        }
+        fs::remove_dir_all(at("wit")).unwrap();
+        symlink(elsewhere.path(), at("wit")).unwrap();
+        let error = upgrade(folder.path(), Language::C).unwrap_err().to_string();
+        assert!(error.starts_with("wit/"), "{error}");
+        assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 1);
     }
 
     #[test]
