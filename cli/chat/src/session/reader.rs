@@ -31,6 +31,12 @@ pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 /// How far a number may be ahead of the one before it: what is farther was not written by Dunlin.
 const MAX_GAP: u64 = 1_000_000_000;
 
+/// Whether a number can be one that Dunlin counted after this one, or before it. The next is counted from the highest, and two
+/// calls must never have the same.
+fn counts_on(number: u64, last: u64) -> bool {
+    number != 0 && number.saturating_sub(last) <= MAX_GAP
+}
+
 /// Why there is no conversation.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
@@ -387,7 +393,7 @@ impl Assembler {
                 self.started.insert(id);
             }
             Record::Call(mut call) => {
-                if call.number == 0 {
+                if !counts_on(call.number as u64, self.loaded.last_call as u64) {
                     let open = self.places.get(&call.id).and_then(|at| self.open.get(*at));
                     call.number = open.map(|open| open.number).unwrap_or_default();
                 }
@@ -423,7 +429,10 @@ impl Assembler {
             Record::Opened(pid) => self.loaded.pid = Some(pid),
             Record::Closed => self.loaded.closed = true,
             Record::Request(request) => {
-                self.loaded.last_request = self.loaded.last_request.max(request.number);
+                let last = &mut self.loaded.last_request;
+                if counts_on(request.number, *last) {
+                    *last = (*last).max(request.number);
+                }
             }
             // What became of a request is for whoever looks at the log.
             Record::Answer(_) => {}
@@ -433,7 +442,7 @@ impl Assembler {
 
     fn message(&mut self, time: Option<Timestamp>, mut message: Message) {
         for call in &mut message.tool_calls {
-            if call.number == 0 {
+            if !counts_on(call.number as u64, self.loaded.last_call as u64) {
                 // Earlier builds stored no numbers, and counted the calls.
                 call.number = self.loaded.last_call.saturating_add(1);
             }

@@ -126,6 +126,29 @@ fn calls_are_counted_as_they_were_proposed() {
     assert_eq!(ids, ["stranger", "a", "b", "c", "d"]);
 }
 
+/// The next call is counted from the highest number, and must have one of its own.
+#[test]
+fn a_file_does_not_use_up_the_numbers() {
+    for number in [usize::MAX, usize::MAX - 1] {
+        let (Record::Message(mut message), Record::Call(mut entry)) =
+            (model("Let me look.", &["a"]), call("a", "text"))
+        else {
+            unreachable!()
+        };
+        message.tool_calls[0].number = number;
+        entry.number = number;
+        let records = [
+            head(),
+            user("hi"),
+            Record::Message(message),
+            Record::Call(entry),
+        ];
+        let read = loaded(&lines(&records).concat());
+        assert_eq!(read.last_call, 1);
+        assert_eq!(read.records()[0].number, 1);
+    }
+}
+
 #[test]
 fn records_become_a_conversation() {
     let interrupted = format!("t {INTERRUPTED}");
