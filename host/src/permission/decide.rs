@@ -12,6 +12,7 @@ use super::{
 };
 use crate::ceiling::{ANY_ADDRESS, Ceiling};
 use crate::egress::{Place, Url, named_place};
+use crate::resolve::loosely_read;
 use crate::search::SEARCH_PLUGIN;
 use crate::target::{CommandTarget, Need, Operation, ProgramFile, Target};
 
@@ -343,7 +344,8 @@ fn lasting_of_names(
     }
 }
 
-/// A no to the same server of this machine under another of its names.
+/// A no to what may be the same: the server of this machine under another of its names, and the address that a server may take
+/// this one for. A yes holds for what it was given to.
 fn denied_elsewhere(state: &State, caller: Option<&Caller<'_>>, need: &Need) -> Option<Decision> {
     let keys = || {
         state
@@ -351,7 +353,14 @@ fn denied_elsewhere(state: &State, caller: Option<&Caller<'_>>, need: &Need) -> 
             .keys()
             .chain(state.session.keys().map(|(key, _)| key))
     };
-    loopback::other_names(&need.target, keys()).find_map(|target| {
+    let mut targets: Vec<Target> = loopback::other_names(&need.target, keys()).collect();
+    let loose: Vec<_> = [&need.target]
+        .into_iter()
+        .chain(&targets)
+        .filter_map(loose)
+        .collect();
+    targets.extend(loose);
+    targets.into_iter().find_map(|target| {
         let need = Need {
             target,
             operation: need.operation,
@@ -365,6 +374,15 @@ fn denied_elsewhere(state: &State, caller: Option<&Caller<'_>>, need: &Need) -> 
         );
         decision.filter(|decision| decision.verdict == Verdict::Deny)
     })
+}
+
+/// A target as a server may read it.
+fn loose(target: &Target) -> Option<Target> {
+    match target {
+        Target::Url(url) => Some(Target::Url(loosely_read(url)?.into())),
+        Target::Site(url) => Some(Target::Site(loosely_read(url)?.into())),
+        _ => None,
+    }
 }
 
 fn answered_for_session(

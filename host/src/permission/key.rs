@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::resolve::{UrlKey, key_to_path, loosely_read, path_to_key};
+use crate::resolve::{UrlKey, key_to_path, path_to_key};
 use crate::target::{CommandKey, Need, Operation, Target};
 
 /// What is decided about one operation.
@@ -137,22 +137,12 @@ impl Key {
                 .ancestors()
                 .map(|folder| Key::Below(folder.to_owned()))
                 .collect(),
-            Target::Url(url) | Target::Site(url) => {
-                let mut keys = match target {
-                    Target::Url(_) => vec![Key::Url(url.to_string())],
-                    _ => Vec::new(),
-                };
+            Target::Url(url) => {
+                let mut keys = vec![Key::Url(url.to_string())];
                 keys.extend(folders_of(url));
-                // What a server may take it for is denied with it.
-                if let Some(loose) = loosely_read(url) {
-                    keys.extend(folders_of(&loose));
-                    keys.push(Key::Url(loose));
-                    // The longest first, and of one address the page before the folder.
-                    keys[1..].sort_by_key(|key| std::cmp::Reverse(key.length()));
-                    keys.dedup();
-                }
                 keys
             }
+            Target::Site(url) => folders_of(url).collect(),
             Target::Command(command) => vec![Key::Command(command.key.clone())],
         }
     }
@@ -164,17 +154,6 @@ pub(crate) fn covers(around: &Need, need: &Need) -> bool {
     around.operation == need.operation
         && matches!(around.target, Target::Folder(_) | Target::Site(_))
         && Key::candidates(&need.target).into_iter().any(is_around)
-}
-
-impl Key {
-    /// How specific a key for an address is.
-    fn length(&self) -> (usize, bool) {
-        match self {
-            Key::Url(url) => (url.len(), true),
-            Key::UrlBelow(url) => (url.len(), false),
-            Key::Exact(_) | Key::Below(_) | Key::Command(_) => (0, false),
-        }
-    }
 }
 
 impl From<UrlKey> for Key {

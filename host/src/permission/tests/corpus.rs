@@ -242,6 +242,12 @@ fn addresses() {
         ("https://other.example/x", Ask, "a port of its own"),
         ("https://plain.example/page?x", Allow, "one page"),
         (
+            "https://plain.example//page",
+            Ask,
+            "what a server may take for it is not what was allowed",
+        ),
+        ("https://plain.example/%2Fpage", Ask, "the same, encoded"),
+        (
             "https://plain.example/page/x",
             Ask,
             "not what lies below it",
