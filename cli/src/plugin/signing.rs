@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use dunlin_host::sha256_hex;
+use oci_spec::distribution::Reference;
 use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
 use rustls::pki_types::SubjectPublicKeyInfoDer;
 use rustls::pki_types::pem::{self, PemObject};
 use serde::{Deserialize, Serialize};
 
+use super::origin::of_reference;
 use crate::config::json_file;
 use crate::error::CliError;
 
@@ -145,6 +147,21 @@ pub fn read_key(text: &str) -> Result<Vec<u8>, KeyError> {
     }
 }
 
+/// A repository, or all below a path that ends with `/`, in the spelling of origins; `None`: it is neither. A tag, or a part
+/// that a reference may leave out, would never be one of an origin.
+pub fn pinned_origin(written: &str) -> Option<String> {
+    // All below a path: as of one repository in it.
+    let end = if written.ends_with('/') { "x" } else { "" };
+    let parsed: Reference = format!("{written}{end}").parse().ok()?;
+    let (_, repository) = written.split_once('/')?;
+    if parsed.repository() != format!("{repository}{end}") {
+        return None;
+    }
+    let mut origin = of_reference(&parsed);
+    origin.truncate(origin.len() - end.len());
+    Some(origin)
+}
+
 /// A key in its PEM form, with nothing else that its file held.
 pub fn to_pem(der: &[u8]) -> String {
     let text = BASE64_STANDARD.encode(der);
@@ -162,10 +179,18 @@ impl PinnedKeys {
     /// # Errors
     /// It cannot be read.
     pub fn read(path: &Path) -> Result<PinnedKeys, SignatureError> {
-        json_file::read(path).map_err(|source| SignatureError::File {
+        let failed = |source| SignatureError::File {
             path: path.to_owned(),
             source,
-        })
+        };
+        let mut keys: PinnedKeys = json_file::read(path).map_err(failed)?;
+        // By hand, or by an earlier build. A key whose origin nothing can have would protect nothing, without a word.
+        for pinned in &mut keys.keys {
+            let problem = || format!("{:?} is not an origin of plugins", pinned.origin);
+            pinned.origin = pinned_origin(&pinned.origin)
+                .ok_or_else(|| failed(io::Error::new(io::ErrorKind::InvalidData, problem())))?;
+        }
+        Ok(keys)
     }
 
     /// The keys for an origin: those of the longest path that it is at or below.
@@ -428,6 +453,29 @@ mod tests {
             ..keys
         };
         assert!(open.admit("/home/ada/words", None).is_ok());
+    }
+
+    #[test]
+    fn a_key_is_pinned_to_what_an_origin_can_be() {
+        for (written, expected) in [
+            ("ghcr.io/who/words", Some("ghcr.io/who/words")),
+            ("ghcr.io/who/", Some("ghcr.io/who/")),
+            ("ghcr.io/", Some("ghcr.io/")),
+            ("GHCR.io:443/who/", Some("ghcr.io/who/")),
+            ("LOCALHOST:05000/words", Some("localhost:5000/words")),
+            ("docker.io/who/words", Some("docker.io/who/words")),
+            ("ghcr.io/who/words:1.0", None),
+            ("ghcr.io/who/words//", None),
+            ("https://ghcr.io/who/words", None),
+            ("who/words", None),
+            ("docker.io/words", None),
+            ("words", None),
+            ("/home/ada/words", None),
+            ("", None),
+            ("/", None),
+        ] {
+            assert_eq!(pinned_origin(written).as_deref(), expected, "{written}");
+        }
     }
 
     #[test]

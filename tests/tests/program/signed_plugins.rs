@@ -192,9 +192,28 @@ fn the_user_can_require_a_key() {
         assert!(said.contains(fix), "{said}");
     }
     let origin = format!("127.0.0.1:{}/who/echo-tool", site.port());
-    // What is damaged is no permission.
     let stored = environment.config_file().with_file_name("plugin-keys.json");
     let required = fs::read(&stored).expect("the keys");
+    // A key that no origin could have protects nothing.
+    for (origin, expected) in [
+        (
+            "https://ghcr.io/who/words",
+            Some("is not an origin of plugins"),
+        ),
+        // As an earlier build, or a hand, wrote it.
+        (
+            &*format!("127.0.0.1:0{}/WHO/", site.port()),
+            Some("is not an origin of plugins"),
+        ),
+        (&*format!("127.0.0.1:0{}/who/", site.port()), None),
+    ] {
+        let key = fs::read_to_string(ours.file("key.pub")).expect("a key");
+        let keys = json!({ "required": true, "keys": [{ "origin": origin, "key": key }] });
+        fs::write(&stored, keys.to_string()).expect("keys");
+        let said = run(&["plugin", "key", "list"], i32::from(expected.is_some()));
+        assert!(said.contains(expected.unwrap_or("/who/ sha256:")), "{said}");
+    }
+    // What is damaged is no permission.
     for (damaged, expected) in [
         ("{}", "missing field `required`"),
         ("[]", "invalid length 0"),

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 
 use dunlin_host::display::escape;
 use dunlin_host::nearest::nearest;
-use oci_spec::distribution::Reference;
 
 use crate::app::App;
 use crate::args::{PluginKeyCommand, Required};
 use crate::config::json_file;
 use crate::error::{CliError, Exit};
-use crate::plugin::signing::{KeyError, PinnedKey, PinnedKeys, fingerprint, read_key, to_pem};
-use crate::plugin::{origin, read_regular};
+use crate::plugin::read_regular;
+use crate::plugin::signing::{
+    KeyError, PinnedKey, PinnedKeys, fingerprint, pinned_origin, read_key, to_pem,
+};
 
 /// Bytes of a file with a key.
 const MAX_KEY_BYTES: u64 = 64 * 1024;
@@ -55,6 +56,7 @@ pub fn run(app: &App, command: PluginKeyCommand) -> Result<Exit, CliError> {
             });
         }
         PluginKeyCommand::Remove { origin } => {
+            let origin = pinned_origin(&origin).unwrap_or(origin);
             let origins = change(app, |keys| {
                 let all = keys.keys.iter().map(|pinned| pinned.origin.clone());
                 let all: Vec<_> = all.collect();
@@ -103,23 +105,11 @@ fn list(app: &App) -> Result<(), CliError> {
     Ok(())
 }
 
-/// A repository, or all below a path.
 fn checked(written: String) -> Result<String, CliError> {
-    // All below a path: as of one repository in it.
-    let one = match written.ends_with('/') {
-        true => format!("{written}x"),
-        false => written.clone(),
-    };
-    let parsed = one.parse::<Reference>();
-    // A tag, or a part that a reference may leave out, would never be one of an origin.
-    let is_origin = parsed.is_ok_and(|parsed| origin::of_reference(&parsed) == one);
-    match is_origin {
-        true => Ok(written),
-        false => {
-            let hint = "such as ghcr.io/who/words, or ghcr.io/who/ for all below it, without a tag";
-            Err(CliError::usage(KeyFailed::Origin(written)).with_hint(hint.to_owned()))
-        }
-    }
+    pinned_origin(&written).ok_or_else(|| {
+        let hint = "such as ghcr.io/who/words, or ghcr.io/who/ for all below it, without a tag";
+        CliError::usage(KeyFailed::Origin(written)).with_hint(hint.to_owned())
+    })
 }
 
 fn read(path: &Path) -> Result<String, CliError> {
@@ -141,6 +131,8 @@ fn read(path: &Path) -> Result<String, CliError> {
 
 fn change<T>(app: &App, change: impl FnOnce(&mut PinnedKeys) -> T) -> Result<T, CliError> {
     let path = app.settings.folders.plugin_keys_file();
+    // What cannot be read as keys is not written, either.
+    PinnedKeys::read(&path)?;
     json_file::update(&path, change)
         .map_err(|source| CliError::failed(KeyFailed::File { path, source }))
 }
