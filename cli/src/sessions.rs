@@ -7,6 +7,7 @@ use crate::args::ExportFormat;
 use crate::error::CliError;
 use crate::saved_edits;
 use dunlin_chat::session::{Entry, Loaded, Session, Store, StoreError, export};
+use dunlin_terminal::ui::stream::Filter;
 
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> CliError {
@@ -34,10 +35,10 @@ pub fn fork(app: &App, entry: &Entry) -> Result<(Session, Loaded), CliError> {
     Ok((copy, loaded))
 }
 
-/// The text of a conversation.
+/// The text of a conversation. Printing it does nothing else to a terminal: a file of somebody else's may hold any text.
 pub fn render(loaded: &Loaded, id: &str, format: ExportFormat) -> Result<String, CliError> {
     Ok(match format {
-        ExportFormat::Md => export::markdown(loaded, id),
+        ExportFormat::Md => Filter::default().piece(&export::markdown(loaded, id)),
         ExportFormat::Json => {
             let value = export::json(loaded, id);
             json::to_string_pretty(&value).map_err(CliError::failed)? + "\n"

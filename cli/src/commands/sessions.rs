@@ -7,15 +7,14 @@ use dunlin_host::json;
 use jiff::Timestamp;
 
 use crate::app::App;
-use crate::args::SessionsCommand;
+use crate::args::{ExportFormat, SessionsCommand};
 use crate::error::{CliError, Exit};
 use crate::output_file::{may_write, with_real_folder, write};
 use crate::sessions::{fork, render};
 use crate::summary::describe;
 use dunlin_chat::session::search::{MAX_PLACES, places};
-use dunlin_chat::session::{Entry, Loaded, Session, Summary, export};
+use dunlin_chat::session::{Entry, Loaded, Session, Summary};
 use dunlin_terminal::ui::calls::fit;
-use dunlin_terminal::ui::stream::Filter;
 use dunlin_terminal::ui::style::Label;
 
 /// How many columns an id takes in a list.
@@ -36,10 +35,8 @@ pub fn run(app: &App, command: SessionsCommand) -> Result<Exit, CliError> {
         SessionsCommand::Show { session } => {
             let entry = find(&session)?;
             let loaded = load(app, &entry)?;
-            let text = export::markdown(&loaded, &entry.id);
-            for line in Filter::default().piece(&text).lines() {
-                ui.data(line);
-            }
+            let text = render(&loaded, &entry.id, ExportFormat::Md)?;
+            text.lines().for_each(|line| ui.data(line));
         }
         SessionsCommand::Search { text, all } => search(app, &text, all)?,
         SessionsCommand::Rename { session, title } => {
@@ -73,7 +70,6 @@ pub fn run(app: &App, command: SessionsCommand) -> Result<Exit, CliError> {
                     may_write(&path, force)?;
                     write(&with_real_folder(path), &text, force)?;
                 }
-                None if ui.streams().output => ui.data(Filter::default().piece(&text).trim_end()),
                 None => ui.data(text.trim_end()),
             }
         }
