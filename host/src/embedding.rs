@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::ForeignError;
+use crate::egress::Url;
 
 /// Makes vectors of texts.
 #[async_trait]
@@ -15,6 +16,9 @@ pub trait Embedder: std::fmt::Debug + Send + Sync {
     /// What it is called; vectors under one name can be compared with each other. `None`: it is not there now. Must not
     /// block, nor load anything.
     fn name(&self) -> Option<String>;
+
+    /// Where the texts are sent, as `http` or `https`; `None`: nowhere, the model runs on this machine. Must not block.
+    fn address(&self) -> Option<Url>;
 
     /// The vectors of texts, in order: as many as can be made in that time, or all. Dropping the future stops it.
     async fn embed(

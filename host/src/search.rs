@@ -23,7 +23,7 @@ pub const SEARCH_WINDOW: Duration = Duration::from_secs(15 * 60);
 pub(crate) const SEARCH_PLUGIN: &str = "web_search";
 
 /// What stands where a key was.
-const MASK: &str = "****";
+pub(crate) const MASK: &str = "****";
 
 /// Results that Google is asked for: it gives no more at once.
 const GOOGLE_RESULTS: &str = "10";

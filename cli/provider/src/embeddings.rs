@@ -183,6 +183,10 @@ impl Embedder for Embeddings {
         Some(format!("{} at {}", self.model, self.endpoint))
     }
 
+    fn address(&self) -> Option<Url> {
+        Some(self.url.clone())
+    }
+
     async fn embed(
         &self,
         texts: Vec<String>,

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use dunlin_host::ForeignError;
+use dunlin_host::egress::Url;
 use dunlin_host::embedding::Embedder;
 use dunlin_local::{Encoder, LoadError, ReplyError};
 use parking_lot::Mutex;
@@ -60,6 +61,10 @@ impl Embedder for LocalMeaning {
         self.path
             .is_file()
             .then(|| format!("{} for {TAUGHT}, of {TOKENS} tokens", MEANING.name))
+    }
+
+    fn address(&self) -> Option<Url> {
+        None
     }
 
     async fn embed(

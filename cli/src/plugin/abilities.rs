@@ -13,7 +13,7 @@ const WORDS: [(&str, &str); 20] = [
     ("clock", "the time, and your time zone"),
     (
         "embedding",
-        "the model of meaning, if you have one; each use is logged",
+        "the embedding model, if you have one; texts for one on a server are shown and asked about",
     ),
     (
         "files",

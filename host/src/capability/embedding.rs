@@ -3,16 +3,23 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::context::{Phase, UsedInDescribe, View};
 use super::refusal::{Refusal, host_failed};
+use crate::ask::Origin;
 use crate::audit::{Event, Record};
 use crate::bindings::dunlin::tool::embedding;
-use crate::bindings::dunlin::tool::types::Error;
+use crate::bindings::dunlin::tool::types::{Error, Target};
+use crate::call::WebRequest;
 use crate::display;
+use crate::egress::{Method, Url};
 use crate::embedding::Embedder;
 use crate::limits::{
     MAX_EMBEDDED_BYTES, MAX_EMBEDDED_TEXTS, MAX_EMBEDDING_TIME, MAX_EMBEDDINGS, MAX_VECTOR_NUMBERS,
 };
+use crate::resolve;
+use crate::target::{Need, Operation};
 
 /// How long is waited for a model that does not keep to its time: it may be about to say what it has.
 const GRACE: Duration = Duration::from_millis(200);
@@ -57,6 +64,9 @@ impl embedding::Host for View<'_, Embeddings> {
         }
         self.own.asked += 1;
         let texts: Vec<String> = texts.into_iter().map(shortened).collect();
+        if let Some(address) = embedder.address() {
+            self.may_send(address, &texts).await?;
+        }
         self.log_texts(&name, &texts)?;
         let within = Duration::from_millis(within_ms.into()).min(MAX_EMBEDDING_TIME);
         let made = tokio::time::timeout(within + GRACE, embedder.embed(texts, within)).await;
@@ -75,6 +85,36 @@ impl embedding::Host for View<'_, Embeddings> {
 impl View<'_, Embeddings> {
     fn embedder(&self) -> Option<Arc<dyn Embedder>> {
         self.shared.embedder.clone()
+    }
+
+    /// A server is a target like any other. The user has configured it for Dunlin's own tool, which is refused only by a rule
+    /// against it. Another plugin asks, and the question shows the texts.
+    async fn may_send(&mut self, address: Url, texts: &[String]) -> Result<(), Refusal> {
+        let url = String::from(address);
+        let written = Target::Url(url.clone());
+        let need = Need {
+            target: resolve::url(&url)?,
+            operation: Operation::Write,
+        };
+        if self.plugin.built_in {
+            self.authorise_covered(need, written)?;
+            return Ok(());
+        }
+        let what = format!(
+            "have the model of meaning at '{}' read texts",
+            need.target.shown()
+        );
+        let request = WebRequest {
+            method: Method::POST.as_str().to_owned(),
+            url,
+            headers: Vec::new(),
+            usual_accept: None,
+            body: json!({ "input": texts }).to_string().into(),
+        };
+        let asked = (Origin::Undeclared, &*what);
+        self.authorise_request(need, written, asked, request)
+            .await?;
+        Ok(())
     }
 
     /// What cannot be logged does not happen: the texts may go to a server.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use bytes::Bytes;
 
 use super::context::{CallContext, Phase, UsedInDescribe};
 use super::refusal::Refusal;
@@ -15,13 +16,14 @@ use crate::ask::{Origin, Question, Scope};
 use crate::audit::Event;
 use crate::bindings::dunlin::tool::search;
 use crate::bindings::dunlin::tool::types::{self, Error, Target as Written};
+use crate::call::WebRequest;
 use crate::display::chain;
 use crate::egress::{
     EgressError, Gate, HeaderValue, Hop, Method, Place, Request, RequestLimits, header,
 };
 use crate::limits::{MAX_QUERY_CHARS, MAX_SEARCH_BYTES};
 use crate::resolve;
-use crate::search::{Engine, KeySource, MAX_SEARCHES, SEARCH_WINDOW, SearchOptions, mask};
+use crate::search::{Engine, KeySource, MASK, MAX_SEARCHES, SEARCH_WINDOW, SearchOptions, mask};
 use crate::target::{Need, Operation};
 
 /// What DuckDuckGo's page is asked with: it turns away whoever does not look like a browser at all.
@@ -57,9 +59,18 @@ impl search::Host for CallContext {
             target: resolve::url(&written)?,
             operation: Operation::Read,
         };
-        let under = self
-            .authorise(need.clone(), Written::Url(written.clone()))
-            .await?;
+        let shown = shown(options, &words)?;
+        let to = Written::Url(written.clone());
+        // The question about a search of Dunlin's own tool has the words in it. What another plugin searches for would be
+        // sent under a yes to an address.
+        let under = if self.plugin.built_in {
+            self.authorise(need.clone(), to).await?
+        } else {
+            let what = format!("{} '{}'", need.operation.verb(), need.target.shown());
+            let asked = (Origin::Undeclared, &*what);
+            self.authorise_request(need.clone(), to, asked, shown.clone())
+                .await?
+        };
         self.count_search(need, written).await?;
         let key = match &options.key {
             Some(source) => Some(read_key(Arc::clone(source)).await?),
@@ -78,6 +89,7 @@ impl search::Host for CallContext {
             redirects: 0,
             ..RequestLimits::standard()
         };
+        self.log_request(under, &shown)?;
         let mut gate = SearchGate {
             is_named: options.base_url.is_some(),
         };
@@ -180,6 +192,19 @@ impl CallContext {
 
 fn address(options: &SearchOptions) -> Answer<String> {
     Ok(options.address().ok_or_else(unconfigured)?.into())
+}
+
+/// A search as the user is shown it: with the words, and without the key.
+fn shown(options: &SearchOptions, words: &str) -> Answer<WebRequest> {
+    let key = options.key.as_ref().map(|_| MASK);
+    let url = options.url(words, key).ok_or_else(unconfigured)?;
+    Ok(WebRequest {
+        method: Method::GET.as_str().to_owned(),
+        url: url.into(),
+        headers: Vec::new(),
+        usual_accept: None,
+        body: Bytes::new(),
+    })
 }
 
 fn unconfigured() -> Error {

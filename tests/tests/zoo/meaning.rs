@@ -8,9 +8,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dunlin_host::ask::DenyAll;
+use dunlin_host::call::Action;
+use dunlin_host::egress::Url;
 use dunlin_host::embedding::Embedder;
-use dunlin_host::{ForeignError, Host, NoProgress};
-use dunlin_tests::sandbox::{PATIENT, Sandbox, built_in, call};
+use dunlin_host::{ForeignError, Host, NoProgress, Plugin};
+use dunlin_tests::sandbox::{Asker, PATIENT, Sandbox, built_in, call, play};
 use serde_json::json;
 
 const QUESTION: &str = "Where does the lantern flicker?";
@@ -34,6 +36,8 @@ enum Manner {
 #[derive(Debug)]
 struct Scripted {
     manner: Manner,
+    /// The server that it is at, if it is at one.
+    address: Option<Url>,
     /// How many texts each question had.
     asked: Mutex<Vec<usize>>,
     is_dropped: Arc<AtomicBool>,
@@ -52,6 +56,10 @@ impl Drop for Noting {
 impl Embedder for Scripted {
     fn name(&self) -> Option<String> {
         Some("scripted".to_owned())
+    }
+
+    fn address(&self) -> Option<Url> {
+        self.address.clone()
     }
 
     async fn embed(
@@ -86,6 +94,16 @@ impl Embedder for Scripted {
 
 /// A project in which the words speak for one file and the scripted meaning for the other. `cache` keeps the compiled tool.
 fn searching(manner: Manner, cache: &Path) -> (Sandbox, Host, Arc<Scripted>) {
+    searching_with(built_in("codebase_search"), manner, None, cache)
+}
+
+/// The same with a plugin, and with a model that may be at an address.
+fn searching_with(
+    plugin: Plugin,
+    manner: Manner,
+    address: Option<Url>,
+    cache: &Path,
+) -> (Sandbox, Host, Arc<Scripted>) {
     let sandbox = Sandbox::new();
     let words = "/// The lantern flickers here.\nfn lantern_flicker() { lantern.flicker(); }\n";
     fs::write(sandbox.project().join("words.rs"), words).expect("a file");
@@ -94,13 +112,14 @@ fn searching(manner: Manner, cache: &Path) -> (Sandbox, Host, Arc<Scripted>) {
     fs::write(sandbox.project().join("meaning.rs"), meaning).expect("a file");
     let scripted = Arc::new(Scripted {
         manner,
+        address,
         asked: Mutex::default(),
         is_dropped: Arc::default(),
     });
     let mut options = sandbox.options(PATIENT);
     options.cache_dir = cache.to_owned();
     options.embedder = Some(Arc::clone(&scripted) as Arc<dyn Embedder>);
-    let host = Host::new(options, vec![built_in("codebase_search")]).expect("a host");
+    let host = Host::new(options, vec![plugin]).expect("a host");
     (sandbox, host, scripted)
 }
 
@@ -175,4 +194,51 @@ async fn cancelling_a_search_stops_its_model() {
     asking.abort();
     assert!(asking.await.unwrap_err().is_cancelled());
     assert!(scripted.is_dropped.load(Ordering::SeqCst));
+}
+
+/// Dunlin's own tool asks a server that the user has configured for it; no other plugin does so without a question that
+/// shows the texts.
+#[tokio::test]
+async fn a_model_on_a_server_is_a_target() {
+    const ADDRESS: &str = "https://vectors.example/v1/embeddings";
+    let cache = tempfile::tempdir().unwrap();
+    let other = || Plugin {
+        built_in: false,
+        ..built_in("codebase_search")
+    };
+    for (plugin, denied, asks, sent) in [
+        (built_in("codebase_search"), false, false, true),
+        (built_in("codebase_search"), true, false, false),
+        (other(), false, true, true),
+        (other(), true, false, false),
+    ] {
+        let address = Some(ADDRESS.parse().unwrap());
+        let (_sandbox, host, scripted) =
+            searching_with(plugin, Manner::Good, address, cache.path());
+        if denied {
+            host.permissions().set(ADDRESS, "?-?").unwrap();
+        }
+        let asker = Arc::new(Asker::yes());
+        let call = call("codebase_search", json!({ "query": QUESTION }));
+        let outcome = play(&host, &call, asker.clone()).await.unwrap();
+        // The words alone decide where the texts may not go there.
+        assert!(outcome.result.is_ok(), "{outcome:?}");
+        let shown = asker.questions().into_iter().flat_map(|it| it.actions);
+        let shown: Vec<_> = shown
+            .filter_map(|action| match action {
+                Action::Request(request) => Some(request),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(!shown.is_empty(), asks, "{shown:?}");
+        for request in shown {
+            assert_eq!(
+                (request.method.as_str(), request.url.as_str()),
+                ("POST", ADDRESS)
+            );
+            let body = String::from_utf8(request.body.to_vec()).unwrap();
+            assert!(body.contains("lantern"), "{body}");
+        }
+        assert_eq!(!scripted.asked.lock().unwrap().is_empty(), sent);
+    }
 }
