@@ -178,9 +178,7 @@ fn read_request(request: DeclaredRequest) -> Result<Request, Error> {
     Ok(wanted)
 }
 
-fn read_headers(mut written: Vec<Header>) -> Result<HeaderMap, EgressError> {
-    // In one order, which says nothing.
-    written.sort_by_cached_key(|header| header.name.to_ascii_lowercase());
+fn read_headers(written: Vec<Header>) -> Result<HeaderMap, EgressError> {
     let mut headers = HeaderMap::new();
     for header in written {
         let invalid = |problem| bad_header(&header.name, problem);
@@ -194,7 +192,7 @@ fn read_headers(mut written: Vec<Header>) -> Result<HeaderMap, EgressError> {
     Ok(headers)
 }
 
-/// Adds one that is not there yet: how often and in which order a header comes could say something, too.
+/// Adds one that is not there yet: how often a header comes could say something, too.
 pub(super) fn add_header(
     headers: &mut HeaderMap,
     name: HeaderName,

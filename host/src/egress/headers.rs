@@ -1,6 +1,6 @@
 //! Headers: which are the host's own, and which may go along to another host.
 
-use reqwest::header::{self, HeaderMap, HeaderName};
+use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use super::EgressError;
 
@@ -35,6 +35,22 @@ pub(super) fn check(headers: &HeaderMap) -> Result<(), EgressError> {
             problem: "it belongs to the connection",
         }),
     }
+}
+
+/// Checked headers as they leave: in one order, and with the `accept` that is added where there is none. Whether it was there
+/// before, and where, would tell a server something that no question shows.
+pub(super) fn checked(mut headers: HeaderMap) -> Result<HeaderMap, EgressError> {
+    check(&headers)?;
+    headers
+        .entry(header::ACCEPT)
+        .or_insert(HeaderValue::from_static("*/*"));
+    let mut all: Vec<_> = headers.iter().collect();
+    // Stable: the values of one name stay in their order.
+    all.sort_by_key(|(name, _)| name.as_str());
+    let all = all.into_iter();
+    Ok(all
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect())
 }
 
 /// What of these goes along to another host.
@@ -76,17 +92,19 @@ mod tests {
             "Expect",
             "Accept-Encoding",
         ] {
-            assert!(check(&headers(&["accept", name])).is_err(), "{name}");
+            assert!(checked(headers(&["accept", name])).is_err(), "{name}");
         }
-        assert_eq!(
-            check(&headers(&[
-                "accept",
-                "authorization",
-                "cookie",
-                "mcp-session-id"
-            ])),
-            Ok(())
-        );
+        let given = ["user-agent", "mcp-session-id", "cookie", "authorization"];
+        let kept = checked(headers(&given)).unwrap();
+        let names: Vec<_> = kept.keys().map(HeaderName::as_str).collect();
+        let expected = [
+            "accept",
+            "authorization",
+            "cookie",
+            "mcp-session-id",
+            "user-agent",
+        ];
+        assert_eq!(names, expected);
     }
 
     #[test]

@@ -183,13 +183,12 @@ impl Egress {
         request: Request,
         gate: &mut dyn Gate,
     ) -> Result<Response, EgressError> {
-        headers::check(&request.headers)?;
         let limits = request.limits;
         let mut budget = Budget::new(limits.whole);
         let mut next = Next {
             url: read_url(request.url.as_str())?,
             method: request.method,
-            headers: request.headers,
+            headers: headers::checked(request.headers)?,
             body: request.body,
             from: None,
         };

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use dunlin_host::Host;
 use dunlin_host::ask::{Answer, DenyAll, Origin, Question, Scope};
 use dunlin_host::call::{Action, Failure, Standing, WebRequest};
 use dunlin_host::egress::SiteHeaders;
+use dunlin_host::search::{Engine, SearchOptions};
 use dunlin_host::target::{Operation, Target};
-use dunlin_tests::sandbox::{Asker, README, Sandbox, call, play};
+use dunlin_host::{Host, Plugin};
+use dunlin_tests::sandbox::{Asker, PATIENT, README, Sandbox, built_in, call, play};
 use dunlin_tests::{Page, Site};
 use serde_json::{Value, json};
 
@@ -245,6 +246,25 @@ async fn a_yes_to_a_get_is_one_to_its_query_and_headers() {
     }
 }
 
+/// One of several usual values for each request would say something.
+#[tokio::test]
+async fn an_accept_that_changes_is_shown() {
+    let sandbox = Sandbox::new();
+    let site = Site::of(Page::of("text/plain", "thanks"));
+    let host = host_with(&sandbox, SiteHeaders::default(), "fetch_otherwise");
+    let arguments = json!({
+        "url": site.url("/a"), "header": "accept: application/json", "then": site.url("/a"),
+    });
+    let asker = Arc::new(Asker::yes());
+    get(&host, arguments, &asker).await.unwrap();
+    let questions = asker.questions();
+    let accept: Vec<_> = questions
+        .iter()
+        .map(|it| shown(it).header("accept"))
+        .collect();
+    assert_eq!(accept, [None, Some("*/*")]);
+}
+
 /// Everything that the address does not say is in the question, and in the audit log.
 #[tokio::test]
 async fn what_a_get_says_is_shown_and_logged() {
@@ -425,4 +445,41 @@ async fn a_body_that_is_written_late_is_shown_as_well() {
     let asker = Arc::new(Asker::yes());
     send(&asker).await.unwrap();
     assert_eq!(bodies(&site)[1..], [whole.clone(), whole]);
+}
+
+/// Words go to a search engine as a part of an address: a yes to the address is none to them.
+#[tokio::test]
+async fn what_a_plugin_searches_for_is_shown() {
+    let sandbox = Sandbox::new();
+    let site = Site::of(Page::of("application/json", r#"{"results":[]}"#));
+    let mut options = sandbox.options(PATIENT);
+    options.web.search = SearchOptions {
+        engine: Engine::SearXng,
+        base_url: Some(site.url("/").parse().unwrap()),
+        is_chosen: true,
+        ..SearchOptions::default()
+    };
+    let plugin = Plugin {
+        built_in: false,
+        ..built_in("web_search")
+    };
+    let host = Host::new(options, vec![plugin]).unwrap();
+    let call = call("web_search", json!({ "query": "hunter2" }));
+    let asker = Arc::new(Asker::yes());
+    play(&host, &call, asker.clone()).await.unwrap();
+    let questions = asker.questions();
+    let request = shown(questions.last().unwrap());
+    assert!(request.url.contains("q=hunter2"), "{request:?}");
+    assert_eq!(site.requests().len(), 1);
+    let audit = sandbox.audit();
+    let sent = audit.iter().find(|line| line["event"] == "sent");
+    assert!(
+        sent.expect("it is logged")
+            .to_string()
+            .contains("q=hunter2")
+    );
+    // A yes to the plan is one to the address.
+    let asker = Arc::new(Asker::first_yes());
+    play(&host, &call, asker).await.unwrap();
+    assert_eq!(site.requests().len(), 1);
 }

@@ -341,7 +341,18 @@ async fn headers_come_in_one_order() {
             .await
             .unwrap();
     }
+    // What is added is where it would have been.
+    for headers in [
+        json!([["accept-language", "b"]]),
+        json!([["accept", "*/*"], ["accept-language", "b"]]),
+    ] {
+        let arguments = here(site.port(), json!({ "headers": headers }));
+        sent(&host, arguments, Arc::new(Asker::yes()))
+            .await
+            .unwrap();
+    }
     let requests = site.requests();
-    assert_eq!(requests.len(), 2);
+    assert_eq!(requests.len(), 4);
     assert_eq!(requests[0], requests[1]);
+    assert_eq!(requests[2], requests[3]);
 }

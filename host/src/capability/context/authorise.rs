@@ -78,12 +78,27 @@ impl CallContext {
             Verdict::Deny => return self.note_denied(need, written, &decision.rule),
             Verdict::Ask => {
                 let needs = vec![need.clone()];
+                let request = request.map(|request| self.with_its_accept(request));
                 let actions = request.into_iter().map(Action::Request).collect();
                 self.ask_in_call(asked, &written, needs, actions, &[decision.rule])
                     .await?
             }
         };
         self.note(need, written, allowed, rule)
+    }
+
+    /// A request as its question shows it: with a usual `accept`, too, if requests of this call had another before. One that
+    /// changes from question to question would say something.
+    fn with_its_accept(&mut self, mut request: WebRequest) -> WebRequest {
+        let Some(sent) = request.usual_accept else {
+            return request;
+        };
+        if *self.usual_accept.get_or_insert(Some(sent)) != Some(sent) {
+            request.headers.push(("accept".to_owned(), sent.to_owned()));
+            request.headers.sort();
+            request.usual_accept = None;
+        }
+        request
     }
 
     /// Whether the user has seen a request and said yes to it in this call, or to everything that reads below an address

@@ -328,11 +328,8 @@ fn written(request: &HostOutgoingRequest) -> Result<String, types::Error> {
 
 /// What goes along of what the component wants to say of itself.
 fn headers(request: &HostOutgoingRequest) -> Result<HeaderMap, EgressError> {
-    let mut written: Vec<_> = request.headers.iter().collect();
-    // In one order, which says nothing.
-    written.sort_by_key(|(name, _)| name.as_str());
     let mut headers = HeaderMap::new();
-    for (name, value) in written {
+    for (name, value) in request.headers.iter() {
         // Known when the body is.
         if name == header::CONTENT_LENGTH {
             continue;
