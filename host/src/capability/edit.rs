@@ -430,6 +430,7 @@ impl From<WriteError> for Refusal {
         Refusal::Guest(match error {
             WriteError::Replace(
                 ReplaceError::Changed { .. }
+                | ReplaceError::LeftAside { .. }
                 | ReplaceError::Busy { .. }
                 | ReplaceError::Exists { .. }
                 | ReplaceError::NotEmpty { .. },

@@ -1,18 +1,19 @@
 //! Names that come and go: files and symbolic links that are removed or renamed, and folders.
 //!
 //! As in `replace`, the folder is opened link-free, and everything happens through that handle, to the name itself and never
-//! to what it might lead to. Whoever puts something else under the name after it was looked at loses nothing: the name is
-//! given up first, for one that nobody knows, and what is then found there is looked at once more.
+//! to what it might lead to. Whoever puts something else under the name after the check, or writes into the file, loses
+//! nothing: what has the name is renamed to a temporary name first, checked there once more, and only then removed. The
+//! temporary name is fixed, and held by the lock of the temporary file that `replace` uses: what a killed Dunlin left under it
+//! is recognised, and removed by the next change of the name.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::ContentHash;
-use super::replace::{Place, ReplaceError, remove_folders};
+use super::replace::{Place, ReplaceError, Temporary, aside_name, kept_name, remove_folders};
 
 /// Removes a file that holds `base`, and the empty ones of the folders above it. Of a file with several names this one goes.
 ///
@@ -33,7 +34,7 @@ pub(crate) fn remove<E: From<ReplaceError>>(
     let Some(now) = place.current(Some(base))? else {
         return Err(place.changed().into());
     };
-    place.take_away(now.id)?;
+    place.take_away_file(now.id, base)?;
     remove_folders(folders);
     Ok(())
 }
@@ -45,10 +46,10 @@ pub(crate) fn remove_link<E: From<ReplaceError>>(
     before: impl FnOnce() -> Result<(), E>,
 ) -> Result<(), E> {
     let place = Place::open(path, false)?;
-    place.link_to(to)?;
+    place.link_to(place.name, to)?;
     before()?;
-    let id = place.link_to(to)?;
-    Ok(place.take_away(id)?)
+    let id = place.link_to(place.name, to)?;
+    Ok(place.take_away(|aside| place.link_to(aside, to).ok() == Some(id))?)
 }
 
 /// Makes a symbolic link where nothing is.
@@ -185,16 +186,18 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// Looks at a symbolic link: it must lead to `to`.
-    fn link_to(&self, to: &Path) -> Result<u64, ReplaceError> {
-        let (found, id) = match rustix::fs::readlinkat(&self.folder, self.name, Vec::new()) {
-            Ok(found) => (found, self.id_of(self.name)),
-            Err(Errno::NOENT | Errno::INVAL) => return Err(self.changed()),
+    /// Looks at a symbolic link of this name: it must lead to `to`. The value is its id.
+    fn link_to(&self, name: &OsStr, to: &Path) -> Result<u64, ReplaceError> {
+        // The id first: where another link takes the name in between, the removal finds an id that it did not expect.
+        let id = match self.id_of(name) {
+            Ok(id) => id,
+            Err(Errno::NOENT) => return Err(self.changed()),
             Err(e) => return Err(self.io(e.into())),
         };
-        match id {
-            Ok(id) if found.to_bytes() == to.as_os_str().as_encoded_bytes() => Ok(id),
-            _ => Err(self.changed()),
+        match rustix::fs::readlinkat(&self.folder, name, Vec::new()) {
+            Ok(found) if found.to_bytes() == to.as_os_str().as_encoded_bytes() => Ok(id),
+            Ok(_) | Err(Errno::NOENT | Errno::INVAL) => Err(self.changed()),
+            Err(e) => Err(self.io(e.into())),
         }
     }
 
@@ -204,49 +207,64 @@ impl Place<'_> {
         Ok(stat.st_ino)
     }
 
-    /// Removes a name, if it is that of this file.
-    fn take_away(&self, id: u64) -> Result<(), ReplaceError> {
-        let fail = |e: Errno| self.io(e.into());
-        let aside = aside_name();
-        let renamed = rustix::fs::renameat_with(
-            &self.folder,
-            self.name,
-            &self.folder,
-            &aside,
-            RenameFlags::NOREPLACE,
-        );
-        match renamed {
+    /// Removes the file that has this id and holds `base`.
+    fn take_away_file(&self, id: u64, base: ContentHash) -> Result<(), ReplaceError> {
+        self.take_away(|aside| {
+            let found = self.current_of(aside, Some(base));
+            found.is_ok_and(|found| found.is_some_and(|found| found.id == id))
+        })
+    }
+
+    /// Removes a name. `is_expected` checks what had it, under the name that it gets until it is removed; what is not expected
+    /// gets its name back, and so does what cannot be removed.
+    fn take_away(&self, is_expected: impl FnOnce(&OsStr) -> bool) -> Result<(), ReplaceError> {
+        // Whoever has the lock has the temporary name, too. Making it has removed what was left there.
+        let _locked = Temporary::make(self, None, Some(0o600))?;
+        let aside = aside_name(self.name);
+        match rustix::fs::renameat(&self.folder, self.name, &self.folder, &aside) {
             Ok(()) => {}
             Err(Errno::NOENT) => return Err(self.changed()),
-            // File systems that know no such flag; what stands there was seen a moment ago.
-            Err(Errno::INVAL | Errno::NOSYS) => {
-                if self.id_of(self.name).ok() != Some(id) {
-                    return Err(self.changed());
-                }
-                rustix::fs::unlinkat(&self.folder, self.name, AtFlags::empty()).map_err(fail)?;
-                return Ok(());
-            }
-            Err(e) => return Err(fail(e)),
+            Err(e) => return Err(self.io(e.into())),
         }
-        if self.id_of(aside.as_ref()).ok() != Some(id) {
-            // It is somebody else's, and gets its name back. Where that is taken by now it keeps the other one.
-            let flags = RenameFlags::NOREPLACE;
-            let _ = rustix::fs::renameat_with(&self.folder, &aside, &self.folder, self.name, flags);
-            return Err(self.changed());
+        if !is_expected(&aside) {
+            return Err(self.give_back(&aside, self.changed()));
         }
-        rustix::fs::unlinkat(&self.folder, &aside, AtFlags::empty()).map_err(fail)?;
+        if let Err(e) = rustix::fs::unlinkat(&self.folder, &aside, AtFlags::empty()) {
+            return Err(self.give_back(&aside, self.io(e.into())));
+        }
         // The removal itself must survive a power cut; if that cannot be had it is still removed.
         let _ = rustix::fs::fsync(&self.folder);
         Ok(())
     }
-}
 
-/// A name that nobody else uses.
-fn aside_name() -> String {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let micros = jiff::Timestamp::now().as_microsecond();
-    format!(".dunlin-{}-{micros}-{number}.removed", std::process::id())
+    /// Gives back the name. Where something has it by now, the other file gets a name that nothing is removed from, and the
+    /// error says which.
+    fn give_back(&self, aside: &OsStr, error: ReplaceError) -> ReplaceError {
+        if self.rename_to_free(aside, self.name).is_ok() {
+            return error;
+        }
+        let kept = kept_name(self.name);
+        let name = match self.rename_to_free(aside, &kept) {
+            Ok(()) => &kept,
+            Err(_) => aside,
+        };
+        ReplaceError::LeftAside {
+            path: self.path.to_owned(),
+            aside: self.path.with_file_name(name),
+        }
+    }
+
+    /// Renames something in the folder to a name that nothing has.
+    fn rename_to_free(&self, from: &OsStr, to: &OsStr) -> rustix::io::Result<()> {
+        let (folder, flags) = (&self.folder, RenameFlags::NOREPLACE);
+        match rustix::fs::renameat_with(folder, from, folder, to, flags) {
+            // File systems that know no such flag.
+            Err(Errno::INVAL | Errno::NOSYS) if self.id_of(to) == Err(Errno::NOENT) => {
+                rustix::fs::renameat(folder, from, folder, to)
+            }
+            renamed => renamed,
+        }
+    }
 }
 
 #[cfg(test)]

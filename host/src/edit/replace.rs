@@ -29,6 +29,9 @@ pub(crate) enum ReplaceError {
     /// Somebody else was faster.
     #[error("{path} changed in the last moment; read it again, then edit it", path = shown(.path))]
     Changed { path: PathBuf },
+    /// Somebody else was faster, and then something else took the name that the file had.
+    #[error("{path} changed in the last moment; the file that had this name is now {aside}", path = shown(.path), aside = shown(.aside))]
+    LeftAside { path: PathBuf, aside: PathBuf },
     /// Another Dunlin is at it.
     #[error("another Dunlin is editing {path} at this moment; try again", path = shown(.path))]
     Busy { path: PathBuf },
@@ -165,9 +168,18 @@ impl<'a> Place<'a> {
         &self,
         base: Option<ContentHash>,
     ) -> Result<Option<Current>, ReplaceError> {
+        self.current_of(self.name, base)
+    }
+
+    /// The same under another name in the folder.
+    pub(super) fn current_of(
+        &self,
+        name: &OsStr,
+        base: Option<ContentHash>,
+    ) -> Result<Option<Current>, ReplaceError> {
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let file = match rustix::fs::openat(&self.folder, self.name, flags, Mode::empty()) {
+        let file = match rustix::fs::openat(&self.folder, name, flags, Mode::empty()) {
             Ok(fd) => File::from(fd),
             Err(Errno::NOENT) if base.is_none() => return Ok(None),
             Err(Errno::NOENT | Errno::LOOP) => return Err(self.changed()),
@@ -210,7 +222,7 @@ impl<'a> Place<'a> {
 }
 
 /// A locked file beside the one it is going to replace. Removed when dropped.
-struct Temporary<'a> {
+pub(super) struct Temporary<'a> {
     place: &'a Place<'a>,
     name: OsString,
     file: File,
@@ -220,7 +232,7 @@ struct Temporary<'a> {
 
 impl<'a> Temporary<'a> {
     /// `bits`: which permission bits it gets, whatever those of the present file are.
-    fn make(
+    pub(super) fn make(
         place: &'a Place<'a>,
         current: Option<&Current>,
         bits: Option<u32>,
@@ -253,6 +265,8 @@ impl<'a> Temporary<'a> {
             there: true,
         };
         temporary.lock()?;
+        // Left by a Dunlin that was killed while it removed the file: `/undo` has its content.
+        let _ = rustix::fs::unlinkat(&place.folder, aside_name(place.name), AtFlags::empty());
         if let Some(current) = current {
             temporary.take_over(current)?;
         }
@@ -376,7 +390,7 @@ fn make_folders(path: &Path, made: &mut Vec<PathBuf>) -> io::Result<OwnedFd> {
 }
 
 /// Removes folders, given outermost first, as far as they are empty.
-pub(super) fn remove_folders(folders: &[PathBuf]) {
+pub(crate) fn remove_folders(folders: &[PathBuf]) {
     for folder in folders.iter().rev() {
         if let (Some(parent), Some(name)) = (folder.parent(), folder.file_name())
             && let Ok(parent) = open::folder(parent)
@@ -387,16 +401,33 @@ pub(super) fn remove_folders(folders: &[PathBuf]) {
     }
 }
 
-/// The name under which a file is written before it takes its place. Long names are cut: a name has at
-/// most 255 bytes.
+/// The name under which a file is written before it takes its place.
 pub(crate) fn temporary_name(name: &OsStr) -> OsString {
-    const ROOM: usize = 255 - ".".len() - ".dunlin-12345678.tmp".len();
+    name_beside(name, ".tmp")
+}
+
+/// The name that a file has from when it gives up its own until it is removed.
+pub(super) fn aside_name(name: &OsStr) -> OsString {
+    name_beside(name, ".removed")
+}
+
+/// A name for a file that can neither be removed nor get its name back. Unlike the other two it is another one each time:
+/// what has it is somebody's.
+pub(super) fn kept_name(name: &OsStr) -> OsString {
+    let micros = jiff::Timestamp::now().as_microsecond();
+    name_beside(name, &format!("-{micros}.kept"))
+}
+
+/// A hidden name for a file beside this one. Long names are cut: a name has at most 255 bytes.
+fn name_beside(name: &OsStr, suffix: &str) -> OsString {
     let bytes = name.as_bytes();
     let hash = ContentHash::of(bytes).to_hex();
-    let mut temporary = OsString::from(".");
-    temporary.push(OsStr::from_bytes(&bytes[..bytes.len().min(ROOM)]));
-    temporary.push(format!(".dunlin-{}.tmp", &hash[..8]));
-    temporary
+    let suffix = format!(".dunlin-{}{suffix}", &hash[..8]);
+    let room = 255 - ".".len() - suffix.len();
+    let mut beside = OsString::from(".");
+    beside.push(OsStr::from_bytes(&bytes[..bytes.len().min(room)]));
+    beside.push(suffix);
+    beside
 }
 
 #[cfg(test)]

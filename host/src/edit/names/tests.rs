@@ -60,9 +60,77 @@ fn what_is_put_in_the_place_of_a_file_stays() {
     let seen = place.current(Some(ContentHash::of(b"old"))).unwrap();
     fs::rename(&path, root.join("elsewhere")).unwrap();
     fs::write(&path, "old").unwrap();
-    is_changed(place.take_away(seen.unwrap().id), "another file");
+    let id = seen.unwrap().id;
+    let base = ContentHash::of(b"old");
+    is_changed(place.take_away_file(id, base), "another file");
     assert_eq!(names(&root), ["elsewhere", "file"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+    // Neither is what somebody writes into the same file.
+    let id = place.current(Some(base)).unwrap().unwrap().id;
+    fs::write(&path, "new").unwrap();
+    is_changed(place.take_away_file(id, base), "another content");
+    assert_eq!(names(&root), ["elsewhere", "file"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+    // Where the name is taken meanwhile, the file that had it is kept under another, which the error names.
+    let error = place.take_away(|_| {
+        fs::write(&path, "third").unwrap();
+        false
+    });
+    let Err(ReplaceError::LeftAside { aside, .. }) = error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(fs::read_to_string(&path).unwrap(), "third");
+    place
+        .take_away_file(place.id_of(place.name).unwrap(), ContentHash::of(b"third"))
+        .unwrap();
+    assert_eq!(fs::read_to_string(aside).unwrap(), "new");
+}
+
+#[test]
+fn what_cannot_be_removed_gets_its_name_back() {
+    let (_folder, root) = folder();
+    let path = root.join("file");
+    fs::write(&path, "old").unwrap();
+    let place = Place::open(&path, false).unwrap();
+    let error = place.take_away(|aside| {
+        // A folder cannot be removed like a file.
+        fs::remove_file(root.join(aside)).unwrap();
+        fs::create_dir(root.join(aside)).unwrap();
+        true
+    });
+    assert!(matches!(error, Err(ReplaceError::Io { .. })), "{error:?}");
+    assert_eq!(names(&root), ["file"]);
+}
+
+#[test]
+fn what_a_killed_one_left_of_a_removal_is_swept() {
+    let (_folder, root) = folder();
+    let path = root.join("file");
+    let base = ContentHash::of(b"old");
+    let removed = || remove(&path, base, &[], |_| Ok::<_, ReplaceError>(()));
+    let aside = root.join(aside_name("file".as_ref()));
+    for left in ["file", "link"] {
+        let leave = || match left {
+            "file" => fs::write(&aside, "old").unwrap(),
+            _ => symlink("nowhere", &aside).unwrap(),
+        };
+        leave();
+        fs::write(&path, "old").unwrap();
+        removed().unwrap();
+        assert_eq!(names(&root), [""; 0], "{left}: a removal");
+        leave();
+        super::super::replace::replace(&path, None, b"old", |_| Ok::<_, ReplaceError>(())).unwrap();
+        assert_eq!(names(&root), ["file"], "{left}: a new file");
+        removed().unwrap();
+    }
+    // One that is at work is left alone.
+    fs::write(&path, "old").unwrap();
+    let place = Place::open(&path, false).unwrap();
+    let working = Temporary::make(&place, None, None).unwrap();
+    assert!(matches!(removed(), Err(ReplaceError::Busy { .. })));
+    drop(working);
+    removed().unwrap();
+    assert_eq!(names(&root), [""; 0]);
 }
 
 #[test]
