@@ -10,6 +10,7 @@
 mod journal;
 
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 pub(crate) use journal::{Journal, Kept};
@@ -18,7 +19,7 @@ use crate::AuditError;
 use crate::display::shown;
 use crate::edit::names::{make_folder, put_link, remove, remove_folder, remove_link};
 use crate::edit::prepare::{PrepareError, look};
-use crate::edit::replace::{ReplaceError, restore};
+use crate::edit::replace::{ReplaceError, remove_folders, restore};
 use crate::edit::{ContentHash, Found};
 use journal::Entry;
 
@@ -91,11 +92,21 @@ struct Step {
     path: PathBuf,
     /// What had it before the turn.
     before: Option<Found>,
+    /// The permission bits of what the turn removed.
+    mode_before: Option<u32>,
     /// What has it now; `None`: nothing.
     now: Option<Found>,
-    /// The permission bits of a file that the turn removed.
-    mode: Option<u32>,
+    /// Its permission bits, for when the turn is not undone after all.
+    mode_now: Option<u32>,
     folders: Vec<PathBuf>,
+}
+
+/// What undoing one name did beside that: what undoing it again has to revert.
+struct Done {
+    /// The folders that were made, outermost first.
+    made: Vec<PathBuf>,
+    /// The folders that were removed, outermost first, with their permission bits.
+    removed: Vec<(PathBuf, u32)>,
 }
 
 impl Journal {
@@ -109,14 +120,14 @@ impl Journal {
             return Ok(None);
         }
         let steps = steps(&entries)?;
-        let mut done: Vec<(&Step, Vec<PathBuf>)> = Vec::new();
+        let mut done: Vec<(&Step, Done)> = Vec::new();
         // The last first: what was made in a folder goes before the folder.
         for step in steps.iter().rev() {
             match step.take_back() {
-                Ok(made) => done.push((step, made)),
+                Ok(its) => done.push((step, its)),
                 Err(source) => {
-                    for (step, made) in done.iter().rev() {
-                        step.put_back(made);
+                    for (step, its) in done.iter().rev() {
+                        step.put_back(its);
                     }
                     return Err(UndoError::Restore {
                         path: step.path.clone(),
@@ -154,8 +165,16 @@ fn steps(entries: &[Entry]) -> Result<Vec<Step>, UndoError> {
     }
     let mut steps = Vec::new();
     let mut changed = Vec::new();
-    for (path, chain) in chains {
+    for (path, chain) in &chains {
+        let path = *path;
+        // A folder of the turn may be a file by now: nothing can be in it until that is undone.
+        let is_below_file = chains.iter().any(|(above, _)| {
+            *above != path
+                && path.starts_with(above)
+                && std::fs::symlink_metadata(above).is_ok_and(|above| above.is_file())
+        });
         let now = match look(path) {
+            _ if is_below_file => None,
             Ok(now) => now,
             // A folder in its place, or something too large: not what was written.
             Err(PrepareError::WrongKind { .. } | PrepareError::Apply { .. }) => {
@@ -185,8 +204,9 @@ fn steps(entries: &[Entry]) -> Result<Vec<Step>, UndoError> {
                 Some((kind, _)) => Some(Found::of(kind, chain[0].content()?)),
                 None => None,
             },
+            mode_before: chain.iter().find_map(|entry| entry.mode),
+            mode_now: now.as_ref().and_then(|_| mode_of(path)),
             now,
-            mode: chain.iter().find_map(|entry| entry.mode),
             folders: chain[0].new_folders.clone(),
         });
     }
@@ -209,58 +229,96 @@ impl Step {
         now == Some(&Found::Folder) && std::fs::symlink_metadata(&self.path).is_ok()
     }
 
-    /// Takes back what the turn did. Returns the folders that had to be made for it, outermost first.
-    fn take_back(&self) -> Result<Vec<PathBuf>, ReplaceError> {
-        turn_into(
-            &self.path,
-            self.now.as_ref(),
-            self.before.as_ref(),
-            self.mode,
-            &self.folders,
-        )
+    /// Takes back what the turn did.
+    fn take_back(&self) -> Result<Done, ReplaceError> {
+        let there = self.folders.iter();
+        let there: Vec<(PathBuf, u32)> = there
+            .filter_map(|folder| Some((folder.clone(), mode_of(folder)?)))
+            .collect();
+        let (now, before) = (self.now(), self.before());
+        let made = turn_into(&self.path, now, before, &self.folders)?;
+        let is_gone = |folder: &Path| std::fs::symlink_metadata(folder).is_err();
+        let removed = there.into_iter().filter(|(folder, _)| is_gone(folder));
+        Ok(Done {
+            made,
+            removed: removed.collect(),
+        })
     }
 
-    /// Undoes [`Step::take_back`], which made these folders. Where that fails somebody changed the file in this moment: it
-    /// is theirs.
-    fn put_back(&self, made: &[PathBuf]) {
-        let (before, now) = (self.before.as_ref(), self.now.as_ref());
-        let _ = turn_into(&self.path, before, now, None, made);
+    /// Reverts [`Step::take_back`]. Where that fails somebody changed the file in this moment: it is theirs.
+    fn put_back(&self, done: &Done) {
+        for (folder, mode) in &done.removed {
+            let _ = make_folder(folder, Some(*mode), |_| Ok::<_, ReplaceError>(()));
+        }
+        let _ = turn_into(&self.path, self.before(), self.now(), &done.made);
     }
+
+    fn before(&self) -> State<'_> {
+        State {
+            found: self.before.as_ref(),
+            mode: self.mode_before,
+        }
+    }
+
+    fn now(&self) -> State<'_> {
+        State {
+            found: self.now.as_ref(),
+            mode: self.mode_now,
+        }
+    }
+}
+
+/// What has a name, and its permission bits where they are known.
+#[derive(Clone, Copy)]
+struct State<'a> {
+    found: Option<&'a Found>,
+    mode: Option<u32>,
+}
+
+/// The permission bits of a file or a folder.
+fn mode_of(path: &Path) -> Option<u32> {
+    let metadata = std::fs::symlink_metadata(path).ok()?;
+    (!metadata.is_symlink()).then(|| metadata.permissions().mode() & 0o7777)
 }
 
 /// Makes one thing of another. `folders` go with what is removed, as far as they are empty; the value is those that were made.
 fn turn_into(
     path: &Path,
-    from: Option<&Found>,
-    to: Option<&Found>,
-    mode: Option<u32>,
+    from: State<'_>,
+    to: State<'_>,
     folders: &[PathBuf],
 ) -> Result<Vec<PathBuf>, ReplaceError> {
-    if from == to {
+    if from.found == to.found {
+        if to.found.is_none() {
+            remove_folders(folders);
+        }
         return Ok(Vec::new());
     }
     // One file takes the place of another in one step.
-    let replaced = match (from, to) {
-        (Some(Found::File(_)), Some(Found::File(_))) => from.map(Found::hash),
+    let replaced = match (from.found, to.found) {
+        (Some(file @ Found::File(_)), Some(Found::File(_))) => Some(file.hash()),
         _ => None,
     };
-    match from {
+    let folders = if to.found.is_none() { folders } else { &[] };
+    match from.found {
         Some(found @ Found::File(_)) if replaced.is_none() => {
-            let folders = if to.is_none() { folders } else { &[] };
             remove(path, found.hash(), folders, |_| Ok::<_, ReplaceError>(()))?;
         }
         Some(Found::Link(leads_to)) => remove_link(path, leads_to, || Ok::<_, ReplaceError>(()))?,
         Some(Found::Folder) => match remove_folder(path, folders, |_| Ok(())) {
             // Somebody put something in: then it stays.
-            Err(ReplaceError::NotEmpty { .. }) if to.is_none() => {}
+            Err(ReplaceError::NotEmpty { .. }) if to.found.is_none() => {}
             removed => removed?,
         },
         _ => {}
     }
-    let made = to.map_or_else(|| Ok(Vec::new()), |to| put(path, to, replaced, mode));
-    if let (Err(_), Some(from), None) = (&made, from, replaced) {
+    let Some(wanted) = to.found else {
+        return Ok(Vec::new());
+    };
+    let made = put(path, wanted, replaced, to.mode);
+    if let (Err(_), Some(found), None) = (&made, from.found, replaced) {
         // Where that fails, too, somebody was faster: it is theirs.
-        let _ = put(path, from, None, None);
+        let _ = put(path, found, None, from.mode);
     }
     made
 }

@@ -100,6 +100,29 @@ impl Place {
         assert_eq!(path.exists(), !happens);
     }
 
+    /// Removes a folder as a tool does in some turn.
+    fn remove_folder(&self, turn: u64, name: &str) {
+        let path = self.file(name);
+        let removed = remove_folder(&path, &[], |mode| {
+            let folder = Some(Found::Folder.hash());
+            let kept = Kept {
+                session: "a session",
+                turn,
+                project: &self.project(),
+                path: &path,
+                base: folder,
+                new: None,
+                kind: EntryKind::Folder,
+                mode: Some(mode),
+                new_folders: &[],
+                content: &[],
+            };
+            self.journal.keep(&kept).unwrap();
+            Ok::<_, ReplaceError>(())
+        });
+        removed.unwrap();
+    }
+
     /// What was taken back, or the error.
     fn undo(&self) -> Result<Vec<(String, Fate)>, String> {
         let undone = self.journal.undo_last(&self.project()).map_err(|error| {
@@ -219,6 +242,30 @@ fn a_removal_is_not_taken_back_over_something_new() {
     assert_eq!(place.text("folder/b").as_deref(), Some("old"));
 }
 
+/// What the folder of a file was made for is gone again, or the folder is a file by now.
+#[test]
+fn folders_of_removed_files_are_taken_back() {
+    let place = Place::new();
+    place.edit(1, "new/d/f", "f1");
+    place.remove(1, "new/d/f", true);
+    assert_eq!(place.undo(), files(&[("new/d/f", Fate::WasSo)]));
+    assert!(!place.file("new").exists());
+
+    fs::create_dir(place.file("d")).unwrap();
+    fs::write(place.file("d/f"), "old").unwrap();
+    place.remove(2, "d/f", true);
+    place.remove_folder(2, "d");
+    place.edit(2, "d", "a file");
+    // What somebody else made of the folder is refused.
+    fs::write(place.file("d"), "somebody's").unwrap();
+    let refused = "nothing was taken back: /d changed since Dunlin edited it";
+    assert_eq!(place.undo(), Err(refused.to_owned()));
+    fs::write(place.file("d"), "a file").unwrap();
+    let expected = files(&[("d/f", Fate::Restored), ("d", Fate::Restored)]);
+    assert_eq!(place.undo(), expected);
+    assert_eq!(place.text("d/f").as_deref(), Some("old"));
+}
+
 #[test]
 fn what_somebody_changed_since_is_left_alone() {
     let place = Place::new();
@@ -277,6 +324,10 @@ fn other_projects_are_not_touched() {
 fn when_one_file_cannot_be_restored_none_is() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::new();
+    let mode_of = |name| fs::metadata(place.file(name)).unwrap().permissions().mode() & 0o7777;
+    let set_mode = |name, mode| {
+        fs::set_permissions(place.file(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
     fs::create_dir(place.file("locked")).unwrap();
     for name in ["a", "locked/b"] {
         fs::write(place.file(name), "0").unwrap();
@@ -284,6 +335,25 @@ fn when_one_file_cannot_be_restored_none_is() {
     }
     fs::create_dir(place.file("c")).unwrap();
     place.edit(1, "c/new", "1");
+    place.edit(1, "made/new", "1");
+    place.edit(1, "empty/gone", "1");
+    place.remove(1, "empty/gone", true);
+    // Removed and made again, with other bits.
+    fs::write(place.file("again"), "0").unwrap();
+    set_mode("again", 0o640);
+    place.remove(1, "again", true);
+    place.edit(1, "again", "1");
+    let bits = [
+        ("a", 0o750),
+        ("c/new", 0o711),
+        ("made", 0o700),
+        ("made/new", 0o600),
+        ("empty", 0o750),
+        ("again", 0o755),
+    ];
+    for (name, mode) in bits {
+        set_mode(name, mode);
+    }
     let lock = |mode| fs::set_permissions(place.file("locked"), fs::Permissions::from_mode(mode));
     lock(0o500).unwrap();
     if fs::write(place.file("locked/probe"), "").is_ok() {
@@ -295,8 +365,11 @@ fn when_one_file_cannot_be_restored_none_is() {
     let refused = "nothing was taken back: /locked/b cannot be restored";
     assert_eq!(place.undo(), Err(refused.to_owned()));
     lock(0o700).unwrap();
-    for name in ["a", "locked/b", "c/new"] {
+    for name in ["a", "locked/b", "c/new", "made/new", "again"] {
         assert_eq!(place.text(name).as_deref(), Some("1"), "{name}");
+    }
+    for (name, mode) in bits {
+        assert_eq!(mode_of(name), mode, "{name}");
     }
 }
 
