@@ -211,16 +211,13 @@ impl Changes {
 impl fmt::Display for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts: Vec<String> = self.lines.iter().map(ToString::to_string).collect();
-        let folders = if self.folders == 1 {
-            "folder"
-        } else {
-            "folders"
-        };
+        let folders = |count| if count == 1 { "folder" } else { "folders" };
+        let removed = format!("{} removed", folders(self.folders_removed));
         for (count, what) in [
             (self.removed, "removed"),
             (self.renamed, "renamed"),
-            (self.folders, folders),
-            (self.folders_removed, "folder removed"),
+            (self.folders, folders(self.folders)),
+            (self.folders_removed, &removed),
             (self.of_bytes, "not text"),
         ] {
             if count > 0 {

@@ -148,6 +148,7 @@ fn heading(edit: &FileEdit) -> Option<String> {
         (Matter::Folder, Some(_)) => Some("makes the folder".to_owned()),
         (Matter::Folder, None) => Some("removes the empty folder".to_owned()),
         (Matter::Text | Matter::Bytes { .. }, None) => Some("removes the file".to_owned()),
+        (Matter::Bytes { after: 0, .. }, Some(_)) => Some("empties the file".to_owned()),
         (Matter::Bytes { .. }, Some(_)) => Some("not all of it is text".to_owned()),
         (Matter::Link(_), None) => Some("removes the symbolic link".to_owned()),
         _ => None,
@@ -290,6 +291,21 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_becomes_empty_says_so() {
+        let emptied = changed(edit("\0", ""), |edit| {
+            edit.matter = Matter::Bytes {
+                before: 1,
+                after: 0,
+                start: vec![0xff].into(),
+            };
+        });
+        let shown = texts(&[emptied]);
+        assert_eq!(shown[0], "empties the file");
+        assert!(shown[1].starts_with("before: 1 byte, "), "{shown:?}");
+        assert!(shown[2].starts_with("afterwards: 0 bytes, "), "{shown:?}");
+    }
+
+    #[test]
     fn names_that_change_are_said() {
         let of = |matter, new: Option<&str>| {
             let action = changed(edit("", ""), |edit| {
@@ -307,6 +323,13 @@ mod tests {
         let (rows, count) = of(Matter::Folder, None);
         assert_eq!(rows, ["removes the empty folder"]);
         assert_eq!(count, ["/p/a.rs  1 folder removed"]);
+        let Action::Edit(folder) = changed(edit("", ""), |edit| {
+            edit.matter = Matter::Folder;
+            edit.new = None;
+        }) else {
+            panic!("no edit");
+        };
+        assert_eq!(super::count([&folder, &folder]), "2 folders removed");
     }
 
     #[test]
