@@ -229,7 +229,8 @@ impl CallContext {
             {
                 true
             }
-            Some(declared) if declared.base != edit.base => {
+            // What this call has changed itself is no conflict: it is shown anew.
+            Some(declared) if declared.base != edit.base && !self.edits.has(&edit.path) => {
                 let path = shown(&edit.path);
                 let what = match edit.change.is_of_name() {
                     true => format!("{path} changed since this was proposed; propose it again"),
@@ -294,7 +295,8 @@ impl CallContext {
         Ok(under)
     }
 
-    /// Whether the plan says that this file is changed, without saying how.
+    /// Whether the plan says that what the file holds is changed, without saying how, or that exactly this is done. That a name
+    /// goes or comes has to be said.
     pub(super) fn announces(&self, edit: &FileEdit) -> bool {
         let is_announced = |path: &Path| {
             self.actions.iter().any(|action| match action {
@@ -309,7 +311,8 @@ impl CallContext {
             }
             _ => false,
         };
-        self.actions.iter().any(is_this) || edit.paths().all(is_announced)
+        let is_of_content = !edit.change.is_of_name();
+        self.actions.iter().any(is_this) || (is_of_content && edit.paths().all(is_announced))
     }
 
     /// Makes the change, keeping what the file held for `/undo`.

@@ -254,8 +254,8 @@ pub fn write_bytes(path: &str, bytes: &[u8]) -> Result<(), Error> {
 
 /// Removes a file, or a symbolic link itself and never what it leads to. The file need not have been read.
 ///
-/// Declare it with [`Plan::removes`](crate::Plan::removes) or [`Plan::changes`](crate::Plan::changes). Fails with `NotFound`
-/// where there is nothing, with `WrongKind` for folders, with `TooLarge` above 8 MiB: such a file could not be brought back.
+/// Declare it with [`Plan::removes`](crate::Plan::removes). Fails with `NotFound` where there is nothing, with `WrongKind` for
+/// folders, with `TooLarge` above 8 MiB: `/undo` could not restore such a file.
 pub fn remove(path: &str) -> Result<(), Error> {
     on_host()?;
     Ok(host::remove_file(path)?)
@@ -263,9 +263,8 @@ pub fn remove(path: &str) -> Result<(), Error> {
 
 /// Gives a file another name, which may be in another folder; missing folders above it are made. Nothing is overwritten.
 ///
-/// Declare it with [`Plan::renames`](crate::Plan::renames), or both names with [`Plan::changes`](crate::Plan::changes). Fails
-/// with `Conflict` where something has the new name, with `WrongKind` for folders and symbolic links; otherwise as [`remove`]
-/// does.
+/// Declare it with [`Plan::renames`](crate::Plan::renames). Fails with `Conflict` where something has the new name, with
+/// `WrongKind` for folders and symbolic links; otherwise as [`remove`] does.
 pub fn rename(path: &str, to: &str) -> Result<(), Error> {
     on_host()?;
     Ok(host::rename_file(path, to)?)

@@ -383,7 +383,8 @@ impl Plan {
     }
 
     /// Adds a file that the call changes in a way that only `run` can tell, as it has to read it first. The user is shown the
-    /// difference when it is known, with the question of this plan. Where it is known now, use one of the others.
+    /// difference when it is known, with the question of this plan. Where it is known now, use one of the others. It does not
+    /// stand for removing or renaming the file.
     pub fn changes(mut self, path: impl Into<String>) -> Self {
         let path = path.into();
         self.actions.push(Action::Change { path });
