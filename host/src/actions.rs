@@ -166,6 +166,10 @@ async fn look_at_edit(
     for path in [Some(&names.path), names.to.as_ref()].into_iter().flatten() {
         is_first(&looked.actions, call, path)?;
     }
+    if let Some(to) = &names.to {
+        let warning = shared.warning_of_rename(&names.path, to);
+        looked.conditions.warn(warning);
+    }
     let caller = caller(call, plugin);
     match shared.look_at_edit(&caller, &names, &change, true) {
         Ok(mut prepared) => {

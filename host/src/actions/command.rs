@@ -52,6 +52,11 @@ impl Default for Conditions {
 }
 
 impl Conditions {
+    /// Adds something that the user has to know before answering.
+    pub(super) fn warn(&mut self, warning: Option<String>) {
+        self.notices.extend(warning);
+    }
+
     /// Makes a standing as strict as the actions want it.
     pub(crate) fn apply(self, standing: Standing) -> Standing {
         match standing {

@@ -71,6 +71,21 @@ impl Shared {
         })
     }
 
+    /// What the user has to know of a rename that ends or begins the protection of a secret.
+    pub(crate) fn warning_of_rename(&self, path: &Path, to: &Path) -> Option<String> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_secret = |path| self.permissions.is_secret(path);
+        match (is_secret(path), is_secret(to)) {
+            (true, false) => Some(format!(
+                "Dunlin protects '{name}' as a secret. Under its new name, it would no longer be protected."
+            )),
+            (false, true) => Some(format!(
+                "The new name of '{name}' is one that usually holds secrets: programs may use what is in it as such."
+            )),
+            _ => None,
+        }
+    }
+
     /// Works out what a change would make of a file, once the rules about it were looked at.
     ///
     /// `is_shown`: whatever comes of it, the user sees it before the tool does, as when a plan is made.

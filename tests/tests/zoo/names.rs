@@ -294,6 +294,38 @@ async fn an_announced_change_is_neither_a_removal_nor_a_rename() {
     }
 }
 
+/// A rename must not take a secret out of its protection unnoticed.
+#[tokio::test]
+async fn a_rename_of_a_secret_warns() {
+    let ends =
+        "Dunlin protects '.env' as a secret. Under its new name, it would no longer be protected.";
+    let begins = "The new name of 'a' is one that usually holds secrets: programs may use what is in it as such.";
+    for (step, warning) in [
+        ("rename .env b", Some(ends)),
+        ("rename a .env.local", Some(begins)),
+        ("rename .env .env.local", None),
+        ("rename a b", None),
+    ] {
+        for plan in [&[][..], &[step]] {
+            let stage = Stage::new();
+            let (result, questions, _) = stage.play(plan, &[step], Asker::yes()).await;
+            assert_eq!(result.unwrap(), ["ok"], "{step}");
+            // Whether `.env` may be read is a question of its own.
+            let about_names =
+                |it: &&Question| it.origin == Origin::Declared || !it.actions.is_empty();
+            let questions = questions.iter().filter(about_names);
+            for question in questions {
+                let notices = &question.notices;
+                let warned = notices
+                    .iter()
+                    .filter(|it| [ends, begins].contains(&it.as_str()));
+                let warned: Vec<_> = warned.collect();
+                assert_eq!(warned, Vec::from_iter(warning), "{step}: {notices:?}");
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn what_changed_since_it_was_shown_is_not_removed() {
     let stage = Stage::new();

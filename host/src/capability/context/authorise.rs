@@ -8,6 +8,7 @@ use crate::bindings::dunlin::tool::types;
 use crate::call::{Action, WebRequest};
 use crate::capability::refusal::{Refusal, host_failed, written_text};
 use crate::capability::resources::UseId;
+use crate::edit::Matter;
 use crate::limits;
 use crate::permission::key::covers;
 use crate::permission::{Caller, Decision, Rule, Verdict};
@@ -307,6 +308,11 @@ impl CallContext {
                     warnings.extend(command.notices(has_network));
                 }
                 Action::Request(request) => asked_request = Some(request.clone()),
+                Action::Edit(edit) => {
+                    if let Matter::Renamed(to) = &edit.matter {
+                        warnings.extend(self.shared.warning_of_rename(&edit.path, to));
+                    }
+                }
                 _ => {}
             }
             // What is stored would hold for what is announced only.
