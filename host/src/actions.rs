@@ -23,7 +23,7 @@ use crate::target::{Need, Operation};
 const MOST_IN_WORDS: usize = 4;
 
 /// What the actions of a plan come to.
-pub(crate) struct Looked {
+pub(crate) struct PlannedActions {
     pub(crate) actions: Vec<Action>,
     /// What they need, and what of that was refused before anything was looked at.
     pub(crate) needs: Vec<Need>,
@@ -35,7 +35,7 @@ pub(crate) struct Looked {
     pub(crate) is_binding: bool,
 }
 
-impl Looked {
+impl PlannedActions {
     /// Adds the requests that a plan announces, and those that its needs are.
     pub(crate) fn add_requests(
         &mut self,
@@ -74,8 +74,8 @@ pub(crate) async fn look(
     call: &Call,
     plugin: &Registered,
     planned: Vec<DeclaredAction>,
-) -> Result<Looked, Failure> {
-    let mut looked = Looked {
+) -> Result<PlannedActions, Failure> {
+    let mut planned_actions = PlannedActions {
         actions: Vec::with_capacity(planned.len()),
         needs: Vec::new(),
         wording: match planned.len() {
@@ -109,13 +109,13 @@ pub(crate) async fn look(
                     target,
                     operation: Operation::Write,
                 };
-                is_first(&looked.actions, call, &path)?;
+                is_first(&planned_actions.actions, call, &path)?;
                 let decision = shared.permissions.decide(&caller(call, plugin), &need);
                 match decision.map_err(|e| Failure::Host(chain(&e)))?.verdict {
-                    Verdict::Deny => looked.needs.push(need),
+                    Verdict::Deny => planned_actions.needs.push(need),
                     // Asked about when it is known.
                     Verdict::Allow | Verdict::Ask => {
-                        looked
+                        planned_actions
                             .actions
                             .push(Action::EditLater { path, change: None });
                     }
@@ -123,7 +123,7 @@ pub(crate) async fn look(
                 continue;
             }
             DeclaredAction::Command(command) => {
-                command::look_at(shared, command, &mut looked)?;
+                command::look_at(shared, command, &mut planned_actions)?;
                 continue;
             }
         };
@@ -131,7 +131,7 @@ pub(crate) async fn look(
         let wording = wording(&path, &change);
         let created = format!("Create file '{path}'?");
         let edit = (path.as_str(), change);
-        bytes += look_at_edit(shared, call, plugin, edit, &mut looked, &mut left).await?;
+        bytes += look_at_edit(shared, call, plugin, edit, &mut planned_actions, &mut left).await?;
         if bytes > limits::MAX_EDITED_BYTES {
             let most = limits::MAX_EDITED_BYTES / (1024 * 1024);
             return Err(Failure::Action {
@@ -141,7 +141,7 @@ pub(crate) async fn look(
             });
         }
         if is_only {
-            looked.wording = match looked.actions.last() {
+            planned_actions.wording = match planned_actions.actions.last() {
                 Some(Action::Edit(edit)) if edit.base.is_none() && !edit.change.is_of_name() => {
                     created
                 }
@@ -149,7 +149,7 @@ pub(crate) async fn look(
             };
         }
     }
-    Ok(looked)
+    Ok(planned_actions)
 }
 
 /// Adds one edit. Returns how many bytes it is about. `left` is how long it may take to find out whether the file parses.
@@ -158,36 +158,38 @@ async fn look_at_edit(
     call: &Call,
     plugin: &Registered,
     (written, change): (&str, FileChange),
-    looked: &mut Looked,
+    planned_actions: &mut PlannedActions,
     left: &mut Duration,
 ) -> Result<usize, Failure> {
     let names = shared.names_of(written, &change);
     let names = names.map_err(|e| unresolved(call, &e))?;
     for path in [Some(&names.path), names.to.as_ref()].into_iter().flatten() {
-        is_first(&looked.actions, call, path)?;
+        is_first(&planned_actions.actions, call, path)?;
     }
     if let Some(to) = &names.to {
         let warning = shared.warning_of_rename(&names.path, to);
-        looked.conditions.warn(warning);
+        planned_actions.conditions.warn(warning);
     }
     let caller = caller(call, plugin);
     match shared.look_at_edit(&caller, &names, &change, true) {
         Ok(mut prepared) => {
             shared.syntax.check(&mut prepared, left).await;
-            looked.needs.extend(prepared.edit.needs());
-            looked.actions.push(Action::Edit(prepared.edit));
+            planned_actions.needs.extend(prepared.edit.needs());
+            planned_actions.actions.push(Action::Edit(prepared.edit));
             Ok(prepared.new.len() + prepared.base.map_or(0, |base| base.len()))
         }
         // A rule refuses it: so will the plan.
         Err(LookError::Denied(need)) => {
-            looked.needs.push(need);
+            planned_actions.needs.push(need);
             Ok(0)
         }
         // The user is asked whether it may be read, and about the difference when it was.
         Err(LookError::Unseen(need)) => {
-            looked.needs.push(need);
+            planned_actions.needs.push(need);
             let (path, change) = (names.path, Some(change));
-            looked.actions.push(Action::EditLater { path, change });
+            planned_actions
+                .actions
+                .push(Action::EditLater { path, change });
             Ok(0)
         }
         Err(LookError::Permission(error)) => Err(Failure::Host(chain(&error))),

@@ -28,7 +28,7 @@ pub fn folder(path: &Path) -> io::Result<OwnedFd> {
 }
 
 /// Opens a resolved path only to look at it.
-pub(crate) fn for_facts(path: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn for_metadata(path: &Path) -> io::Result<OwnedFd> {
     #[cfg(target_os = "linux")]
     let flags = OFlags::PATH;
     #[cfg(not(target_os = "linux"))]
@@ -37,9 +37,9 @@ pub(crate) fn for_facts(path: &Path) -> io::Result<OwnedFd> {
 }
 
 /// The same where the last part of the path may be a link, which is looked at itself.
-pub(crate) fn for_facts_of_name(path: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn for_metadata_of_name(path: &Path) -> io::Result<OwnedFd> {
     let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
-        return for_facts(path);
+        return for_metadata(path);
     };
     #[cfg(target_os = "linux")]
     let flags = OFlags::PATH;

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use async_trait::async_trait;
 use dunlin_host::Tool;
 use dunlin_host::display::{escape, own_command};
-use dunlin_host::undo::Fate;
+use dunlin_host::undo::UndoOutcome;
 
 use super::{
     auto, budget, compose, expand, help, last_request, leaving, messages, requests, servers,
@@ -312,12 +312,12 @@ fn undo(app: &App) -> Result<Vec<String>, CliError> {
         return Ok(changed);
     };
     let project = &app.settings.project;
-    for (path, fate) in &undone.files {
-        let (label, word) = match fate {
-            Fate::Restored => (Label::Good, "restored"),
-            Fate::Removed => (Label::Good, "removed"),
-            Fate::NotEmpty => (Label::Quiet, "left (not empty)"),
-            Fate::WasSo => (Label::Quiet, "unchanged (held the old text already)"),
+    for (path, outcome) in &undone.files {
+        let (label, word) = match outcome {
+            UndoOutcome::Restored => (Label::Good, "restored"),
+            UndoOutcome::Removed => (Label::Good, "removed"),
+            UndoOutcome::NotEmpty => (Label::Quiet, "left (not empty)"),
+            UndoOutcome::WasSo => (Label::Quiet, "unchanged (held the old text already)"),
         };
         let path = path.strip_prefix(project).unwrap_or(path);
         ui.status(&format!(
@@ -325,7 +325,7 @@ fn undo(app: &App) -> Result<Vec<String>, CliError> {
             ui.status_styles().paint(label, word),
             escape(&path.to_string_lossy())
         ));
-        if matches!(fate, Fate::Restored | Fate::Removed) {
+        if matches!(outcome, UndoOutcome::Restored | UndoOutcome::Removed) {
             changed.push(path.to_string_lossy().into_owned());
         }
     }

@@ -1,6 +1,6 @@
 //! A command line among the actions of a plan.
 
-use super::Looked;
+use super::PlannedActions;
 use crate::ask::Scope;
 use crate::bindings::declared::DeclaredCommand;
 use crate::call::{Action, Failure, Standing};
@@ -13,21 +13,21 @@ use crate::target::Need;
 pub(super) fn look_at(
     shared: &Shared,
     command: DeclaredCommand,
-    looked: &mut Looked,
+    planned_actions: &mut PlannedActions,
 ) -> Result<(), Failure> {
     let DeclaredCommand { line, network } = command;
     let command = CommandLine::read(line, network, &shared.permissions);
     let command = command.map_err(|e| Failure::Action { message: chain(&e) })?;
     let needs = command.needs();
     let has_network = shared.commands.network;
-    let conditions = &mut looked.conditions;
+    let conditions = &mut planned_actions.conditions;
     conditions.notices.extend(command.notices(has_network));
     conditions.longest = conditions.longest.min(command.longest(has_network));
     if command.is_sensitive(has_network) {
         conditions.each_time.extend(needs.iter().cloned());
     }
-    looked.needs.extend(needs);
-    looked.actions.push(Action::Command(command));
+    planned_actions.needs.extend(needs);
+    planned_actions.actions.push(Action::Command(command));
     Ok(())
 }
 

@@ -22,7 +22,7 @@ use crate::display::{chain, shown};
 use crate::edit::names::{make_folder, remove, remove_folder, remove_link, rename};
 use crate::edit::prepare::{Names, PrepareError, Prepared, prepare};
 use crate::edit::replace::{ReplaceError, replace};
-use crate::edit::{ApplyError, FileChange, FileEdit, LineEdit, Matter, Syntax};
+use crate::edit::{ApplyError, EditKind, FileChange, FileEdit, LineEdit, Syntax};
 use crate::history::Seen;
 use crate::limits;
 use crate::open;
@@ -129,7 +129,7 @@ impl Shared {
         };
         if let Some(made) = made
             && decide(made, Operation::Read)?.1 == Verdict::Allow
-            && open::for_facts_of_name(made).is_ok()
+            && open::for_metadata_of_name(made).is_ok()
         {
             return Err(LookError::Prepare(PrepareError::Exists {
                 path: made.to_owned(),
@@ -356,13 +356,13 @@ impl CallContext {
                 path,
                 base: edit.base,
                 new: edit.new,
-                kind: edit.matter.kind(),
+                kind: edit.kind.entry(),
                 mode,
                 new_folders,
                 content,
             };
             // A file that is renamed goes under one name and comes under another.
-            let Matter::Renamed(to) = &edit.matter else {
+            let EditKind::Renamed(to) = &edit.kind else {
                 entries.push(shared.undo.keep(&kept)?);
                 return Ok::<(), WriteError>(());
             };
@@ -382,13 +382,15 @@ impl CallContext {
             entries.push(shared.undo.keep(&come)?);
             Ok(())
         };
-        let changed = match (&edit.matter, edit.base, edit.new) {
-            (Matter::Renamed(to), Some(base), _) => {
+        let changed = match (&edit.kind, edit.base, edit.new) {
+            (EditKind::Renamed(to), Some(base), _) => {
                 rename(path, to, base, |mode, folders| keep(Some(mode), folders))
             }
-            (Matter::Folder, _, Some(_)) => make_folder(path, None, |folders| keep(None, folders)),
-            (Matter::Folder, _, None) => remove_folder(path, &[], |mode| keep(Some(mode), &[])),
-            (Matter::Link(to), _, _) => remove_link(path, to, || keep(None, &[])),
+            (EditKind::Folder, _, Some(_)) => {
+                make_folder(path, None, |folders| keep(None, folders))
+            }
+            (EditKind::Folder, _, None) => remove_folder(path, &[], |mode| keep(Some(mode), &[])),
+            (EditKind::Link(to), _, _) => remove_link(path, to, || keep(None, &[])),
             (_, Some(base), None) => remove(path, base, &[], |mode| keep(Some(mode), &[])),
             _ => replace(path, edit.base, new, |new_folders| keep(None, new_folders)),
         };
@@ -399,13 +401,13 @@ impl CallContext {
             return Err(error.into());
         }
         let history = &shared.history;
-        if edit.matter != Matter::Folder {
+        if edit.kind != EditKind::Folder {
             history.mark(path, History::EDITED, edit.new);
         }
         if edit.new.is_none() {
             history.mark_absent(path);
         }
-        if let Matter::Renamed(to) = &edit.matter {
+        if let EditKind::Renamed(to) = &edit.kind {
             history.mark(to, History::EDITED, edit.base);
         }
         self.edits.push(edit.clone());

@@ -83,7 +83,7 @@ impl files::Host for CallContext {
 
     async fn stat(&mut self, path: String) -> Answer<Resource<FoundMetadata>> {
         let path = self.authorise_metadata(path).await?;
-        let fd = open::for_facts(&path).map_err(|e| open_error(&path, &e))?;
+        let fd = open::for_metadata(&path).map_err(|e| open_error(&path, &e))?;
         let meta = File::from(fd)
             .metadata()
             .map_err(|e| open_error(&path, &e))?;

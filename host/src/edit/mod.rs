@@ -46,7 +46,7 @@ pub struct FileEdit {
     /// The difference, where both contents are text.
     pub diff: Diff,
     /// What is not told by lines.
-    pub matter: Matter,
+    pub kind: EditKind,
     /// Whether the edit breaks the file.
     pub syntax: Syntax,
     /// What the tool said that it does.
@@ -64,9 +64,9 @@ impl FileEdit {
         };
         let writes = need(Operation::Write);
         let folder = self.new_folder.iter();
-        match &self.matter {
+        match &self.kind {
             // Whoever may read under the new name could read under the old one.
-            Matter::Renamed(to) => [need(Operation::Read)(&self.path), writes(&self.path)]
+            EditKind::Renamed(to) => [need(Operation::Read)(&self.path), writes(&self.path)]
                 .into_iter()
                 .chain(folder.chain([to]).map(writes))
                 .collect(),
@@ -77,13 +77,13 @@ impl FileEdit {
     /// What it does, in words that follow "Allow TOOL to".
     pub(crate) fn in_words(&self) -> String {
         let path = self.path.display();
-        match &self.matter {
-            Matter::Renamed(to) => format!("rename '{path}' to '{}'", to.display()),
-            Matter::Folder => match self.new {
+        match &self.kind {
+            EditKind::Renamed(to) => format!("rename '{path}' to '{}'", to.display()),
+            EditKind::Folder => match self.new {
                 Some(_) => format!("make the folder '{path}'"),
                 None => format!("remove the empty folder '{path}'"),
             },
-            Matter::Text | Matter::Bytes { .. } | Matter::Link(_) => match self.new {
+            EditKind::Text | EditKind::Bytes { .. } | EditKind::Link(_) => match self.new {
                 Some(_) => format!("edit '{path}'"),
                 None => format!("remove '{path}'"),
             },
@@ -104,13 +104,13 @@ impl FileEdit {
 
     /// Whether it changes the text of a file, or makes one: the difference says all that there is to know of it.
     pub fn is_of_text(&self) -> bool {
-        self.matter == Matter::Text && self.new.is_some()
+        self.kind == EditKind::Text && self.new.is_some()
     }
 
     /// The names that it is about.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
-        let to = match &self.matter {
-            Matter::Renamed(to) => Some(to.as_path()),
+        let to = match &self.kind {
+            EditKind::Renamed(to) => Some(to.as_path()),
             _ => None,
         };
         [self.path.as_path()].into_iter().chain(to)
@@ -127,14 +127,14 @@ impl FileEdit {
         self.path == other.path
             && self.base == other.base
             && self.new == other.new
-            && self.matter.kind() == other.matter.kind()
+            && self.kind.entry() == other.kind.entry()
             && self.paths().eq(other.paths())
     }
 }
 
-/// What an edit is about.
+/// What an edit does, as far as that decides how it is shown and made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Matter {
+pub enum EditKind {
     /// Lines: the difference shows them.
     Text,
     /// Bytes, before or afterwards, that are not text.
@@ -154,28 +154,28 @@ pub enum Matter {
     Folder,
 }
 
-/// How many bytes of [`Matter::Bytes`] are kept to be shown.
+/// How many bytes of [`EditKind::Bytes`] are kept to be shown.
 pub const MAX_SHOWN_BYTES: usize = 64 * 1024;
 
-impl Matter {
-    pub(crate) fn kind(&self) -> EntryKind {
+impl EditKind {
+    pub(crate) fn entry(&self) -> EntryKind {
         match self {
-            Matter::Text | Matter::Bytes { .. } | Matter::Renamed(_) => EntryKind::File,
-            Matter::Link(_) => EntryKind::Link,
-            Matter::Folder => EntryKind::Folder,
+            EditKind::Text | EditKind::Bytes { .. } | EditKind::Renamed(_) => EntryKind::File,
+            EditKind::Link(_) => EntryKind::Link,
+            EditKind::Folder => EntryKind::Folder,
         }
     }
 
-    fn of(before: &[u8], after: &[u8]) -> Matter {
+    fn of(before: &[u8], after: &[u8]) -> EditKind {
         if [before, after]
             .iter()
             .all(|bytes| std::str::from_utf8(bytes).is_ok())
         {
-            return Matter::Text;
+            return EditKind::Text;
         }
         let shown = if after.is_empty() { before } else { after };
         let shown = &shown[..shown.len().min(MAX_SHOWN_BYTES)];
-        Matter::Bytes {
+        EditKind::Bytes {
             before: before.len() as u64,
             after: after.len() as u64,
             start: Bytes::copy_from_slice(shown),

@@ -11,7 +11,9 @@ use rustix::fs::{AtFlags, FileType};
 use sha2::{Digest as _, Sha256};
 
 use super::found::Found;
-use super::{ApplyError, ContentHash, Diff, FileChange, FileEdit, MAX_FILE_BYTES, Matter, Syntax};
+use super::{
+    ApplyError, ContentHash, Diff, EditKind, FileChange, FileEdit, MAX_FILE_BYTES, Syntax,
+};
 use crate::display::shown;
 use crate::history::Seen;
 use crate::open;
@@ -140,9 +142,9 @@ pub(crate) fn prepare(
         Err(source) => return Err(PrepareError::Apply { path, source }),
     };
     let old = base.as_deref().unwrap_or_default();
-    let matter = Matter::of(old, &applied.bytes);
-    let diff = match matter {
-        Matter::Text => Diff::between(
+    let kind = EditKind::of(old, &applied.bytes);
+    let diff = match kind {
+        EditKind::Text => Diff::between(
             &String::from_utf8_lossy(old),
             &String::from_utf8_lossy(&applied.bytes),
         ),
@@ -154,7 +156,7 @@ pub(crate) fn prepare(
         new_folder: new_folder(&path)?,
         path,
         diff,
-        matter,
+        kind,
         syntax: Syntax::default(),
         change: Arc::new(change.clone()),
     };
@@ -173,15 +175,15 @@ fn removal(path: PathBuf) -> Result<Prepared, PrepareError> {
     let Some(found) = found else {
         return Err(PrepareError::NotFound { path });
     };
-    let (diff, matter) = match &found {
-        Found::File(content) => match Matter::of(content, &[]) {
-            Matter::Text => (
+    let (diff, kind) = match &found {
+        Found::File(content) => match EditKind::of(content, &[]) {
+            EditKind::Text => (
                 Diff::between(&String::from_utf8_lossy(content), ""),
-                Matter::Text,
+                EditKind::Text,
             ),
-            matter => (Diff::default(), matter),
+            kind => (Diff::default(), kind),
         },
-        Found::Link(to) => (Diff::default(), Matter::Link(to.clone())),
+        Found::Link(to) => (Diff::default(), EditKind::Link(to.clone())),
         Found::Folder => return Err(is_folder(path)),
     };
     let lines_before = diff.removed as u64;
@@ -192,7 +194,7 @@ fn removal(path: PathBuf) -> Result<Prepared, PrepareError> {
             new: None,
             new_folder: None,
             diff,
-            matter,
+            kind,
             syntax: Syntax::Unremarkable,
             change: Arc::new(FileChange::Remove),
         },
@@ -221,7 +223,7 @@ fn renaming(path: PathBuf, to: &Path, change: &FileChange) -> Result<Prepared, P
         // Where that cannot be told, the attempt says why.
         new_folder: new_folder(to).unwrap_or_default(),
         diff: Diff::default(),
-        matter: Matter::Renamed(to.to_owned()),
+        kind: EditKind::Renamed(to.to_owned()),
         syntax: Syntax::Unremarkable,
         change: Arc::new(change.clone()),
     };
@@ -253,7 +255,7 @@ fn of_folder(path: PathBuf, change: &FileChange, may_read: bool) -> Result<Prepa
         },
         path,
         diff: Diff::default(),
-        matter: Matter::Folder,
+        kind: EditKind::Folder,
         syntax: Syntax::Unremarkable,
         change: Arc::new(change.clone()),
     };

@@ -128,22 +128,22 @@ impl Components {
                 message: tree::not_searched(root),
             });
         }
-        let mut looked = actions::look(&self.shared, call, plugin, plan.actions).await?;
-        looked.add_requests(call, &plan.needs, plan.gets)?;
-        for need in looked.needs {
+        let mut planned_actions = actions::look(&self.shared, call, plugin, plan.actions).await?;
+        planned_actions.add_requests(call, &plan.needs, plan.gets)?;
+        for need in planned_actions.needs {
             if !needs.contains(&need) {
                 needs.push(need);
             }
         }
         let mut question = plan.question;
         question.truncate(question.floor_char_boundary(limits::MAX_QUESTION_BYTES));
-        if question.trim().is_empty() || looked.is_binding {
-            question = looked.wording;
+        if question.trim().is_empty() || planned_actions.is_binding {
+            question = planned_actions.wording;
         }
         let standing = self.standing(call, plugin, &needs, is_attended)?;
-        let mut standing = looked.conditions.apply(standing);
+        let mut standing = planned_actions.conditions.apply(standing);
         if let Standing::Ask { notices, .. } = &mut standing {
-            notices.extend(self.gaps_of_commands(&looked.actions).await);
+            notices.extend(self.gaps_of_commands(&planned_actions.actions).await);
         }
         if let Standing::Denied { need, rule, .. } = &standing {
             self.note_denied(call, plugin, std::slice::from_ref(need), rule)?;
@@ -151,7 +151,7 @@ impl Components {
         Ok(Plan {
             question,
             needs,
-            actions: looked.actions,
+            actions: planned_actions.actions,
             standing,
         })
     }

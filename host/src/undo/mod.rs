@@ -27,12 +27,12 @@ use journal::Entry;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undone {
     /// The files, in the order of their first edit.
-    pub files: Vec<(PathBuf, Fate)>,
+    pub files: Vec<(PathBuf, UndoOutcome)>,
 }
 
 /// What became of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum UndoOutcome {
     /// It holds again what it held before the turn.
     Restored,
     /// The turn had created it.
@@ -139,16 +139,16 @@ impl Journal {
         for entry in &entries {
             self.forget(&entry.file);
         }
-        let fate = |step: &Step| match &step.before {
-            _ if step.is_so() => Fate::WasSo,
-            Some(_) => Fate::Restored,
-            None if step.stays() => Fate::NotEmpty,
-            None => Fate::Removed,
+        let outcome = |step: &Step| match &step.before {
+            _ if step.is_so() => UndoOutcome::WasSo,
+            Some(_) => UndoOutcome::Restored,
+            None if step.stays() => UndoOutcome::NotEmpty,
+            None => UndoOutcome::Removed,
         };
         Ok(Some(Undone {
             files: steps
                 .iter()
-                .map(|step| (step.path.clone(), fate(step)))
+                .map(|step| (step.path.clone(), outcome(step)))
                 .collect(),
         }))
     }

@@ -124,7 +124,7 @@ impl Place {
     }
 
     /// What was taken back, or the error.
-    fn undo(&self) -> Result<Vec<(String, Fate)>, String> {
+    fn undo(&self) -> Result<Vec<(String, UndoOutcome)>, String> {
         let undone = self.journal.undo_last(&self.project()).map_err(|error| {
             error
                 .to_string()
@@ -133,18 +133,18 @@ impl Place {
         let files = undone.map(|undone| undone.files).unwrap_or_default();
         Ok(files
             .into_iter()
-            .map(|(path, fate)| {
+            .map(|(path, outcome)| {
                 let name = path.strip_prefix(self.project()).unwrap();
-                (name.display().to_string(), fate)
+                (name.display().to_string(), outcome)
             })
             .collect())
     }
 }
 
-fn files(files: &[(&str, Fate)]) -> Result<Vec<(String, Fate)>, String> {
+fn files(files: &[(&str, UndoOutcome)]) -> Result<Vec<(String, UndoOutcome)>, String> {
     Ok(files
         .iter()
-        .map(|(name, fate)| ((*name).to_owned(), *fate))
+        .map(|(name, outcome)| ((*name).to_owned(), *outcome))
         .collect())
 }
 
@@ -158,14 +158,17 @@ fn turns_are_taken_back_one_after_the_other() {
     place.edit(1, "a", "a2");
     place.edit(2, "a", "a3");
 
-    assert_eq!(place.undo(), files(&[("a", Fate::Restored)]));
+    assert_eq!(place.undo(), files(&[("a", UndoOutcome::Restored)]));
     assert_eq!(place.text("a").as_deref(), Some("a2"));
     // Another Dunlin sees the same journal.
     let again = Place {
         journal: Journal::new(&place.root.join("undo")),
         ..place
     };
-    let expected = files(&[("a", Fate::Restored), ("new/folder/b", Fate::Removed)]);
+    let expected = files(&[
+        ("a", UndoOutcome::Restored),
+        ("new/folder/b", UndoOutcome::Removed),
+    ]);
     assert_eq!(again.undo(), expected);
     assert_eq!(again.text("a").as_deref(), Some("a0"));
     assert!(!again.file("new").exists());
@@ -176,7 +179,7 @@ fn turns_are_taken_back_one_after_the_other() {
 #[test]
 fn removals_are_taken_back() {
     use std::os::unix::fs::PermissionsExt;
-    let check = |before: Option<&str>, steps: &str, fate: Fate| {
+    let check = |before: Option<&str>, steps: &str, outcome: UndoOutcome| {
         let place = Place::new();
         let path = place.file("a");
         if let Some(text) = before {
@@ -189,7 +192,7 @@ fn removals_are_taken_back() {
                 step => place.remove(1, "a", step == 'r'),
             }
         }
-        assert_eq!(place.undo(), files(&[("a", fate)]), "{before:?} {steps}");
+        assert_eq!(place.undo(), files(&[("a", outcome)]), "{before:?} {steps}");
         assert_eq!(place.text("a").as_deref(), before, "{steps}");
         if before.is_some() {
             let mode = fs::metadata(&path).unwrap().permissions().mode();
@@ -197,15 +200,15 @@ fn removals_are_taken_back() {
         }
         assert_eq!(place.undo(), files(&[]), "{before:?} {steps}");
     };
-    check(Some("old"), "r", Fate::Restored);
-    check(Some("old"), "k", Fate::WasSo);
-    check(Some("old"), "wr", Fate::Restored);
-    check(Some("old"), "rw", Fate::Restored);
-    check(Some("old"), "wrwr", Fate::Restored);
-    check(Some(""), "r", Fate::Restored);
-    check(None, "wr", Fate::WasSo);
-    check(None, "wrw", Fate::Removed);
-    check(None, "wk", Fate::Removed);
+    check(Some("old"), "r", UndoOutcome::Restored);
+    check(Some("old"), "k", UndoOutcome::WasSo);
+    check(Some("old"), "wr", UndoOutcome::Restored);
+    check(Some("old"), "rw", UndoOutcome::Restored);
+    check(Some("old"), "wrwr", UndoOutcome::Restored);
+    check(Some(""), "r", UndoOutcome::Restored);
+    check(None, "wr", UndoOutcome::WasSo);
+    check(None, "wrw", UndoOutcome::Removed);
+    check(None, "wk", UndoOutcome::Removed);
 }
 
 #[test]
@@ -237,7 +240,10 @@ fn a_removal_is_not_taken_back_over_something_new() {
     assert!(!place.file("folder").exists());
     fs::remove_file(place.file("a")).unwrap();
     // Its folder is made again.
-    let expected = files(&[("folder/b", Fate::Restored), ("a", Fate::Restored)]);
+    let expected = files(&[
+        ("folder/b", UndoOutcome::Restored),
+        ("a", UndoOutcome::Restored),
+    ]);
     assert_eq!(place.undo(), expected);
     assert_eq!(place.text("folder/b").as_deref(), Some("old"));
 }
@@ -248,7 +254,7 @@ fn folders_of_removed_files_are_taken_back() {
     let place = Place::new();
     place.edit(1, "new/d/f", "f1");
     place.remove(1, "new/d/f", true);
-    assert_eq!(place.undo(), files(&[("new/d/f", Fate::WasSo)]));
+    assert_eq!(place.undo(), files(&[("new/d/f", UndoOutcome::WasSo)]));
     assert!(!place.file("new").exists());
 
     fs::create_dir(place.file("d")).unwrap();
@@ -261,7 +267,7 @@ fn folders_of_removed_files_are_taken_back() {
     let refused = "nothing was taken back: /d changed since Dunlin edited it";
     assert_eq!(place.undo(), Err(refused.to_owned()));
     fs::write(place.file("d"), "a file").unwrap();
-    let expected = files(&[("d/f", Fate::Restored), ("d", Fate::Restored)]);
+    let expected = files(&[("d/f", UndoOutcome::Restored), ("d", UndoOutcome::Restored)]);
     assert_eq!(place.undo(), expected);
     assert_eq!(place.text("d/f").as_deref(), Some("old"));
 }
@@ -282,7 +288,7 @@ fn what_somebody_changed_since_is_left_alone() {
     // Put right again, it goes.
     fs::remove_dir(place.file("a")).unwrap();
     fs::write(place.file("b"), "b1").unwrap();
-    let expected = files(&[("a", Fate::WasSo), ("b", Fate::Removed)]);
+    let expected = files(&[("a", UndoOutcome::WasSo), ("b", UndoOutcome::Removed)]);
     assert_eq!(place.undo(), expected);
 }
 
@@ -305,7 +311,7 @@ fn an_edit_that_never_happened_is_no_obstacle() {
     place.edit(1, "a", "a1");
     place.keep(1, "a", "a2", false).unwrap();
     place.keep(1, "b", "b1", false).unwrap();
-    let expected = files(&[("a", Fate::Restored), ("b", Fate::WasSo)]);
+    let expected = files(&[("a", UndoOutcome::Restored), ("b", UndoOutcome::WasSo)]);
     assert_eq!(place.undo(), expected);
     assert_eq!(place.text("a").as_deref(), Some("a0"));
     assert_eq!(place.text("b"), None);
@@ -392,7 +398,7 @@ fn the_journal_is_private_and_bounded() {
     let mode = fs::metadata(place.root.join("undo")).unwrap().mode();
     assert_eq!(mode & 0o777, 0o700);
     // The newest are kept.
-    assert_eq!(place.undo(), files(&[("a", Fate::Restored)]));
+    assert_eq!(place.undo(), files(&[("a", UndoOutcome::Restored)]));
 }
 
 #[test]
@@ -409,7 +415,7 @@ fn a_turn_without_end_is_stopped() {
     };
     let expected = "this turn has edited more than can be taken back (1000 files or 64 MiB); continue in a new turn";
     assert_eq!(refused, expected);
-    assert_eq!(place.undo(), files(&[("a", Fate::Removed)]));
+    assert_eq!(place.undo(), files(&[("a", UndoOutcome::Removed)]));
 }
 
 const MAX_BYTES_OF_A_FILE: usize = 7 * 1024 * 1024;

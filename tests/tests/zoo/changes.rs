@@ -8,7 +8,7 @@ use dunlin_host::call::{Action, Failure};
 use dunlin_host::edit::FileEdit;
 use dunlin_host::permission::ToolMode;
 use dunlin_host::target::Operation;
-use dunlin_host::undo::Fate;
+use dunlin_host::undo::UndoOutcome;
 use dunlin_host::{Host, NoProgress};
 use dunlin_tests::sandbox::{Asker, PATIENT, Sandbox, call, play, plugin};
 use serde_json::{Value, json};
@@ -108,7 +108,7 @@ async fn what_is_declared_is_asked_about_once_and_can_be_undone() {
         assert_eq!(made, question.actions, "{how}: what it says that it did");
         assert_eq!(stage.text(), after, "{how}");
         let undone = stage.host.undo_last().unwrap().unwrap();
-        assert_eq!(undone.files[0].1, Fate::Restored, "{how}");
+        assert_eq!(undone.files[0].1, UndoOutcome::Restored, "{how}");
         assert_eq!(stage.text(), "Monday\n", "{how}");
     }
 }

@@ -9,7 +9,7 @@ use dunlin::app::built_in_plugins;
 use dunlin_host::ask::{Answer, Ask, Origin, Question, Scope};
 use dunlin_host::call::{Action, Failure, Standing};
 use dunlin_host::target::Operation;
-use dunlin_host::undo::Fate;
+use dunlin_host::undo::UndoOutcome;
 use dunlin_host::{Host, NoProgress};
 use dunlin_tests::sandbox::{
     Asker, PATIENT, README, SECRET, STORED, Sandbox, assert_alive, call, play, plugin,
@@ -413,7 +413,10 @@ async fn a_turn_is_taken_back() {
     desk.edit("README.md", top("second"), yes()).await.unwrap();
 
     let undone = desk.host.undo_last().unwrap().unwrap();
-    assert_eq!(undone.files, [(desk.file("README.md"), Fate::Restored)]);
+    assert_eq!(
+        undone.files,
+        [(desk.file("README.md"), UndoOutcome::Restored)]
+    );
     assert_eq!(desk.text("README.md"), format!("first\n{README}"));
     // What the model knows of the file is not so any more.
     refused(
@@ -424,8 +427,8 @@ async fn a_turn_is_taken_back() {
     let desk = Desk::on(desk.sandbox);
     let undone = desk.host.undo_last().unwrap().unwrap();
     let expected = [
-        (desk.file("README.md"), Fate::Restored),
-        (desk.file("new.txt"), Fate::Removed),
+        (desk.file("README.md"), UndoOutcome::Restored),
+        (desk.file("new.txt"), UndoOutcome::Removed),
     ];
     assert_eq!(undone.files, expected);
     assert_eq!(desk.text("README.md"), README);

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use dunlin_host::Host;
 use dunlin_host::ask::{Answer, Ask, Origin, Question, Scope};
 use dunlin_host::call::{Action, Failure, Outcome};
-use dunlin_host::edit::{FileEdit, Matter};
-use dunlin_host::undo::Fate;
+use dunlin_host::edit::{EditKind, FileEdit};
+use dunlin_host::undo::UndoOutcome;
 use dunlin_tests::sandbox::{Asker, PATIENT, Sandbox, call, play, plugin};
 use serde_json::{Value, json};
 
@@ -127,10 +127,10 @@ async fn a_declared_removal_is_shown_and_can_be_undone() {
         assert_eq!(question.origin, Origin::Declared);
         let edit = only_edit(question);
         assert_eq!((&edit.path, edit.new), (&stage.at(name), None));
-        match &edit.matter {
-            Matter::Text => assert_eq!(edit.diff.to_string(), "@@ -1,2 +0,0 @@\n-one\n-two\n"),
-            Matter::Bytes { before, after, .. } => assert_eq!((*before, *after), (100, 0)),
-            Matter::Link(to) => assert_eq!(Some(to), leads_to.as_ref()),
+        match &edit.kind {
+            EditKind::Text => assert_eq!(edit.diff.to_string(), "@@ -1,2 +0,0 @@\n-one\n-two\n"),
+            EditKind::Bytes { before, after, .. } => assert_eq!((*before, *after), (100, 0)),
+            EditKind::Link(to) => assert_eq!(Some(to), leads_to.as_ref()),
             other => panic!("{name}: {other:?}"),
         }
         assert_eq!(
@@ -147,7 +147,7 @@ async fn a_declared_removal_is_shown_and_can_be_undone() {
         assert_eq!(audit.len(), 1, "{name}: {audit:?}");
         assert_eq!(audit[0]["operation"], "write");
         let undone = stage.host.undo_last().unwrap().unwrap();
-        assert_eq!(undone.files, [(stage.at(name), Fate::Restored)]);
+        assert_eq!(undone.files, [(stage.at(name), UndoOutcome::Restored)]);
         assert_eq!(stage.picture(), before, "{name}");
     }
 }
@@ -421,7 +421,7 @@ async fn a_declared_rename_is_shown_and_can_be_undone() {
         assert_eq!(question.wording, format!("Rename file '{name}' to '{to}'?"));
         assert_eq!(question.origin, Origin::Declared);
         let edit = only_edit(question);
-        assert_eq!(edit.matter, Matter::Renamed(stage.at(to)));
+        assert_eq!(edit.kind, EditKind::Renamed(stage.at(to)));
         assert_eq!(
             edits.as_slice(),
             std::slice::from_ref(edit),
@@ -447,11 +447,11 @@ async fn a_declared_rename_is_shown_and_can_be_undone() {
             "{audit:?}"
         );
         let undone = stage.host.undo_last().unwrap().unwrap();
-        let fates = [
-            (stage.at(name), Fate::Restored),
-            (stage.at(to), Fate::Removed),
+        let outcomes = [
+            (stage.at(name), UndoOutcome::Restored),
+            (stage.at(to), UndoOutcome::Removed),
         ];
-        assert_eq!(undone.files, fates);
+        assert_eq!(undone.files, outcomes);
         assert_eq!(stage.picture(), before, "{name}");
     }
 }
@@ -647,7 +647,7 @@ async fn a_folder_that_is_not_empty_stays() {
     assert_eq!(result.unwrap(), ["ok"]);
     fs::write(stage.at("made/x"), "x\n").unwrap();
     let undone = stage.host.undo_last().unwrap().unwrap();
-    assert_eq!(undone.files, [(stage.at("made"), Fate::NotEmpty)]);
+    assert_eq!(undone.files, [(stage.at("made"), UndoOutcome::NotEmpty)]);
     assert!(stage.at("made/x").exists());
 }
 
@@ -690,11 +690,11 @@ async fn bytes_are_written_as_they_are_shown() {
         assert_eq!(question.wording, format!("{verb} file '{name}'?"));
         let edit = only_edit(question);
         assert_eq!(edits.as_slice(), std::slice::from_ref(edit));
-        let Matter::Bytes {
+        let EditKind::Bytes {
             before: was,
             after,
             start,
-        } = &edit.matter
+        } = &edit.kind
         else {
             panic!("{name}: {edit:?}");
         };
@@ -702,12 +702,12 @@ async fn bytes_are_written_as_they_are_shown() {
         assert_eq!((*was, *after), (size, 70_000));
         assert!(start.len() < 70_000 && start.iter().all(|byte| *byte == 0xff));
         assert_eq!(fs::read(stage.at(name)).unwrap(), [0xff; 70_000]);
-        let fate = match held {
-            Some(_) => Fate::Restored,
-            None => Fate::Removed,
+        let outcome = match held {
+            Some(_) => UndoOutcome::Restored,
+            None => UndoOutcome::Removed,
         };
         let undone = stage.host.undo_last().unwrap().unwrap();
-        assert_eq!(undone.files, [(stage.at(name), fate)]);
+        assert_eq!(undone.files, [(stage.at(name), outcome)]);
         assert_eq!(stage.picture(), before, "{name}");
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use dunlin_host::ask::{Answer, Scope};
 use dunlin_host::call::{Call, Failure, Plan};
 use dunlin_host::display;
-use dunlin_host::edit::{FileEdit, Matter};
+use dunlin_host::edit::{EditKind, FileEdit};
 use dunlin_host::permission::Revert;
 use dunlin_host::target::Need;
 use serde::{Deserialize, Serialize};
@@ -186,14 +186,14 @@ impl Changes {
 
     fn add(&mut self, edit: &FileEdit) {
         let is_gone = edit.new.is_none();
-        match edit.matter {
-            Matter::Renamed(_) => self.renamed += 1,
-            Matter::Folder if is_gone => self.folders_removed += 1,
-            Matter::Folder => self.folders += 1,
+        match edit.kind {
+            EditKind::Renamed(_) => self.renamed += 1,
+            EditKind::Folder if is_gone => self.folders_removed += 1,
+            EditKind::Folder => self.folders += 1,
             _ => self.removed += usize::from(is_gone),
         }
-        match edit.matter {
-            Matter::Text => {
+        match edit.kind {
+            EditKind::Text => {
                 let lines = ChangedLines::of([edit]);
                 let before = self.lines.unwrap_or_default();
                 self.lines = lines.map(|lines| ChangedLines {
@@ -201,7 +201,7 @@ impl Changes {
                     removed: before.removed + lines.removed,
                 });
             }
-            Matter::Bytes { .. } if !is_gone => self.of_bytes += 1,
+            EditKind::Bytes { .. } if !is_gone => self.of_bytes += 1,
             _ => {}
         }
     }

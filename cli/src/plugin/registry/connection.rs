@@ -71,7 +71,7 @@ pub(super) struct Connection {
     home: Option<PathBuf>,
     /// The header with which the registry answered the last time.
     authorization: Option<String>,
-    /// Whether the registry itself is on this machine or in a private network. Looked up when it first leads elsewhere.
+    /// Whether the registry itself is on this machine or in a private network. PlannedActions up when it first leads elsewhere.
     is_near: OnceCell<bool>,
 }
 

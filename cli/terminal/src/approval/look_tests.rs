@@ -1,6 +1,6 @@
 use dunlin_host::ask::Question;
 use dunlin_host::call::Action;
-use dunlin_host::edit::{ContentHash, Diff, FileEdit, Matter, Syntax};
+use dunlin_host::edit::{ContentHash, Diff, EditKind, FileEdit, Syntax};
 use dunlin_host::target::{Need, Operation, Target};
 
 use super::*;
@@ -46,7 +46,7 @@ pub(in crate::approval) fn edit(lines: usize) -> Entry {
         new: Some(hash),
         new_folder: None,
         diff: Diff::between(&old, &old.replace("old", "new")),
-        matter: Matter::Text,
+        kind: EditKind::Text,
         syntax: Syntax::default(),
         change: std::sync::Arc::new(dunlin_host::edit::FileChange::Write(String::new())),
     })];
@@ -59,7 +59,7 @@ fn bytes_are_part_of_the_question() {
     for (bytes, complete) in [(64, true), (65, false)] {
         let mut entry = edit(1);
         if let [Action::Edit(edit)] = entry.question.actions.as_mut_slice() {
-            edit.matter = Matter::Bytes {
+            edit.kind = EditKind::Bytes {
                 before: 1,
                 after: bytes as u64,
                 start: vec![0xff; bytes].into(),

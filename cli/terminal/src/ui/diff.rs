@@ -3,7 +3,7 @@
 use dunlin_host::call::Action;
 use dunlin_host::display::escape;
 use dunlin_host::edit::diff::{Change, Diff};
-use dunlin_host::edit::{ContentHash, FileEdit, Matter};
+use dunlin_host::edit::{ContentHash, EditKind, FileEdit};
 
 use super::calls::fit;
 use super::dump;
@@ -27,8 +27,8 @@ pub fn lines(actions: &[Action], whole: bool) -> Vec<(String, Option<Label>)> {
 
 /// Whether the question leaves out some bytes that are not text.
 pub fn is_cut(actions: &[Action]) -> bool {
-    edits(actions).iter().any(|edit| match &edit.matter {
-        Matter::Bytes { start, .. } => start.len() > dump::FEW_BYTES,
+    edits(actions).iter().any(|edit| match &edit.kind {
+        EditKind::Bytes { start, .. } => start.len() > dump::FEW_BYTES,
         _ => false,
     })
 }
@@ -116,9 +116,9 @@ fn lines_of(edits: &[&FileEdit], whole: bool) -> Vec<(String, Option<Label>)> {
         if let Some(what) = heading(edit) {
             lines.push((what, Some(Label::Place)));
         }
-        match &edit.matter {
-            Matter::Text => add(&mut lines, &edit.diff),
-            Matter::Bytes {
+        match &edit.kind {
+            EditKind::Text => add(&mut lines, &edit.diff),
+            EditKind::Bytes {
                 before,
                 after,
                 start,
@@ -128,8 +128,8 @@ fn lines_of(edits: &[&FileEdit], whole: bool) -> Vec<(String, Option<Label>)> {
                 let all = usize::try_from(shown).unwrap_or(usize::MAX);
                 dump::add(&mut lines, start, all, whole);
             }
-            Matter::Renamed(_) | Matter::Folder => {}
-            Matter::Link(to) => {
+            EditKind::Renamed(_) | EditKind::Folder => {}
+            EditKind::Link(to) => {
                 let to = shown(&format!("  leads to {}", to.display()));
                 lines.push((to, None));
             }
@@ -140,17 +140,17 @@ fn lines_of(edits: &[&FileEdit], whole: bool) -> Vec<(String, Option<Label>)> {
 
 /// What happens to a file beside a change of its text.
 fn heading(edit: &FileEdit) -> Option<String> {
-    match (&edit.matter, edit.new) {
-        (Matter::Renamed(to), _) => {
+    match (&edit.kind, edit.new) {
+        (EditKind::Renamed(to), _) => {
             let names = format!("{} → {}", edit.path.display(), to.display());
             Some(format!("renames the file: {}", shown(&names)))
         }
-        (Matter::Folder, Some(_)) => Some("makes the folder".to_owned()),
-        (Matter::Folder, None) => Some("removes the empty folder".to_owned()),
-        (Matter::Text | Matter::Bytes { .. }, None) => Some("removes the file".to_owned()),
-        (Matter::Bytes { after: 0, .. }, Some(_)) => Some("empties the file".to_owned()),
-        (Matter::Bytes { .. }, Some(_)) => Some("not all of it is text".to_owned()),
-        (Matter::Link(_), None) => Some("removes the symbolic link".to_owned()),
+        (EditKind::Folder, Some(_)) => Some("makes the folder".to_owned()),
+        (EditKind::Folder, None) => Some("removes the empty folder".to_owned()),
+        (EditKind::Text | EditKind::Bytes { .. }, None) => Some("removes the file".to_owned()),
+        (EditKind::Bytes { after: 0, .. }, Some(_)) => Some("empties the file".to_owned()),
+        (EditKind::Bytes { .. }, Some(_)) => Some("not all of it is text".to_owned()),
+        (EditKind::Link(_), None) => Some("removes the symbolic link".to_owned()),
         _ => None,
     }
 }
@@ -209,7 +209,7 @@ mod tests {
             new: Some(ContentHash::of(new.as_bytes())),
             new_folder: None,
             diff: Diff::between(old, new),
-            matter: Matter::Text,
+            kind: EditKind::Text,
             syntax: Syntax::default(),
             change: std::sync::Arc::new(dunlin_host::edit::FileChange::Write(String::new())),
         })
@@ -267,12 +267,12 @@ mod tests {
         assert_eq!(texts(&text), shown);
         assert_eq!(counts(&text), ["/p/a.rs  +0 −1, 1 removed"]);
         let link = changed(removed(edit("", "")), |edit| {
-            edit.matter = Matter::Link("../b\u{1b}".into());
+            edit.kind = EditKind::Link("../b\u{1b}".into());
         });
         let shown = ["removes the symbolic link", "  leads to ../b\\u{1b}"];
         assert_eq!(texts(&[link]), shown);
         let bytes = changed(removed(edit("\0", "")), |edit| {
-            edit.matter = Matter::Bytes {
+            edit.kind = EditKind::Bytes {
                 before: 100,
                 after: 0,
                 start: vec![0xff; 100].into(),
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn a_file_that_becomes_empty_says_so() {
         let emptied = changed(edit("\0", ""), |edit| {
-            edit.matter = Matter::Bytes {
+            edit.kind = EditKind::Bytes {
                 before: 1,
                 after: 0,
                 start: vec![0xff].into(),
@@ -309,22 +309,22 @@ mod tests {
     fn names_that_change_are_said() {
         let of = |matter, new: Option<&str>| {
             let action = changed(edit("", ""), |edit| {
-                edit.matter = matter;
+                edit.kind = matter;
                 edit.new = new.map(|new| ContentHash::of(new.as_bytes()));
             });
             (texts(std::slice::from_ref(&action)), counts(&[action]))
         };
-        let (rows, count) = of(Matter::Renamed("/p/b\u{1b}.rs".into()), None);
+        let (rows, count) = of(EditKind::Renamed("/p/b\u{1b}.rs".into()), None);
         assert_eq!(rows, ["renames the file: /p/a.rs → /p/b\\u{1b}.rs"]);
         assert_eq!(count, ["/p/a.rs  1 renamed"]);
-        let (rows, count) = of(Matter::Folder, Some(""));
+        let (rows, count) = of(EditKind::Folder, Some(""));
         assert_eq!(rows, ["makes the folder"]);
         assert_eq!(count, ["/p/a.rs  1 folder"]);
-        let (rows, count) = of(Matter::Folder, None);
+        let (rows, count) = of(EditKind::Folder, None);
         assert_eq!(rows, ["removes the empty folder"]);
         assert_eq!(count, ["/p/a.rs  1 folder removed"]);
         let Action::Edit(folder) = changed(edit("", ""), |edit| {
-            edit.matter = Matter::Folder;
+            edit.kind = EditKind::Folder;
             edit.new = None;
         }) else {
             panic!("no edit");

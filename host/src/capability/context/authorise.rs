@@ -8,7 +8,7 @@ use crate::bindings::dunlin::tool::types;
 use crate::call::{Action, WebRequest};
 use crate::capability::refusal::{Refusal, host_failed, written_text};
 use crate::capability::resources::UseId;
-use crate::edit::Matter;
+use crate::edit::EditKind;
 use crate::limits;
 use crate::permission::key::covers;
 use crate::permission::{Caller, Decision, Rule, Verdict};
@@ -309,7 +309,7 @@ impl CallContext {
                 }
                 Action::Request(request) => asked_request = Some(request.clone()),
                 Action::Edit(edit) => {
-                    if let Matter::Renamed(to) = &edit.matter {
+                    if let EditKind::Renamed(to) = &edit.kind {
                         warnings.extend(self.shared.warning_of_rename(&edit.path, to));
                     }
                 }

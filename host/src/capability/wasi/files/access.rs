@@ -212,7 +212,7 @@ impl View<'_, Machine> {
         let need = self.need_for_metadata(&place.path)?;
         self.authorise(need, Written::Path(written.to_owned()))
             .await?;
-        let found = open::for_facts_of_name(&place.path)?;
+        let found = open::for_metadata_of_name(&place.path)?;
         let meta = File::from(found).metadata()?;
         if place.is_folder && !meta.is_dir() {
             return Err(ErrorCode::NotDirectory.into());
