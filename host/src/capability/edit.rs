@@ -415,7 +415,7 @@ impl CallContext {
             self.count(*under, new.len());
         }
         for under in under {
-            self.log_change(*under, edit.change.done())?;
+            self.log_change(*under, edit.phrase().logged)?;
         }
         Ok(())
     }

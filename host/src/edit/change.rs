@@ -37,6 +37,27 @@ pub enum FileChange {
     RemoveFolder,
 }
 
+/// A change of a file, in each form in which it is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Phrase {
+    /// In a question: `remove`.
+    pub infinitive: &'static str,
+    /// Above what is shown of it: `removes`.
+    pub present: &'static str,
+    /// What it is done to: `file`.
+    pub object: &'static str,
+    /// In the audit log, where it is more than writing: `removed`.
+    pub logged: Option<&'static str>,
+}
+
+impl Phrase {
+    /// With names, in words that follow "Allow TOOL to": `rename file 'a' to 'b'`. Escape before showing.
+    pub(crate) fn of(self, path: &str, to: Option<&str>) -> String {
+        let to = to.map(|to| format!(" to '{to}'")).unwrap_or_default();
+        format!("{} {} '{path}'{to}", self.infinitive, self.object)
+    }
+}
+
 impl FileChange {
     /// Whether it means something only to who has read the file: lines are named by their numbers.
     pub(crate) fn needs_to_be_seen(&self) -> bool {
@@ -63,25 +84,34 @@ impl FileChange {
         matches!(self, FileChange::CreateFolder | FileChange::RemoveFolder)
     }
 
-    /// What it does, in words: `remove file 'a'`.
-    pub(crate) fn in_words(&self, path: &str) -> String {
-        match self {
-            FileChange::Remove => format!("remove file '{path}'"),
-            FileChange::Rename { to } => format!("rename file '{path}' to '{to}'"),
-            FileChange::CreateFolder => format!("make folder '{path}'"),
-            FileChange::RemoveFolder => format!("remove empty folder '{path}'"),
-            _ => format!("edit file '{path}'"),
+    /// How it is said.
+    pub fn phrase(&self) -> Phrase {
+        let (infinitive, present, object, logged) = match self {
+            FileChange::Lines(_)
+            | FileChange::Append(_)
+            | FileChange::Replace { .. }
+            | FileChange::Write(_)
+            | FileChange::WriteBytes(_) => ("edit", "edits", "file", None),
+            FileChange::Remove => ("remove", "removes", "file", Some("removed")),
+            FileChange::Rename { .. } => ("rename", "renames", "file", Some("renamed")),
+            FileChange::CreateFolder => ("make", "makes", "folder", Some("folder made")),
+            FileChange::RemoveFolder => {
+                ("remove", "removes", "empty folder", Some("folder removed"))
+            }
+        };
+        Phrase {
+            infinitive,
+            present,
+            object,
+            logged,
         }
     }
 
-    /// What the audit log says that was done, where it is more than that the file was written.
-    pub(crate) fn done(&self) -> Option<&'static str> {
+    /// What it does, as the tool wrote the names: `remove file 'a'`.
+    pub(crate) fn in_words(&self, path: &str) -> String {
         match self {
-            FileChange::Remove => Some("removed"),
-            FileChange::Rename { .. } => Some("renamed"),
-            FileChange::CreateFolder => Some("folder made"),
-            FileChange::RemoveFolder => Some("folder removed"),
-            _ => None,
+            FileChange::Rename { to } => self.phrase().of(path, Some(to)),
+            _ => self.phrase().of(path, None),
         }
     }
 

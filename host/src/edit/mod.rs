@@ -24,7 +24,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 pub use apply::{Applied, ApplyError, LineEdit, MAX_FILE_BYTES, apply};
-pub use change::FileChange;
+pub use change::{FileChange, Phrase};
 pub use diff::Diff;
 pub(crate) use found::{EntryKind, Found};
 pub use hash::ContentHash;
@@ -74,20 +74,27 @@ impl FileEdit {
         }
     }
 
-    /// What it does, in words that follow "Allow TOOL to".
-    pub(crate) fn in_words(&self) -> String {
-        let path = self.path.display();
-        match &self.kind {
-            EditKind::Renamed(to) => format!("rename '{path}' to '{}'", to.display()),
-            EditKind::Folder => match self.new {
-                Some(_) => format!("make the folder '{path}'"),
-                None => format!("remove the empty folder '{path}'"),
+    /// How it is said.
+    pub fn phrase(&self) -> Phrase {
+        let phrase = self.change.phrase();
+        match self.kind {
+            // A tool does not say which of the two it removes.
+            EditKind::Link(_) => Phrase {
+                object: "symbolic link",
+                ..phrase
             },
-            EditKind::Text | EditKind::Bytes { .. } | EditKind::Link(_) => match self.new {
-                Some(_) => format!("edit '{path}'"),
-                None => format!("remove '{path}'"),
-            },
+            _ => phrase,
         }
+    }
+
+    /// What it does, in words that follow "Allow TOOL to". Escape before showing.
+    pub(crate) fn in_words(&self) -> String {
+        let path = self.path.to_string_lossy();
+        let to = match &self.kind {
+            EditKind::Renamed(to) => Some(to.to_string_lossy()),
+            _ => None,
+        };
+        self.phrase().of(&path, to.as_deref())
     }
 
     /// What the user is told if the edit breaks the file: `greet.py does not parse after this edit: line 3`. Escape

@@ -305,7 +305,7 @@ async fn what_was_not_shown_is_shown_whatever_was_granted() {
                 let question = questions.last().unwrap();
                 assert_eq!(question.origin, Origin::Undeclared, "{context}");
                 let wording = format!(
-                    "Allow {guest} to edit '{}'? It did not announce this.",
+                    "Allow {guest} to edit file '{}'? It did not announce this.",
                     desk.file("README.md").display()
                 );
                 assert_eq!(question.wording, wording);

@@ -140,18 +140,17 @@ fn lines_of(edits: &[&FileEdit], whole: bool) -> Vec<(String, Option<Label>)> {
 
 /// What happens to a file beside a change of its text.
 fn heading(edit: &FileEdit) -> Option<String> {
+    let phrase = edit.phrase();
+    let what = format!("{} the {}", phrase.present, phrase.object);
     match (&edit.kind, edit.new) {
         (EditKind::Renamed(to), _) => {
             let names = format!("{} → {}", edit.path.display(), to.display());
-            Some(format!("renames the file: {}", shown(&names)))
+            Some(format!("{what}: {}", shown(&names)))
         }
-        (EditKind::Folder, Some(_)) => Some("makes the folder".to_owned()),
-        (EditKind::Folder, None) => Some("removes the empty folder".to_owned()),
-        (EditKind::Text | EditKind::Bytes { .. }, None) => Some("removes the file".to_owned()),
         (EditKind::Bytes { after: 0, .. }, Some(_)) => Some("empties the file".to_owned()),
         (EditKind::Bytes { .. }, Some(_)) => Some("not all of it is text".to_owned()),
-        (EditKind::Link(_), None) => Some("removes the symbolic link".to_owned()),
-        _ => None,
+        (EditKind::Text, Some(_)) => None,
+        _ => Some(what),
     }
 }
 
@@ -198,7 +197,7 @@ fn shown(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use dunlin_host::edit::{ContentHash, Syntax};
+    use dunlin_host::edit::{FileChange, Syntax};
 
     use super::*;
 
@@ -211,7 +210,7 @@ mod tests {
             diff: Diff::between(old, new),
             kind: EditKind::Text,
             syntax: Syntax::default(),
-            change: std::sync::Arc::new(dunlin_host::edit::FileChange::Write(String::new())),
+            change: FileChange::Write(String::new()).into(),
         })
     }
 
@@ -261,7 +260,12 @@ mod tests {
 
     #[test]
     fn a_removal_says_so() {
-        let removed = |action| changed(action, |edit| edit.new = None);
+        let removed = |action| {
+            changed(action, |edit| {
+                edit.new = None;
+                edit.change = FileChange::Remove.into();
+            })
+        };
         let text = [removed(edit("a\n", ""))];
         let shown = ["removes the file", "@@ -1 +0,0 @@", "-a"];
         assert_eq!(texts(&text), shown);
@@ -307,20 +311,25 @@ mod tests {
 
     #[test]
     fn names_that_change_are_said() {
-        let of = |matter, new: Option<&str>| {
+        let of = |kind, change: FileChange, new: Option<&str>| {
             let action = changed(edit("", ""), |edit| {
-                edit.kind = matter;
+                edit.kind = kind;
+                edit.change = change.into();
                 edit.new = new.map(|new| ContentHash::of(new.as_bytes()));
             });
             (texts(std::slice::from_ref(&action)), counts(&[action]))
         };
-        let (rows, count) = of(EditKind::Renamed("/p/b\u{1b}.rs".into()), None);
+        let (rows, count) = of(
+            EditKind::Renamed("/p/b\u{1b}.rs".into()),
+            FileChange::Rename { to: "b".into() },
+            None,
+        );
         assert_eq!(rows, ["renames the file: /p/a.rs → /p/b\\u{1b}.rs"]);
         assert_eq!(count, ["/p/a.rs  1 renamed"]);
-        let (rows, count) = of(EditKind::Folder, Some(""));
+        let (rows, count) = of(EditKind::Folder, FileChange::CreateFolder, Some(""));
         assert_eq!(rows, ["makes the folder"]);
         assert_eq!(count, ["/p/a.rs  1 folder"]);
-        let (rows, count) = of(EditKind::Folder, None);
+        let (rows, count) = of(EditKind::Folder, FileChange::RemoveFolder, None);
         assert_eq!(rows, ["removes the empty folder"]);
         assert_eq!(count, ["/p/a.rs  1 folder removed"]);
         let Action::Edit(folder) = changed(edit("", ""), |edit| {
