@@ -19,7 +19,7 @@ use crate::bindings::dunlin::tool::files::Edited;
 use crate::bindings::dunlin::tool::types::{self, Error, Target as Written};
 use crate::call::Action;
 use crate::display::{chain, shown};
-use crate::edit::names::{make_folder, remove, remove_folder, remove_link, rename};
+use crate::edit::names::{make_folder, remove, rename};
 use crate::edit::prepare::{Names, PrepareError, Prepared, prepare};
 use crate::edit::replace::{ReplaceError, replace};
 use crate::edit::{ApplyError, EditKind, FileChange, FileEdit, LineEdit, Syntax};
@@ -339,7 +339,7 @@ impl CallContext {
         if self.edited_bytes + bytes > limits::MAX_EDITED_BYTES {
             let most = limits::MAX_EDITED_BYTES / (1024 * 1024);
             return Err(Error::TooLarge(format!(
-                "what this call edits has more than {most} MiB, before and after together"
+                "the files that this call edits have more than {most} MiB, before and after together"
             ))
             .into());
         }
@@ -389,9 +389,9 @@ impl CallContext {
             (EditKind::Folder, _, Some(_)) => {
                 make_folder(path, None, |folders| keep(None, folders))
             }
-            (EditKind::Folder, _, None) => remove_folder(path, &[], |mode| keep(Some(mode), &[])),
-            (EditKind::Link(to), _, _) => remove_link(path, to, || keep(None, &[])),
-            (_, Some(base), None) => remove(path, base, &[], |mode| keep(Some(mode), &[])),
+            (kind, Some(base), None) => {
+                remove(path, kind.entry(), base, &[], |mode| keep(mode, &[]))
+            }
             _ => replace(path, edit.base, new, |new_folders| keep(None, new_folders)),
         };
         if let Err(error) = changed {

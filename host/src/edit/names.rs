@@ -12,44 +12,28 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use super::ContentHash;
 use super::replace::{Place, ReplaceError, Temporary, aside_name, kept_name, remove_folders};
+use super::{ContentHash, EntryKind};
 
-/// Removes a file that holds `base`, and the empty ones of the folders above it. Of a file with several names this one goes.
+/// Removes what has a name, if it is of this kind and holds `base`, and the empty ones of the folders above it. Of a file
+/// with several names this one goes; of a symbolic link, nothing happens to what it leads to; a folder has to be empty.
 ///
-/// `before` runs when nothing has happened yet, with the permission bits; its failure stops it.
+/// `before` runs when nothing has happened yet, with the permission bits of a file or a folder; its failure stops it.
 pub(crate) fn remove<E: From<ReplaceError>>(
     path: &Path,
+    kind: EntryKind,
     base: ContentHash,
     folders: &[PathBuf],
-    before: impl FnOnce(u32) -> Result<(), E>,
+    before: impl FnOnce(Option<u32>) -> Result<(), E>,
 ) -> Result<(), E> {
     let place = Place::open(path, false)?;
-    let seen = place.current(Some(base))?;
-    let Some(seen) = seen else {
-        return Err(place.changed().into());
-    };
-    before(seen.mode)?;
-    // What `before` does takes its time.
-    let Some(now) = place.current(Some(base))? else {
-        return Err(place.changed().into());
-    };
-    place.take_away_file(now.id, base)?;
+    match kind {
+        EntryKind::File => place.remove_file(base, before)?,
+        EntryKind::Link => place.remove_link(base, before)?,
+        EntryKind::Folder => place.remove_folder(before)?,
+    }
     remove_folders(folders);
     Ok(())
-}
-
-/// Removes a symbolic link that leads to `to`, which nothing happens to.
-pub(crate) fn remove_link<E: From<ReplaceError>>(
-    path: &Path,
-    to: &Path,
-    before: impl FnOnce() -> Result<(), E>,
-) -> Result<(), E> {
-    let place = Place::open(path, false)?;
-    place.link_to(place.name, to)?;
-    before()?;
-    let id = place.link_to(place.name, to)?;
-    Ok(place.take_away(|aside| place.link_to(aside, to).ok() == Some(id))?)
 }
 
 /// Makes a symbolic link where nothing is.
@@ -106,29 +90,50 @@ pub(crate) fn make_folder<E: From<ReplaceError>>(
     made
 }
 
-/// Removes a folder in which nothing is, and the empty ones of `folders`.
-///
-/// `before` runs when nothing has happened yet, with the permission bits; its failure stops it.
-pub(crate) fn remove_folder<E: From<ReplaceError>>(
-    path: &Path,
-    folders: &[PathBuf],
-    before: impl FnOnce(u32) -> Result<(), E>,
-) -> Result<(), E> {
-    let place = Place::open(path, false)?;
-    let stat = rustix::fs::statat(&place.folder, place.name, AtFlags::SYMLINK_NOFOLLOW);
-    let stat = stat.map_err(|e| place.folder_error(e))?;
-    if !FileType::from_raw_mode(stat.st_mode).is_dir() {
-        return Err(place.folder_error(Errno::NOTDIR).into());
-    }
-    before(stat.st_mode & 0o7777)?;
-    rustix::fs::unlinkat(&place.folder, place.name, AtFlags::REMOVEDIR)
-        .map_err(|e| place.folder_error(e))?;
-    let _ = rustix::fs::fsync(&place.folder);
-    remove_folders(folders);
-    Ok(())
-}
-
 impl Place<'_> {
+    fn remove_file<E: From<ReplaceError>>(
+        &self,
+        base: ContentHash,
+        before: impl FnOnce(Option<u32>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Some(seen) = self.current(Some(base))? else {
+            return Err(self.changed().into());
+        };
+        before(Some(seen.mode))?;
+        // What `before` does takes its time.
+        let Some(now) = self.current(Some(base))? else {
+            return Err(self.changed().into());
+        };
+        Ok(self.take_away_file(now.id, base)?)
+    }
+
+    fn remove_link<E: From<ReplaceError>>(
+        &self,
+        base: ContentHash,
+        before: impl FnOnce(Option<u32>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.link(self.name, base)?;
+        before(None)?;
+        let id = self.link(self.name, base)?;
+        Ok(self.take_away(|aside| self.link(aside, base).ok() == Some(id))?)
+    }
+
+    fn remove_folder<E: From<ReplaceError>>(
+        &self,
+        before: impl FnOnce(Option<u32>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let stat = rustix::fs::statat(&self.folder, self.name, AtFlags::SYMLINK_NOFOLLOW);
+        let stat = stat.map_err(|e| self.folder_error(e))?;
+        if !FileType::from_raw_mode(stat.st_mode).is_dir() {
+            return Err(self.folder_error(Errno::NOTDIR).into());
+        }
+        before(Some(stat.st_mode & 0o7777))?;
+        rustix::fs::unlinkat(&self.folder, self.name, AtFlags::REMOVEDIR)
+            .map_err(|e| self.folder_error(e))?;
+        let _ = rustix::fs::fsync(&self.folder);
+        Ok(())
+    }
+
     fn folder_error(&self, error: Errno) -> ReplaceError {
         let path = self.path.to_owned();
         match error {
@@ -186,8 +191,8 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// Looks at a symbolic link of this name: it must lead to `to`. The value is its id.
-    fn link_to(&self, name: &OsStr, to: &Path) -> Result<u64, ReplaceError> {
+    /// Looks at a symbolic link of this name: it must hold the path of this hash. The value is its id.
+    fn link(&self, name: &OsStr, base: ContentHash) -> Result<u64, ReplaceError> {
         // The id first: where another link takes the name in between, the removal finds an id that it did not expect.
         let id = match self.id_of(name) {
             Ok(id) => id,
@@ -195,7 +200,7 @@ impl Place<'_> {
             Err(e) => return Err(self.io(e.into())),
         };
         match rustix::fs::readlinkat(&self.folder, name, Vec::new()) {
-            Ok(found) if found.to_bytes() == to.as_os_str().as_encoded_bytes() => Ok(id),
+            Ok(found) if ContentHash::of(found.to_bytes()) == base => Ok(id),
             Ok(_) | Err(Errno::NOENT | Errno::INVAL) => Err(self.changed()),
             Err(e) => Err(self.io(e.into())),
         }

@@ -55,7 +55,7 @@ pub(crate) enum PrepareError {
     #[error("{path} changed since it was read; read it again, then edit it", path = shown(.path))]
     Changed { path: PathBuf },
     /// Its content cannot be kept for `/undo`.
-    #[error("{path} is larger than {most} MiB: it could not be brought back", path = shown(.path), most = MAX_FILE_BYTES >> 20)]
+    #[error("{path} is larger than {most} MiB: /undo could not restore the file", path = shown(.path), most = MAX_FILE_BYTES >> 20)]
     Unkept { path: PathBuf },
     /// Something has the name already.
     #[error("{path} exists already", path = shown(.path))]

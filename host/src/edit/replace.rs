@@ -27,16 +27,16 @@ use crate::open;
 #[non_exhaustive]
 pub(crate) enum ReplaceError {
     /// Somebody else was faster.
-    #[error("{path} changed in the last moment; read it again, then edit it", path = shown(.path))]
+    #[error("{path} changed at the last moment; read the file again, then retry", path = shown(.path))]
     Changed { path: PathBuf },
     /// Somebody else was faster, and then something else took the name that the file had.
-    #[error("{path} changed in the last moment; the file that had this name is now {aside}", path = shown(.path), aside = shown(.aside))]
+    #[error("{path} changed at the last moment; the file that had this name is now {aside}", path = shown(.path), aside = shown(.aside))]
     LeftAside { path: PathBuf, aside: PathBuf },
     /// Another Dunlin is at it.
     #[error("another Dunlin is editing {path} at this moment; try again", path = shown(.path))]
     Busy { path: PathBuf },
     /// A new file in its place would belong to somebody else.
-    #[error("{path} belongs to another user, and a changed one would not", path = shown(.path))]
+    #[error("{path} belongs to another user, and the changed file would not", path = shown(.path))]
     Owner { path: PathBuf },
     /// Something has the name already.
     #[error("{path} exists already", path = shown(.path))]
@@ -51,7 +51,7 @@ pub(crate) enum ReplaceError {
     #[error("{path} is not a folder", path = shown(.path))]
     NotFolder { path: PathBuf },
     /// A file stays on its disk.
-    #[error("{path} is on another file system; a file cannot be renamed to it", path = shown(.path))]
+    #[error("{path} is on another file system; files can only be renamed within one", path = shown(.path))]
     OtherFileSystem { path: PathBuf },
     /// The file system refused.
     #[error("cannot write {path}", path = shown(.path))]

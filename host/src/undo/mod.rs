@@ -17,7 +17,7 @@ pub(crate) use journal::{Journal, Kept};
 
 use crate::AuditError;
 use crate::display::shown;
-use crate::edit::names::{make_folder, put_link, remove, remove_folder, remove_link};
+use crate::edit::names::{make_folder, put_link, remove};
 use crate::edit::prepare::{PrepareError, look};
 use crate::edit::replace::{ReplaceError, remove_folders, restore};
 use crate::edit::{ContentHash, Found};
@@ -300,17 +300,12 @@ fn turn_into(
         _ => None,
     };
     let folders = if to.found.is_none() { folders } else { &[] };
-    match from.found {
-        Some(found @ Found::File(_)) if replaced.is_none() => {
-            remove(path, found.hash(), folders, |_| Ok::<_, ReplaceError>(()))?;
-        }
-        Some(Found::Link(leads_to)) => remove_link(path, leads_to, || Ok::<_, ReplaceError>(()))?,
-        Some(Found::Folder) => match remove_folder(path, folders, |_| Ok(())) {
+    if let (Some(found), None) = (from.found, replaced) {
+        match remove(path, found.kind(), found.hash(), folders, |_| Ok(())) {
             // Somebody put something in: then it stays.
             Err(ReplaceError::NotEmpty { .. }) if to.found.is_none() => {}
             removed => removed?,
-        },
-        _ => {}
+        }
     }
     let Some(wanted) = to.found else {
         return Ok(Vec::new());

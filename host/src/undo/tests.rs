@@ -77,7 +77,7 @@ impl Place {
         let path = self.file(name);
         let content = fs::read(&path).unwrap();
         let base = ContentHash::of(&content);
-        let removed = remove(&path, base, &[], |mode| {
+        let removed = remove(&path, EntryKind::File, base, &[], |mode| {
             let kept = Kept {
                 session: "a session",
                 turn,
@@ -86,7 +86,7 @@ impl Place {
                 base: Some(base),
                 new: None,
                 kind: EntryKind::File,
-                mode: Some(mode),
+                mode,
                 new_folders: &[],
                 content: &content,
             };
@@ -103,17 +103,17 @@ impl Place {
     /// Removes a folder as a tool does in some turn.
     fn remove_folder(&self, turn: u64, name: &str) {
         let path = self.file(name);
-        let removed = remove_folder(&path, &[], |mode| {
-            let folder = Some(Found::Folder.hash());
+        let base = Found::Folder.hash();
+        let removed = remove(&path, EntryKind::Folder, base, &[], |mode| {
             let kept = Kept {
                 session: "a session",
                 turn,
                 project: &self.project(),
                 path: &path,
-                base: folder,
+                base: Some(base),
                 new: None,
                 kind: EntryKind::Folder,
-                mode: Some(mode),
+                mode,
                 new_folders: &[],
                 content: &[],
             };

@@ -20,6 +20,10 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
+fn remove_found(path: &Path, found: &Found) -> Result<(), ReplaceError> {
+    remove(path, found.kind(), found.hash(), &[], |_| Ok(()))
+}
+
 fn is_changed<T: std::fmt::Debug>(result: Result<T, ReplaceError>, what: &str) {
     assert!(
         matches!(result, Err(ReplaceError::Changed { .. })),
@@ -36,11 +40,11 @@ fn a_link_is_removed_and_what_it_leads_to_is_not() {
         let _ = fs::create_dir(root.join("folder"));
         symlink(to, &link).unwrap();
         assert_eq!(look(&link).unwrap(), Some(Found::Link(to.into())));
-        let nothing = || Ok::<_, ReplaceError>(());
-        is_changed(remove_link(&link, Path::new("other"), nothing), to);
-        remove_link(&link, Path::new(to), nothing).unwrap();
+        is_changed(remove_found(&link, &Found::Link("other".into())), to);
+        let found = Found::Link(to.into());
+        remove_found(&link, &found).unwrap();
         assert_eq!(names(&root), ["file", "folder"], "{to}");
-        is_changed(remove_link(&link, Path::new(to), nothing), to);
+        is_changed(remove_found(&link, &found), to);
         // It comes back as it was, and never over something else.
         put_link(&link, Path::new(to)).unwrap();
         assert_eq!(fs::read_link(&link).unwrap(), Path::new(to));
@@ -106,8 +110,7 @@ fn what_cannot_be_removed_gets_its_name_back() {
 fn what_a_killed_one_left_of_a_removal_is_swept() {
     let (_folder, root) = folder();
     let path = root.join("file");
-    let base = ContentHash::of(b"old");
-    let removed = || remove(&path, base, &[], |_| Ok::<_, ReplaceError>(()));
+    let removed = || remove_found(&path, &Found::File(b"old".to_vec()));
     let aside = root.join(aside_name("file".as_ref()));
     for left in ["file", "link"] {
         let leave = || match left {
@@ -176,7 +179,7 @@ fn only_empty_folders_are_removed() {
     .unwrap();
     let mode = fs::metadata(&path).unwrap();
     assert_eq!(std::os::unix::fs::MetadataExt::mode(&mode) & 0o777, 0o750);
-    let removed = |path: &Path| remove_folder(path, &[], |_| Ok::<_, ReplaceError>(()));
+    let removed = |path: &Path| remove_found(path, &Found::Folder);
     fs::write(path.join("file"), "").unwrap();
     assert!(matches!(removed(&path), Err(ReplaceError::NotEmpty { .. })));
     fs::remove_file(path.join("file")).unwrap();

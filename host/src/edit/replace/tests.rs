@@ -1,6 +1,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
+use super::super::EntryKind;
 use super::super::names::remove;
 use super::*;
 
@@ -13,7 +14,7 @@ fn put(path: &Path, base: Option<&str>, new: &str) -> Result<(), ReplaceError> {
 }
 
 fn gone(path: &Path, base: &str, folders: &[PathBuf]) -> Result<(), ReplaceError> {
-    remove(path, hash(base), folders, |_| Ok(()))
+    remove(path, EntryKind::File, hash(base), folders, |_| Ok(()))
 }
 
 fn folder() -> (tempfile::TempDir, PathBuf) {
@@ -119,7 +120,7 @@ fn nothing_but_the_expected_file_is_removed() {
     std::fs::remove_file(&path).unwrap();
     // Changed while it is being kept.
     std::fs::write(&path, "old").unwrap();
-    let removed = remove(&path, hash("old"), &[], |_| {
+    let removed = remove(&path, EntryKind::File, hash("old"), &[], |_| {
         std::fs::write(&path, "new").unwrap();
         Ok::<_, ReplaceError>(())
     });
