@@ -294,7 +294,11 @@ impl CallContext {
                 };
                 let about = (origin, what.as_str());
                 let asked = asked.clone();
-                let answer = self.ask_in_call(about, &written, asked, actions, rules);
+                let warning = match &edit.kind {
+                    EditKind::Renamed(to) => self.shared.warning_of_rename(&edit.path, to),
+                    _ => None,
+                };
+                let answer = self.ask_in_call(about, &written, asked, actions, (rules, warning));
                 Some(answer.await?)
             }
         };

@@ -227,7 +227,7 @@ impl View<'_, Commands> {
                     &written,
                     needs.clone(),
                     actions,
-                    std::slice::from_ref(&rule),
+                    (std::slice::from_ref(&rule), None),
                 );
                 Some(asked.await?)
             }

@@ -70,6 +70,11 @@ async fn files_are_asked_about_alike() {
             wasi("rename notes.txt .git/config"),
             true,
         ),
+        (
+            name("rename notes.txt .env.local"),
+            wasi("rename notes.txt .env.local"),
+            true,
+        ),
         (name("mkdir new"), wasi("mkdir new"), true),
         (
             name("mkdir ../outside/new"),

@@ -8,7 +8,6 @@ use crate::bindings::dunlin::tool::types;
 use crate::call::{Action, WebRequest};
 use crate::capability::refusal::{Refusal, host_failed, written_text};
 use crate::capability::resources::UseId;
-use crate::edit::EditKind;
 use crate::limits;
 use crate::permission::key::covers;
 use crate::permission::{Caller, Decision, Rule, Verdict};
@@ -81,7 +80,7 @@ impl CallContext {
                 let needs = vec![need.clone()];
                 let request = request.map(|request| self.with_its_accept(request));
                 let actions = request.into_iter().map(Action::Request).collect();
-                self.ask_in_call(asked, &written, needs, actions, &[decision.rule])
+                self.ask_in_call(asked, &written, needs, actions, (&[decision.rule], None))
                     .await?
             }
         };
@@ -165,6 +164,7 @@ impl CallContext {
         needs: Vec<Need>,
         written: &str,
         what: &str,
+        warning: Option<String>,
     ) -> Result<Vec<UseId>, Refusal> {
         let written = types::Target::Path(written.to_owned());
         let mut open = Vec::new();
@@ -193,7 +193,7 @@ impl CallContext {
                         &written,
                         needs,
                         Vec::new(),
-                        rules,
+                        (rules, warning),
                     )
                     .await?,
                 )
@@ -266,7 +266,7 @@ impl CallContext {
         written: &types::Target,
         needs: Vec<Need>,
         actions: Vec<Action>,
-        rules: &[Rule],
+        (rules, warning): (&[Rule], Option<String>),
     ) -> Result<(bool, String), Refusal> {
         let rule = rules.first().map(Rule::to_string).unwrap_or_default();
         let nobody = || format!("{rule}; {}", crate::answer::NOBODY);
@@ -300,6 +300,7 @@ impl CallContext {
                 warnings.push(notice);
             }
         }
+        warnings.extend(warning);
         let mut asked_request = None;
         for action in &actions {
             match action {
@@ -308,11 +309,6 @@ impl CallContext {
                     warnings.extend(command.notices(has_network));
                 }
                 Action::Request(request) => asked_request = Some(request.clone()),
-                Action::Edit(edit) => {
-                    if let EditKind::Renamed(to) = &edit.kind {
-                        warnings.extend(self.shared.warning_of_rename(&edit.path, to));
-                    }
-                }
                 _ => {}
             }
             // What is stored would hold for what is announced only.

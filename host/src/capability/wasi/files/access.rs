@@ -92,7 +92,7 @@ impl View<'_, Machine> {
             _ => "read",
         };
         let what = format!("{verbs} '{}'", place.path.display());
-        let under = self.authorise_together(needs, written, &what).await?;
+        let under = self.authorise_together(needs, written, &what, None).await?;
         if !changes {
             let file = open::for_reading(&place.path)?;
             let meta = file.metadata()?;

@@ -39,7 +39,7 @@ impl View<'_, Machine> {
         let place = self.place(handle, written, Link::Itself, true)?;
         let what = format!("make the folder '{}'", place.path.display());
         let under = self
-            .authorise_together(vec![need(&place, Operation::Write)], written, &what)
+            .authorise_together(vec![need(&place, Operation::Write)], written, &what, None)
             .await?;
         let (folder, name) = place.parts()?;
         mkdirat(open::folder(folder)?, name, Mode::from_raw_mode(0o777))?;
@@ -59,7 +59,7 @@ impl View<'_, Machine> {
         }
         let what = format!("remove '{}'", place.path.display());
         let under = self
-            .authorise_together(vec![need(&place, Operation::Write)], written, &what)
+            .authorise_together(vec![need(&place, Operation::Write)], written, &what, None)
             .await?;
         let (folder, name) = place.parts()?;
         unlinkat(open::folder(folder)?, name, flags)?;
@@ -139,7 +139,7 @@ impl View<'_, Machine> {
             target.display()
         );
         let needs = vec![need(&place, Operation::Write)];
-        let under = self.authorise_together(needs, written, &what).await?;
+        let under = self.authorise_together(needs, written, &what, None).await?;
         symlinkat(leads_to, open::folder(folder)?, name)?;
         self.changed(&place);
         self.log_uses(&under)
@@ -181,7 +181,7 @@ impl View<'_, Machine> {
         let place = self.place(handle, written, link, false)?;
         let what = format!("change the times of '{}'", place.path.display());
         let needs = vec![need(&place, Operation::Write)];
-        let under = self.authorise_together(needs, written, &what).await?;
+        let under = self.authorise_together(needs, written, &what, None).await?;
         let (folder, name) = place.parts()?;
         let folder = open::folder(folder)?;
         // What is resolved leads nowhere else, or it is the link itself that is meant.
@@ -210,7 +210,10 @@ impl View<'_, Machine> {
             before.path.display(),
             after.path.display()
         );
-        Ok(self.authorise_together(needs, written, &what).await?)
+        let warning = self.shared.warning_of_rename(&before.path, &after.path);
+        Ok(self
+            .authorise_together(needs, written, &what, warning)
+            .await?)
     }
 
     fn log_uses(&mut self, uses: &[UseId]) -> Answer<()> {
