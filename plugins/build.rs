@@ -24,9 +24,10 @@ const GUESTS: [&str; 6] = [
 const WIT: &str = "../wit";
 
 /// What a project of somebody else's needs of this one: where it stands here, and where it stands there.
-const TEXTS: [(&str, &str); 5] = [
+const TEXTS: [(&str, &str); 6] = [
     (WIT, "wit"),
     ("sdk/src", "vendor/dunlin-sdk/src"),
+    ("sdk/src/memory", "vendor/dunlin-sdk/src/memory"),
     ("sdk/examples", "vendor/dunlin-sdk/examples"),
     ("sdk/macros/src", "vendor/dunlin-sdk-macros/src"),
     ("params/src", "vendor/dunlin-params/src"),

@@ -49,3 +49,18 @@ fn line(arguments: &Arguments) -> Result<String, Failure> {
 }
 
 dunlin_sdk::export!(Diary);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dunlin_sdk::mock::MockHost;
+
+    #[test]
+    fn a_line_is_appended() {
+        let host = MockHost::new().file(FILE, "# Diary\n").time_ms(0);
+        let output = host.run::<Diary>(r#"{"text": "sandpipers"}"#);
+        assert_eq!(output, Ok("The diary has 2 lines.".into()));
+        let diary = host.text(FILE);
+        assert_eq!(diary.as_deref(), Some("# Diary\n1970-01-01: sandpipers\n"));
+    }
+}

@@ -1,16 +1,14 @@
 //! The person at the other end of the chat.
 
-use crate::bindings::dunlin::tool::chat as host;
 use crate::error::Error;
+use crate::host::chat as host;
 
 /// Shows how far a long call is. Never blocks; the host shows the newest message at its own pace.
 ///
 /// `percent` is 0 to 100, or `None` when the end cannot be foreseen. Outside of a component nothing
 /// happens.
 pub fn progress(message: &str, percent: Option<u8>) {
-    if cfg!(target_arch = "wasm32") {
-        host::progress(message, percent);
-    }
+    host::progress(message, percent);
 }
 
 /// Asks the person a question and waits for the answer, a text of theirs; the wait is not counted against the time
@@ -20,8 +18,5 @@ pub fn progress(message: &str, percent: Option<u8>) {
 /// want to answer, with `Invalid` for an empty or over-long question, with `TooLarge` at the ninth question of
 /// a call.
 pub fn ask(question: &str, options: &[String]) -> Result<String, Error> {
-    if !cfg!(target_arch = "wasm32") {
-        return Err(Error::no_host());
-    }
     Ok(host::ask(question, options)?)
 }

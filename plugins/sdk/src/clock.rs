@@ -1,18 +1,10 @@
 //! The time. It needs no permission, and works in `prepare` as well.
 
-use std::time::SystemTime;
-
-use crate::bindings::dunlin::tool::clock as host;
+use crate::host::clock as host;
 
 /// Milliseconds since 1970-01-01 UTC.
 pub fn now_ms() -> u64 {
-    if cfg!(target_arch = "wasm32") {
-        return host::now_ms();
-    }
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    now.map_or(0, |time| {
-        u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-    })
+    host::now_ms()
 }
 
 /// How many minutes the user's local time is ahead of UTC at a time in milliseconds since 1970-01-01 UTC; negative where it
@@ -28,8 +20,5 @@ pub fn now_ms() -> u64 {
 /// }
 /// ```
 pub fn utc_offset_minutes(at_ms: u64) -> i32 {
-    match cfg!(target_arch = "wasm32") {
-        true => host::utc_offset_minutes(at_ms),
-        false => 0,
-    }
+    host::utc_offset_minutes(at_ms)
 }

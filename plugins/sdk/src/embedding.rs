@@ -17,7 +17,7 @@ use crate::error::Error;
 /// What the model is called: vectors under one name can be compared with each other, and kept. `None` where there is no
 /// model, as outside of a component.
 pub fn model() -> Option<String> {
-    crate::files::on_host().ok()?;
+    crate::host::in_component().ok()?;
     host::model()
 }
 
@@ -26,7 +26,7 @@ pub fn model() -> Option<String> {
 /// Fails with `Unsupported` where there is no model, with `Invalid` for no texts, with `TooLarge` for too many, with
 /// `Failed` when the model cannot be used.
 pub fn embed(texts: &[impl AsRef<str>], within_ms: u32) -> Result<Vec<Vec<f32>>, Error> {
-    crate::files::on_host()?;
+    crate::host::in_component()?;
     let texts: Vec<String> = texts.iter().map(|text| text.as_ref().to_owned()).collect();
     Ok(host::embed(&texts, within_ms)?)
 }

@@ -43,13 +43,6 @@ pub enum Error {
     Failed(String),
 }
 
-impl Error {
-    /// What every import answers outside of a component, as in a unit test of a tool.
-    pub(crate) fn no_host() -> Self {
-        Self::Unsupported("there is no host here: this is not running as a component".to_owned())
-    }
-}
-
 /// A kind of failure that the host and the model may act on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureKind {

@@ -1,11 +1,11 @@
 //! Files and folders, each checked by the host at the moment of use.
 //!
 //! Every function may block: for the disk, and for the answer of the user. Outside of a component
-//! they all fail with [`Error::Unsupported`].
+//! they work with a [`mock`](crate::mock), and fail with [`Error::Unsupported`] without.
 
-use crate::bindings::dunlin::tool::files as host;
 use crate::bindings::dunlin::tool::types as wire;
 use crate::error::Error;
+use crate::host::files as host;
 
 /// What kind of thing stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -125,7 +125,6 @@ impl File {
     /// Fails with `Denied` before it says anything about whether the file exists, with `NotFound`,
     /// with `WrongKind` for folders and devices, with `TooLarge` when too many files are open.
     pub fn open(path: &str) -> Result<Self, Error> {
-        on_host()?;
         Ok(Self {
             handle: host::open_read(path)?,
         })
@@ -181,7 +180,6 @@ impl File {
 
 /// Lists a folder, at most `max_entries` of it (a host gives at most 10,000).
 pub fn list_folder(path: &str, max_entries: u32) -> Result<Listing, Error> {
-    on_host()?;
     let host::Listing { entries, is_cut } = host::list_folder(path, max_entries)?;
     let entry = |entry: host::Entry| Entry {
         name: entry.name,
@@ -197,7 +195,6 @@ pub fn list_folder(path: &str, max_entries: u32) -> Result<Listing, Error> {
 
 /// The metadata of a path. Needs reading to be granted.
 pub fn stat(path: &str) -> Result<Metadata, Error> {
-    on_host()?;
     Ok(host::stat(path)?.into())
 }
 
@@ -212,7 +209,6 @@ pub fn stat(path: &str) -> Result<Metadata, Error> {
 /// file was not read in this session or has changed since, with `WrongKind` when it is not UTF-8 or no
 /// regular file, with `TooLarge` above 8 MiB.
 pub fn edit(path: &str, edits: Vec<LineEdit>) -> Result<Edited, Error> {
-    on_host()?;
     let edits: Vec<wire::LineEdit> = edits.into_iter().map(wire::LineEdit::from).collect();
     Ok(host::edit(path, &edits)?.into())
 }
@@ -222,7 +218,6 @@ pub fn edit(path: &str, edits: Vec<LineEdit>) -> Result<Edited, Error> {
 ///
 /// Declare it with [`Plan::appends`](crate::Plan::appends) or [`Plan::changes`](crate::Plan::changes). Fails as [`edit`] does.
 pub fn append(path: &str, text: &str) -> Result<Edited, Error> {
-    on_host()?;
     Ok(host::append_text(path, text)?.into())
 }
 
@@ -231,7 +226,6 @@ pub fn append(path: &str, text: &str) -> Result<Edited, Error> {
 /// Declare it with [`Plan::replaces`](crate::Plan::replaces) or [`Plan::changes`](crate::Plan::changes). Fails with `Conflict`
 /// where the text is not there, or several times; otherwise as [`edit`] does.
 pub fn replace(path: &str, old: &str, new: &str) -> Result<Edited, Error> {
-    on_host()?;
     Ok(host::replace_text(path, old, new)?.into())
 }
 
@@ -239,7 +233,6 @@ pub fn replace(path: &str, old: &str, new: &str) -> Result<Edited, Error> {
 ///
 /// Declare it with [`Plan::rewrites`](crate::Plan::rewrites) or [`Plan::changes`](crate::Plan::changes). Fails as [`edit`] does.
 pub fn write(path: &str, text: &str) -> Result<Edited, Error> {
-    on_host()?;
     Ok(host::write_text(path, text)?.into())
 }
 
@@ -248,7 +241,6 @@ pub fn write(path: &str, text: &str) -> Result<Edited, Error> {
 /// Declare it with [`Plan::rewrites_bytes`](crate::Plan::rewrites_bytes) or [`Plan::changes`](crate::Plan::changes). Fails as
 /// [`edit`] does, except that nothing has to be UTF-8.
 pub fn write_bytes(path: &str, bytes: &[u8]) -> Result<(), Error> {
-    on_host()?;
     Ok(host::write_bytes(path, bytes)?)
 }
 
@@ -257,7 +249,6 @@ pub fn write_bytes(path: &str, bytes: &[u8]) -> Result<(), Error> {
 /// Declare it with [`Plan::removes`](crate::Plan::removes). Fails with `NotFound` where there is nothing, with `WrongKind` for
 /// folders, with `TooLarge` above 8 MiB: `/undo` could not restore such a file.
 pub fn remove(path: &str) -> Result<(), Error> {
-    on_host()?;
     Ok(host::remove_file(path)?)
 }
 
@@ -266,7 +257,6 @@ pub fn remove(path: &str) -> Result<(), Error> {
 /// Declare it with [`Plan::renames`](crate::Plan::renames). Fails with `Conflict` where something has the new name, with
 /// `WrongKind` for folders and symbolic links; otherwise as [`remove`] does.
 pub fn rename(path: &str, to: &str) -> Result<(), Error> {
-    on_host()?;
     Ok(host::rename_file(path, to)?)
 }
 
@@ -274,7 +264,6 @@ pub fn rename(path: &str, to: &str) -> Result<(), Error> {
 ///
 /// Declare it with [`Plan::creates_folder`](crate::Plan::creates_folder). Fails with `Conflict` where something has that name.
 pub fn create_folder(path: &str) -> Result<(), Error> {
-    on_host()?;
     Ok(host::create_folder(path)?)
 }
 
@@ -282,17 +271,7 @@ pub fn create_folder(path: &str) -> Result<(), Error> {
 ///
 /// Declare it with [`Plan::removes_folder`](crate::Plan::removes_folder). Fails with `Conflict` where something is in it.
 pub fn remove_folder(path: &str) -> Result<(), Error> {
-    on_host()?;
     Ok(host::remove_folder(path)?)
-}
-
-/// Everything starts at one of the functions that call this, so a [`File`] exists on a host only.
-pub(crate) fn on_host() -> Result<(), Error> {
-    if cfg!(target_arch = "wasm32") {
-        Ok(())
-    } else {
-        Err(Error::no_host())
-    }
 }
 
 impl From<host::Kind> for Kind {

@@ -14,8 +14,8 @@
 //! Its crate is a library with `crate-type = ["cdylib"]`. Wrong arguments never reach the tool: the
 //! model gets a failure that names the field. An [`Error`] of an import becomes a [`Failure`] by `?`.
 //!
-//! Everything also compiles for the machine it is written on, so the logic of a tool is tested by a
-//! plain `cargo test`; only the imports fail there, with [`Error::Unsupported`].
+//! Everything also compiles for the machine it is written on. A plain `cargo test` runs a whole tool there, with the host
+//! of [`mock`]; without one the imports fail with [`Error::Unsupported`].
 //!
 //! Below the comfort lies [`Plugin`]: three functions with free hands, exported by
 //! [`export_plugin!`].
@@ -29,7 +29,12 @@ pub mod embedding;
 mod error;
 mod export;
 pub mod files;
+mod host;
 pub mod log;
+#[cfg(not(target_arch = "wasm32"))]
+mod memory;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod mock;
 mod need;
 mod plugin;
 pub mod process;

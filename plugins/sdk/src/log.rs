@@ -1,9 +1,10 @@
 //! Notes for whoever looks into a fault. Neither the model nor the user sees them during a chat.
 //!
 //! Never blocks and never fails: what passes the host's limits (4 KiB a message, 1,000 messages a
-//! call) is cut or dropped. Outside of a component nothing happens.
+//! call) is cut or dropped. Outside of a component, as in a unit test, it is printed. `println!` in a component comes into the
+//! same log with the target `wasm32-wasip2`, and nowhere with `wasm32-unknown-unknown`.
 
-use crate::bindings::dunlin::tool::log as host;
+use crate::host::log as host;
 
 /// For the author of the tool.
 pub fn debug(message: &str) {
@@ -26,7 +27,5 @@ pub fn error(message: &str) {
 }
 
 fn write(level: host::Level, message: &str) {
-    if cfg!(target_arch = "wasm32") {
-        host::log(level, message);
-    }
+    host::log(level, message);
 }

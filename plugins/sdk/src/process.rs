@@ -88,7 +88,7 @@ impl Command {
     /// Fails with `Denied`, with `Invalid` when the line holds a NUL character, with `TooLarge` above 120 KiB or
     /// when the call has started 16 commands, with `Unsupported` where the host runs none.
     pub fn start(command: CommandLine) -> Result<Self, Error> {
-        crate::files::on_host()?;
+        crate::host::in_component()?;
         Ok(Self {
             handle: host::start(command.into())?,
         })

@@ -1,13 +1,13 @@
 //! Random numbers, good enough for keys. They need no permission.
 
-use crate::bindings::dunlin::tool::random as host;
 use crate::error::Error;
+use crate::host::random as host;
 
 /// `count` bytes.
 ///
-/// Fails with `Unsupported` outside of a component.
+/// Fails with `Unsupported` outside of a component; with a [`mock`](crate::mock) they are the same in each test.
 pub fn bytes(count: usize) -> Result<Vec<u8>, Error> {
-    crate::files::on_host()?;
+    crate::host::is_there()?;
     let mut bytes = Vec::with_capacity(count);
     // A host gives at most 64 KiB at once.
     while bytes.len() < count {

@@ -27,7 +27,7 @@ pub struct Answer {
 ///
 /// Fails with `Unsupported` where none is configured.
 pub fn address() -> Result<String, Error> {
-    crate::files::on_host()?;
+    crate::host::in_component()?;
     Ok(host::address()?)
 }
 
@@ -37,7 +37,7 @@ pub fn address() -> Result<String, Error> {
 /// made or the answer has more than 2 MiB, with `TimedOut` after 30 s, with `Unsupported` where no engine or no key
 /// is configured, with `Failed` for all other trouble on the way.
 pub fn query(words: &str) -> Result<Answer, Error> {
-    crate::files::on_host()?;
+    crate::host::in_component()?;
     let host::Answer {
         engine,
         status,

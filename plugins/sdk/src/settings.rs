@@ -27,15 +27,14 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::bindings::dunlin::tool::settings as host;
 use crate::error::Error;
+use crate::host::settings as host;
 
 /// All settings, with the defaults of what the user has not set.
 ///
 /// Fails with `Invalid` where one is missing or does not fit, in words that say how the user sets it; with `Unsupported`
 /// where the plugin has no settings, and outside of a component.
 pub fn get<T: DeserializeOwned>() -> Result<T, Error> {
-    crate::files::on_host()?;
     let settings = host::get()?;
     serde_json::from_str(&settings).map_err(|e| Error::Invalid(format!("the settings: {e}")))
 }

@@ -11,8 +11,8 @@
 //! # }
 //! ```
 
-use crate::bindings::dunlin::tool::store as host;
 use crate::error::Error;
+use crate::host::store as host;
 
 /// What is kept under a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,6 @@ pub struct Entry {
 ///
 /// Fails with `Invalid` for what is not a name.
 pub fn get(name: &str) -> Result<Option<Vec<u8>>, Error> {
-    crate::files::on_host()?;
     Ok(host::get(name)?)
 }
 
@@ -35,19 +34,16 @@ pub fn get(name: &str) -> Result<Option<Vec<u8>>, Error> {
 ///
 /// Fails with `Invalid` for what is not a name, with `TooLarge` where there is no room.
 pub fn put(name: &str, bytes: &[u8]) -> Result<(), Error> {
-    crate::files::on_host()?;
     Ok(host::put(name, bytes)?)
 }
 
 /// Forgets a name. One that is not there is no failure.
 pub fn remove(name: &str) -> Result<(), Error> {
-    crate::files::on_host()?;
     Ok(host::remove(name)?)
 }
 
 /// All names, sorted.
 pub fn entries() -> Result<Vec<Entry>, Error> {
-    crate::files::on_host()?;
     let entry = |host::Entry { name, size_bytes }| Entry { name, size_bytes };
     Ok(host::entries()?.into_iter().map(entry).collect())
 }

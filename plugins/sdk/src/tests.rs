@@ -109,7 +109,7 @@ fn an_error_of_an_import_becomes_a_failure() {
 
 #[test]
 fn without_a_host_nothing_is_read() {
-    let message = "there is no host here: this is not running as a component";
+    let message = "there is no host here: a test has one in dunlin_sdk::mock";
     assert_eq!(File::open("a").unwrap_err().to_string(), message);
     assert_eq!(files::stat("a").unwrap_err().to_string(), message);
     assert_eq!(files::list_folder("a", 1).unwrap_err().to_string(), message);

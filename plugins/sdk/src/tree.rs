@@ -45,7 +45,7 @@ pub struct Folder(host::Folder);
 
 /// Opens the project's folder. Needs `read` on it.
 pub fn open_project() -> Result<Folder, Error> {
-    crate::files::on_host()?;
+    crate::host::in_component()?;
     Ok(Folder(host::open_project()?))
 }
 

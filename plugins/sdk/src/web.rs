@@ -12,8 +12,8 @@
 //! # }
 //! ```
 
-use crate::bindings::dunlin::tool::web as host;
 use crate::error::Error;
+use crate::host::web as host;
 
 /// How much is read at once, in bytes: as much as a host gives.
 const PIECE_BYTES: u32 = 64 * 1024;
@@ -74,7 +74,6 @@ impl Request {
     /// is not a server of that name, with `TimedOut` after 30 s of waiting for the network, with `TooLarge` for a body
     /// above 1 MiB or at the 33rd request of a call, with `Failed` for all other trouble on the way.
     pub fn send(self) -> Result<Response, Error> {
-        crate::files::on_host()?;
         let method = match self.body {
             None => "GET",
             Some(_) => "POST",

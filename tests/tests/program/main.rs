@@ -6,6 +6,7 @@ mod agents;
 mod answers;
 mod approval;
 mod ask;
+mod authoring;
 mod batch;
 mod commands;
 mod composing;
