@@ -269,7 +269,15 @@ fn python(folder: &Path, out: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathB
         None,
         tell,
     )
-    .map_err(not_imported)?;
+    .map_err(|failed| match not_imported(failed) {
+        // What the folder of the source is called while the component is made.
+        BuildFailed::Tool { tool, said, hint } => BuildFailed::Tool {
+            tool,
+            said: said.replace("File \"/0/", "File \"src/"),
+            hint,
+        },
+        failed => failed,
+    })?;
     Ok(out)
 }
 

@@ -56,7 +56,7 @@ impl Machine {
         self.http.stop();
     }
 
-    /// The last line on the standard error.
+    /// What says on the standard error why it ended.
     pub(crate) fn last_words(&self) -> Option<String> {
         self.output.last_words()
     }

@@ -14,6 +14,7 @@ mod clocks;
 mod files;
 mod http;
 mod http_state;
+mod last_words;
 mod machine;
 mod output;
 mod random;

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use parking_lot::{Mutex, MutexGuard};
 
+use super::last_words;
 use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES};
 
 /// Bytes that one write takes. What WASI's own hosts take, too.
@@ -63,19 +64,15 @@ impl Output {
         )
     }
 
-    /// The last line that says something on the standard error: why a program ended, mostly.
+    /// What says on the standard error why a program ended.
     pub(crate) fn last_words(&self) -> Option<String> {
         let state = self.state();
         let open = String::from_utf8_lossy(&state.open[Source::Stderr as usize]);
-        if !open.trim().is_empty() {
-            return Some(open.trim().to_owned());
-        }
-        let said = state
-            .lines
-            .iter()
-            .rev()
-            .find(|(source, line)| *source == Source::Stderr && !line.trim().is_empty());
-        said.map(|(_, line)| line.trim().to_owned())
+        let said = state.lines.iter();
+        let said = said.filter(|(source, _)| *source == Source::Stderr);
+        let mut lines: Vec<&str> = said.map(|(_, line)| line.as_str()).collect();
+        lines.extend(Some(open.as_ref()));
+        last_words::reason(&lines)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -73,5 +73,6 @@ def failure_of(error: Exception) -> tool_types.Failure:
             return tool_types.Failure(kinds.NOT_FOUND, refused.value)
         return tool_types.Failure(kinds.FAILED, str(getattr(refused, "value", refused)))
     places = traceback.extract_tb(error.__traceback__, lookup_lines=False)
-    text = "".join(f"\n  {place.filename}:{place.lineno} in {place.name}" for place in places[-3:])
-    return tool_types.Failure(kinds.FAILED, f"{type(error).__name__}: {error}{text}")
+    # The folder of the source is /0 in a component.
+    text = ", ".join(f"{place.filename.removeprefix('/0/')}:{place.lineno}" for place in places[-3:])
+    return tool_types.Failure(kinds.FAILED, f"{type(error).__name__}: {error} ({text})")
