@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use wasmtime::Trap;
+use wasmtime::{Trap, WasmBacktrace};
 
 use crate::capability::declared::DeclaredTooMuch;
-use crate::capability::wasi::Ended;
+use crate::capability::wasi::{Ended, LastWords};
 use crate::capability::{CallState, UsedInDescribe};
 use crate::display;
 use crate::engine::error::one_line;
@@ -14,6 +14,12 @@ use crate::limits::{self, Limits};
 
 /// Characters of what a guest printed last that are repeated when it broke.
 const MAX_LAST_WORDS_CHARS: usize = 300;
+
+/// The functions of a guest that are named when it broke.
+const MAX_FUNCTIONS: usize = 3;
+
+/// Bytes of the name of one: what the bindings of C make of a long name.
+const MAX_FUNCTION_BYTES: usize = 80;
 
 /// What a trap means, as the end of a sentence that starts with the tool's name.
 pub(crate) fn explain(error: &wasmtime::Error, state: &CallState, limits: &Limits) -> String {
@@ -29,18 +35,26 @@ pub(crate) fn explain(error: &wasmtime::Error, state: &CallState, limits: &Limit
         }
         None => {}
     }
-    // Why, in a language of its own: the last line of a traceback, of a panic.
-    let crash = state.context.crash.clone();
-    let said = crash
-        .or_else(|| state.machine.last_words())
-        .map_or_else(String::new, |words| {
-            let words = display::escape(&words).into_owned();
-            format!(": {}", display::shorten(&words, MAX_LAST_WORDS_CHARS))
-        });
+    // Why, in a language of its own: an exception, a panic, the last line.
+    let crash = state.context.crash.clone().map(|text| LastWords {
+        text,
+        has_place: true,
+    });
+    let said = crash.or_else(|| state.machine.last_words());
+    let place = match &said {
+        Some(said) if said.has_place => String::new(),
+        _ => functions(error),
+    };
+    let said = said.map_or_else(String::new, |said| {
+        let words = display::escape(&said.text).into_owned();
+        format!(": {}", display::shorten(&words, MAX_LAST_WORDS_CHARS))
+    });
     match error.downcast_ref::<Trap>() {
-        Some(Trap::StackOverflow) => "ran out of stack: it called itself too deeply".into(),
-        Some(Trap::UnreachableCodeReached) => format!("crashed{said}"),
-        Some(trap) => format!("crashed: {trap}{said}"),
+        Some(Trap::StackOverflow) => {
+            format!("ran out of stack: it called itself too deeply{place}")
+        }
+        Some(Trap::UnreachableCodeReached) => format!("crashed{said}{place}"),
+        Some(trap) => format!("crashed: {trap}{said}{place}"),
         None => {
             if let Some(misuse) = error.downcast_ref::<UsedInDescribe>() {
                 return misuse.to_string();
@@ -60,6 +74,28 @@ pub(crate) fn explain(error: &wasmtime::Error, state: &CallState, limits: &Limit
             }
             format!("failed: {text}")
         }
+    }
+}
+
+/// The functions that a trap came by, the innermost first, for the end of a clause. Nothing without the names that a compiler
+/// leaves in a component.
+fn functions(error: &wasmtime::Error) -> String {
+    let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() else {
+        return String::new();
+    };
+    // As an author writes them: the others are of the compiler and of libraries.
+    let is_plain = |name: &&str| {
+        (1..=MAX_FUNCTION_BYTES).contains(&name.len())
+            && name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    };
+    let frames = backtrace.frames().iter();
+    let names = frames.filter_map(|frame| frame.func_name());
+    let mut names: Vec<&str> = names.filter(is_plain).take(MAX_FUNCTIONS).collect();
+    names.dedup();
+    match names.as_slice() {
+        [] => String::new(),
+        names => format!(" (in {})", names.join(", called by ")),
     }
 }
 

@@ -20,15 +20,22 @@ const MAX_SAID_CHARS: usize = 4_000;
 const WASI_SDK: &str = "/opt/wasi-sdk/bin/clang";
 
 /// For a library that a host calls, small, with what the contract looks like in C.
+/// The names of functions stay, so that a crash can say where.
 const C_FLAGS: [&str; 7] = [
     "--target=wasm32-wasi",
     "-mexec-model=reactor",
     "-Os",
-    "-Wl,--strip-all",
+    "-Wl,--strip-debug",
     "-Wall",
     "-Wextra",
     "-Ibindings",
 ];
+
+/// An access through a null pointer ends the plugin, in [`C_NULL`].
+const C_CHECKS: [&str; 2] = ["-fsanitize=null", "-fno-sanitize-recover=null"];
+
+/// Tells the host of such an access, with its place.
+const C_NULL: &str = include_str!("null.c");
 
 /// How everything is had that C needs.
 const C_PACKAGES: &str = "on Debian, apt-get install clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32 installs all that is needed";
@@ -296,6 +303,12 @@ fn c(folder: &Path, out: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, B
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     files.retain(|path| path.extension().is_some_and(|end| end == "c"));
     files.sort();
+    // As the plugin says them of a crash, wherever it was built.
+    let files = files
+        .iter()
+        .map(|path| path.strip_prefix(folder).unwrap_or(path));
+    let null = out.join("null.c");
+    fs::write(&null, C_NULL).map_err(|source| io_failed(&null, source))?;
     let module = out.join("module.wasm");
     let own = PathBuf::from(WASI_SDK);
     let clang = match own.is_file() {
@@ -304,7 +317,9 @@ fn c(folder: &Path, out: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, B
     };
     let mut tool = Command::new(&clang);
     tool.args(C_FLAGS)
+        .args(C_CHECKS)
         .args(files)
+        .arg(&null)
         .args(["bindings/plugin.c", "bindings/plugin_component_type.o"])
         .arg("-o")
         .arg(&module)

@@ -25,13 +25,16 @@ impl From<CodeError> for EngineError {
     }
 }
 
+/// How the engine begins the list of functions that a trap came by.
+const BACKTRACE: &str = "error while executing at wasm backtrace";
+
 /// An engine error without its many lines of context.
 pub(crate) fn one_line(error: &wasmtime::Error) -> String {
     let mut parts: Vec<String> = Vec::new();
     for cause in error.chain() {
         let text = cause.to_string();
         let first = text.lines().next().unwrap_or_default().to_owned();
-        if !first.is_empty() && !parts.contains(&first) {
+        if !first.is_empty() && !first.starts_with(BACKTRACE) && !parts.contains(&first) {
             parts.push(first);
         }
     }

@@ -7,13 +7,14 @@ pub(crate) mod error;
 pub(crate) mod memory_limit;
 pub(crate) mod time_limit;
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use wasmtime::{
     Config, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, ResourceLimiter,
-    Store, UpdateDeadline,
+    Store, UpdateDeadline, WasmBacktraceDetails,
 };
 
 use self::error::EngineError;
@@ -22,6 +23,9 @@ use crate::limits::{self, EPOCH_TICK, Limits};
 /// Bytes of a memory that are kept and zeroed, rather than given back, between two calls: giving back
 /// costs more than zeroing this much, and most tools touch less.
 const KEEP_RESIDENT_BYTES: usize = 256 * 1024;
+
+/// The functions that are looked at when a guest traps: the innermost ones say where it was.
+const MAX_BACKTRACE_FRAMES: Option<NonZeroUsize> = NonZeroUsize::new(16);
 
 /// The ticker goes to sleep after so many ticks without a guest, half a second, so that a program that
 /// waits for its user does not wake the processor.
@@ -177,8 +181,10 @@ fn config(pool: Option<&Limits>) -> Config {
         .wasm_wide_arithmetic(false)
         .cranelift_opt_level(OptLevel::Speed)
         .parallel_compilation(true)
-        // Traps are told to users in words; addresses in a guest help nobody at the prompt.
-        .wasm_backtrace_max_frames(None);
+        // The functions that a trap came by, for whoever wrote them. Lines would be read from what the guest says of itself,
+        // by a parser that no limit of a call holds.
+        .wasm_backtrace_max_frames(MAX_BACKTRACE_FRAMES)
+        .wasm_backtrace_details(WasmBacktraceDetails::Disable);
     if let Some(limits) = pool {
         let calls = limits::MAX_PARALLEL_CALLS + limits::MAX_BRIDGES + limits::MAX_SYNTAX_CHECKS;
         let mut pool = PoolingAllocationConfig::default();

@@ -161,7 +161,15 @@ async fn too_much_is_refused() {
         (
             "a trap at the start",
             module("(func $start unreachable) (start $start)"),
-            "cannot describe itself: it crashed",
+            "cannot describe itself: it crashed (in start)",
+        ),
+        (
+            "an access beyond the memory, in a function",
+            module(
+                "(memory 1) (func $_own (export \"x\") (result i32) (i32.load (i32.const -1)))
+                (func $width_of (drop (call $_own))) (func $run (call $width_of)) (start $run)",
+            ),
+            "out of bounds memory access (in width_of, called by run)",
         ),
     ] {
         let lines = load(graft(&hostile)).await;

@@ -4,18 +4,43 @@
 /// The first line of what Python prints of an exception.
 const TRACEBACK: &str = "Traceback (most recent call last):";
 
+/// What says why a component ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LastWords {
+    pub(crate) text: String,
+    /// Whether it says where.
+    pub(crate) has_place: bool,
+}
+
+impl LastWords {
+    /// A last line, as it is.
+    fn line(lines: &[&str]) -> Option<LastWords> {
+        lines.last().map(|line| LastWords {
+            text: line.trim().to_owned(),
+            has_place: false,
+        })
+    }
+
+    fn at_place(text: &str, place: &str) -> LastWords {
+        LastWords {
+            text: format!("{text} ({place})"),
+            has_place: true,
+        }
+    }
+}
+
 /// The last of what stands on the standard error that says why: an exception or a panic with its place, or the last line.
 /// The lines are in order.
-pub(super) fn reason(lines: &[&str]) -> Option<String> {
+pub(super) fn reason(lines: &[&str]) -> Option<LastWords> {
     let lines = without_blank_end(lines);
     let Some(panic) = lines.iter().rposition(|line| is_panic(line)) else {
-        return exception(lines).or_else(|| lines.last().map(|line| line.trim().to_owned()));
+        return exception(lines).or_else(|| LastWords::line(lines));
     };
     let said = &lines[panic + 1..];
     let note = said.iter().position(|line| line.starts_with("note: "));
     // What was printed behind the panic is newer.
     if note.is_some_and(|note| note + 1 < said.len()) {
-        return exception(said).or_else(|| said.last().map(|line| line.trim().to_owned()));
+        return exception(said).or_else(|| LastWords::line(said));
     }
     let text = said[..note.unwrap_or(said.len())].join(" ");
     // What runs Python panics because of an exception, of which it only says that there was one.
@@ -25,7 +50,7 @@ pub(super) fn reason(lines: &[&str]) -> Option<String> {
         let place = place.trim_end().trim_end_matches(':');
         // The column helps nobody.
         let place = place.rsplit_once(':').map_or(place, |(place, _)| place);
-        Some(format!("{} ({place})", text.trim()))
+        Some(LastWords::at_place(text.trim(), place))
     })
 }
 
@@ -39,7 +64,7 @@ fn without_blank_end<'a, 'b>(lines: &'a [&'b str]) -> &'a [&'b str] {
 }
 
 /// The exception with which these lines end, and its place: `ValueError: text (app.py:48)`.
-fn exception(lines: &[&str]) -> Option<String> {
+fn exception(lines: &[&str]) -> Option<LastWords> {
     let start = lines.iter().rposition(|line| line.trim() == TRACEBACK)?;
     let behind = &lines[start + 1..];
     let is_frame = |line: &&str| line.starts_with(' ');
@@ -51,10 +76,13 @@ fn exception(lines: &[&str]) -> Option<String> {
     let places: Vec<(&str, &str)> = frames.iter().filter_map(|line| place(line)).collect();
     // In the plugin's own source where it comes by there: componentize-py calls its folders /0, /1, …, the source first.
     let own = places.iter().rfind(|(path, _)| path.starts_with("/0/"));
-    Some(match own.or(places.last()) {
-        Some((path, line)) => format!("{text} ({}:{line})", path.trim_start_matches("/0/")),
-        None => text.to_owned(),
-    })
+    match own.or(places.last()) {
+        Some((path, line)) => {
+            let place = format!("{}:{line}", path.trim_start_matches("/0/"));
+            Some(LastWords::at_place(text, &place))
+        }
+        None => LastWords::line(&[text]),
+    }
 }
 
 /// Path and line of `  File "/0/app.py", line 48, in run`.
@@ -129,7 +157,8 @@ mod tests {
             (format!("{PANIC}cannot go on\n"), Some("cannot go on")),
         ] {
             let lines: Vec<&str> = printed.lines().collect();
-            assert_eq!(reason(&lines).as_deref(), said, "{printed}");
+            let found = reason(&lines);
+            assert_eq!(found.map(|found| found.text).as_deref(), said, "{printed}");
         }
     }
 }

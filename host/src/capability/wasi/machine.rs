@@ -10,6 +10,7 @@ use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 use wasmtime_wasi_io::IoView;
 
 use super::http_state::Http;
+use super::last_words::LastWords;
 use super::output::{Output, Source};
 use crate::capability::context::View;
 
@@ -57,7 +58,7 @@ impl Machine {
     }
 
     /// What says on the standard error why it ended.
-    pub(crate) fn last_words(&self) -> Option<String> {
+    pub(crate) fn last_words(&self) -> Option<LastWords> {
         self.output.last_words()
     }
 }

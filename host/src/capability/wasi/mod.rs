@@ -24,6 +24,7 @@ use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
 
 pub(crate) use self::cli::Ended;
+pub(crate) use self::last_words::LastWords;
 pub(crate) use self::machine::{Machine, MachineView};
 pub(crate) use self::output::Source;
 use super::context::Of;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::last_words;
+use super::last_words::{LastWords, reason};
 use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES};
 
 /// Bytes that one write takes. What WASI's own hosts take, too.
@@ -65,14 +65,14 @@ impl Output {
     }
 
     /// What says on the standard error why a program ended.
-    pub(crate) fn last_words(&self) -> Option<String> {
+    pub(crate) fn last_words(&self) -> Option<LastWords> {
         let state = self.state();
         let open = String::from_utf8_lossy(&state.open[Source::Stderr as usize]);
         let said = state.lines.iter();
         let said = said.filter(|(source, _)| *source == Source::Stderr);
         let mut lines: Vec<&str> = said.map(|(_, line)| line.as_str()).collect();
         lines.extend(Some(open.as_ref()));
-        last_words::reason(&lines)
+        reason(&lines)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -102,7 +102,7 @@ mod tests {
         output.write(Source::Stdout, b"one\ntw");
         output.write(Source::Stderr, b"Traceback:\n  boom\n\n");
         output.write(Source::Stdout, b"o\n");
-        assert_eq!(output.last_words().as_deref(), Some("boom"));
+        assert_eq!(output.last_words().unwrap().text, "boom");
         output.write(Source::Stderr, &vec![b'x'; 3 * MAX_LOG_MESSAGE_BYTES]);
         let (lines, dropped) = output.take();
         let texts: Vec<&str> = lines.iter().map(|(_, line)| line.as_str()).collect();
