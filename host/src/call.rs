@@ -7,10 +7,14 @@ use bytes::Bytes;
 
 use crate::ask::{Origin, Question, Scope};
 pub use crate::command::CommandLine;
+use crate::display::{escape, shorten};
 use crate::edit::{FileChange, FileEdit};
 use crate::model::Prompt;
 use crate::permission::Revert;
 use crate::target::{Need, Operation};
+
+/// Characters of why a request failed that are added to a failure.
+const MAX_PROBLEM_CHARS: usize = 1_000;
 
 /// What the model proposed.
 #[derive(Debug, Clone, PartialEq)]
@@ -284,6 +288,30 @@ impl Failure {
             Failure::Fault { tool, problem } => Failure::Fault {
                 tool,
                 problem: format!("{problem} ({what})"),
+            },
+            other => other,
+        }
+    }
+
+    /// A failure of a call whose last request failed with this. What the plugin says of it may be only that it failed.
+    pub(crate) fn behind_request(self, problem: &str) -> Failure {
+        let problem = escape(problem);
+        let add = |text: String| match text.contains(&*problem) {
+            true => text,
+            false => format!(
+                "{} (its last request failed: {})",
+                text.trim_end(),
+                shorten(&problem, MAX_PROBLEM_CHARS)
+            ),
+        };
+        match self {
+            Failure::Tool { tool, message } => Failure::Tool {
+                tool,
+                message: add(message),
+            },
+            Failure::Fault { tool, problem } => Failure::Fault {
+                tool,
+                problem: add(problem),
             },
             other => other,
         }

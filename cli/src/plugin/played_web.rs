@@ -17,7 +17,7 @@ const NOWHERE: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);
 const MAX_SHOWN_CHARS: usize = 200;
 
 /// The answers of a test, by method and address.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct PlayedWeb(Vec<(Method, Url, http::Response<Bytes>, Option<String>)>);
 
 impl PlayedWeb {
@@ -72,6 +72,28 @@ impl PlayedWeb {
     }
 }
 
+impl PlayedWeb {
+    /// What an author has to know of a request that the test does not answer.
+    pub fn no_answer(&self, method: &str, url: &str) -> String {
+        let answers: Vec<String> = self
+            .0
+            .iter()
+            .map(|(method, url, ..)| format!("{method} {url}"))
+            .collect();
+        let answers = match answers.as_slice() {
+            [] => "it answers nothing".to_owned(),
+            all => format!("it answers {}", all.join(", ")),
+        };
+        let key = match method {
+            "GET" => url.to_owned(),
+            method => format!("{method} {url}"),
+        };
+        format!(
+            "the test has no answer for {method} {url}: add {key:?} = {{ body = \"…\" }} to its web in plugin.toml; {answers}"
+        )
+    }
+}
+
 #[async_trait]
 impl Network for PlayedWeb {
     async fn look_up(&self, _name: &str) -> Result<Vec<IpAddr>, EgressError> {
@@ -93,17 +115,16 @@ impl Network for PlayedWeb {
             .iter()
             .find(|(method, url, ..)| method == request.method && url == request.url);
         let Some((_, _, response, sent)) = found else {
-            let (method, url) = (request.method, request.url);
-            return problem(format!(
-                "the test has no answer for {method} {url}: add it to its web"
-            ));
+            return problem(self.no_answer(request.method.as_str(), request.url.as_str()));
         };
         if let Some(sent) = sent
             && !String::from_utf8_lossy(request.body).contains(sent)
         {
             let body = String::from_utf8_lossy(request.body);
             return problem(format!(
-                "{sent:?} was to be sent, not {:?}",
+                "{} {}: {sent:?} was to be sent, not {:?}; it is \"sent\" in the web of the test in plugin.toml",
+                request.method,
+                request.url,
                 shorten(&body, MAX_SHOWN_CHARS)
             ));
         }

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dunlin_host::ask::{Answer, Ask, Question, TextQuestion};
-use dunlin_host::call::{Call, Standing};
+use dunlin_host::call::{Action, Call, Standing};
 use dunlin_host::display::chain;
-use dunlin_host::egress::{Egress, EgressOptions};
+use dunlin_host::egress::{Egress, EgressOptions, Network};
 use dunlin_host::settings::SettingsError;
 use dunlin_host::{Host, HostError, HostOptions, LoadError, NoProgress, PermissionError, Plugin};
 use dunlin_provider::http::USER_AGENT;
@@ -89,13 +89,12 @@ pub async fn run(
         embedder: None,
         ..options
     };
-    let mut played = Vec::new();
+    let web = Arc::new(PlayedWeb::of(&trial.web).map_err(TrialError::Web)?);
+    let played: Vec<String> = web.targets().collect();
     if !trial.web.is_empty() {
-        let web = PlayedWeb::of(&trial.web).map_err(TrialError::Web)?;
-        played.extend(web.targets());
         options.web.sites = Arc::default();
         options.web.egress = Egress::new(EgressOptions {
-            network: Arc::new(web),
+            network: Arc::clone(&web) as Arc<dyn Network>,
             ..EgressOptions::system(USER_AGENT)
         });
     }
@@ -123,14 +122,19 @@ pub async fn run(
             .map(|(name, value)| (name, Some(value)));
         host.set_settings(&name, settings.collect()).await?;
     }
-    let answers: Arc<dyn Ask> = Arc::new(Answers(Mutex::new(trial.answers.clone().into())));
+    let answers = Arc::new(Answers {
+        texts: Mutex::new(trial.answers.clone().into()),
+        web,
+        unanswered: Mutex::default(),
+    });
     for (number, tried) in (1..).zip(trial.calls()) {
         let call = Call {
             id: format!("call-{number}"),
             tool: tried.tool.clone(),
             arguments: serde_json::to_value(&tried.arguments)?,
         };
-        let found = made(&host, &call, &answers).await;
+        let asked: Arc<dyn Ask> = Arc::clone(&answers) as _;
+        let found = made(&host, &call, &asked).await;
         let (expected, is_met) = match (tried.expected(), &found) {
             (Expected::Result(text), Ok(found)) => (text.to_owned(), found.contains(text)),
             (Expected::Result(text), Err(_)) => (text.to_owned(), false),
@@ -143,7 +147,7 @@ pub async fn run(
             return Ok(Some(Miss {
                 place: format!("call {number}, {}", tried.tool),
                 expected,
-                found: found.unwrap_or_else(|failure| failure),
+                found: found.unwrap_or_else(|failure| answers.explained(failure)),
                 log: last_messages(&log_file),
             }));
         }
@@ -175,7 +179,22 @@ pub async fn run(
 }
 
 /// Nobody who allows anything, and somebody who answers when a plugin asks for a text.
-struct Answers(Mutex<VecDeque<String>>);
+struct Answers {
+    texts: Mutex<VecDeque<String>>,
+    web: Arc<PlayedWeb>,
+    /// What an author has to know of the last request that nobody allowed, because the test has no answer for it.
+    unanswered: Mutex<Option<String>>,
+}
+
+impl Answers {
+    /// A failure, with what the test lacks where that is the reason.
+    fn explained(&self, failure: String) -> String {
+        match self.unanswered.lock().take() {
+            Some(unanswered) => format!("{failure}\n{unanswered}"),
+            None => failure,
+        }
+    }
+}
 
 #[async_trait]
 impl Ask for Answers {
@@ -184,7 +203,7 @@ impl Ask for Answers {
     }
 
     async fn ask_text(&self, _question: TextQuestion) -> Option<String> {
-        self.0.lock().pop_front()
+        self.texts.lock().pop_front()
     }
 
     fn is_attended(&self) -> bool {
@@ -192,7 +211,16 @@ impl Ask for Answers {
     }
 
     fn answers_texts(&self) -> bool {
-        !self.0.lock().is_empty()
+        !self.texts.lock().is_empty()
+    }
+
+    fn went_unasked(&self, question: &Question) {
+        for action in &question.actions {
+            if let Action::Request(request) = action {
+                let unanswered = self.web.no_answer(&request.method, &request.url);
+                *self.unanswered.lock() = Some(unanswered);
+            }
+        }
     }
 }
 
@@ -331,7 +359,7 @@ mod tests {
             CALL,
             get,
             "allow = { \"https://example.com/\" = \"rw-\" }\n",
-            "fails = \"no answer for GET https://example.com/a: add it\"\n",
+            "fails = \"no answer for GET https://example.com/a: add \\\"https://example.com/a\\\" = \"\n",
             &web("\"https://example.com/b\" = { body = \"home\" }"),
         ]);
         is_as_expected(&[
@@ -341,7 +369,19 @@ mod tests {
             &web("\"POST https://example.com/a\" = { sent = \"bye\" }"),
         ]);
         // It is allowed no more than what is answered for.
-        let (_, found) = tried(&[CALL, get, "expect = \"a\"\n"].concat()).unwrap();
-        assert!(found.contains("was denied"), "{found}");
+        let other = web("\"https://example.net/b\" = { body = \"home\" }");
+        for (declared, answers) in [
+            ("", "it answers nothing"),
+            (&*other, "it answers GET https://example.net/b"),
+        ] {
+            let test = [CALL, get, "expect = \"a\"\n", declared].concat();
+            let (_, found) = tried(&test).unwrap();
+            let unanswered = format!(
+                "\nthe test has no answer for GET https://example.com/a: add \"https://example.com/a\" = {{ body = \"…\" }} \
+                 to its web in plugin.toml; {answers}"
+            );
+            assert!(found.contains("was denied"), "{found}");
+            assert!(found.ends_with(&unanswered), "{found}");
+        }
     }
 }

@@ -279,6 +279,13 @@ impl Components {
                 self.guests.limits.result_bytes,
             ),
         };
+        let problem = state
+            .as_ref()
+            .and_then(|state| state.machine.request_problem());
+        let result = match problem {
+            Some(problem) => result.map_err(|failure| failure.behind_request(&problem)),
+            None => result,
+        };
         // Whatever the guest made of it: a refusal of the user ends the call as one.
         let refused = state
             .as_mut()

@@ -92,6 +92,42 @@ async fn a_no_sends_nothing() {
     assert_eq!(site.requests(), [""; 0]);
 }
 
+/// The engines of some languages tell their program no more than that a request failed.
+#[tokio::test]
+async fn the_reason_reaches_the_author_whatever_the_guest_says() {
+    let sandbox = Sandbox::new();
+    let site = Site::of(Page::of("text/plain", "hello"));
+    let host = host(&sandbox);
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = closed.local_addr().unwrap().port();
+    drop(closed);
+    let header = json!({ "vague": true, "headers": [["x-own", "1"]] });
+    for (arguments, reason) in [
+        (
+            here(site.port(), header),
+            "NetworkError (its last request failed: the header \"x-own\" cannot be set: a tool may set accept, ".to_owned(),
+        ),
+        (
+            here(port, json!({ "vague": true })),
+            format!("NetworkError (its last request failed: 127.0.0.1:{port} refused the connection"),
+        ),
+        (
+            here(port, json!({})),
+            String::new(),
+        ),
+    ] {
+        let failure = sent(&host, arguments, Arc::new(Asker::yes())).await;
+        let failure = failure.unwrap_err();
+        assert!(failure.starts_with(&reason), "{failure}");
+        assert_eq!(failure.matches("its last request").count(), usize::from(!reason.is_empty()), "{failure}");
+        assert_one_clear_line(&failure);
+    }
+    // What fails later has another reason.
+    let fine = json!({ "vague": true });
+    let text = sent(&host, here(site.port(), fine), Arc::new(Asker::yes())).await;
+    assert!(text.is_ok_and(|text| text.ends_with("hello")));
+}
+
 /// Reading is `GET` and `HEAD`; whatever else is sent may change something, and stands in the log before it is sent.
 #[tokio::test]
 async fn what_is_no_reading_is_writing() {

@@ -149,7 +149,10 @@ impl outgoing_handler::Host for View<'_, Machine> {
         };
         match self.send(request, options, open_body).await {
             Ok(pending) => Ok(Ok(self.table.push(pending)?)),
-            Err(Refusal::Guest(error)) => Ok(Err(code(error))),
+            Err(Refusal::Guest(error)) => {
+                *self.own.http.problem.lock() = text_of(&error);
+                Ok(Err(code(error)))
+            }
             Err(Refusal::Trap(error)) => Err(error),
         }
     }
@@ -164,6 +167,7 @@ impl View<'_, Machine> {
         options: Option<RequestOptions>,
         open_body: Option<u32>,
     ) -> Result<HostFutureIncomingResponse, Refusal> {
+        *self.own.http.problem.lock() = None;
         self.only_in_run()?;
         self.context.count_request()?;
         let method = method(&request)?;
@@ -257,7 +261,13 @@ impl View<'_, Machine> {
         &mut self,
         sending: impl Future<Output = Result<Incoming, Error>> + Send + 'static,
     ) -> HostFutureIncomingResponse {
-        let sending = spawn(async move { Ok((sending.await?, spawn(async {}))) });
+        let problem = Arc::clone(&self.own.http.problem);
+        let sending = spawn(async move {
+            let sent = sending.await.inspect_err(|error| {
+                *problem.lock() = in_words(error);
+            });
+            Ok((sent?, spawn(async {})))
+        });
         self.own.http.sending.push(sending.abort_handle());
         HostFutureIncomingResponse::Pending(sending)
     }
@@ -392,6 +402,35 @@ fn incoming(body: Body, meter: Arc<AtomicU64>) -> HyperIncomingBody {
     StreamBody::new(pieces).boxed_unsync()
 }
 
+/// Why a request failed, for whoever wrote it. What the user refused ends the call in the host's own words.
+fn in_words(error: &Error) -> Option<String> {
+    match error {
+        Error::InternalError(text) => text.clone(),
+        Error::HttpRequestDenied => None,
+        Error::ConnectionReadTimeout => Some("it took too long".to_owned()),
+        Error::HttpRequestBodySize(Some(most)) => Some(format!(
+            "its body has more than {most} bytes; GET and HEAD have none"
+        )),
+        other => Some(format!("{other:?}")),
+    }
+}
+
+/// The same for one that is refused before it is sent.
+fn text_of(error: &types::Error) -> Option<String> {
+    match error {
+        types::Error::NotFound(text)
+        | types::Error::WrongKind(text)
+        | types::Error::Invalid(text)
+        | types::Error::TooLarge(text)
+        | types::Error::Conflict(text)
+        | types::Error::TimedOut(text)
+        | types::Error::Unavailable(text)
+        | types::Error::Unsupported(text)
+        | types::Error::Failed(text) => Some(text.clone()),
+        types::Error::Denied(_) | types::Error::Cancelled => None,
+    }
+}
+
 /// What a component is told in the words of `wasi:http`, the nearest that says it.
 fn code(error: types::Error) -> ErrorCode {
     match error {
@@ -402,6 +441,7 @@ fn code(error: types::Error) -> ErrorCode {
         types::Error::Invalid(text)
         | types::Error::TooLarge(text)
         | types::Error::Unsupported(text)
+        | types::Error::Unavailable(text)
         | types::Error::Failed(text) => ErrorCode::InternalError(Some(text)),
         other => ErrorCode::InternalError(Some(format!("{other:?}"))),
     }
@@ -416,6 +456,7 @@ fn refused(error: types::Error) -> Error {
         | types::Error::TooLarge(text)
         | types::Error::NotFound(text)
         | types::Error::Unsupported(text)
+        | types::Error::Unavailable(text)
         | types::Error::Failed(text) => Error::InternalError(Some(text)),
         other => Error::InternalError(Some(format!("{other:?}"))),
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi_http::{
@@ -23,6 +24,8 @@ pub(super) struct Http {
     pub(super) sending: Vec<AbortHandle>,
     /// Requests whose bodies the component may still write: the handle of the request, and that of its body.
     open: Vec<(u32, u32)>,
+    /// Why the last request failed, if it did: the runtimes of some languages tell their program only that one failed.
+    pub(super) problem: Arc<Mutex<Option<String>>>,
     /// Requests that wait for their bodies, by the handles of these.
     waiting: Vec<(u32, Waiting)>,
 }

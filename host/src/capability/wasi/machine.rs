@@ -57,6 +57,11 @@ impl Machine {
         self.http.stop();
     }
 
+    /// Why the last request of the call failed, if it did.
+    pub(crate) fn request_problem(&self) -> Option<String> {
+        self.http.problem.lock().clone()
+    }
+
     /// What says on the standard error why it ended.
     pub(crate) fn last_words(&self) -> Option<LastWords> {
         self.output.last_words()

@@ -72,6 +72,8 @@ def failure_of(error: Exception) -> tool_types.Failure:
         if isinstance(refused, types.Error_NotFound):
             return tool_types.Failure(kinds.NOT_FOUND, refused.value)
         return tool_types.Failure(kinds.FAILED, str(getattr(refused, "value", refused)))
+    # Nobody expected it: whoever looks for the fault finds it in the log.
+    traceback.print_exception(error)
     places = traceback.extract_tb(error.__traceback__, lookup_lines=False)
     # The folder of the source is /0 in a component.
     text = ", ".join(f"{place.filename.removeprefix('/0/')}:{place.lineno}" for place in places[-3:])

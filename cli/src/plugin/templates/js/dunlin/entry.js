@@ -45,14 +45,18 @@ function failure(error) {
     return new Failure(KINDS.includes(tag) ? tag : 'failed', text);
   }
   const kind = CODES[error?.code];
-  return kind === undefined ? new Failure('failed', told(error)) : new Failure(kind, error.message);
+  if (kind !== undefined) return new Failure(kind, error.message);
+  // Nobody expected it: whoever looks for the fault finds it in the log.
+  const text = told(error);
+  console.error(text);
+  return new Failure('failed', text);
 }
 
 // The text of an exception, and its place: `Error: text; at deep (src/tool.js:12), run (src/tool.js:7)`.
 function told(error) {
   if (!(error instanceof Error)) return `${typeof error === 'object' ? JSON.stringify(error) : error} was thrown`;
   const places = [];
-  for (const [, name, line] of `${error.stack}`.matchAll(/^(.*)@.*?:(\d+)(?::\d+)?$/gm)) {
+  for (const [, name, line] of `${error.stack}`.matchAll(/^(?:async\*)?(.*)@.*?:(\d+)(?::\d+)?$/gm)) {
     const place = placeOf(Number(line));
     if (place !== undefined) places.push(name ? `${name} (${place})` : place);
   }
