@@ -422,3 +422,102 @@ async fn headers_of_the_user_are_seen_by_nobody() {
     );
     assert!(!seen.contains("s3cret"), "{seen}");
 }
+
+/// Whoever wrote the plugin, and whoever is asked, has to see what of a request was not announced.
+#[tokio::test]
+async fn what_differs_from_the_plan_is_said() {
+    let sandbox = Sandbox::new();
+    let site = Site::of(Page::of("text/plain", "hello"));
+    let host = host(&sandbox, SiteHeaders::default());
+    let url = site.url("/a?q=tern");
+    for (declares, sent, header, said) in [
+        (
+            format!("get {url}"),
+            url.clone(),
+            "user-agent: terns",
+            "It announced this address with other headers: user-agent is different.",
+        ),
+        (
+            format!("get {url} user-agent: gulls"),
+            url.clone(),
+            "user-agent: terns",
+            "It announced this address with other headers: user-agent is different.",
+        ),
+        (
+            format!("get {url} user-agent: gulls"),
+            url.clone(),
+            "",
+            "It announced this address with other headers: user-agent is different.",
+        ),
+        (
+            format!("get {url}"),
+            site.url("/a?q=gull"),
+            "",
+            "It announced this address with another query.",
+        ),
+        (
+            format!("get {url}"),
+            site.url("/b"),
+            "",
+            "It did not announce this.",
+        ),
+    ] {
+        let asker = Arc::new(Asker::first_yes());
+        let arguments = json!({ "url": sent, "declares": declares, "header": header });
+        let call = call("fetch_otherwise", arguments);
+        let outcome = play(&host, &call, asker.clone()).await.expect("a run");
+        assert!(
+            matches!(outcome.result, Err(Failure::Denied { .. })),
+            "{outcome:?}"
+        );
+        let questions = asker.questions();
+        let [_, question] = questions.as_slice() else {
+            panic!("{questions:?}");
+        };
+        assert!(
+            question.wording.ends_with(&format!("? {said}")),
+            "{}",
+            question.wording
+        );
+    }
+}
+
+/// The model can correct what it wrote itself, and nothing else.
+#[tokio::test]
+async fn a_mistake_in_a_plan_is_one_of_the_plugin() {
+    let sandbox = Sandbox::new();
+    let host = host(&sandbox, SiteHeaders::default());
+    for (url, declares, said) in [
+        (
+            "https://example.com/",
+            "get htp:/example.com",
+            "fetch_otherwise is faulty: its plan names 'htp:/example.com', and ",
+        ),
+        (
+            "https://example.com/",
+            "site htp:/example.com/",
+            "fetch_otherwise is faulty: its plan names 'htp:/example.com/', and ",
+        ),
+        (
+            "https://example.com/",
+            "get https://example.com/ x-own: 1",
+            "fetch_otherwise is faulty: its plan names 'https://example.com/', and the header \"x-own\" cannot be set",
+        ),
+        (
+            "htp:/example.com",
+            "get htp:/example.com",
+            "the arguments of fetch_otherwise do not fit: ",
+        ),
+    ] {
+        let call = call(
+            "fetch_otherwise",
+            json!({ "url": url, "declares": declares }),
+        );
+        let failure = host.prepare(&call).await.expect_err("a mistake");
+        let text = failure.to_string();
+        assert!(text.starts_with(said), "{text}");
+        let is_fault = matches!(failure, Failure::Fault { .. });
+        assert_eq!(is_fault, said.contains("is faulty"), "{text}");
+        assert_one_clear_line(&text);
+    }
+}

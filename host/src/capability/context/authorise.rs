@@ -212,6 +212,40 @@ impl CallContext {
         Ok(under)
     }
 
+    /// How a request that reads differs from the one of its address that the plan announces, in a sentence. `None`: it
+    /// announces none.
+    fn difference(&self, request: &WebRequest) -> Option<String> {
+        let announced = |is: &dyn Fn(&WebRequest) -> bool| {
+            self.actions.iter().find_map(|action| match action {
+                Action::Request(announced) if announced.method == request.method => {
+                    is(announced).then_some(announced)
+                }
+                _ => None,
+            })
+        };
+        let without_query = |url: &str| url.split('?').next().map(str::to_owned);
+        let Some(planned) = announced(&|it| it.url == request.url) else {
+            announced(&|it| without_query(&it.url) == without_query(&request.url))?;
+            return Some("It announced this address with another query.".to_owned());
+        };
+        let differs = |(name, value): &&(String, String)| planned.header(name) != Some(value);
+        let mut names: Vec<&str> = request
+            .headers
+            .iter()
+            .filter(differs)
+            .map(|it| &*it.0)
+            .collect();
+        let left_out = planned.headers.iter().map(|(name, _)| name.as_str());
+        names.extend(left_out.filter(|name| request.header(name).is_none()));
+        if names.is_empty() {
+            names.push("accept");
+        }
+        Some(format!(
+            "It announced this address with other headers: {} is different.",
+            names.join(", ")
+        ))
+    }
+
     /// Whether the plan said that the call needs this.
     pub(in crate::capability) fn has_declared(&self, need: &Need) -> bool {
         let is_declared = |declared: &Need| declared == need || covers(declared, need);
@@ -330,7 +364,11 @@ impl CallContext {
                     self.question.clone()
                 }
                 Origin::Redirect | Origin::Declared => format!("Allow {} to {what}?", self.tool),
-                _ => format!("Allow {} to {what}? It did not announce this.", self.tool),
+                _ => {
+                    let difference = asked_request.as_ref().and_then(|it| self.difference(it));
+                    let sentence = difference.unwrap_or_else(|| "It did not announce this.".into());
+                    format!("Allow {} to {what}? {sentence}", self.tool)
+                }
             },
             needs: needs.clone(),
             actions,
