@@ -2,8 +2,11 @@
 
 mod command;
 
+use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
+
+use serde_json::Value;
 
 pub(crate) use self::command::Conditions;
 use crate::bindings::declared::{DeclaredAction, DeclaredGet};
@@ -11,16 +14,19 @@ use crate::bindings::dunlin::tool::types;
 use crate::call::{Action, Call, Failure};
 use crate::capability::edit::LookError;
 use crate::capability::{Shared, web};
-use crate::display::{chain, shown};
+use crate::display::{chain, escape, shorten, shown};
 use crate::edit::FileChange;
+use crate::egress::EgressError;
 use crate::limits;
 use crate::permission::{Caller, Verdict};
 use crate::plugin::Registered;
-use crate::resolve::ResolveError;
 use crate::target::{Need, Operation};
 
 /// Of so many changes a question says each.
 const MOST_IN_WORDS: usize = 4;
+
+/// Characters of a path or an address that are repeated of a plan.
+const MAX_WRITTEN_CHARS: usize = 60;
 
 /// What the actions of a plan come to.
 pub(crate) struct PlannedActions {
@@ -53,9 +59,10 @@ impl PlannedActions {
             }
         }
         for get in gets {
-            let request = web::announced(get).map_err(|error| Failure::Arguments {
-                tool: call.tool.clone(),
-                problem: chain(&error),
+            let url = get.url.clone();
+            let request = web::announced(get).map_err(|error| match error {
+                EgressError::Header { .. } => planned_badly(call, &url, &error),
+                error => badly_planned(call, &url, &error),
             })?;
             self.needs.extend(request.need());
             let action = Action::Request(request);
@@ -101,7 +108,7 @@ pub(crate) async fn look(
             DeclaredAction::Edit { path, change } => (path, change),
             DeclaredAction::EditLater { path } => {
                 let target = shared.permissions.resolve_path(&path);
-                let target = target.map_err(|e| unresolved(call, &e))?;
+                let target = target.map_err(|e| badly_planned(call, &path, &e))?;
                 let Some(path) = target.path().map(Path::to_owned) else {
                     continue;
                 };
@@ -162,7 +169,7 @@ async fn look_at_edit(
     left: &mut Duration,
 ) -> Result<usize, Failure> {
     let names = shared.names_of(written, &change);
-    let names = names.map_err(|e| unresolved(call, &e))?;
+    let names = names.map_err(|e| badly_planned(call, written, &e))?;
     for path in [Some(&names.path), names.to.as_ref()].into_iter().flatten() {
         is_first(&planned_actions.actions, call, path)?;
     }
@@ -199,10 +206,40 @@ async fn look_at_edit(
     }
 }
 
-fn unresolved(call: &Call, error: &ResolveError) -> Failure {
-    Failure::Arguments {
+/// Something that a plan has is none. The model can correct what it wrote itself; the rest is a mistake of the plugin.
+pub(crate) fn badly_planned(call: &Call, written: &str, error: &dyn Error) -> Failure {
+    match is_of_arguments(&call.arguments, written.trim()) {
+        true => Failure::Arguments {
+            tool: call.tool.clone(),
+            problem: chain(error),
+        },
+        false => planned_badly(call, written, error),
+    }
+}
+
+/// A mistake in `prepare`, for its author.
+fn planned_badly(call: &Call, written: &str, error: &dyn Error) -> Failure {
+    let written = escape(written);
+    let written = shorten(&written, MAX_WRITTEN_CHARS);
+    Failure::Fault {
         tool: call.tool.clone(),
-        problem: chain(error),
+        problem: format!(
+            "is faulty: its plan names '{written}', and {}; that is for the author of the plugin to correct, in prepare",
+            chain(error)
+        ),
+    }
+}
+
+/// Whether a text is one of the arguments, or ends with one, as a path does that begins with a folder of the plugin's own.
+fn is_of_arguments(arguments: &Value, written: &str) -> bool {
+    match arguments {
+        Value::String(text) => {
+            let text = text.trim();
+            text == written || !text.is_empty() && written.ends_with(text)
+        }
+        Value::Array(values) => values.iter().any(|it| is_of_arguments(it, written)),
+        Value::Object(members) => members.values().any(|it| is_of_arguments(it, written)),
+        _ => false,
     }
 }
 

@@ -73,7 +73,7 @@ pub(crate) fn host_failed(error: &dyn std::error::Error) -> Refusal {
 }
 
 /// A target as the guest wrote it.
-pub(super) fn written_text(target: &types::Target) -> &str {
+pub(crate) fn written_text(target: &types::Target) -> &str {
     match target {
         types::Target::Path(text)
         | types::Target::Folder(text)

@@ -16,13 +16,14 @@ use crate::audit::{AuditRoom, Event, Record};
 use crate::bindings::declared::ProposedCall;
 use crate::bindings::dunlin::tool::types;
 use crate::call::{Action, Call, Failure, Outcome, Plan, Standing, Success};
+use crate::capability::refusal::written_text;
 use crate::capability::{self, BrokenFile, CallState, Edits, Phase, Shared, ShownRequest, tree};
 use crate::display::chain;
 use crate::engine::time_limit::Clock;
 use crate::limits;
 use crate::permission::{Caller, Decision, Verdict};
 use crate::plugin::{Described, Registered};
-use crate::resolve;
+use crate::resolve::{self, ResolveError};
 use crate::target::{Need, Operation, Target};
 
 /// Who answers questions while a tool runs, and who is told how far it is.
@@ -110,7 +111,7 @@ impl Components {
         }
         let mut needs: Vec<Need> = Vec::with_capacity(wanted);
         for need in &plan.needs {
-            let need = self.resolve(&call.tool, need)?;
+            let need = self.resolve(call, need)?;
             match needs.iter_mut().find(|other| **other == need) {
                 // Of one address with both schemes the question shows the one without encryption.
                 Some(other) if need.target.is_plain() => *other = need,
@@ -337,7 +338,7 @@ impl Components {
         }
     }
 
-    fn resolve(&self, tool: &str, need: &types::Need) -> Result<Need, Failure> {
+    fn resolve(&self, call: &Call, need: &types::Need) -> Result<Need, Failure> {
         let permissions = &self.shared.permissions;
         let target = match &need.target {
             types::Target::Path(path) => permissions.resolve_path(path),
@@ -346,9 +347,12 @@ impl Components {
             types::Target::Site(url) => resolve::site(url),
             types::Target::Program(program) => permissions.resolve_program(program),
         };
-        let target: Target = target.map_err(|e| Failure::Arguments {
-            tool: tool.to_owned(),
-            problem: chain(&e),
+        let target: Target = target.map_err(|error| match error {
+            // It is in order; this machine lacks it.
+            ResolveError::Program { .. } => Failure::Action {
+                message: chain(&error),
+            },
+            error => actions::badly_planned(call, written_text(&need.target), &error),
         })?;
         Ok(Need {
             target,

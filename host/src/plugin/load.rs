@@ -11,7 +11,7 @@ use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Store};
 
 use super::error::LoadError;
-use super::tool::{Annotations, DescribedTool, Tool, validator};
+use super::tool::{Annotations, DescribedTool, Tool, impossible, validator};
 use super::{Description, Plugin};
 use crate::bindings::declared::{DeclaredPlugin, DeclaredTool};
 use crate::bindings::{Plugin as Instance, PluginPre};
@@ -244,9 +244,11 @@ impl Described {
             let parameters = ("parameters", Some(&tool.parameters));
             let output = ("output schema", tool.annotations.output_schema.as_ref());
             for (what, schema) in [parameters, output] {
-                if let Some(Err(error)) = schema.map(validator) {
+                let unusable = schema.map(validator).and_then(Result::err);
+                let unusable = unusable.map(|error| chain(&error));
+                if let Some(error) = unusable.or_else(|| schema.and_then(impossible)) {
                     let name = &tool.name;
-                    let error = escape(&chain(&error)).into_owned();
+                    let error = escape(&error).into_owned();
                     return Err(LoadError::Description {
                         plugin: plugin.to_owned(),
                         problem: format!("the {what} of {name}: {error}"),
@@ -398,12 +400,12 @@ mod tests {
             (
                 bad,
                 None,
-                "the parameters of t: the tool's schema cannot be used: ",
+                "the parameters of t: the tool's schema cannot be used (at /properties/a/type): ",
             ),
             (
                 good,
                 Some(bad),
-                "the output schema of t: the tool's schema cannot be used: ",
+                "the output schema of t: the tool's schema cannot be used (at /properties/a/type): ",
             ),
         ] {
             let error = described(parameters, output).unwrap_err();
@@ -412,6 +414,28 @@ mod tests {
                 "{error}"
             );
         }
+        // What no call can fit.
+        let inner = r#"{"type": "object", "properties": {"b": 1}, "required": ["a"], "additionalProperties": false}"#;
+        let inner = inner.replace("1", r#"{"type": "string"}"#);
+        let outer = format!(r#"{{"type": "object", "properties": {{"c": {inner}}}}}"#);
+        for (parameters, expected) in [
+            (
+                &inner,
+                "the parameters of t: the property \"a\" is required, and",
+            ),
+            (
+                &outer,
+                "the parameters of t: in \"c\": the property \"a\" is required, and",
+            ),
+        ] {
+            let error = described(parameters, None).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+        assert_eq!(
+            described(&inner.replace("[\"a\"]", "[\"b\"]"), None),
+            Ok(())
+        );
+        assert_eq!(described(&inner.replace("false", "true"), None), Ok(()));
     }
 
     #[test]

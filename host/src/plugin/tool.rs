@@ -56,7 +56,7 @@ pub enum ArgumentsError {
         place: String,
     },
     /// The plugin wrote a schema that cannot be used.
-    #[error("the tool's schema cannot be used")]
+    #[error("the tool's schema cannot be used{}", at(.0))]
     Schema(#[source] Arc<ValidationError<'static>>),
 }
 
@@ -130,19 +130,39 @@ fn check(
     let validator = validator.map_err(Clone::clone)?;
     match validator.iter_errors(arguments).next() {
         None => Ok(()),
-        Some(error) => {
-            let at = error.instance_path().to_string();
-            let place = if at.is_empty() {
-                String::new()
-            } else {
-                format!(" (at {at})")
-            };
-            Err(ArgumentsError::Misfit {
-                problem: problem(&error),
-                place,
-            })
+        Some(error) => Err(ArgumentsError::Misfit {
+            problem: problem(&error),
+            place: at(&error),
+        }),
+    }
+}
+
+/// Where something is wrong; nothing for a value as a whole.
+fn at(error: &ValidationError<'_>) -> String {
+    match error.instance_path().to_string() {
+        at if at.is_empty() => at,
+        at => format!(" (at {at})"),
+    }
+}
+
+/// A property that a schema requires and no object can have, and where.
+pub(super) fn impossible(schema: &Value) -> Option<String> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false))
+        && schema.get("patternProperties").is_none();
+    let required = schema.get("required").and_then(Value::as_array);
+    for name in required.into_iter().flatten().filter_map(Value::as_str) {
+        if is_closed && !properties.is_some_and(|known| known.contains_key(name)) {
+            return Some(format!(
+                "the property {name:?} is required, and properties has none of that name while additionalProperties is false"
+            ));
         }
     }
+    let mut properties = properties.into_iter().flatten();
+    properties.find_map(|(name, schema)| {
+        let problem = impossible(schema)?;
+        Some(format!("in {name:?}: {problem}"))
+    })
 }
 
 /// What is wrong, in words: with all values that are possible, for a model that has named another.

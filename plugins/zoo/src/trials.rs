@@ -136,7 +136,7 @@ pub const TRIALS: &[Trial] = &[
     Trial::of(
         "huge_need",
         "declares a name of 4 MB",
-        Fails("the arguments of huge_need do not fit: the path is 4194304 bytes long; at most 4096 are possible"),
+        Fails("huge_need is faulty: its plan names 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxxxxxxxxxxxxxxxxxxxxxxx', and the path is 4194304 bytes long; at most 4096 are possible; that is for the author of the plugin to correct, in prepare"),
     )
     .with(r#"{"kind":"path"}"#),
     Trial::of(
