@@ -35,6 +35,7 @@ mod numbers;
 mod ollama;
 mod pausing;
 mod piped;
+mod plugin_updates;
 mod plugins;
 mod prompt;
 mod questions;

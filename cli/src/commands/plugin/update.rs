@@ -28,6 +28,11 @@ struct NoPrevious(String);
 #[error("{0} of {1} plugins could not be looked at")]
 struct NotSeen(usize, usize);
 
+/// Some could not be updated.
+#[derive(Debug, thiserror::Error)]
+#[error("not updated: {0}; the installed versions stay")]
+struct NotUpdated(String);
+
 /// A version that can take the place of the installed one.
 struct Newest {
     from: From,
@@ -72,16 +77,35 @@ pub fn update(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> 
         }
     };
     let (found, result) = newer(app, &chosen)?;
+    let mut failed = Vec::new();
     for (record, newest) in &found {
         let name = Some(record.name.as_str());
         let examined = match &newest.from {
-            From::Registry(reference) => examine_reference(app, reference, name)?,
-            From::File(path) => examine_file(app, path, name, Beside::Installed)?,
+            From::Registry(reference) => examine_reference(app, reference, name),
+            From::File(path) => examine_file(app, path, name, Beside::Installed),
         };
-        offer(app, &examined, "Replace the installed version?", yes)?;
+        let offered = examined.and_then(|examined| {
+            offer(app, &examined, "Replace the installed version?", yes)?;
+            Ok(())
+        });
+        match offered {
+            Ok(()) => {}
+            Err(error) if matches!(error.exit(), Exit::Interrupted | Exit::Denied) => {
+                return Err(error);
+            }
+            // The others have nothing to do with it.
+            Err(error) => {
+                app.ui.error(&error);
+                failed.push(escape(&record.name).into_owned());
+            }
+        }
     }
     if found.is_empty() && result.is_ok() {
         app.ui.status("There is nothing newer.");
+    }
+    if !failed.is_empty() {
+        // What could not be looked at was said.
+        return Err(CliError::failed(NotUpdated(failed.join(", "))));
     }
     result.map(|()| Exit::Done)
 }
