@@ -7,11 +7,13 @@ use std::process::Command;
 
 use dunlin_guest_build::{BuildError, Request, Way, said};
 use dunlin_host::ceiling::{Ceiling, CeilingError};
+use dunlin_host::metadata;
 
-use super::BUILT;
 use super::about;
 use super::manifest::{Language, Manifest, ManifestError, Target};
+use super::sources::{digest, python_packages};
 use super::template::crate_name;
+use super::{BUILT, MAX_COMPONENT_BYTES, read_regular};
 
 /// Characters of what a tool said that are repeated.
 const MAX_SAID_CHARS: usize = 4_000;
@@ -122,15 +124,68 @@ impl BuildFailed {
     }
 }
 
+/// What came of a build.
+#[derive(Debug)]
+pub struct Built {
+    /// The component.
+    pub path: PathBuf,
+    /// Whether it stood there already.
+    pub is_unchanged: bool,
+}
+
 /// Builds the plugin of a folder and gives the component, which stands in the folder as well. `tell` gets each line that a
 /// tool of the language says.
 ///
 /// # Errors
 /// Says what is missing, or what the tools of the language said.
-pub fn build(folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, BuildFailed> {
+pub fn build(folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<Built, BuildFailed> {
     let folder = &fs::canonicalize(folder).map_err(|source| io_failed(folder, source))?;
     let manifest = Manifest::read(folder)?;
-    let metadata = about::of_folder(folder, &manifest)?;
+    let about = about::of_folder(folder, &manifest)?;
+    let path = folder.join(BUILT);
+    // An engine of a language is a picture of its memory, which is never the same twice: what is built of the same is not
+    // built again, or it would be another version each time.
+    let made_of = match manifest.language {
+        Language::Js | Language::Python => digest(folder, manifest.language),
+        Language::Rust | Language::C => None,
+    };
+    // What is not said any more has to go.
+    let is_said = |(_, text): (_, Option<&str>)| if text.is_some() { '1' } else { '0' };
+    let said: String = about.texts().map(is_said).collect();
+    let made_of =
+        made_of.map(|digest| format!("{digest} {said}{}", u8::from(manifest.may.is_some())));
+    let unchanged = made_of.as_ref().and_then(|made_of| {
+        let bytes = read_regular(&path, MAX_COMPONENT_BYTES).ok()?;
+        (metadata::made_of(&bytes) == Some(made_of)).then_some(bytes)
+    });
+    let is_unchanged = unchanged.is_some();
+    let bytes = match unchanged {
+        Some(bytes) => bytes,
+        None => component(folder, &manifest, made_of.as_deref(), tell)?,
+    };
+    let mut bytes = about
+        .put_into(&bytes)
+        .ok_or_else(|| BuildFailed::NoComponent { path: path.clone() })?;
+    if let Some(may) = manifest.may {
+        bytes = Ceiling::new(may)?.put_into(&bytes)?;
+    }
+    let write = || {
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(&bytes)?;
+        file.persist(&path).map_err(|error| error.error)?;
+        Ok(())
+    };
+    write().map_err(|source| io_failed(&path, source))?;
+    Ok(Built { path, is_unchanged })
+}
+
+/// What the tools of the language make of a folder.
+fn component(
+    folder: &Path,
+    manifest: &Manifest,
+    made_of: Option<&str>,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Vec<u8>, BuildFailed> {
     // Dunlin itself writes nothing into the folder but the result: a link there would lead elsewhere.
     let out = tempfile::tempdir().map_err(|source| io_failed(&std::env::temp_dir(), source))?;
     let built = match manifest.language {
@@ -140,21 +195,12 @@ pub fn build(folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, Build
         Language::C => c(folder, out.path(), tell)?,
     };
     let bytes = fs::read(&built).map_err(|source| io_failed(&built, source))?;
-    let mut bytes = metadata
-        .put_into(&bytes)
-        .ok_or(BuildFailed::NoComponent { path: built })?;
-    if let Some(may) = manifest.may {
-        bytes = Ceiling::new(may)?.put_into(&bytes)?;
+    match made_of {
+        Some(made_of) => {
+            metadata::with_made_of(&bytes, made_of).ok_or(BuildFailed::NoComponent { path: built })
+        }
+        None => Ok(bytes),
     }
-    let path = folder.join(BUILT);
-    let write = || {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(&bytes)?;
-        file.persist(&path).map_err(|error| error.error)?;
-        Ok(())
-    };
-    write().map_err(|source| io_failed(&path, source))?;
-    Ok(path)
 }
 
 fn rust(
@@ -286,15 +332,6 @@ fn python(folder: &Path, out: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathB
         failed => failed,
     })?;
     Ok(out)
-}
-
-/// Where a plugin's own environment has its packages.
-fn python_packages(folder: &Path) -> Vec<PathBuf> {
-    let versions = fs::read_dir(folder.join(".venv/lib")).into_iter().flatten();
-    let packages = versions
-        .flatten()
-        .map(|entry| entry.path().join("site-packages"));
-    packages.filter(|path| path.is_dir()).collect()
 }
 
 fn c(folder: &Path, out: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, BuildFailed> {

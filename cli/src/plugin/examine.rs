@@ -324,6 +324,48 @@ pub fn examine_bytes(
     examine_beside(app, name, bytes, from, Beside::Installed)
 }
 
+/// Lets a component say what it holds, and nothing else.
+///
+/// # Errors
+/// What is wrong with that, or that the user interrupted.
+pub fn describes(app: &App, path: &Path, name: String) -> Result<(), CliError> {
+    let bytes = read_regular(path, MAX_COMPONENT_BYTES).map_err(|source| Refused::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    let (host, _) = alone(app, name, &bytes, None)?;
+    let (_, broken) = crate::dialogue::look_at_tools_of(app, &host)?;
+    match broken.into_iter().next() {
+        Some(error) => Err(Refused::Load(error).into()),
+        None => Ok(()),
+    }
+}
+
+/// A host with this plugin and no other, and the digest of it.
+fn alone(
+    app: &App,
+    name: String,
+    bytes: &[u8],
+    origin: Option<String>,
+) -> Result<(Host, String), CliError> {
+    let plugin = Plugin {
+        name,
+        digest: sha256_hex(bytes),
+        bytes: bytes.to_vec().into(),
+        built_in: false,
+        origin,
+        description: None,
+    };
+    let digest = plugin.digest.clone();
+    let options = host_options(&app.settings, &app.session_id());
+    let host = Host::new(options, vec![plugin])?;
+    if bytes.len() > LARGE_BYTES {
+        app.ui
+            .status("A large component: compiling it takes a while, once for each version.");
+    }
+    Ok((host, digest))
+}
+
 fn examine_beside(
     app: &App,
     name: String,
@@ -334,21 +376,7 @@ fn examine_beside(
     if is_own(&name) {
         return Err(Refused::OwnName { name }.into());
     }
-    let plugin = Plugin {
-        name: name.clone(),
-        digest: sha256_hex(&bytes),
-        bytes: bytes.clone().into(),
-        built_in: false,
-        origin: Some(from.origin.clone()),
-        description: None,
-    };
-    let digest = plugin.digest.clone();
-    let options = host_options(&app.settings, &app.session_id());
-    let host = Host::new(options, vec![plugin])?;
-    if bytes.len() > LARGE_BYTES {
-        app.ui
-            .status("A large component: compiling it takes a while, once for each version.");
-    }
+    let (host, digest) = alone(app, name.clone(), &bytes, Some(from.origin.clone()))?;
     let began = Instant::now();
     let (tools, broken) = crate::dialogue::look_at_tools_of(app, &host)?;
     let took = began.elapsed();

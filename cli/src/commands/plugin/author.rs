@@ -14,8 +14,8 @@ use crate::app::{App, host_options};
 use crate::error::{CliError, Exit};
 use crate::models::size;
 use crate::plugin::BUILT;
-use crate::plugin::build::{BuildFailed, build as build_in};
-use crate::plugin::examine::{Beside, examine_file};
+use crate::plugin::build::{BuildFailed, Built, build as build_in};
+use crate::plugin::examine::{Beside, describes, examine_file};
 use crate::plugin::installed::is_name;
 use crate::plugin::manifest::{Language, Manifest};
 use crate::plugin::sources::Sources;
@@ -106,13 +106,16 @@ pub fn upgrade(app: &App, folder: &Path) -> Result<Exit, CliError> {
 /// Builds the plugin of a folder.
 pub fn build(app: &App, folder: &Path) -> Result<Exit, CliError> {
     let began = Instant::now();
-    let path = built(app, folder)?;
-    say_built(app, &path, began);
+    let built = built(app, folder)?;
+    let manifest = Manifest::read(folder).map_err(BuildFailed::Manifest)?;
+    // What is wrong with what it says of itself is not found only by whoever installs it.
+    describes(app, &built.path, manifest.name)?;
+    say_built(app, &built, began);
     Ok(Exit::Done)
 }
 
 /// Builds, shows in one line how far it is, and what a tool says of what it does not understand or warns of, as it says it.
-fn built(app: &App, folder: &Path) -> Result<PathBuf, CliError> {
+fn built(app: &App, folder: &Path) -> Result<Built, CliError> {
     let mut warnings = Warnings::default();
     let built = build_in(folder, &mut |line| {
         app.ui.progress(&escape(line.trim()));
@@ -152,13 +155,16 @@ impl Warnings {
     }
 }
 
-fn say_built(app: &App, path: &Path, began: Instant) {
-    let bytes = fs::metadata(path).map_or(0, |meta| meta.len());
+fn say_built(app: &App, built: &Built, began: Instant) {
+    let bytes = fs::metadata(&built.path).map_or(0, |meta| meta.len());
+    let how = match built.is_unchanged {
+        true => "its source has not changed".to_owned(),
+        false => format!("built in {:.1} s", began.elapsed().as_secs_f64()),
+    };
     app.ui.status(&format!(
-        "{} · {} · built in {:.1} s",
-        escape(&app.settings.folders.short(path)),
+        "{} · {} · {how}",
+        escape(&app.settings.folders.short(&built.path)),
         size(bytes),
-        began.elapsed().as_secs_f64()
     ));
 }
 
@@ -262,10 +268,13 @@ pub fn dev(app: &App, folder: &Path, yes: bool) -> Result<Exit, CliError> {
                     }
                     agreed = true;
                 }
-                // Nobody is asked about what the same author adds, but the author has to see what users will be asked about.
-                let added = installed.as_ref().map(|old| changes::added(old, &examined));
-                for line in added.into_iter().flatten() {
-                    ui.status(&format!("  + {}", escape(&line)));
+                // Nobody is asked about what the same author changes, but the author has to see what users will be asked about,
+                // and what the plugin cannot do any more.
+                let changed = installed
+                    .as_ref()
+                    .map(|old| changes::marked(old, &examined));
+                for (mark, line) in changed.into_iter().flatten() {
+                    ui.status(&format!("  {mark} {}", escape(&line)));
                 }
                 put(app, &examined)?;
                 ui.status(&format!(

@@ -28,9 +28,12 @@ struct Changes {
     removed: Vec<String>,
 }
 
-/// What a version may do that the installed one may not, in words. Not escaped.
-pub fn added(old: &Record, new: &Examined) -> Vec<String> {
-    changes(old, new).added
+/// What a version may do that the installed one may not, and the other way round: `+` or `-`, and words. Not escaped.
+pub fn marked(old: &Record, new: &Examined) -> Vec<(char, String)> {
+    let Changes { added, removed } = changes(old, new);
+    let added = added.into_iter().map(|line| ('+', line));
+    let removed = removed.into_iter().map(|line| ('-', line));
+    added.chain(removed).collect()
 }
 
 /// What is different from the version that is installed, in rows for the window.
