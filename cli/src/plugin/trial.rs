@@ -17,6 +17,7 @@ use dunlin_host::settings::SettingsError;
 use dunlin_host::{Host, HostError, HostOptions, LoadError, NoProgress, PermissionError, Plugin};
 use dunlin_provider::http::USER_AGENT;
 use parking_lot::Mutex;
+use serde_json::Value;
 
 use super::manifest::{Expected, Trial};
 use super::played_web::PlayedWeb;
@@ -136,7 +137,7 @@ pub async fn run(
         let asked: Arc<dyn Ask> = Arc::clone(&answers) as _;
         let found = made(&host, &call, &asked).await;
         let (expected, is_met) = match (tried.expected(), &found) {
-            (Expected::Result(text), Ok(found)) => (text.to_owned(), found.contains(text)),
+            (Expected::Result(text), Ok(found)) => (text.to_owned(), is_in(text, found)),
             (Expected::Result(text), Err(_)) => (text.to_owned(), false),
             (Expected::Failure(text), Err(found)) => {
                 (format!("a failure: {text}"), found.contains(text))
@@ -159,7 +160,12 @@ pub async fn run(
             return Ok(Some(Miss {
                 place: format!("after, {name}"),
                 expected: text.clone(),
-                found: found.unwrap_or_else(|error| error.to_string()),
+                found: found.unwrap_or_else(|error| match error.kind() {
+                    io::ErrorKind::NotFound => {
+                        format!("no call has made the file {name}, which the test has in after")
+                    }
+                    _ => format!("cannot read {name}: {error}"),
+                }),
                 log: last_messages(&log_file),
             }));
         }
@@ -176,6 +182,34 @@ pub async fn run(
         }
     }
     Ok(None)
+}
+
+/// Whether a result holds what is expected: this text or, where both are JSON, all of its members, in whatever order and form.
+fn is_in(expected: &str, found: &str) -> bool {
+    let value = |text: &str| serde_json::from_str::<Value>(text).ok();
+    found.contains(expected)
+        || match (value(expected), value(found)) {
+            (Some(expected @ (Value::Object(_) | Value::Array(_))), Some(found)) => {
+                has(&found, &expected)
+            }
+            _ => false,
+        }
+}
+
+fn has(found: &Value, expected: &Value) -> bool {
+    match (found, expected) {
+        (Value::Object(found), Value::Object(expected)) => expected
+            .iter()
+            .all(|(name, value)| found.get(name).is_some_and(|it| has(it, value))),
+        (Value::Array(found), Value::Array(expected)) => {
+            found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| has(a, b))
+        }
+        // 94 and 94.0 are one number.
+        (Value::Number(found), Value::Number(expected)) => {
+            found == expected || found.as_f64() == expected.as_f64()
+        }
+        (found, expected) => found == expected,
+    }
 }
 
 /// Nobody who allows anything, and somebody who answers when a plugin asks for a text.
@@ -311,6 +345,26 @@ mod tests {
             .unwrap();
         let miss = runtime.block_on(run(options, plugin, &manifest.test[0]));
         miss.unwrap().map(|miss| (miss.expected, miss.found))
+    }
+
+    #[test]
+    fn json_is_compared_by_what_it_holds() {
+        for (expected, found, is) in [
+            ("two", "one two three", true),
+            (
+                r#"{"b": 2, "a": {"c": [1, 2]}}"#,
+                r#"{"a":{"c":[1,2.0],"d":0},"b":2}"#,
+                true,
+            ),
+            (r#"{"a": 1}"#, r#"{"a":2}"#, false),
+            (r#"{"a": 1}"#, r#"{"b":1}"#, false),
+            ("[1]", "[1,2]", false),
+            // A number alone is a text.
+            ("1.0", "1", false),
+            (r#"{"a": 1}"#, "not JSON", false),
+        ] {
+            assert_eq!(is_in(expected, found), is, "{expected} {found}");
+        }
     }
 
     #[test]
