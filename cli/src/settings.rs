@@ -356,6 +356,12 @@ impl Settings {
             entry: entry.map(|entry| (entry, self.folders.clone())),
         }
     }
+
+    /// For commands that are about no project: nobody is told that there is none.
+    pub fn drop_project_notice(&mut self) {
+        let dropped = no_project(&self.folders, &self.project);
+        self.notices.retain(|notice| *notice != dropped);
+    }
 }
 
 /// The folder that the program was started in.

@@ -75,7 +75,12 @@ fn dispatch(
         Some(Command::Ask(args)) => ask::run(&mut app(environment, plugins)?, args, global),
         Some(Command::Tools(args)) => tools::run(&app(environment, plugins)?, args),
         Some(Command::Mcp(args)) => mcp::run(&mut app(environment, plugins)?, args),
-        Some(Command::Plugin(args)) => plugin::run(&app(environment, plugins)?, args),
+        Some(Command::Plugin(args)) => {
+            let mut settings = Settings::load_here(global, environment)?;
+            // What is done to plugins is done to no project.
+            settings.drop_project_notice();
+            plugin::run(&at_work(ui, settings, plugins), args)
+        }
         Some(Command::Sessions(args)) => sessions::run(&app(environment, plugins)?, args),
         Some(Command::Requests(args)) => requests::run(&app(environment, plugins)?, args, global),
         Some(Command::Inspect(args)) => inspect::run(&app(environment, plugins)?, &args),

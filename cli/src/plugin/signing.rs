@@ -37,6 +37,11 @@ pub enum KeyError {
     /// It is no public key.
     #[error("it holds no public key (-----BEGIN PUBLIC KEY-----)")]
     NoKey(#[source] pem::Error),
+    /// It is the half that nobody else may have.
+    #[error(
+        "it holds a private key: pin the public one, which `cosign generate-key-pair` writes to cosign.pub"
+    )]
+    Private,
     /// It is for another algorithm.
     #[error("it is not a P-256 key, which `cosign generate-key-pair` makes")]
     OtherKind,
@@ -140,7 +145,12 @@ pub struct Signature {
 /// # Errors
 /// It is none, or not a P-256 key.
 pub fn read_key(text: &str) -> Result<Vec<u8>, KeyError> {
-    let der = SubjectPublicKeyInfoDer::from_pem_slice(text.as_bytes()).map_err(KeyError::NoKey)?;
+    let is_private = text.contains("-----BEGIN ") && text.contains("PRIVATE KEY-----");
+    let der = SubjectPublicKeyInfoDer::from_pem_slice(text.as_bytes());
+    let der = der.map_err(|error| match is_private {
+        true => KeyError::Private,
+        false => KeyError::NoKey(error),
+    })?;
     match der.len() == P256_PREFIX.len() + POINT_BYTES && der.starts_with(&P256_PREFIX) {
         true => Ok(der.to_vec()),
         false => Err(KeyError::OtherKind),
@@ -306,6 +316,15 @@ fn other_subject(statement: &[u8], origin: &str, digest: &str) -> Option<String>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_private_key_is_told_from_one_that_is_none() {
+        for kind in ["ENCRYPTED SIGSTORE PRIVATE KEY", "EC PRIVATE KEY"] {
+            let text = format!("-----BEGIN {kind}-----\nAAAA\n-----END {kind}-----\n");
+            assert!(matches!(read_key(&text), Err(KeyError::Private)), "{kind}");
+        }
+        assert!(matches!(read_key("a private key"), Err(KeyError::NoKey(_))));
+    }
 
     use ring::rand::SystemRandom;
     use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};

@@ -193,7 +193,54 @@ fn the_user_can_require_a_key() {
     }
     let origin = format!("127.0.0.1:{}/who/echo-tool", site.port());
     let stored = environment.config_file().with_file_name("plugin-keys.json");
-    let required = fs::read(&stored).expect("the keys");
+    // A private key is not one to pin, nor is a tag an origin.
+    let said = run(&["plugin", "key", "add", &origin, &ours.file("key")], 1);
+    assert!(
+        said.contains("it holds a private key: pin the public one"),
+        "{said}"
+    );
+    let said = run(
+        &["plugin", "key", "add", &reference, &ours.file("key.pub")],
+        2,
+    );
+    assert!(said.contains("is not an origin of plugins"), "{said}");
+    // Only the key is kept of what its file holds.
+    let mut both = fs::read(ours.file("key")).expect("a key");
+    both.extend(fs::read(ours.file("key.pub")).expect("a key"));
+    fs::write(ours.file("both"), both).expect("a file");
+    let said = run(&["plugin", "key", "add", &origin, &ours.file("both")], 0);
+    let expected = "/who/echo-tool has to be signed with this key from now on";
+    assert!(said.contains(expected), "{said}");
+    let kept = fs::read_to_string(&stored).expect("the keys");
+    assert!(
+        kept.contains("BEGIN PUBLIC") && !kept.contains("PRIVATE"),
+        "{kept}"
+    );
+    run(&["plugin", "install", &reference, "--yes"], 0);
+    let said = run(&["plugin", "key", "list"], 0);
+    assert!(said.contains("/who/echo-tool sha256:"), "{said}");
+    assert!(said.contains("Only plugins that are signed"), "{said}");
+    run(&["plugin", "key", "remove", &origin], 0);
+    let said = run(&["plugin", "key", "remove", &origin], 2);
+    assert!(said.contains("no key is pinned for"), "{said}");
+    run(&["plugin", "key", "require", "off"], 0);
+    run(&["plugin", "remove", "echo_tool", "--yes"], 0);
+    run(&["plugin", "install", &reference, "--yes"], 0);
+}
+
+/// A file of keys that protects nothing must not look as if it did.
+#[test]
+fn damaged_keys_stop_installations() {
+    let ours = Key::new();
+    let site = registry(None, None);
+    let reference = format!("127.0.0.1:{}/who/echo-tool:1.0", site.port());
+    let environment = Environment::new(program!());
+    let run = |arguments: &[&str], status: i32| {
+        let output = environment.run(arguments);
+        assert_eq!(output.status, Some(status), "{output}");
+        format!("{}{}", output.stdout, output.stderr)
+    };
+    let stored = environment.config_file().with_file_name("plugin-keys.json");
     // A key that no origin could have protects nothing.
     for (origin, expected) in [
         (
@@ -233,36 +280,4 @@ fn the_user_can_require_a_key() {
     std::os::unix::fs::symlink("nowhere", &stored).expect("a link");
     let said = run(&["plugin", "install", &reference, "--yes"], 1);
     assert!(said.contains("plugin-keys.json"), "{said}");
-    fs::remove_file(&stored).expect("removed");
-    fs::write(&stored, required).expect("the keys");
-    // A private key is none, nor is a tag an origin.
-    let said = run(&["plugin", "key", "add", &origin, &ours.file("key")], 1);
-    assert!(said.contains("it holds no public key"), "{said}");
-    let said = run(
-        &["plugin", "key", "add", &reference, &ours.file("key.pub")],
-        2,
-    );
-    assert!(said.contains("is not an origin of plugins"), "{said}");
-    // Only the key is kept of what its file holds.
-    let mut both = fs::read(ours.file("key")).expect("a key");
-    both.extend(fs::read(ours.file("key.pub")).expect("a key"));
-    fs::write(ours.file("both"), both).expect("a file");
-    let said = run(&["plugin", "key", "add", &origin, &ours.file("both")], 0);
-    let expected = "/who/echo-tool has to be signed with this key from now on";
-    assert!(said.contains(expected), "{said}");
-    let kept = fs::read_to_string(&stored).expect("the keys");
-    assert!(
-        kept.contains("BEGIN PUBLIC") && !kept.contains("PRIVATE"),
-        "{kept}"
-    );
-    run(&["plugin", "install", &reference, "--yes"], 0);
-    let said = run(&["plugin", "key", "list"], 0);
-    assert!(said.contains("/who/echo-tool sha256:"), "{said}");
-    assert!(said.contains("Only plugins that are signed"), "{said}");
-    run(&["plugin", "key", "remove", &origin], 0);
-    let said = run(&["plugin", "key", "remove", &origin], 2);
-    assert!(said.contains("no key is pinned for"), "{said}");
-    run(&["plugin", "key", "require", "off"], 0);
-    run(&["plugin", "remove", "echo_tool", "--yes"], 0);
-    run(&["plugin", "install", &reference, "--yes"], 0);
 }

@@ -29,6 +29,25 @@ fn reference(given: &str) -> Result<Reference, FetchError> {
     }
 }
 
+/// What to say where a tag is a version, and not that of the plugin: updates go by the tag.
+fn other_version(reference: &Reference, version: Option<&str>) -> Option<String> {
+    let tag = reference.tag()?;
+    let tagged = tag.strip_prefix('v').unwrap_or(tag);
+    let is_version = tagged.contains('.') && tagged.starts_with(|c: char| c.is_ascii_digit());
+    let fits = |version: &str| {
+        let parts = format!("{tagged}.");
+        version == tagged || version.starts_with(&parts)
+    };
+    match version {
+        Some(version) if is_version && !fits(version) => Some(format!(
+            "the tag is {}, and the plugin says that its version is {}",
+            escape(tag),
+            escape(version)
+        )),
+        _ => None,
+    }
+}
+
 /// Publishes a component: that of a file, or what the sources in a plugin's folder make now. It is examined as before an installation, so nobody gets what Dunlin would
 /// refuse.
 pub fn publish(app: &App, to: &str, from: &Path, replace: bool) -> Result<Exit, CliError> {
@@ -44,6 +63,9 @@ pub fn publish(app: &App, to: &str, from: &Path, replace: bool) -> Result<Exit, 
         "Publishing {} as {reference}",
         escape(&examined.name)
     ));
+    if let Some(warning) = other_version(&reference, examined.metadata.version.as_deref()) {
+        ui.warn(&warning);
+    }
     let created = jiff::Timestamp::now().to_string();
     let published = Published {
         component: &examined.bytes,
@@ -60,4 +82,26 @@ pub fn publish(app: &App, to: &str, from: &Path, replace: bool) -> Result<Exit, 
         reference.repository()
     ));
     Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_of_another_version_is_said() {
+        for (tag, version, is_said) in [
+            ("1.0.0", Some("1.0.0"), false),
+            ("v1.0.0", Some("1.0.0"), false),
+            ("1.0", Some("1.0.3"), false),
+            ("1.0", Some("1.01.3"), true),
+            ("2.0.0", Some("1.0.0"), true),
+            ("latest", Some("1.0.0"), false),
+            ("1.0.0", None, false),
+        ] {
+            let reference = format!("ghcr.io/who/words:{tag}").parse().unwrap();
+            let said = other_version(&reference, version);
+            assert_eq!(said.is_some(), is_said, "{tag}: {said:?}");
+        }
+    }
 }
