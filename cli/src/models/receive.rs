@@ -226,6 +226,13 @@ impl Receiver {
     }
 }
 
+/// Closing the file is not enough: a program that is about to be started has it open, too, until it begins.
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        let _ = rustix::fs::flock(&self.file, rustix::fs::FlockOperation::Unlock);
+    }
+}
+
 /// Makes a file this process's own, as long as it is open.
 fn lock(file: &File, target: &Path) -> Result<(), ReceiveError> {
     let lock = rustix::fs::FlockOperation::NonBlockingLockExclusive;

@@ -507,7 +507,7 @@ mod tests {
             ),
             (
                 "-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n",
-                "no public key",
+                "it holds a private key: pin the public one",
             ),
         ] {
             let error = read_key(text).unwrap_err();
