@@ -142,7 +142,9 @@ fn a_get_is_shown_with_its_query_and_headers() {
     chat.answer("y");
     let screen = chat.question();
     for expected in [
-        &format!("│ Allow fetch_otherwise to read '{other}'? It did not announce this."),
+        &format!(
+            "│ Allow fetch_otherwise to read '{other}'? It announced this address with another query."
+        ),
         &format!("read    {other}"),
     ] {
         assert!(screen.contains(expected), "{expected}: {:?}", chat.terminal);
