@@ -100,20 +100,6 @@ impl Metadata {
     }
 }
 
-/// The section with the digest of what a component was made of.
-const MADE_OF: &str = "dunlin:made-of";
-
-/// The digest of what a component was made of, if its build has written that down.
-pub fn made_of(component: &[u8]) -> Option<&str> {
-    let found = sections::custom(component, MADE_OF)?;
-    std::str::from_utf8(found.first()?).ok()
-}
-
-/// The component with such a digest. `None`: the component is damaged.
-pub fn with_made_of(component: &[u8], digest: &str) -> Option<Vec<u8>> {
-    sections::with(component, MADE_OF, Some(digest.as_bytes()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

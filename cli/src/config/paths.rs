@@ -118,6 +118,11 @@ impl Folders {
         self.config.join("plugin-keys.json")
     }
 
+    /// Which components were built here, and from which sources.
+    pub fn built_plugins_file(&self) -> PathBuf {
+        self.data.join("plugins-built.json")
+    }
+
     /// The stored permissions.
     pub fn permissions_file(&self) -> PathBuf {
         self.config.join("tool.permissions.json")

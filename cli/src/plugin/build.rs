@@ -1,5 +1,6 @@
 //! Makes a component of the folder of a plugin, with the tools of its language.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -7,13 +8,15 @@ use std::process::Command;
 
 use dunlin_guest_build::{BuildError, Request, Way, said};
 use dunlin_host::ceiling::{Ceiling, CeilingError};
-use dunlin_host::metadata;
+use dunlin_host::sha256_hex;
+use serde::{Deserialize, Serialize};
 
 use super::about;
 use super::manifest::{Language, Manifest, ManifestError, Target};
 use super::sources::{digest, python_packages};
 use super::template::crate_name;
 use super::{BUILT, MAX_COMPONENT_BYTES, read_regular};
+use crate::config::json_file;
 
 /// Characters of what a tool said that are repeated.
 const MAX_SAID_CHARS: usize = 4_000;
@@ -134,11 +137,15 @@ pub struct Built {
 }
 
 /// Builds the plugin of a folder and gives the component, which stands in the folder as well. `tell` gets each line that a
-/// tool of the language says.
+/// tool of the language says; `notes` is the file in which Dunlin keeps what it has built.
 ///
 /// # Errors
 /// Says what is missing, or what the tools of the language said.
-pub fn build(folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<Built, BuildFailed> {
+pub fn build(
+    folder: &Path,
+    notes: &Path,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Built, BuildFailed> {
     let folder = &fs::canonicalize(folder).map_err(|source| io_failed(folder, source))?;
     let manifest = Manifest::read(folder)?;
     let about = about::of_folder(folder, &manifest)?;
@@ -156,12 +163,13 @@ pub fn build(folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<Built, BuildFa
         made_of.map(|digest| format!("{digest} {said}{}", u8::from(manifest.may.is_some())));
     let unchanged = made_of.as_ref().and_then(|made_of| {
         let bytes = read_regular(&path, MAX_COMPONENT_BYTES).ok()?;
-        (metadata::made_of(&bytes) == Some(made_of)).then_some(bytes)
+        let known: Notes = json_file::read(notes).ok()?;
+        (known.0.get(&sha256_hex(&bytes)) == Some(made_of)).then_some(bytes)
     });
     let is_unchanged = unchanged.is_some();
     let bytes = match unchanged {
         Some(bytes) => bytes,
-        None => component(folder, &manifest, made_of.as_deref(), tell)?,
+        None => component(folder, &manifest, tell)?,
     };
     let mut bytes = about
         .put_into(&bytes)
@@ -176,14 +184,36 @@ pub fn build(folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<Built, BuildFa
         Ok(())
     };
     write().map_err(|source| io_failed(&path, source))?;
+    if let Some(made_of) = made_of {
+        json_file::update(notes, |known: &mut Notes| {
+            known.add(sha256_hex(&bytes), made_of)
+        })
+        .map_err(|source| io_failed(notes, source))?;
+    }
     Ok(Built { path, is_unchanged })
+}
+
+/// What the components were made of that were built here: by their SHA-256, a digest of their sources. Kept where no project
+/// writes: a component that says of itself what it was made of may be anybody's.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Notes(BTreeMap<String, String>);
+
+impl Notes {
+    /// Components that are known; one that is not is built again.
+    const MAX: usize = 500;
+
+    fn add(&mut self, component: String, made_of: String) {
+        while self.0.len() >= Notes::MAX {
+            self.0.pop_first();
+        }
+        self.0.insert(component, made_of);
+    }
 }
 
 /// What the tools of the language make of a folder.
 fn component(
     folder: &Path,
     manifest: &Manifest,
-    made_of: Option<&str>,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Vec<u8>, BuildFailed> {
     // Dunlin itself writes nothing into the folder but the result: a link there would lead elsewhere.
@@ -194,13 +224,7 @@ fn component(
         Language::Python => python(folder, out.path(), tell)?,
         Language::C => c(folder, out.path(), tell)?,
     };
-    let bytes = fs::read(&built).map_err(|source| io_failed(&built, source))?;
-    match made_of {
-        Some(made_of) => {
-            metadata::with_made_of(&bytes, made_of).ok_or(BuildFailed::NoComponent { path: built })
-        }
-        None => Ok(bytes),
-    }
+    fs::read(&built).map_err(|source| io_failed(&built, source))
 }
 
 fn rust(

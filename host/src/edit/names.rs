@@ -4,7 +4,7 @@
 //! to what it might lead to. Whoever puts something else under the name after the check, or writes into the file, loses
 //! nothing: what has the name is renamed to a temporary name first, checked there once more, and only then removed. The
 //! temporary name is fixed, and held by the lock of the temporary file that `replace` uses: what a killed Dunlin left under it
-//! is recognised, and removed by the next change of the name.
+//! is found by the next change of the name, and kept under another one, since it may be anybody's.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -257,6 +257,12 @@ impl Place<'_> {
             path: self.path.to_owned(),
             aside: self.path.with_file_name(name),
         }
+    }
+
+    /// Frees the temporary name. What has it was left by a Dunlin that was killed while it removed the file, or is anybody's:
+    /// it gets a name that nothing is removed from.
+    pub(super) fn keep_what_was_aside(&self) {
+        let _ = self.rename_to_free(&aside_name(self.name), &kept_name(self.name));
     }
 
     /// Renames something in the folder to a name that nothing has.

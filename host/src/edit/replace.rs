@@ -265,8 +265,7 @@ impl<'a> Temporary<'a> {
             there: true,
         };
         temporary.lock()?;
-        // Left by a Dunlin that was killed while it removed the file: `/undo` has its content.
-        let _ = rustix::fs::unlinkat(&place.folder, aside_name(place.name), AtFlags::empty());
+        place.keep_what_was_aside();
         if let Some(current) = current {
             temporary.take_over(current)?;
         }

@@ -117,7 +117,8 @@ pub fn build(app: &App, folder: &Path) -> Result<Exit, CliError> {
 /// Builds, shows in one line how far it is, and what a tool says of what it does not understand or warns of, as it says it.
 fn built(app: &App, folder: &Path) -> Result<Built, CliError> {
     let mut warnings = Warnings::default();
-    let built = build_in(folder, &mut |line| {
+    let notes = app.settings.folders.built_plugins_file();
+    let built = build_in(folder, &notes, &mut |line| {
         app.ui.progress(&escape(line.trim()));
         warnings.add(line);
     });

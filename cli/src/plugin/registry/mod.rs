@@ -97,7 +97,7 @@ fn begins_with_host(text: &str) -> bool {
         return false;
     };
     let is_host = host == "localhost" || host.contains(':') || host.contains('.');
-    is_host && !host.starts_with(['.', '~']) && !rest.is_empty() && !rest.ends_with(".wasm")
+    is_host && !host.starts_with(['.', '~']) && !rest.is_empty()
 }
 
 /// Fetches a plugin. Dropping the future leaves nothing behind.
@@ -254,7 +254,11 @@ mod tests {
             ("~/a.b/c", None),
             ("/a.b/c", None),
             ("a.b/", None),
-            ("build.d/tool.wasm", None),
+            ("./build.d/tool.wasm", None),
+            (
+                "ghcr.io/who/tool.wasm",
+                Some("ghcr.io/who/tool.wasm:latest"),
+            ),
         ] {
             let found = reference(given);
             let found = found.map(|found| found.unwrap().to_string());

@@ -107,11 +107,15 @@ fn what_cannot_be_removed_gets_its_name_back() {
 }
 
 #[test]
-fn what_a_killed_one_left_of_a_removal_is_swept() {
+fn what_a_killed_one_left_of_a_removal_is_kept() {
     let (_folder, root) = folder();
     let path = root.join("file");
     let removed = || remove_found(&path, &Found::File(b"old".to_vec()));
     let aside = root.join(aside_name("file".as_ref()));
+    let kept = || {
+        let names = names(&root);
+        names.iter().filter(|name| name.ends_with(".kept")).count()
+    };
     for left in ["file", "link"] {
         let leave = || match left {
             "file" => fs::write(&aside, "old").unwrap(),
@@ -120,11 +124,15 @@ fn what_a_killed_one_left_of_a_removal_is_swept() {
         leave();
         fs::write(&path, "old").unwrap();
         removed().unwrap();
-        assert_eq!(names(&root), [""; 0], "{left}: a removal");
+        assert!(!path.exists() && aside.symlink_metadata().is_err());
+        assert_eq!(kept(), 1, "{left}: a removal");
         leave();
         super::super::replace::replace(&path, None, b"old", |_| Ok::<_, ReplaceError>(())).unwrap();
-        assert_eq!(names(&root), ["file"], "{left}: a new file");
+        assert_eq!(kept(), 2, "{left}: a new file");
         removed().unwrap();
+        for name in names(&root) {
+            fs::remove_file(root.join(name)).unwrap();
+        }
     }
     // One that is at work is left alone.
     fs::write(&path, "old").unwrap();
