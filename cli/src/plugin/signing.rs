@@ -12,7 +12,8 @@ use oci_spec::distribution::Reference;
 use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
 use rustls::pki_types::SubjectPublicKeyInfoDer;
 use rustls::pki_types::pem::{self, PemObject};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::origin::of_reference;
 use crate::config::json_file;
@@ -126,6 +127,7 @@ pub struct PinnedKeys {
 #[serde(deny_unknown_fields)]
 pub struct PinnedKey {
     /// A repository in a registry (`ghcr.io/who/words`), or all below a path that ends with `/`.
+    #[serde(deserialize_with = "read_origin")]
     pub origin: String,
     /// The public key, PEM.
     pub key: String,
@@ -172,6 +174,14 @@ pub fn pinned_origin(written: &str) -> Option<String> {
     Some(origin)
 }
 
+/// An origin as it is stored: by hand, or by an earlier build. A key whose origin nothing can have would protect nothing,
+/// without a word.
+fn read_origin<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let written = String::deserialize(from)?;
+    let problem = || D::Error::custom(format!("{written:?} is not an origin of plugins"));
+    pinned_origin(&written).ok_or_else(problem)
+}
+
 /// A key in its PEM form, with nothing else that its file held.
 pub fn to_pem(der: &[u8]) -> String {
     let text = BASE64_STANDARD.encode(der);
@@ -189,18 +199,10 @@ impl PinnedKeys {
     /// # Errors
     /// It cannot be read.
     pub fn read(path: &Path) -> Result<PinnedKeys, SignatureError> {
-        let failed = |source| SignatureError::File {
+        json_file::read(path).map_err(|source| SignatureError::File {
             path: path.to_owned(),
             source,
-        };
-        let mut keys: PinnedKeys = json_file::read(path).map_err(failed)?;
-        // By hand, or by an earlier build. A key whose origin nothing can have would protect nothing, without a word.
-        for pinned in &mut keys.keys {
-            let problem = || format!("{:?} is not an origin of plugins", pinned.origin);
-            pinned.origin = pinned_origin(&pinned.origin)
-                .ok_or_else(|| failed(io::Error::new(io::ErrorKind::InvalidData, problem())))?;
-        }
-        Ok(keys)
+        })
     }
 
     /// The keys for an origin: those of the longest path that it is at or below.

@@ -261,6 +261,10 @@ fn damaged_keys_stop_installations() {
         let said = run(&["plugin", "key", "list"], i32::from(expected.is_some()));
         assert!(said.contains(expected.unwrap_or("/who/ sha256:")), "{said}");
     }
+    // However it is stored, it can be removed.
+    let origin = format!("127.0.0.1:{}/who/", site.port());
+    run(&["plugin", "key", "remove", &origin], 0);
+    run(&["plugin", "key", "remove", &origin], 2);
     // What is damaged is no permission.
     for (damaged, expected) in [
         ("{}", "missing field `required`"),

@@ -131,8 +131,6 @@ fn read(path: &Path) -> Result<String, CliError> {
 
 fn change<T>(app: &App, change: impl FnOnce(&mut PinnedKeys) -> T) -> Result<T, CliError> {
     let path = app.settings.folders.plugin_keys_file();
-    // What cannot be read as keys is not written, either.
-    PinnedKeys::read(&path)?;
     json_file::update(&path, change)
         .map_err(|source| CliError::failed(KeyFailed::File { path, source }))
 }
