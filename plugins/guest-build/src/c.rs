@@ -17,22 +17,27 @@ const HEADERS: &str = "wasm/include";
 /// declare in passing.
 const FLAGS: &str = "-O1 -include stddef.h -Dstatic_assert=_Static_assert";
 
-/// The variables for the crate `cc`.
+/// The variables for the crate `cc`, for C that takes its headers from elsewhere.
+pub(crate) fn tools() -> Result<Vec<(&'static str, OsString)>, BuildError> {
+    let clang = newest("clang").ok_or(BuildError::NoClang)?;
+    let archiver = newest("llvm-ar").ok_or(BuildError::NoClang)?;
+    Ok(vec![
+        ("CC_wasm32_unknown_unknown", clang.into_os_string()),
+        ("AR_wasm32_unknown_unknown", archiver.into_os_string()),
+    ])
+}
+
+/// The variables for the crate `cc`, for the grammars.
 pub(crate) fn variables(
     request: &Request,
     compiler: &Compiler,
 ) -> Result<Vec<(&'static str, OsString)>, BuildError> {
-    let clang = newest("clang").ok_or(BuildError::NoClang)?;
-    let archiver = newest("llvm-ar").ok_or(BuildError::NoClang)?;
-    let headers = headers(request, compiler)?;
+    let mut variables = tools()?;
     let mut flags = OsString::from(FLAGS);
     flags.push(" -isystem ");
-    flags.push(headers);
-    Ok(vec![
-        ("CC_wasm32_unknown_unknown", clang.into_os_string()),
-        ("AR_wasm32_unknown_unknown", archiver.into_os_string()),
-        ("CFLAGS_wasm32_unknown_unknown", flags),
-    ])
+    flags.push(headers(request, compiler)?);
+    variables.push(("CFLAGS_wasm32_unknown_unknown", flags));
+    Ok(variables)
 }
 
 /// The newest tool of this name: `clang`, or Debian's `clang-19`.

@@ -66,7 +66,7 @@ pub(crate) fn compile(
 ) -> Result<Vec<PathBuf>, BuildError> {
     // Other flags make other libraries: in one folder each of the two builds would undo the other.
     let made_for = match request.made_for {
-        MadeFor::Size | MadeFor::Trial => "",
+        MadeFor::Size | MadeFor::Scripts | MadeFor::Trial => "",
         MadeFor::Speed => "-fast",
     };
     let target_folder = request
@@ -122,13 +122,16 @@ fn command(
         "CARGO_ENCODED_RUSTFLAGS",
         flags(request.made_for, compiler, target_folder)?,
     );
-    if request.made_for == MadeFor::Speed {
-        for (name, value) in c::variables(request, compiler)? {
-            command.env(name, value);
-        }
+    let variables = match request.made_for {
+        MadeFor::Speed => c::variables(request, compiler)?,
+        MadeFor::Scripts => c::tools()?,
+        MadeFor::Size | MadeFor::Trial => Vec::new(),
+    };
+    for (name, value) in variables {
+        command.env(name, value);
     }
     let optimising = match request.made_for {
-        MadeFor::Size => ["opt-level=\"s\"", "lto=\"fat\"", "codegen-units=1"],
+        MadeFor::Size | MadeFor::Scripts => ["opt-level=\"s\"", "lto=\"fat\"", "codegen-units=1"],
         MadeFor::Speed => ["opt-level=3", "lto=\"fat\"", "codegen-units=1"],
         MadeFor::Trial => ["opt-level=1", "lto=\"off\"", "codegen-units=4"],
     };

@@ -32,6 +32,8 @@ pub enum MadeFor {
     Size,
     /// It computes. Uses vector instructions, and may hold C, which needs clang.
     Speed,
+    /// It runs scripts: small, and holds C that brings its own C library. Needs clang.
+    Scripts,
     /// It is run a few times by a test: there are many, and compiling them is what takes time.
     Trial,
 }
