@@ -39,6 +39,9 @@ const COMPUTING: [&str; 1] = ["dunlin-codebase-search"];
 /// The component that is not a tool. Compiled apart, so that what its libraries want of common ones changes no tool.
 const BRIDGE: [&str; 1] = ["dunlin-mcp-bridge"];
 
+/// The component that runs the programs of apps.
+const SCRIPTS: [&str; 1] = ["dunlin-js-engine"];
+
 fn main() -> ExitCode {
     script::main(|| {
         let mut built = script::build(Path::new(".."), &GUESTS)?;
@@ -47,6 +50,8 @@ fn main() -> ExitCode {
         script::embed_described(&built, "embedded.rs", plugin_name)?;
         let built = script::build(Path::new(".."), &BRIDGE)?;
         script::embed_described(&built, "bridge.rs", plugin_name)?;
+        let built = script::build_for(MadeFor::Scripts, Path::new(".."), &SCRIPTS)?;
+        script::embed_described(&built, "app_engine.rs", plugin_name)?;
         script::embed_texts(&TEXTS, "texts.rs")?;
         c_bindings()
     })

@@ -55,3 +55,10 @@ pub mod bridge {
 
     include!(concat!(env!("OUT_DIR"), "/bridge.rs"));
 }
+
+/// What runs the programs of apps.
+pub mod app_engine {
+    use super::Embedded;
+
+    include!(concat!(env!("OUT_DIR"), "/app_engine.rs"));
+}
