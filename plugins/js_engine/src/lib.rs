@@ -31,16 +31,8 @@
 //! What the host refuses or cannot do rejects with an `Error` whose `name` is one of those that `wit/app.wit` lists and whose
 //! message is the host's, so `catch (error) { if (error.name === "PermissionDeniedError") … }`. Dates have the user's time zone.
 //!
-//! Inside, [`engine`] is the host's side and [`api`] the program's. What a function of a browser looks like is written in
-//! JavaScript (`src/js`); what it does is [`api`] and the crates it calls.
-
-#![cfg_attr(
-    not(target_arch = "wasm32"),
-    expect(
-        rustdoc::broken_intra_doc_links,
-        reason = "the modules exist only where the engine does"
-    )
-)]
+//! Inside, `engine.rs` is the host's side and `api.rs` the program's. What a function of a browser looks like is written in
+//! JavaScript (`src/js`); what it does, in Rust.
 
 #[cfg(target_arch = "wasm32")]
 mod api;
