@@ -30,6 +30,10 @@ const TABLE: &[(&str, &str)] = &[
     ),
     ("return 0.1 + 0.2", "0.30000000000000004"),
     ("return (1234.5).toFixed(2)", r#""1234.50""#),
+    (
+        "return (function sum(n) { return n === 0 ? 0 : 1 + sum(n - 1) })(450)",
+        "450",
+    ),
     ("return undefined", "null"),
     ("return arguments_.deep.x", "[7]"),
     (
