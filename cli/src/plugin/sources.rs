@@ -10,7 +10,10 @@ use super::manifest::{self, Language};
 use super::{BUILT, read_regular};
 
 /// Folders whose files are made by building.
-const MADE: [&str; 5] = ["target", "node_modules", ".venv", ".git", "__pycache__"];
+const MADE: [&str; 5] = ["target", "node_modules", ".venv", ".git", CACHE];
+
+/// Where Python keeps what it has compiled, beside the sources.
+const CACHE: &str = "__pycache__";
 
 /// Files that no component is made of.
 const UNUSED: [&str; 3] = [manifest::FILE, "README.md", ".gitignore"];
@@ -78,11 +81,13 @@ pub fn digest(folder: &Path, language: Language) -> Option<String> {
     let mut lines = Vec::new();
     let mut count = 0;
     while let Some(inner) = todo.pop() {
-        for entry in fs::read_dir(inner).ok()? {
+        for entry in fs::read_dir(&inner).ok()? {
             let entry = entry.ok()?;
             let (name, path) = (entry.file_name(), entry.path());
             let below = path.strip_prefix(folder).ok()?;
-            if MADE.iter().chain(&UNUSED).any(|it| name == *it) || name == BUILT {
+            // Further below, a folder of that name may hold sources.
+            let is_top = inner == folder && MADE.iter().chain(&UNUSED).any(|it| name == *it);
+            if is_top || name == BUILT || name == CACHE {
                 continue;
             }
             if count == MAX_ENTRIES {
@@ -158,6 +163,9 @@ mod tests {
             ("README.md", "a", [false, false]),
             (manifest::FILE, "a", [false, false]),
             ("target/made", "a", [false, false]),
+            ("src/target/a.py", "a", [true, true]),
+            ("src/README.md", "a", [true, true]),
+            ("src/__pycache__/app.pyc", "a", [false, false]),
             (BUILT, "a", [false, false]),
             ("src/app.py", "b", [true, true]),
             ("wit/world.wit", "a", [true, true]),

@@ -608,7 +608,14 @@ fn a_new_plugin_is_a_folder_that_says_how_to_go_on() {
     // What needs a compiler says how it is had where it is not.
     let said = environment.run(["plugin", "test", "words_c"]);
     match said.status {
-        Some(0) => assert!(said.stdout.starts_with("✓ words_c · "), "{said}"),
+        Some(0) => {
+            assert!(said.stdout.starts_with("✓ words_c · "), "{said}");
+            // The same source makes the same version.
+            let component = environment.project().join("words_c/plugin.wasm");
+            let built = fs::read(&component).unwrap();
+            run(&environment, "plugin build words_c", 0);
+            assert!(built == fs::read(&component).unwrap());
+        }
         _ => assert!(
             said.stderr
                 .contains("hint: on Debian, apt-get install clang"),

@@ -74,7 +74,7 @@ def failure_of(error: Exception) -> tool_types.Failure:
         return tool_types.Failure(kinds.FAILED, str(getattr(refused, "value", refused)))
     # Nobody expected it: whoever looks for the fault finds it in the log.
     traceback.print_exception(error)
-    places = traceback.extract_tb(error.__traceback__, lookup_lines=False)
+    places = traceback.extract_tb(error.__traceback__)
     # The folder of the source is /0 in a component.
     text = ", ".join(f"{place.filename.removeprefix('/0/')}:{place.lineno}" for place in places[-3:])
     return tool_types.Failure(kinds.FAILED, f"{type(error).__name__}: {error} ({text})")
