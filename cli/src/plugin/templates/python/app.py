@@ -44,7 +44,10 @@ class Tool(exports.Tool):
     def run(self, call: tool_types.Call) -> tool_types.Output:
         """The work. An exception that nobody expected becomes a failure with its text and place."""
         try:
-            return self.words(call)
+            output = self.words(call)
+            if not isinstance(output, tool_types.Output):
+                raise TypeError(f"run returned {output!r}, and has to return the Output that it makes with tool_types.Output()")
+            return output
         except Exception as error:
             raise Err(failure_of(error)) from error
 

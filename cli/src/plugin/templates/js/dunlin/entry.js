@@ -1,13 +1,13 @@
 // Stands between the host and src/tool: every exception of the tool, a rejected promise too, reaches its author with the text
 // and the place in the source. Without it the engine says only that it aborted.
 
-import { Failure, reportCrash } from 'dunlin:tool/tool-types@0.1.0';
+import { Failure, Output, Plan, PluginInfo, reportCrash } from 'dunlin:tool/tool-types@0.1.0';
 import { tool as authors } from 'plugin:source';
 
 export const tool = {
   async describe() {
     try {
-      return await authors.describe();
+      return returned(await authors.describe(), 'describe', 'PluginInfo', PluginInfo);
     } catch (error) {
       reportCrash(told(error));
       throw error;
@@ -16,7 +16,7 @@ export const tool = {
 
   async prepare(call) {
     try {
-      return await authors.prepare(call);
+      return returned(await authors.prepare(call), 'prepare', 'Plan', Plan);
     } catch (error) {
       throw failure(error);
     }
@@ -24,12 +24,19 @@ export const tool = {
 
   async run(call) {
     try {
-      return await authors.run(call);
+      return returned(await authors.run(call), 'run', 'Output', Output);
     } catch (error) {
       throw failure(error);
     }
   },
 };
+
+// Something else would end the engine, and nobody would know why.
+function returned(value, by, name, type) {
+  if (value instanceof type) return value;
+  const found = value === undefined ? 'nothing' : JSON.stringify(value);
+  throw new TypeError(`${by} returned ${found}, and has to return the ${name} that it makes with new ${name}(…)`);
+}
 
 // The kinds of failure that have the same name in `dunlin:tool/types.error`, and what the codes of Node.js are in them.
 const KINDS = ['denied', 'not-found', 'too-large', 'conflict', 'timed-out', 'unavailable', 'unsupported', 'cancelled'];
@@ -54,13 +61,15 @@ function failure(error) {
 
 // The text of an exception, and its place: `Error: text; at deep (src/tool.js:12), run (src/tool.js:7)`.
 function told(error) {
-  if (!(error instanceof Error)) return `${typeof error === 'object' ? JSON.stringify(error) : error} was thrown`;
+  // What the bindings throw is no Error of this program's, and has its parts all the same.
+  if (typeof error?.stack !== 'string') return `${typeof error === 'object' ? JSON.stringify(error) : error} was thrown`;
   const places = [];
   for (const [, name, line] of `${error.stack}`.matchAll(/^(?:async\*)?(.*)@.*?:(\d+)(?::\d+)?$/gm)) {
     const place = placeOf(Number(line));
     if (place !== undefined) places.push(name ? `${name} (${place})` : place);
   }
-  return places.length === 0 ? `${error}` : `${error}; at ${places.join(', ')}`;
+  const text = `${error.name}: ${error.message}`;
+  return places.length === 0 ? text : `${text}; at ${places.join(', ')}`;
 }
 
 // Where a line of the bundle stands in the sources; the build adds the table: runs of lines, in order. Nothing for lines of
