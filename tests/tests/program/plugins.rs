@@ -524,6 +524,8 @@ fn a_crash_is_in_the_log_of_the_plugin() {
     assert!(said.contains("  trap  error  crashed"), "{said}");
     let said = run(&environment, "plugin log echo", 0);
     assert!(said.contains("Nothing was logged."), "{said}");
+    let said = run(&environment, "plugin log ecko", 0);
+    assert!(said.contains("no plugin is called ecko"), "{said}");
 }
 
 /// What the author declares is a limit that no answer lifts.

@@ -1,6 +1,6 @@
 //! `dunlin plugin log`: what a plugin has logged and printed, and what it did before it crashed.
 
-use dunlin_host::display::escape_multiline;
+use dunlin_host::display::{escape, escape_multiline};
 use dunlin_terminal::ui::style::{Label, Styles};
 use jiff::tz::TimeZone;
 use serde::Deserialize;
@@ -22,19 +22,27 @@ struct Entry {
     message: String,
 }
 
-/// Prints the newest messages of a plugin, or of all, and with `follow` those that come.
+/// Prints the newest messages of a plugin, of a tool, or of all, and with `follow` those that come.
 pub fn log(app: &App, plugin: Option<&str>, extent: Extent) -> Result<Exit, CliError> {
     let ui = &app.ui;
     let zone = TimeZone::system();
     let shown = |line: &[u8]| {
         let entry: Entry = serde_json::from_slice(line).ok()?;
-        let is_meant = plugin.is_none_or(|plugin| entry.plugin == plugin);
+        // Each line begins with the name of the tool, so it may be what the user knows.
+        let is_meant = plugin.is_none_or(|name| entry.plugin == name || entry.tool == name);
         is_meant.then(|| entry.render(ui.styles(), &zone))
     };
     let path = app.settings.folders.plugin_log_file();
     let print = |text: &str| ui.data_rows(text, INDENT);
-    log_file::show(ui, &path, extent, "Nothing was logged.", shown, print)
-        .map_err(CliError::failed)?;
+    let unknown = plugin.filter(|name| app.installed_plugins().record(name).is_none());
+    let nothing = match unknown {
+        Some(name) => format!(
+            "Nothing was logged, and no plugin is called {}; dunlin plugin list shows those that are installed.",
+            escape(name)
+        ),
+        None => "Nothing was logged.".to_owned(),
+    };
+    log_file::show(ui, &path, extent, &nothing, shown, print).map_err(CliError::failed)?;
     Ok(Exit::Done)
 }
 
