@@ -573,6 +573,22 @@ fn a_ceiling_is_above_every_grant() {
     assert!(said.contains("+ may ask -w- ./"), "{said}");
     assert!(said.contains("+ may ask r-- /"), "{said}");
     assert!(call(&outside, 0).starts_with("outside\n"));
+
+    // Of a file that it opens through WASI, too, whatever the plugin makes of the refusal.
+    let wasi = may(&[("./out/", "rw-")]).put_into(guest("wasi").bytes);
+    let path = file(&environment, "wasi.wasm", &wasi.unwrap());
+    run(
+        &environment,
+        &format!("plugin install {} --yes", path.display()),
+        0,
+    );
+    let arguments = r#"{"steps":["open inside.txt","fail"]}"#;
+    let output = environment.run(["tools", "call", "wasi", "--args", arguments]);
+    let said = &output.stderr;
+    assert!(
+        said.contains("and the plugin wasi declares that it never does this"),
+        "{said}"
+    );
 }
 
 /// The start of a plugin in each language; building them needs tools of their own and is not done here.

@@ -174,8 +174,7 @@ impl CallContext {
             match decision.verdict {
                 Verdict::Allow => {}
                 Verdict::Deny => {
-                    let rule = decision.rule.to_string();
-                    self.note(need.clone(), written.clone(), false, rule)?;
+                    self.note_denied(need.clone(), written.clone(), &decision.rule)?;
                 }
                 Verdict::Ask => {
                     asking.push(decision.rule);

@@ -12,7 +12,7 @@ struct Wasi;
 /// What to do.
 #[derive(Deserialize)]
 struct Arguments {
-    /// Words separated by blanks: what to do, and with what.
+    /// Words separated by blanks: what to do, and with what. `fail` at the end makes a failure of what was said.
     steps: Vec<String>,
     /// Whether to do it in `prepare` already.
     #[serde(default)]
@@ -44,7 +44,10 @@ impl Tool for Wasi {
     }
 
     fn run(arguments: Arguments) -> Result<Output, Failure> {
-        Ok(all(&arguments.steps).into())
+        match arguments.steps.split_last() {
+            Some((last, steps)) if last == "fail" => Err(Failure::failed(all(steps))),
+            _ => Ok(all(&arguments.steps).into()),
+        }
     }
 }
 
