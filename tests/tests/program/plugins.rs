@@ -1,10 +1,9 @@
 //! `dunlin plugin`: what is shown before a plugin is installed, what is refused, and what the chat has of it.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use dunlin_host::ceiling::Ceiling;
 use dunlin_host::metadata::Metadata;
@@ -15,14 +14,14 @@ use serde_json::json;
 use crate::stage::{Chat, environment};
 
 /// Runs a command with these words, and asserts how it ends.
-fn run(environment: &Environment, line: &str, status: i32) -> String {
+pub fn run(environment: &Environment, line: &str, status: i32) -> String {
     let output = environment.run(line.split(' '));
     assert_eq!(output.status, Some(status), "{line}: {output}");
     format!("{}{}", output.stdout, output.stderr)
 }
 
 /// A file outside of the project with this component.
-fn file(environment: &Environment, name: &str, bytes: &[u8]) -> PathBuf {
+pub fn file(environment: &Environment, name: &str, bytes: &[u8]) -> PathBuf {
     environment.outside_file(name, bytes)
 }
 
@@ -505,29 +504,6 @@ fn the_user_sets_what_a_plugin_lets_be_set() {
     assert!(shown.contains("bytes = not set"), "{shown}");
 }
 
-/// Why a plugin broke is in its log, for its author, as long as it is kept.
-#[test]
-fn a_crash_is_in_the_log_of_the_plugin() {
-    let environment = Environment::new(program!());
-    let said = run(&environment, "plugin log", 0);
-    assert!(said.contains("Nothing was logged."), "{said}");
-    for name in ["trap", "echo"] {
-        let path = file(&environment, &format!("{name}.wasm"), guest(name).bytes);
-        run(
-            &environment,
-            &format!("plugin install {} --yes", path.display()),
-            0,
-        );
-    }
-    run(&environment, "tools call trap --args {}", 1);
-    let said = run(&environment, "plugin log trap", 0);
-    assert!(said.contains("  trap  error  crashed"), "{said}");
-    let said = run(&environment, "plugin log echo", 0);
-    assert!(said.contains("Nothing was logged."), "{said}");
-    let said = run(&environment, "plugin log ecko", 0);
-    assert!(said.contains("no plugin is called ecko"), "{said}");
-}
-
 /// What the author declares is a limit that no answer lifts.
 #[test]
 fn a_ceiling_is_above_every_grant() {
@@ -589,91 +565,6 @@ fn a_ceiling_is_above_every_grant() {
         said.contains("and the plugin wasi declares that it never does this"),
         "{said}"
     );
-}
-
-/// The start of a plugin in each language; building them needs tools of their own and is not done here.
-#[test]
-fn a_new_plugin_is_a_folder_that_says_how_to_go_on() {
-    let environment = Environment::new(program!());
-    for (language, source) in [
-        ("rust", "src/lib.rs"),
-        ("js", "src/tool.js"),
-        ("python", "src/app.py"),
-        ("c", "src/tool.c"),
-    ] {
-        let name = format!("words_{language}");
-        let said = run(
-            &environment,
-            &format!("plugin new {name} --lang {language}"),
-            0,
-        );
-        assert!(
-            said.contains("Its README.md says how to continue"),
-            "{said}"
-        );
-        let folder = environment.project().join(&name);
-        let text = std::fs::read_to_string(folder.join(source)).unwrap();
-        assert!(text.contains(&name), "{text}");
-        let said = run(&environment, &format!("plugin new {name}"), 2);
-        assert!(said.contains("already exists"), "{said}");
-        // Nothing was built yet.
-        let said = run(&environment, &format!("plugin check {name}"), 1);
-        assert!(
-            said.contains(&format!("hint: dunlin plugin build {name}")),
-            "{said}"
-        );
-    }
-    // What needs a compiler says how it is had where it is not.
-    let said = environment.run(["plugin", "test", "words_c"]);
-    match said.status {
-        Some(0) => {
-            assert!(said.stdout.starts_with("✓ words_c · "), "{said}");
-            // The same source makes the same version.
-            let component = environment.project().join("words_c/plugin.wasm");
-            let built = fs::read(&component).unwrap();
-            run(&environment, "plugin build words_c", 0);
-            assert!(built == fs::read(&component).unwrap());
-        }
-        _ => assert!(
-            said.stderr
-                .contains("hint: on Debian, apt-get install clang"),
-            "{said}"
-        ),
-    }
-    // What a compiler says stands there as it says it.
-    let source = environment.project().join("words_c/src/words.c");
-    fs::write(source, "int words = ;\n").unwrap();
-    let said = environment.run(["plugin", "build", "words_c"]);
-    assert_eq!(said.status, Some(1), "{said}");
-    let compiled = said.stderr.contains("\nerror: clang failed\n");
-    assert!(
-        compiled || said.stderr.contains("error: clang cannot be started"),
-        "{said}"
-    );
-    assert!(!said.stderr.contains("\\n"), "{said}");
-    let said = run(&environment, "plugin build", 2);
-    assert!(said.contains("hint: dunlin plugin new NAME"), "{said}");
-    run(&environment, "plugin new ../out", 2);
-    run(&environment, "plugin new x --lang cobol", 2);
-}
-
-/// Whoever edits the source and installs what they built before gets the old tool.
-#[test]
-fn a_component_older_than_its_source_is_said_to_be() {
-    let environment = Environment::new(program!());
-    run(&environment, "plugin new words --lang c", 0);
-    let built = environment.project().join("words/plugin.wasm");
-    fs::write(&built, guest("echo").bytes).unwrap();
-    for (seconds, is_old) in [(0, true), (u32::MAX, false)] {
-        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.into());
-        let component = File::options().write(true).open(&built).unwrap();
-        component.set_modified(time).unwrap();
-        let said = run(&environment, "plugin check words", 0);
-        let warned = said.contains("words/plugin.wasm is older than words/")
-            && said.contains("dunlin plugin build words builds it anew");
-        assert_eq!(warned, is_old, "{said}");
-        assert_eq!(said.contains("is older than"), is_old, "{said}");
-    }
 }
 
 /// What is installed beside an open chat is there with its next message.
