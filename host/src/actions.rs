@@ -61,8 +61,8 @@ impl PlannedActions {
         for get in gets {
             let url = get.url.clone();
             let request = web::announced(get).map_err(|error| match error {
-                EgressError::Header { .. } => planned_badly(call, &url, &error),
-                error => badly_planned(call, &url, &error),
+                EgressError::Header { .. } => mistake_of_plugin(call, &url, &error),
+                error => mistake_in_plan(call, &url, &error),
             })?;
             self.needs.extend(request.need());
             let action = Action::Request(request);
@@ -108,7 +108,7 @@ pub(crate) async fn look(
             DeclaredAction::Edit { path, change } => (path, change),
             DeclaredAction::EditLater { path } => {
                 let target = shared.permissions.resolve_path(&path);
-                let target = target.map_err(|e| badly_planned(call, &path, &e))?;
+                let target = target.map_err(|e| mistake_in_plan(call, &path, &e))?;
                 let Some(path) = target.path().map(Path::to_owned) else {
                     continue;
                 };
@@ -169,7 +169,7 @@ async fn look_at_edit(
     left: &mut Duration,
 ) -> Result<usize, Failure> {
     let names = shared.names_of(written, &change);
-    let names = names.map_err(|e| badly_planned(call, written, &e))?;
+    let names = names.map_err(|e| mistake_in_plan(call, written, &e))?;
     for path in [Some(&names.path), names.to.as_ref()].into_iter().flatten() {
         is_first(&planned_actions.actions, call, path)?;
     }
@@ -207,18 +207,18 @@ async fn look_at_edit(
 }
 
 /// Something that a plan has is none. The model can correct what it wrote itself; the rest is a mistake of the plugin.
-pub(crate) fn badly_planned(call: &Call, written: &str, error: &dyn Error) -> Failure {
+pub(crate) fn mistake_in_plan(call: &Call, written: &str, error: &dyn Error) -> Failure {
     match is_of_arguments(&call.arguments, written.trim()) {
         true => Failure::Arguments {
             tool: call.tool.clone(),
             problem: chain(error),
         },
-        false => planned_badly(call, written, error),
+        false => mistake_of_plugin(call, written, error),
     }
 }
 
 /// A mistake in `prepare`, for its author.
-fn planned_badly(call: &Call, written: &str, error: &dyn Error) -> Failure {
+fn mistake_of_plugin(call: &Call, written: &str, error: &dyn Error) -> Failure {
     let written = escape(written);
     let written = shorten(&written, MAX_WRITTEN_CHARS);
     Failure::Fault {

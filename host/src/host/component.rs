@@ -352,7 +352,7 @@ impl Components {
             ResolveError::Program { .. } => Failure::Action {
                 message: chain(&error),
             },
-            error => actions::badly_planned(call, written_text(&need.target), &error),
+            error => actions::mistake_in_plan(call, written_text(&need.target), &error),
         })?;
         Ok(Need {
             target,
