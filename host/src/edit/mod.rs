@@ -8,6 +8,7 @@
 //! writes it, and `names` the one that removes and renames it; [`crate::undo`] can take it back.
 
 mod apply;
+pub(crate) mod beside;
 mod change;
 pub mod diff;
 mod found;

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use super::replace::{Place, ReplaceError, Temporary, aside_name, kept_name, remove_folders};
+use super::beside::{aside_name, kept_name};
+use super::replace::{Place, ReplaceError, Temporary, remove_folders};
 use super::{ContentHash, EntryKind};
 
 /// Removes what has a name, if it is of this kind and holds `base`, and the empty ones of the folders above it. Of a file
@@ -223,10 +224,10 @@ impl Place<'_> {
     /// Removes a name. `is_expected` checks what had it, under the name that it gets until it is removed; what is not expected
     /// gets its name back, and so does what cannot be removed.
     fn take_away(&self, is_expected: impl FnOnce(&OsStr) -> bool) -> Result<(), ReplaceError> {
-        // Whoever has the lock has the temporary name, too. Making it has removed what was left there.
+        // Whoever has the lock has the temporary name, too. Making it has freed that, where it could be.
         let _locked = Temporary::make(self, None, Some(0o600))?;
         let aside = aside_name(self.name);
-        match rustix::fs::renameat(&self.folder, self.name, &self.folder, &aside) {
+        match self.rename_to_free(self.name, &aside) {
             Ok(()) => {}
             Err(Errno::NOENT) => return Err(self.changed()),
             Err(e) => return Err(self.io(e.into())),

@@ -10,7 +10,6 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +17,7 @@ use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, Uid};
 use rustix::io::Errno;
 
 use super::ContentHash;
+use super::beside::temporary_name;
 use super::prepare::hash_of;
 use crate::display::shown;
 use crate::open;
@@ -398,35 +398,6 @@ pub(crate) fn remove_folders(folders: &[PathBuf]) {
             let _ = rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR);
         }
     }
-}
-
-/// The name under which a file is written before it takes its place.
-pub(crate) fn temporary_name(name: &OsStr) -> OsString {
-    name_beside(name, ".tmp")
-}
-
-/// The name that a file has from when it gives up its own until it is removed.
-pub(super) fn aside_name(name: &OsStr) -> OsString {
-    name_beside(name, ".removed")
-}
-
-/// A name for a file that can neither be removed nor get its name back. Unlike the other two it is another one each time:
-/// what has it is somebody's.
-pub(super) fn kept_name(name: &OsStr) -> OsString {
-    let micros = jiff::Timestamp::now().as_microsecond();
-    name_beside(name, &format!("-{micros}.kept"))
-}
-
-/// A hidden name for a file beside this one. Long names are cut: a name has at most 255 bytes.
-fn name_beside(name: &OsStr, suffix: &str) -> OsString {
-    let bytes = name.as_bytes();
-    let hash = ContentHash::of(bytes).to_hex();
-    let suffix = format!(".dunlin-{}{suffix}", &hash[..8]);
-    let room = 255 - ".".len() - suffix.len();
-    let mut beside = OsString::from(".");
-    beside.push(OsStr::from_bytes(&bytes[..bytes.len().min(room)]));
-    beside.push(suffix);
-    beside
 }
 
 #[cfg(test)]

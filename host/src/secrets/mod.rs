@@ -15,6 +15,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
 
 use self::table::{RULES, Rule};
+use crate::edit::beside::{Behind, behind};
 use crate::resolve::lower_name;
 
 /// How many entries of a home folder are checked for names that secrets have.
@@ -205,6 +206,13 @@ impl Index {
     }
 
     fn knows(&self, path: &Path) -> bool {
+        // What Dunlin itself has put beside a secret is one.
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if let Some(Behind::Name(name)) = behind(&name)
+            && self.knows(&path.with_file_name(name))
+        {
+            return true;
+        }
         let parts: Vec<String> = path
             .components()
             .filter_map(|part| match part {
@@ -235,6 +243,11 @@ impl Index {
     }
 
     fn has_telling_name(&self, name: &str) -> bool {
+        match behind(name) {
+            Some(Behind::Name(name)) if self.has_telling_name(name) => return true,
+            Some(Behind::Cut) => return true,
+            _ => {}
+        }
         self.names.contains(name)
             || self.starts.iter().any(|start| name.starts_with(start))
             || self.ends.iter().any(|end| name.ends_with(end))

@@ -50,6 +50,14 @@ fn secrets_are_known_by_their_paths() {
         ("/p/environ", false),
         ("/", false),
         ("relative/.env", true),
+        // What Dunlin puts beside a file is as secret as that.
+        ("/p/..env.dunlin-e9cbb022.tmp", true),
+        ("/p/..env.dunlin-e9cbb022-17.kept", true),
+        ("/p/.id_rsa.dunlin-e9cbb022.removed", true),
+        ("/p/.docker/.config.json.dunlin-e9cbb022.removed", true),
+        ("/p/.git/.config.dunlin-e9cbb022.tmp", true),
+        ("/p/.a.txt.dunlin-e9cbb022.tmp", false),
+        ("/p/.config.dunlin-e9cbb022.tmp", false),
         ("", false),
     ] {
         assert_eq!(looks_secret(Path::new(path)), secret, "{path}");
