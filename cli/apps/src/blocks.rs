@@ -1,0 +1,1 @@
+//! The parts of an app in a reply.

@@ -1,0 +1,1 @@
+//! The server of the page of an app.

@@ -1,0 +1,1 @@
+//! The folder of an app, with its versions.
