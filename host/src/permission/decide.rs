@@ -11,6 +11,7 @@ use super::{
     Change, Decision, PermissionError, Permissions, Rule, SessionAnswer, State, Verdict, loopback,
 };
 use crate::ceiling::{ANY_ADDRESS, Ceiling};
+use crate::edit::beside::{Behind, behind};
 use crate::egress::{Place, Url, named_place};
 use crate::resolve::loosely_read;
 use crate::search::SEARCH_PLUGIN;
@@ -344,8 +345,8 @@ fn lasting_of_names(
     }
 }
 
-/// A no to what may be the same: the server of this machine under another of its names, and the address that a server may take
-/// this one for. A yes holds for what it was given to.
+/// A no to what may be the same: the server of this machine under another of its names, the address that a server may take
+/// this one for, and the file that this one is put beside while it is changed. A yes holds for what it was given to.
 fn denied_elsewhere(state: &State, caller: Option<&Caller<'_>>, need: &Need) -> Option<Decision> {
     let keys = || {
         state
@@ -360,6 +361,7 @@ fn denied_elsewhere(state: &State, caller: Option<&Caller<'_>>, need: &Need) -> 
         .filter_map(loose)
         .collect();
     targets.extend(loose);
+    targets.extend(changed_file(&need.target));
     targets.into_iter().find_map(|target| {
         let need = Need {
             target,
@@ -374,6 +376,17 @@ fn denied_elsewhere(state: &State, caller: Option<&Caller<'_>>, need: &Need) -> 
         );
         decision.filter(|decision| decision.verdict == Verdict::Deny)
     })
+}
+
+/// The file of which Dunlin has put this one beside it.
+fn changed_file(target: &Target) -> Option<Target> {
+    let Target::Path(path) = target else {
+        return None;
+    };
+    match behind(path.file_name()?.to_str()?)? {
+        Behind::Name(name) => Some(Target::Path(path.with_file_name(name))),
+        Behind::Cut => None,
+    }
 }
 
 /// A target as a server may read it.

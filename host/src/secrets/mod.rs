@@ -24,6 +24,20 @@ const MAX_HOME_ENTRIES: usize = 10_000;
 /// Where programs have a folder each in a home folder, apart from hidden folders in the home folder itself.
 const SETTINGS_OF_PROGRAMS: [&str; 3] = [".config", ".local/share", ".local/state"];
 
+/// What programs append to the name of a file for its copy, or for its next content while they write it.
+const COPY_ENDS: [&str; 10] = [
+    "~",
+    ".backup",
+    ".bak",
+    ".dpkg-old",
+    ".lock",
+    ".old",
+    ".orig",
+    ".rpmsave",
+    ".save",
+    ".tmp",
+];
+
 /// The variables that name folders of settings and of data.
 const CONFIG_BASE: &str = "XDG_CONFIG_HOME";
 const DATA_BASE: &str = "XDG_DATA_HOME";
@@ -206,11 +220,9 @@ impl Index {
     }
 
     fn knows(&self, path: &Path) -> bool {
-        // What Dunlin itself has put beside a secret is one.
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if let Some(Behind::Name(name)) = behind(&name)
-            && self.knows(&path.with_file_name(name))
-        {
+        let mut originals = originals(&name);
+        if originals.any(|original| self.knows(&path.with_file_name(original))) {
             return true;
         }
         let parts: Vec<String> = path
@@ -243,15 +255,51 @@ impl Index {
     }
 
     fn has_telling_name(&self, name: &str) -> bool {
-        match behind(name) {
-            Some(Behind::Name(name)) if self.has_telling_name(name) => return true,
-            Some(Behind::Cut) => return true,
-            _ => {}
-        }
-        self.names.contains(name)
+        behind(name) == Some(Behind::Cut)
+            || originals(name).any(|original| self.has_telling_name(original))
+            || self.names.contains(name)
             || self.starts.iter().any(|start| name.starts_with(start))
             || self.ends.iter().any(|end| name.ends_with(end))
     }
+}
+
+/// The names of which this one may be a copy that a program has made beside the file: Dunlin, an editor, a package manager.
+/// A copy of a secret is one. Each is shorter than the name.
+fn originals(name: &str) -> impl Iterator<Item = &str> {
+    let of_dunlin = match behind(name) {
+        Some(Behind::Name(name)) => Some(name),
+        _ => None,
+    };
+    let marked = COPY_ENDS.iter().find_map(|end| name.strip_suffix(end));
+    // Emacs: a lock, what is not saved yet, and numbered backups, whose last `~` is gone above by then.
+    let lock = name.strip_prefix(".#");
+    let unsaved = || name.strip_prefix('#')?.strip_suffix('#');
+    let numbered = || {
+        let (name, number) = name.rsplit_once(".~")?;
+        number
+            .bytes()
+            .all(|byte| byte.is_ascii_digit())
+            .then_some(name)
+    };
+    // Vim: from `.NAME.swp` down to `.NAME.saa`. A name that begins with a dot gets no other one.
+    let swap = || {
+        let (name, end) = name.rsplit_once('.')?;
+        let is_swap = matches!(end.as_bytes(), [b's', b'a'..=b'z', b'a'..=b'z']);
+        (is_swap && name.starts_with('.')).then_some(name)
+    };
+    let swap = swap();
+    let swap_of_visible = swap.and_then(|name| name.strip_prefix('.'));
+    let found = [
+        of_dunlin,
+        marked,
+        lock,
+        unsaved(),
+        numbered(),
+        swap,
+        swap_of_visible,
+    ];
+    let found = found.into_iter().flatten();
+    found.filter(|original| !original.is_empty())
 }
 
 /// Matches that no rule of the table can express.

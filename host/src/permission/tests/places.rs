@@ -369,6 +369,29 @@ fn a_yes_to_this_machine_is_exact() {
 }
 
 #[test]
+fn a_no_to_a_file_holds_for_what_is_put_beside_it() {
+    let fixture = Fixture::new();
+    let permissions = fixture.open();
+    let project = fixture.root.join("project");
+    permissions
+        .set(&project.join("notes.txt").to_string_lossy(), "-??")
+        .unwrap();
+    for (name, expected) in [
+        ("notes.txt", Verdict::Deny),
+        (".notes.txt.dunlin-0123abcd.tmp", Verdict::Deny),
+        (".notes.txt.dunlin-0123abcd-17.kept", Verdict::Deny),
+        (".notes.md.dunlin-0123abcd.tmp", Verdict::Allow),
+        (".notes.txt.tmp", Verdict::Allow),
+    ] {
+        let need = Need {
+            target: Target::Path(project.join(name)),
+            operation: Operation::Read,
+        };
+        assert_eq!(verdict(&permissions, &need), expected, "{name}");
+    }
+}
+
+#[test]
 fn the_own_process_stays_closed() {
     let permissions = Fixture::new().open();
     let own = format!("/proc/{}/environ", std::process::id());
