@@ -5,4 +5,7 @@
 
 pub mod blocks;
 pub mod page;
+mod part;
 pub mod store;
+
+pub use part::{Part, Parts};
