@@ -1,1 +1,0 @@
-//! The folder of an app, with its versions.

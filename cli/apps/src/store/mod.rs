@@ -1,0 +1,389 @@
+//! The folder of the apps of a user: a folder each, with the versions of its parts.
+//!
+//! ```text
+//! tide-table/app.json              what is known of it
+//! tide-table/lock                  locked while one of both is changed
+//! tide-table/versions/3/main.js    a part of its third version
+//! ```
+//!
+//! Each version has all parts that the app has, so that none depends on another. It is written aside and then renamed, and
+//! `app.json` names it last: an interrupted program leaves the app as it was.
+
+mod error;
+mod name;
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use self::error::StoreError;
+use self::error::io;
+pub use self::name::{is_name, title_of};
+use self::name::{name_of, tidy};
+use crate::blocks::MAX_PART_BYTES;
+use crate::part::{Part, Parts};
+
+/// How many versions of an app are kept; the oldest go first.
+const MAX_VERSIONS: usize = 100;
+
+/// The longest `app.json`. With all versions it has about 1 KB.
+const MAX_RECORD_BYTES: u64 = 64 * 1024;
+
+/// How often a name that was free is tried again with another number.
+const MAX_SAME_NAMES: u32 = 1000;
+
+/// Files and folders of an app.
+const RECORD: &str = "app.json";
+const LOCK: &str = "lock";
+const VERSIONS: &str = "versions";
+
+/// The form of `app.json`. A program that finds another one says so.
+const FORMAT: u32 = 1;
+
+/// All apps.
+#[derive(Debug, Clone)]
+pub struct Store {
+    folder: PathBuf,
+}
+
+/// `app.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Record {
+    format: u32,
+    /// Tells it from every other app, also one that had its name before.
+    id: String,
+    title: String,
+    /// The session in which it is worked on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
+    /// The versions that `undo` can go back to, the newest last.
+    versions: Vec<u32>,
+}
+
+/// One app, as it was when it was read.
+#[derive(Debug, Clone)]
+pub struct App {
+    folder: PathBuf,
+    name: String,
+    record: Record,
+}
+
+impl Store {
+    /// The apps in this folder. It need not exist.
+    pub fn new(folder: PathBuf) -> Store {
+        Store { folder }
+    }
+
+    /// The names of all apps, sorted.
+    pub fn names(&self) -> Result<Vec<String>, StoreError> {
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) => return Err(io(&self.folder)(e)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(io(&self.folder))?;
+            let name = entry.file_name().into_string();
+            names.extend(name.ok().filter(|name| is_name(name)));
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// The app of this name.
+    pub fn open(&self, name: &str) -> Result<App, StoreError> {
+        if !is_name(name) {
+            return Err(StoreError::Unknown(name.to_owned()));
+        }
+        let folder = self.folder.join(name);
+        let record = match Record::read(&folder) {
+            Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                Err(StoreError::Unknown(name.to_owned()))
+            }
+            record => record,
+        };
+        Ok(App {
+            name: name.to_owned(),
+            record: record?,
+            folder,
+        })
+    }
+
+    /// The app that this session works on. Apps that cannot be read are none of it.
+    pub fn of_session(&self, session: &str) -> Result<Option<App>, StoreError> {
+        let names = self.names()?.into_iter();
+        let mut apps = names.filter_map(|name| self.open(&name).ok());
+        Ok(apps.find(|app| app.record.session.as_deref() == Some(session)))
+    }
+
+    /// Makes an app with a first version. Its name follows from the title.
+    pub fn create(
+        &self,
+        title: &str,
+        session: Option<&str>,
+        parts: &Parts,
+    ) -> Result<App, StoreError> {
+        fs::create_dir_all(&self.folder).map_err(io(&self.folder))?;
+        let title = tidy(title);
+        let mut app = App {
+            folder: PathBuf::new(),
+            name: String::new(),
+            record: Record {
+                format: FORMAT,
+                id: format!("{:032x}", rand::random::<u128>()),
+                title: title.clone(),
+                session: session.map(str::to_owned),
+                versions: Vec::new(),
+            },
+        };
+        // Complete before anybody sees it.
+        let aside = tempfile::Builder::new()
+            .prefix(".new-")
+            .tempdir_in(&self.folder)
+            .map_err(io(&self.folder))?;
+        app.folder = aside.path().to_owned();
+        app.save(parts)?;
+        for number in 1..=MAX_SAME_NAMES {
+            app.name = name_of(&title, number);
+            app.folder = self.folder.join(&app.name);
+            // Renaming replaces an empty folder, but an app has files.
+            match fs::rename(aside.path(), &app.folder) {
+                Ok(()) => return Ok(app),
+                Err(_) if app.folder.symlink_metadata().is_ok() => {}
+                Err(e) => return Err(io(&app.folder)(e)),
+            }
+        }
+        Err(StoreError::TooMany(name_of(&title, 1)))
+    }
+
+    /// Removes an app with all its versions, and returns what is left to forget elsewhere: its [`App::id`].
+    pub fn delete(&self, name: &str) -> Result<String, StoreError> {
+        let app = self.open(name)?;
+        // In one step, so that nobody finds half of it.
+        let aside = tempfile::Builder::new()
+            .prefix(".deleted-")
+            .tempdir_in(&self.folder)
+            .map_err(io(&self.folder))?;
+        fs::rename(&app.folder, aside.path().join(name)).map_err(io(&app.folder))?;
+        aside.close().map_err(io(&self.folder))?;
+        Ok(app.record.id)
+    }
+}
+
+impl App {
+    /// The name, by which the user calls it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it calls itself. Not escaped.
+    pub fn title(&self) -> &str {
+        &self.record.title
+    }
+
+    /// What tells it from all other apps, also from one that had its name before. Letters and digits.
+    pub fn id(&self) -> &str {
+        &self.record.id
+    }
+
+    /// The session in which it is worked on.
+    pub fn session(&self) -> Option<&str> {
+        self.record.session.as_deref()
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The number of the current version.
+    pub fn version(&self) -> u32 {
+        self.record.versions.last().copied().unwrap_or_default()
+    }
+
+    /// To how many versions it can go back.
+    pub fn earlier(&self) -> usize {
+        self.record.versions.len().saturating_sub(1)
+    }
+
+    /// The parts of the current version.
+    pub fn parts(&self) -> Result<Parts, StoreError> {
+        let folder = self.version_folder(self.version());
+        let mut parts = Parts::default();
+        for part in Part::ALL {
+            let path = folder.join(part.file_name());
+            if let Some(text) = read_text(&path, MAX_PART_BYTES as u64)? {
+                parts.set(part, text);
+            }
+        }
+        match parts.is_empty() {
+            true => Err(StoreError::NoParts(folder)),
+            false => Ok(parts),
+        }
+    }
+
+    /// Saves a new version: these parts, and of the current version those that are missing here. Returns its number.
+    pub fn save(&mut self, parts: &Parts) -> Result<u32, StoreError> {
+        let _locked = self.lock()?;
+        let parts = match self.version() {
+            0 => parts.clone(),
+            _ => parts.clone().over(&self.parts()?),
+        };
+        let versions = self.folder.join(VERSIONS);
+        fs::create_dir_all(&versions).map_err(io(&versions))?;
+        let number = numbers(&versions)?.last().map_or(1, |last| last + 1);
+        let aside = tempfile::Builder::new()
+            .prefix(".new-")
+            .tempdir_in(&versions)
+            .map_err(io(&versions))?;
+        for (part, text) in parts.iter() {
+            let path = aside.path().join(part.file_name());
+            write_synced(&path, text).map_err(io(&path))?;
+        }
+        let folder = self.version_folder(number);
+        fs::rename(aside.path(), &folder).map_err(io(&folder))?;
+        self.record.versions.push(number);
+        if let Some(html) = parts.get(Part::Html)
+            && let Some(title) = title_of(html)
+        {
+            self.record.title = tidy(&title);
+        }
+        let versions = &mut self.record.versions;
+        versions.drain(..versions.len().saturating_sub(MAX_VERSIONS));
+        self.record.write(&self.folder)?;
+        self.remove_oldest()?;
+        Ok(number)
+    }
+
+    /// Goes back to the version before. Returns its number, or `None` where there is none.
+    pub fn undo(&mut self) -> Result<Option<u32>, StoreError> {
+        let _locked = self.lock()?;
+        if self.record.versions.len() < 2 {
+            return Ok(None);
+        }
+        self.record.versions.pop();
+        self.record.write(&self.folder)?;
+        Ok(Some(self.version()))
+    }
+
+    /// Says in which session it is worked on from now on.
+    pub fn set_session(&mut self, session: &str) -> Result<(), StoreError> {
+        let _locked = self.lock()?;
+        self.record.session = Some(session.to_owned());
+        self.record.write(&self.folder)
+    }
+
+    /// Waits until nobody else changes the app, and reads what others have changed.
+    fn lock(&mut self) -> Result<File, StoreError> {
+        let path = self.folder.join(LOCK);
+        let file = File::create(&path).map_err(io(&path))?;
+        file.lock().map_err(io(&path))?;
+        // A new app has none yet.
+        if self.version() > 0 {
+            self.record = Record::read(&self.folder)?;
+        }
+        Ok(file)
+    }
+
+    fn version_folder(&self, number: u32) -> PathBuf {
+        self.folder.join(VERSIONS).join(number.to_string())
+    }
+
+    /// Removes the oldest versions, those before an `undo` included.
+    fn remove_oldest(&self) -> Result<(), StoreError> {
+        let all = numbers(&self.folder.join(VERSIONS))?;
+        let too_many = all.len().saturating_sub(MAX_VERSIONS);
+        for number in all.into_iter().take(too_many) {
+            let folder = self.version_folder(number);
+            fs::remove_dir_all(&folder).map_err(io(&folder))?;
+        }
+        Ok(())
+    }
+}
+
+impl Record {
+    fn read(folder: &Path) -> Result<Record, StoreError> {
+        let path = folder.join(RECORD);
+        let text = read_text(&path, MAX_RECORD_BYTES)?
+            .ok_or_else(|| io(&path)(std::io::ErrorKind::NotFound.into()))?;
+        let bad = |why: String| StoreError::Record {
+            path: path.clone(),
+            why,
+        };
+        let record: Record = serde_json::from_str(&text).map_err(|e| bad(e.to_string()))?;
+        if record.format != FORMAT {
+            return Err(StoreError::Format {
+                path,
+                format: record.format,
+            });
+        }
+        if record.versions.is_empty() {
+            return Err(bad("it names no version".to_owned()));
+        }
+        if !is_id(&record.id) {
+            return Err(bad(
+                "its id has other characters than a to f and digits".to_owned()
+            ));
+        }
+        Ok(record)
+    }
+
+    fn write(&self, folder: &Path) -> Result<(), StoreError> {
+        let path = folder.join(RECORD);
+        let text = serde_json::to_vec_pretty(self).map_err(|e| io(&path)(e.into()))?;
+        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(io(folder))?;
+        file.write_all(&text).map_err(io(&path))?;
+        file.as_file().sync_all().map_err(io(&path))?;
+        file.persist(&path).map_err(|e| io(&path)(e.error))?;
+        Ok(())
+    }
+}
+
+/// Others look for permissions and data under it.
+fn is_id(id: &str) -> bool {
+    id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The numbers of the versions in a folder, sorted.
+fn numbers(versions: &Path) -> Result<Vec<u32>, StoreError> {
+    let mut numbers = Vec::new();
+    for entry in fs::read_dir(versions).map_err(io(versions))? {
+        let name = entry.map_err(io(versions))?.file_name();
+        numbers.extend(name.to_str().and_then(|name| name.parse::<u32>().ok()));
+    }
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// Writes a new file, so that it is there before `app.json` names it, also after a power failure.
+fn write_synced(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+/// Reads a file of at most so many bytes; `None`: there is none.
+fn read_text(path: &Path, max_bytes: u64) -> Result<Option<String>, StoreError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(io(path)(e)),
+    };
+    let mut text = String::new();
+    file.take(max_bytes + 1)
+        .read_to_string(&mut text)
+        .map_err(io(path))?;
+    match text.len() as u64 > max_bytes {
+        true => Err(StoreError::TooLarge {
+            path: path.to_owned(),
+            max_bytes,
+        }),
+        false => Ok(Some(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests;
