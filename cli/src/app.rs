@@ -444,6 +444,7 @@ pub fn host_options(settings: &Settings, session: &str) -> HostOptions {
         },
         mcp: crate::mcp::options(settings),
         syntax: parsers(),
+        app_engine: app_engine(),
         embedder: meaning::embedder(settings),
     }
 }
@@ -454,17 +455,25 @@ fn parsers() -> Option<Plugin> {
     plugins.find(|plugin| plugin.name == "codebase_search")
 }
 
+/// The component that runs the programs of apps.
+fn app_engine() -> Option<Plugin> {
+    dunlin_plugins::app_engine::ALL.first().map(plugin)
+}
+
 /// The components that were embedded when the program was built.
 pub fn built_in_plugins() -> Vec<Plugin> {
-    let plugin = |embedded: &dunlin_plugins::Embedded| Plugin {
+    dunlin_plugins::ALL.iter().map(plugin).collect()
+}
+
+fn plugin(embedded: &dunlin_plugins::Embedded) -> Plugin {
+    Plugin {
         name: embedded.name.to_owned(),
         bytes: embedded.bytes.into(),
         digest: embedded.digest.to_owned(),
         built_in: true,
         origin: None,
         description: embedded.description.as_ref().map(description),
-    };
-    dunlin_plugins::ALL.iter().map(plugin).collect()
+    }
 }
 
 fn description(embedded: &dunlin_plugins::Description) -> Description {

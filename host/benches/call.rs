@@ -368,6 +368,7 @@ fn main() -> Result<()> {
             web: dunlin_host::WebOptions::system("bench"),
             mcp: dunlin_host::mcp::McpOptions::none(),
             syntax: None,
+            app_engine: None,
             embedder: None,
         },
         vec![Plugin {

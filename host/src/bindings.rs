@@ -60,3 +60,25 @@ pub(crate) mod bridge {
         exports: { default: async },
     });
 }
+
+/// The programs of apps. What they import is linked like the imports of tools, except for the page.
+pub(crate) mod app {
+    wasmtime::component::bindgen!({
+        path: "../wit",
+        world: "app",
+        imports: {
+            "dunlin:tool/app-page": trappable,
+            default: async | trappable,
+        },
+        exports: { default: async },
+        with: {
+            "dunlin:tool/types": crate::bindings::dunlin::tool::types,
+            "dunlin:tool/files": crate::bindings::dunlin::tool::files,
+            "dunlin:tool/web": crate::bindings::dunlin::tool::web,
+            "dunlin:tool/store": crate::bindings::dunlin::tool::store,
+            "dunlin:tool/log": crate::bindings::dunlin::tool::log,
+            "dunlin:tool/clock": crate::bindings::dunlin::tool::clock,
+            "dunlin:tool/random": crate::bindings::dunlin::tool::random,
+        },
+    });
+}

@@ -20,6 +20,7 @@
 
 mod actions;
 mod answer;
+pub mod app;
 mod arguments;
 pub mod ask;
 mod audit;

@@ -42,6 +42,10 @@ impl Limits {
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
 
+/// Stack of a guest, in bytes. The engine of apps counts how deeply a program calls itself, and tells it in time: up to
+/// there it needs half of this. What it does not count (source that is nested a thousand times) ends the guest.
+pub(crate) const MAX_STACK_BYTES: usize = MIB;
+
 /// Elements of all tables of a call together. A table holds functions; real tools have hundreds.
 pub(crate) const MAX_TABLE_ELEMENTS: usize = 20_000;
 
@@ -359,3 +363,42 @@ pub(crate) const MAX_VECTOR_NUMBERS: usize = 4_096;
 
 /// How long one question to a model of meaning may take.
 pub(crate) const MAX_EMBEDDING_TIME: Duration = Duration::from_secs(10);
+
+/// Apps that may be open at once: the slots of the instance pool for them. People look at one or two.
+pub(crate) const MAX_OPEN_APPS: u32 = 16;
+
+/// Bytes of an app's program. A model writes some tens of KiB; more is a library that was pasted.
+pub(crate) const MAX_APP_SOURCE_BYTES: usize = MIB;
+
+/// Bytes of the name of a handler or of an event of an app.
+pub(crate) const MAX_APP_NAME_BYTES: usize = 256;
+
+/// Bytes of what one event carries from an app to its page: a page draws it at once.
+pub(crate) const MAX_EMIT_BYTES: usize = MIB;
+
+/// Events in a second from an app to its page, and their bytes together: four for each picture of a screen.
+pub(crate) const MAX_EMITS_PER_SECOND: usize = 240;
+pub(crate) const MAX_EMIT_BYTES_PER_SECOND: usize = 8 * MIB;
+
+/// Messages of an app's log in a second that its page is told of: nobody reads more.
+pub(crate) const MAX_TOLD_PER_SECOND: usize = 100;
+
+/// Calls of an app's handlers that may wait at once for a timer, and as many again for their turn. A page has a handful.
+pub(crate) const MAX_WAITING_CALLS: usize = 64;
+
+/// How often the program of an app is started within [`APP_START_PERIOD`]: one that breaks at once, and whose page calls it
+/// again, must not keep a processor busy.
+pub(crate) const MAX_APP_STARTS: usize = 5;
+pub(crate) const APP_START_PERIOD: Duration = Duration::from_mins(1);
+
+/// The time for which [`MAX_UNDECLARED_QUESTIONS`] counts in an app: its timers are calls without an end.
+pub(crate) const APP_QUESTIONS_PERIOD: Duration = Duration::from_mins(1);
+
+/// How often the timers of an app are run, at most: as in browsers.
+pub(crate) const APP_TIMER_PERIOD: Duration = Duration::from_millis(4);
+
+/// Characters of what an app's program says of an error, of each of its texts.
+pub(crate) const MAX_APP_ERROR_CHARS: usize = 2_000;
+
+/// Characters of an app's name in a question.
+pub(crate) const MAX_APP_TITLE_CHARS: usize = 60;

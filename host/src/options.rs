@@ -52,6 +52,8 @@ pub struct HostOptions {
     pub mcp: mcp::McpOptions,
     /// The component that knows whether a file parses: it exports `dunlin:syntax/checker`. `None`: no edit is checked.
     pub syntax: Option<Plugin>,
+    /// The component that runs the programs of apps: it exports `app-program`. `None`: no app can run.
+    pub app_engine: Option<Plugin>,
     /// The model of meaning, if there is one.
     pub embedder: Option<Arc<dyn embedding::Embedder>>,
 }

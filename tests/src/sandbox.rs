@@ -146,6 +146,7 @@ impl Sandbox {
             web: WebOptions::system("dunlin-tests"),
             mcp: dunlin_host::mcp::McpOptions::none(),
             syntax: None,
+            app_engine: None,
             embedder: None,
         }
     }

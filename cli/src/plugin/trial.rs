@@ -328,6 +328,7 @@ mod tests {
             web: dunlin_host::WebOptions::system("tests"),
             mcp: dunlin_host::mcp::McpOptions::none(),
             syntax: None,
+            app_engine: None,
             embedder: None,
         };
         let guest = guest("fetch_otherwise").unwrap();

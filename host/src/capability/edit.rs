@@ -288,7 +288,7 @@ impl CallContext {
                 let what = edit.in_words();
                 let actions = vec![Action::Edit(edit.clone())];
                 let written = Written::Path(written.clone());
-                let origin = match is_announced && is_first {
+                let origin = match self.has_plan && is_announced && is_first {
                     true => Origin::Declared,
                     false => Origin::Undeclared,
                 };
@@ -315,7 +315,7 @@ impl CallContext {
     }
 
     /// Whether the plan says that what the file holds is changed, without saying how, or that exactly this is done. That a name
-    /// goes or comes has to be said.
+    /// goes or comes has to be said. Where there is no plan, nothing could be said.
     pub(super) fn announces(&self, edit: &FileEdit) -> bool {
         let is_announced = |path: &Path| {
             self.actions.iter().any(|action| match action {
@@ -331,6 +331,9 @@ impl CallContext {
             _ => false,
         };
         let is_of_content = !edit.change.is_of_name();
+        if !self.has_plan {
+            return is_of_content;
+        }
         self.actions.iter().any(is_this) || (is_of_content && edit.paths().all(is_announced))
     }
 

@@ -44,6 +44,11 @@ struct Line<'a> {
 }
 
 impl Messages {
+    /// The messages that are kept so far.
+    pub(super) fn kept(&self) -> &[(log::Level, String)] {
+        &self.kept
+    }
+
     /// Writes the messages, the lines that the component printed, and how it broke. They are a convenience: failing to write
     /// them does not fail the call.
     pub(super) fn write(

@@ -15,6 +15,7 @@ pub(crate) mod files;
 pub(crate) mod lines;
 pub(crate) mod log;
 pub(crate) mod mcp;
+pub(crate) mod page;
 pub(crate) mod process;
 mod random;
 pub(crate) mod refusal;
@@ -65,4 +66,14 @@ pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     tool::chat::add_to_linker::<_, Of<_>>(linker, view!(chat))?;
     tool::mcp::add_to_linker::<_, Of<_>>(linker, view!(chat))?;
     Ok(())
+}
+
+/// The same for the programs of apps, which have a page besides.
+pub(crate) fn link_app(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
+    use crate::bindings::app::dunlin::tool::app_page;
+
+    app_page::add_to_linker::<_, Of<page::Page>>(linker, |state| View {
+        context: &mut state.context,
+        own: &mut state.page,
+    })
 }

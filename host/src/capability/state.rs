@@ -11,9 +11,11 @@ use super::chat::Chat;
 use super::context::{CallContext, Phase, View};
 use super::embedding::Embeddings;
 use super::log::Messages;
+use super::page::Page;
 use super::process::Commands;
 use super::shared::Shared;
 use super::wasi::{Machine, MachineView};
+use crate::ask::Ask;
 use crate::audit::AuditError;
 use crate::engine::memory_limit::Limiter;
 use crate::engine::time_limit::Clock;
@@ -29,6 +31,7 @@ pub(crate) struct CallState {
     pub(crate) commands: Commands,
     pub(crate) embeddings: Embeddings,
     pub(crate) background: Background,
+    pub(crate) page: Page,
     /// What a component made for WASI believes to run on.
     pub(crate) machine: Machine,
 }
@@ -60,6 +63,7 @@ impl CallState {
             commands: Commands::default(),
             embeddings: Embeddings::default(),
             background: Background::default(),
+            page: Page::default(),
             machine: Machine::default(),
         }
     }
@@ -102,6 +106,44 @@ impl CallState {
         self.messages = Messages::default();
         // What a bridge does is in the log as what its calls do.
         self.context.closed = true;
+    }
+}
+
+impl CallState {
+    /// Makes this the state of an app, in which nothing runs yet.
+    pub(crate) fn open(&mut self, page: Page, ask: Arc<dyn Ask>) {
+        self.page = page;
+        self.context.ask = Some(ask);
+        self.context.has_plan = false;
+        self.context.closed = true;
+    }
+
+    /// Something begins in an app, which outlives it, with the limits of a call. `asks_anew`: what it asked before does not
+    /// count any more.
+    pub(crate) fn begin_event(&mut self, call: &str, clock: Clock, asks_anew: bool) {
+        self.context.begin_event(call, clock, asks_anew);
+        self.limiter.forget_refused();
+    }
+
+    /// It is over. `broken`: how the app broke. The audit log has it only if something was used, or went wrong: an app may run
+    /// a timer for days.
+    pub(crate) fn end_event(
+        &mut self,
+        error: Option<&str>,
+        broken: Option<&str>,
+    ) -> Result<(), AuditError> {
+        for (level, message) in self.messages.kept() {
+            self.page.tell((*level).into(), message);
+        }
+        self.write_messages(broken);
+        self.messages = Messages::default();
+        let context = &mut self.context;
+        context.shared.permissions.forget_call(&context.call);
+        if error.is_some() || context.has_used() {
+            return self.close(error);
+        }
+        context.closed = true;
+        Ok(())
     }
 }
 

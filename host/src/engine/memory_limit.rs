@@ -36,6 +36,11 @@ impl Limiter {
     pub(crate) fn refused(&self) -> Option<Refused> {
         self.refused
     }
+
+    /// Another call begins in the same store: what was refused before is not the cause of what happens now.
+    pub(crate) fn forget_refused(&mut self) {
+        self.refused = None;
+    }
 }
 
 impl ResourceLimiter for Limiter {

@@ -24,6 +24,9 @@ use crate::limits::{self, EPOCH_TICK, Limits};
 /// costs more than zeroing this much, and most tools touch less.
 const KEEP_RESIDENT_BYTES: usize = 256 * 1024;
 
+/// Stack for the functions of the host that a guest calls, behind what the guest may use of the same one.
+const HOST_STACK_BYTES: usize = 1536 * 1024;
+
 /// The functions that are looked at when a guest traps: the innermost ones say where it was.
 const MAX_BACKTRACE_FRAMES: Option<NonZeroUsize> = NonZeroUsize::new(16);
 
@@ -179,6 +182,8 @@ fn config(pool: Option<&Limits>) -> Config {
         .wasm_relaxed_simd(false)
         .wasm_custom_page_sizes(false)
         .wasm_wide_arithmetic(false)
+        .max_wasm_stack(limits::MAX_STACK_BYTES)
+        .async_stack_size(limits::MAX_STACK_BYTES + HOST_STACK_BYTES)
         .cranelift_opt_level(OptLevel::Speed)
         .parallel_compilation(true)
         // The functions that a trap came by, for whoever wrote them. Lines would be read from what the guest says of itself,
@@ -186,7 +191,10 @@ fn config(pool: Option<&Limits>) -> Config {
         .wasm_backtrace_max_frames(MAX_BACKTRACE_FRAMES)
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);
     if let Some(limits) = pool {
-        let calls = limits::MAX_PARALLEL_CALLS + limits::MAX_BRIDGES + limits::MAX_SYNTAX_CHECKS;
+        let calls = limits::MAX_PARALLEL_CALLS
+            + limits::MAX_BRIDGES
+            + limits::MAX_SYNTAX_CHECKS
+            + limits::MAX_OPEN_APPS;
         let mut pool = PoolingAllocationConfig::default();
         pool.total_component_instances(calls)
             .total_core_instances(calls * limits::MAX_INSTANCES as u32)

@@ -19,6 +19,7 @@ use self::guests::Guests;
 use self::servers::{McpTools, ServerTool, Timed};
 pub use self::servers::{PromptError, ServerPrompt};
 use crate::answer::NOBODY;
+use crate::app::{App, AppOptions, Apps};
 use crate::ask::{Answer, Ask, Scope};
 use crate::audit::{Event, JsonLines, Record};
 use crate::call::{Call, Failure, Outcome, Plan, Standing};
@@ -66,6 +67,7 @@ struct Inner {
     guests: Arc<Guests>,
     components: Arc<Components>,
     servers: McpTools,
+    apps: Arc<Apps>,
     /// Whether there is nobody who answers.
     unattended: AtomicBool,
 }
@@ -111,6 +113,13 @@ impl Host {
             syntax: Checker::new(options.syntax, engine, cache.clone()),
             sandbox: OnceCell::new(),
         });
+        let apps = Apps::new(
+            Arc::clone(&shared),
+            options.limits,
+            cache.clone(),
+            Arc::clone(&machine),
+            options.app_engine,
+        );
         let guests = Guests::new(Arc::clone(&shared), options.limits, cache, machine, plugins);
         let guests = Arc::new(guests);
         let components = Components::new(Arc::clone(&shared), Arc::clone(&guests));
@@ -120,6 +129,7 @@ impl Host {
             shared,
             guests,
             components: Arc::new(components),
+            apps,
             unattended: AtomicBool::new(false),
         })))
     }
@@ -139,6 +149,11 @@ impl Host {
                 }
             }
         }
+    }
+
+    /// Opens an app. Nothing of it is loaded before its first use.
+    pub fn open_app(&self, options: AppOptions) -> App {
+        self.0.apps.open(options)
     }
 
     /// The permission store.

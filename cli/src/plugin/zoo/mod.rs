@@ -344,6 +344,7 @@ mod tests {
             web: dunlin_host::WebOptions::system("tests"),
             mcp: dunlin_host::mcp::McpOptions::none(),
             syntax: None,
+            app_engine: None,
             embedder: None,
         };
         Stage::new(options).unwrap()

@@ -115,6 +115,7 @@ impl Stage {
             web: WebOptions::system(http::USER_AGENT),
             mcp: McpOptions::none(),
             syntax: None,
+            app_engine: None,
             embedder: None,
             ..installed
         }

@@ -333,6 +333,12 @@ impl CallContext {
                 warnings.push(notice);
             }
         }
+        if !self.has_plan {
+            // The plugin of an app is the app.
+            let of_app =
+                |warning: &mut String| *warning = warning.replace("of the plugin.", "of the app.");
+            warnings.iter_mut().for_each(of_app);
+        }
         warnings.extend(warning);
         let mut asked_request = None;
         for action in &actions {
@@ -363,6 +369,7 @@ impl CallContext {
                     self.question.clone()
                 }
                 Origin::Redirect | Origin::Declared => format!("Allow {} to {what}?", self.tool),
+                _ if !self.has_plan => format!("Allow {} to {what}?", self.tool),
                 _ => {
                     let difference = asked_request.as_ref().and_then(|it| self.difference(it));
                     let sentence = difference.unwrap_or_else(|| "It did not announce this.".into());

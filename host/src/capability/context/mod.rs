@@ -132,6 +132,8 @@ pub(crate) struct CallContext {
     pub(crate) question: String,
     /// What the plan declared.
     pub(crate) declared: Vec<Need>,
+    /// Whether there was a plan: the program of an app has none, so that it declares nothing says nothing of it.
+    pub(crate) has_plan: bool,
     pub(crate) plugin: Arc<PluginId>,
     /// What the plugin says that it may ever ask for.
     pub(crate) ceiling: Option<Arc<Ceiling>>,
@@ -195,6 +197,7 @@ impl CallContext {
             usual_accept: None,
             question: String::new(),
             declared: Vec::new(),
+            has_plan: true,
             plugin,
             ceiling: None,
             settings_schema: None,
@@ -218,6 +221,29 @@ impl CallContext {
             edits: Edits::default(),
             edited_bytes: 0,
             closed: false,
+        }
+    }
+
+    /// Another call begins in the same store, with limits of its own. What the guest holds it keeps holding. The room in the
+    /// audit log, and unless `asks_anew`, the questions, are those of the calls before and of this one together.
+    pub(super) fn begin_event(&mut self, call: &str, clock: Clock, asks_anew: bool) {
+        let fresh = CallContext::new(
+            Arc::clone(&self.shared),
+            self.phase,
+            call,
+            &self.tool,
+            Arc::clone(&self.plugin),
+            clock,
+        );
+        let before = std::mem::replace(self, fresh);
+        self.has_plan = before.has_plan;
+        self.ask = before.ask;
+        self.table = before.table;
+        self.values = before.values;
+        self.declared_bytes = before.declared_bytes;
+        self.audit_room = before.audit_room;
+        if !asks_anew {
+            self.questions = before.questions;
         }
     }
 

@@ -89,6 +89,11 @@ impl CallContext {
         under.ok_or_else(refusal)
     }
 
+    /// Whether anything was decided about.
+    pub(in crate::capability) fn has_used(&self) -> bool {
+        !self.decided.is_empty()
+    }
+
     /// Counts bytes that went through a use.
     pub(crate) fn count(&mut self, of: UseId, bytes: usize) {
         if let Some(entry) = self.uses.get(of.0) {

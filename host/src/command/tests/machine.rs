@@ -136,6 +136,7 @@ impl Machine {
             web: crate::WebOptions::system("test"),
             mcp: crate::mcp::McpOptions::none(),
             syntax: None,
+            app_engine: None,
             embedder: None,
         })
         .unwrap()

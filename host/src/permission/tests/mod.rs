@@ -64,6 +64,7 @@ impl Fixture {
             web: crate::WebOptions::system("test"),
             mcp: crate::mcp::McpOptions::none(),
             syntax: None,
+            app_engine: None,
             embedder: None,
         }
     }
