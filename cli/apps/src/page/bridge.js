@@ -1,0 +1,152 @@
+// Runs first in the frame of an app: gives it `dunlin`, and reports its errors.
+(() => {
+  'use strict';
+
+  // Connections between browsers are a network that no policy of a page forbids. A document in an attribute of a frame would
+  // have them again; what makes such an attribute past the policy below goes with them.
+  for (const name of Object.getOwnPropertyNames(globalThis)) {
+    if (/^(webkit)?RTC|^XSLT/.test(name)) {
+      delete globalThis[name];
+    }
+  }
+
+  // All html that scripts make comes through here. Whatever the app makes of the methods of strings does not matter: these
+  // are those of the browser. `document.write` may bring an attribute in two parts.
+  const includes = Function.prototype.call.bind(String.prototype.includes);
+  const lower = Function.prototype.call.bind(String.prototype.toLowerCase);
+  globalThis.trustedTypes?.createPolicy('default', {
+    createHTML: (html, _type, sink) => {
+      const text = lower(html);
+      const refused = includes(text, 'srcdoc') || includes(text, '<!entity') || includes(sink, 'srcdoc')
+        || includes(sink, 'write');
+      return refused ? null : html;
+    },
+    createScript: (script) => script,
+    createScriptURL: (url) => url,
+  });
+
+  // Events that are kept until a handler for them is there.
+  const MAX_EVENTS = 100;
+
+  const base = new URL('.', document.currentScript.src).href;
+  const sources = new Map([[base, 'html'], [`${base}renderer.js`, 'renderer-js']]);
+  const { port1: port, port2: theirs } = new MessageChannel();
+  const calls = new Map();
+  const handlers = new Map();
+  let kept = [];
+  let last = 0;
+
+  const locate = (file, line, column) => {
+    const source = sources.get(String(file).replace(/#.*/s, ''));
+    return source && line > 0 ? { source, line, column: Math.max(column, 1) } : null;
+  };
+
+  // The first place in a stack that is the app's.
+  const locateIn = (stack) => {
+    for (const [, file, line, column] of String(stack).matchAll(/(http:[^\s()]*):(\d+):(\d+)/g)) {
+      const found = locate(file, Number(line), Number(column));
+      if (found) {
+        return found;
+      }
+    }
+    return null;
+  };
+
+  const report = (message, location) => {
+    port.postMessage({ error: { message: String(message).slice(0, 2000), location } });
+  };
+
+  addEventListener('error', ({ message, filename, lineno, colno }) => {
+    report(message.replace(/^Uncaught /, ''), locate(filename, lineno, colno));
+  });
+
+  addEventListener('unhandledrejection', ({ reason }) => {
+    report(`in a promise: ${reason}`, locateIn(reason?.stack));
+  });
+
+  addEventListener('securitypolicyviolation', (violation) => {
+    const { effectiveDirective, blockedURI, sourceFile, lineNumber, columnNumber } = violation;
+    const text = effectiveDirective === 'script-src-attr'
+      ? 'handlers in attributes of generated html do not run: use addEventListener'
+      : `an app may not use this: ${effectiveDirective} ${blockedURI}`;
+    report(text, locate(sourceFile, lineNumber, columnNumber));
+  });
+
+  // What the app does not handle itself would lead away from it.
+  addEventListener('submit', (event) => event.preventDefault());
+  addEventListener('click', (event) => {
+    const link = event.composedPath().find((node) => node.href && node.matches?.('a, area'));
+    if (link && !event.defaultPrevented && String(link.href).replace(/#.*/s, '') !== base) {
+      event.preventDefault();
+      report(`links to other pages do nothing in an app: ${link.href}`, null);
+    }
+  });
+
+  for (const name of ['alert', 'confirm', 'prompt', 'open', 'print']) {
+    globalThis[name] = () => {
+      report(`${name}() does nothing in an app`, locateIn(new Error().stack));
+      return name === 'confirm' ? false : null;
+    };
+  }
+
+  const deliver = ({ event, payload }) => {
+    for (const handler of handlers.get(event) ?? []) {
+      try {
+        handler(payload);
+      } catch (error) {
+        reportError(error);
+      }
+    }
+  };
+
+  const settle = ({ call, ok, text }) => {
+    const { resolve, reject } = calls.get(call) ?? {};
+    calls.delete(call);
+    try {
+      const value = JSON.parse(text);
+      if (ok) {
+        resolve?.(value);
+      } else {
+        const error = new Error(value.message);
+        const { kind, line, column } = value;
+        reject?.(Object.assign(error, { kind, line, column }));
+      }
+    } catch (error) {
+      reject?.(error);
+    }
+  };
+
+  port.onmessage = ({ data }) => {
+    if (data.ping) {
+      port.postMessage({ pong: true });
+    } else if (data.call !== undefined) {
+      settle(data);
+    } else {
+      const event = JSON.parse(data.event);
+      if (handlers.has(event.event)) {
+        deliver(event);
+      } else {
+        kept.push(event);
+        kept.splice(0, kept.length - MAX_EVENTS);
+      }
+    }
+  };
+
+  const invoke = (name, value) => new Promise((resolve, reject) => {
+    const text = JSON.stringify(value) ?? 'null';
+    last += 1;
+    calls.set(last, { resolve, reject });
+    port.postMessage({ call: last, name: String(name), text });
+  });
+
+  const on = (event, handler) => {
+    const name = String(event);
+    handlers.set(name, [...(handlers.get(name) ?? []), handler]);
+    const waiting = kept.filter((it) => it.event === name);
+    kept = kept.filter((it) => it.event !== name);
+    queueMicrotask(() => waiting.forEach(deliver));
+  };
+
+  Object.defineProperty(globalThis, 'dunlin', { value: Object.freeze({ invoke, on }) });
+  parent.postMessage('dunlin', location.origin, [theirs]);
+})();

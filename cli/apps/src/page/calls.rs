@@ -1,0 +1,137 @@
+//! What the page asks of the server: calls of the back end, and the report of an error.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Limited};
+use hyper::StatusCode;
+use hyper::body::Incoming;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::sync::Semaphore;
+
+use super::backend::BackendError;
+use super::document::Version;
+use super::errors::{Errors, Location, PageError};
+
+/// Calls of one app that run side by side. A page asks for a few things at once; a loop that asks without waiting is refused.
+pub const MAX_CALLS: usize = 16;
+
+/// The largest call, in bytes: the text of a long file.
+const MAX_CALL_BYTES: usize = 1 << 20;
+
+/// The largest answer, in bytes: a picture, encoded as text.
+const MAX_ANSWER_BYTES: usize = 8 << 20;
+
+/// The longest name of a call, in bytes.
+const MAX_NAME_BYTES: usize = 100;
+
+/// The largest report of an error, in bytes. Its message is cut far below that.
+const MAX_ERROR_BYTES: usize = 16 << 10;
+
+/// How long the body of a request may take. On loopback it takes milliseconds.
+pub(super) const BODY_TIME: Duration = Duration::from_secs(10);
+
+/// How many calls may run.
+pub(super) struct Calls(Semaphore);
+
+impl Default for Calls {
+    fn default() -> Self {
+        Self(Semaphore::new(MAX_CALLS))
+    }
+}
+
+#[derive(Deserialize)]
+struct Call<'a> {
+    version: u64,
+    name: String,
+    /// Never read here: it reaches the back end as it was sent.
+    #[serde(borrow)]
+    arguments: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct Report {
+    version: u64,
+    message: String,
+    location: Option<Location>,
+    /// Errors that the page itself held back.
+    omitted: u64,
+}
+
+/// A call that failed: the status, and what the app is told.
+pub(super) type Failure = (StatusCode, BackendError);
+
+impl Calls {
+    /// Answers a call. Dropping the future cancels the call.
+    pub(super) async fn invoke(
+        &self,
+        version: &Version,
+        body: Incoming,
+    ) -> Result<String, Failure> {
+        let fail = |status, kind, message: &str| (status, BackendError::new(kind, message));
+        // Before the body is read: what waits costs memory.
+        let Ok(_running) = self.0.try_acquire() else {
+            let message = format!("too many calls at once: {MAX_CALLS} are allowed");
+            return Err(fail(StatusCode::TOO_MANY_REQUESTS, "busy", &message));
+        };
+        let body = read(body, MAX_CALL_BYTES).await.map_err(|status| {
+            let message = format!("the call was not read: {MAX_CALL_BYTES} bytes are allowed");
+            fail(status, "call", &message)
+        })?;
+        let call: Call<'_> = serde_json::from_slice(&body).map_err(|error| {
+            let message = format!("the call is not valid: {error}");
+            fail(StatusCode::BAD_REQUEST, "call", &message)
+        })?;
+        if call.name.len() > MAX_NAME_BYTES {
+            let message =
+                format!("the name of the call is too long: {MAX_NAME_BYTES} bytes are allowed");
+            return Err(fail(StatusCode::BAD_REQUEST, "call", &message));
+        }
+        if version.number != call.version {
+            let message = "the app was replaced by another version";
+            return Err(fail(StatusCode::CONFLICT, "replaced", message));
+        }
+        let Some(backend) = &version.backend else {
+            let message = "this app has no main part that could answer";
+            return Err(fail(StatusCode::UNPROCESSABLE_ENTITY, "no-main", message));
+        };
+        let answer = backend.invoke(&call.name, call.arguments.get()).await;
+        let answer = answer.map_err(|error| (StatusCode::UNPROCESSABLE_ENTITY, error))?;
+        if answer.len() > MAX_ANSWER_BYTES {
+            let message = format!(
+                "the answer has {} bytes: {MAX_ANSWER_BYTES} are allowed",
+                answer.len()
+            );
+            return Err(fail(StatusCode::UNPROCESSABLE_ENTITY, "answer", &message));
+        }
+        Ok(answer)
+    }
+}
+
+/// Passes on an error of the page, if the version that had it is still shown.
+pub(super) async fn report(
+    errors: &Errors,
+    version: &Version,
+    body: Incoming,
+) -> Result<(), StatusCode> {
+    let body = read(body, MAX_ERROR_BYTES).await?;
+    let report: Report = serde_json::from_slice(&body).map_err(|_| StatusCode::BAD_REQUEST)?;
+    if version.number == report.version {
+        errors.report(PageError {
+            message: report.message,
+            location: report.location.map(|it| version.written(it)),
+            omitted: report.omitted,
+        });
+    }
+    Ok(())
+}
+
+async fn read(body: Incoming, limit: usize) -> Result<Bytes, StatusCode> {
+    let body = Limited::new(body, limit).collect();
+    let body = tokio::time::timeout(BODY_TIME, body).await;
+    let body = body.map_err(|_| StatusCode::REQUEST_TIMEOUT)?;
+    // Whether it was too large or broke off: the second has no reader.
+    let body = body.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE)?;
+    Ok(body.to_bytes())
+}
