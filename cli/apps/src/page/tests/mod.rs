@@ -217,7 +217,7 @@ impl Stage {
         let ask = self.get("events", "empty").text();
         to.write_all(ask.as_bytes()).await.expect("sent");
         let mut events = Events {
-            from: BufReader::new(from),
+            from: BufReader::with_capacity(1 << 20, from),
             _to: to,
         };
         while !events.line().await.expect("a head").is_empty() {}
@@ -243,6 +243,10 @@ impl Events {
         let mut kind = None;
         loop {
             let line = self.line().await?;
+            // The last chunk of the body.
+            if line == "0" {
+                return None;
+            }
             if let Some(text) = line.strip_prefix("event: ") {
                 kind = Some(text.to_owned());
             } else if let Some(data) = line.strip_prefix("data: ") {
