@@ -22,6 +22,9 @@ use dunlin_host::{
 };
 use tokio::runtime::Runtime;
 
+use crate::apps::Apps;
+use crate::apps::browser::OPENER;
+use crate::apps::says::{Moment, Says};
 use crate::config::command_variables;
 use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::dialogue::aside::Aside;
@@ -100,6 +103,8 @@ pub struct App {
     pub shared: Arc<SharedState>,
     /// What is waited for beside a turn.
     pub aside: Aside,
+    /// The apps that are open.
+    pub apps: Apps,
     /// What `/metadata` shows.
     metadata: RefCell<Vec<MetadataField>>,
     /// How many sections are listed of a request whose edits are saved.
@@ -183,6 +188,7 @@ impl App {
             accepts_edits: Arc::default(),
             pausing,
             aside: Aside::default(),
+            apps: Apps::default(),
             asks,
             commands,
             plugins,
@@ -397,6 +403,31 @@ impl Drop for App {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
+    }
+}
+
+impl App {
+    /// What apps have to say, and when it is shown.
+    pub fn says(&self) -> &Arc<Says> {
+        let moment = match self.ui.is_chat() {
+            true => Moment::BetweenMessages,
+            false => Moment::Now,
+        };
+        let make = || Says::new(Arc::clone(&self.ui), self.asker(), moment);
+        self.apps.says(make)
+    }
+
+    /// What opens a page in the user's browser: a program that commands cannot change.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn opener(&self) -> Result<OsString, StartError> {
+        self.started_line(OPENER.into())
+    }
+
+    /// The apps that are kept.
+    pub fn app_store(&self) -> dunlin_apps::store::Store {
+        dunlin_apps::store::Store::new(self.settings.folders.apps())
     }
 }
 

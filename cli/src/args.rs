@@ -4,6 +4,7 @@
 //! network, so that `--help` and `--version` work with a broken configuration. [`crate::settings`]
 //! combines them with the configuration.
 
+mod apps;
 mod mcp;
 mod plugin;
 mod requests;
@@ -18,6 +19,7 @@ use dunlin_host::target::{CommandKey, Operation};
 
 use crate::config::request_editor::PauseMode;
 
+pub use self::apps::AppCommand;
 pub use self::mcp::{McpAddArgs, McpCommand, McpServeArgs};
 pub use self::plugin::{
     PluginArgs, PluginCommand, PluginFolder, PluginInstallArgs, PluginKeyCommand,
@@ -169,6 +171,9 @@ pub enum Command {
     /// List, show, export and replay the requests that were sent to models
     #[command(subcommand, arg_required_else_help = true)]
     Requests(RequestsCommand),
+    /// List, open, show, export and delete the apps that agents have written
+    #[command(subcommand, arg_required_else_help = true)]
+    App(AppCommand),
     /// Read, edit, send and cancel the requests of running chats from another terminal
     Inspect(InspectArgs),
     /// Manage MCP servers, or run Dunlin as one

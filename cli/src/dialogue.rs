@@ -67,6 +67,8 @@ pub struct Dialogue {
     shows_reply: bool,
     /// Files that the user has put back: the model is told of them with the next message.
     undone: BTreeSet<String>,
+    /// How many versions of the app the user has gone back: the model is told of that, too.
+    undone_versions: usize,
 }
 
 impl Dialogue {
@@ -97,6 +99,7 @@ impl Dialogue {
             marked: 0,
             shows_reply: true,
             undone: BTreeSet::new(),
+            undone_versions: 0,
         })
     }
 
@@ -232,6 +235,7 @@ impl Dialogue {
             session.clear();
         }
         self.undone.clear();
+        self.undone_versions = 0;
         self.tags.forget_sent();
     }
 
@@ -242,8 +246,28 @@ impl Dialogue {
         }
     }
 
+    /// Tells the model with the next message that the user has gone back to the version of the app before.
+    pub fn tell_undone_version(&mut self) {
+        if !self.conversation.messages().is_empty() {
+            self.undone_versions += 1;
+        }
+    }
+
     /// What the model is told with the next message.
     fn note(&self) -> Option<String> {
+        let files = self.note_of_files();
+        let versions = match self.undone_versions {
+            0 => None,
+            1 => Some("(The user has undone the last version of the app. It is as it was before that version.)".to_owned()),
+            count => Some(format!(
+                "(The user has undone the last {count} versions of the app. It is as it was before them.)"
+            )),
+        };
+        let notes: Vec<String> = files.into_iter().chain(versions).collect();
+        (!notes.is_empty()).then(|| notes.join("\n\n"))
+    }
+
+    fn note_of_files(&self) -> Option<String> {
         let files: Vec<&str> = self.undone.iter().map(String::as_str).collect();
         let files = serde_json::to_string(&files).ok();
         files.filter(|_| !self.undone.is_empty()).map(|files| {
@@ -274,6 +298,9 @@ impl Dialogue {
         presenter.shows_reply = self.shows_reply;
         presenter.model.clone_from(&self.agent.model);
         presenter.keep_calls(&app.calls);
+        // In a pipe the reply is data, and stays whole.
+        presenter.folding =
+            (app.ui.is_chat() && settings.writes_apps(&self.agent.name)).then(Mutex::default);
         presenter.accepts_edits = Arc::clone(&app.accepts_edits);
         let known = with_joined(&self.tools, host.joined());
         let recall = Arc::new(recall);
@@ -355,6 +382,7 @@ impl Dialogue {
             }
         ) {
             self.undone.clear();
+            self.undone_versions = 0;
         }
         ask.complete(&mut report.denials);
         app.ui.end_reply();
@@ -436,9 +464,17 @@ pub fn look_at_tools(app: &App) -> Result<Vec<Tool>, CliError> {
 
 /// All tools of a host, and why others are left out.
 pub fn look_at_tools_of(app: &App, host: &Host) -> Result<(Vec<Tool>, Vec<LoadError>), CliError> {
+    hands_off(app, host.tools())
+}
+
+/// Waits for some work while the keyboard belongs to nobody else. Ctrl-C drops it.
+///
+/// # Errors
+/// The user interrupted it.
+pub fn hands_off<T>(app: &App, work: impl Future<Output = T>) -> Result<T, CliError> {
     let interrupt = interrupted(app)?;
     let _hands_off = HandsOff::begin(app);
-    unless(interrupt, app, host.tools())
+    unless(interrupt, app, work)
 }
 
 /// Waits for some work. Ctrl-C drops it.

@@ -2,6 +2,7 @@
 
 mod age;
 pub mod app;
+mod apps;
 pub mod args;
 pub mod commands;
 pub mod config;

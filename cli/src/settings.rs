@@ -22,7 +22,7 @@ use dunlin_host::mounted_elsewhere;
 pub use self::error::SettingsError;
 pub use self::key::KeyPlace;
 use crate::args::Global;
-use crate::config::agent::{AgentEntry, ApiName};
+use crate::config::agent::{AgentEntry, ApiName, Kind};
 use crate::config::command_variables;
 use crate::config::env::Environment;
 use crate::config::file::{Author, KeyEntry, Loaded};
@@ -264,12 +264,30 @@ impl Settings {
             max_tokens: options.max_tokens.map(Count::clamped),
             context_window: options.context_window.map(Count::get),
             top_p: options.top_p.map(UpTo::get),
-            system_prompt: options.system_prompt.clone(),
-            tools: options.tools.clone(),
+            system_prompt: match options.kind.unwrap_or_default() {
+                Kind::App => Some(
+                    options
+                        .system_prompt
+                        .as_deref()
+                        .unwrap_or(dunlin_apps::PROMPT)
+                        .to_owned(),
+                ),
+                Kind::Chat => options.system_prompt.clone(),
+            },
+            tools: match options.kind.unwrap_or_default() {
+                Kind::App => Some(Vec::new()),
+                Kind::Chat => options.tools.clone(),
+            },
             files: options.files.unwrap_or(true),
             endpoint: options.endpoint.unwrap_or_default(),
         };
         Ok((agent, warning))
+    }
+
+    /// Whether the agent of this name writes apps.
+    pub fn writes_apps(&self, agent: &str) -> bool {
+        let entry = self.agents.get(agent);
+        entry.is_some_and(|entry| entry.value.options.kind == Some(Kind::App))
     }
 
     /// How much of a conversation a request carries.

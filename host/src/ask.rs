@@ -16,6 +16,9 @@ pub enum Origin {
     Declared,
     /// The tool uses it without having declared it. The question is the host's own.
     Undeclared,
+    /// The program of an app uses it. It declares nothing, and the question is the host's own. What stands in place of a tool
+    /// is `app 'NAME'`.
+    App,
     /// What the tool asked for redirects it to another address. The question is the host's own.
     Redirect,
     /// The server of a tool wants it in the middle of a call. The question is the host's own.

@@ -6,6 +6,8 @@
 pub mod blocks;
 pub mod page;
 mod part;
+mod prompt;
 pub mod store;
 
 pub use part::{Part, Parts};
+pub use prompt::PROMPT;

@@ -1,5 +1,6 @@
 //! The commands: one module, one argument struct and one function each.
 
+pub mod apps;
 pub mod ask;
 pub mod audit;
 #[cfg(feature = "local-model")]
@@ -83,6 +84,7 @@ fn dispatch(
         }
         Some(Command::Sessions(args)) => sessions::run(&app(environment, plugins)?, args),
         Some(Command::Requests(args)) => requests::run(&app(environment, plugins)?, args, global),
+        Some(Command::App(args)) => apps::run(&app(environment, plugins)?, args),
         Some(Command::Inspect(args)) => inspect::run(&app(environment, plugins)?, &args),
         #[cfg(feature = "local-model")]
         Some(Command::Model(args)) => model::run(&app(environment, plugins)?, args),

@@ -12,7 +12,7 @@ table! {
     #[derive(Debug, Clone, Default, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct AgentPatch {
-        /// The kind of agent; `"chat"` by default.
+        /// The kind of agent: `"chat"` by default, or `"app"`, which [writes apps](apps.md) and has no tools.
         pub kind: Option<Kind>,
         /// The protocol; by default `"openai"`, which most servers speak.
         pub api: Option<ApiName>,
@@ -53,11 +53,14 @@ pub struct AgentEntry {
 }
 
 /// The kinds of agents.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Answers in the chat.
+    #[default]
     Chat,
+    /// Writes small programs that run in the browser. It has no tools.
+    App,
 }
 
 /// The protocols.
@@ -147,6 +150,11 @@ impl AgentPatch {
             if self.api_key.is_some() {
                 return Some("a local model needs no api_key".to_owned());
             }
+        }
+        if self.kind == Some(Kind::App) && self.tools.is_some() {
+            return Some(
+                "an agent with kind = \"app\" has no tools: remove one of both".to_owned(),
+            );
         }
         let is_empty = self.model.as_ref().is_some_and(|it| it.trim().is_empty());
         is_empty.then(|| "model must not be empty".to_owned())

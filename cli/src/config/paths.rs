@@ -158,6 +158,11 @@ impl Folders {
         self.data.join("stores")
     }
 
+    /// Apps, with their versions.
+    pub fn apps(&self) -> PathBuf {
+        self.data.join("apps")
+    }
+
     /// Models that run in this process.
     pub fn models(&self) -> PathBuf {
         self.data.join("models")

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use dunlin_apps::blocks::{Folding, Shown};
 use dunlin_host::Progress;
 use dunlin_host::ask::Answer;
 use dunlin_host::display::escape;
@@ -46,6 +47,8 @@ pub struct Presenter {
     pub(super) waits: AtomicBool,
     /// A reply that is held while steps are hidden: whether it is one, its calls tell in the end.
     pub(super) held: Mutex<String>,
+    /// Folds the parts of an app, where the agent writes one.
+    pub(super) folding: Option<Mutex<Folding>>,
     /// What of a reply waits, where it goes into a pipe.
     pub(super) suspicion: Option<Mutex<Suspicion>>,
 }
@@ -67,6 +70,7 @@ impl Presenter {
             output: Mutex::default(),
             waits: AtomicBool::new(false),
             held: Mutex::default(),
+            folding: None,
         }
     }
 
@@ -129,6 +133,33 @@ impl Presenter {
         }
     }
 
+    /// Shows the next piece of a reply, or holds it while steps are hidden.
+    fn show_or_hold(&self, piece: &str) {
+        if !self.ui.shows_steps() {
+            self.held.lock().push_str(piece);
+            return self.ui.wait_for("writing");
+        }
+        self.let_go();
+        self.show_text(piece);
+    }
+
+    /// Shows what became of a reply in which the parts of an app are folded.
+    fn show_folded(&self, shown: Vec<Shown>) {
+        for shown in shown {
+            match shown {
+                Shown::Text(text) => self.show_or_hold(&text),
+                Shown::Growing(part) => self.ui.wait_for(&format!("writing {part}")),
+                Shown::Complete(part) if self.ui.shows_steps() => {
+                    self.ui.end_reply();
+                    let line = format!("  {part}");
+                    let line = self.ui.status_styles().paint(Label::Quiet, &line);
+                    self.ui.status(&line);
+                }
+                Shown::Complete(_) => {}
+            }
+        }
+    }
+
     fn wait(&self) {
         self.ui.wait_for(&format!("waiting for {}", self.model));
     }
@@ -182,15 +213,19 @@ impl Frontend for Presenter {
         if !self.shows_reply {
             return;
         }
-        if !self.ui.shows_steps() {
-            self.held.lock().push_str(piece);
-            return self.ui.wait_for("writing");
+        match &self.folding {
+            Some(folding) => {
+                let shown = folding.lock().piece(piece);
+                self.show_folded(shown);
+            }
+            None => self.show_or_hold(piece),
         }
-        self.let_go();
-        self.show_text(piece);
     }
 
     fn was_reasoning(&self) {
+        if let Some(folding) = &self.folding {
+            *folding.lock() = Folding::default();
+        }
         match &self.suspicion {
             Some(suspicion) => suspicion.lock().confirm(),
             None if !self.held.lock().is_empty() => self.held.lock().clear(),
@@ -207,6 +242,10 @@ impl Frontend for Presenter {
     }
 
     fn reply_ended(&self, has_calls: bool) {
+        if let Some(folding) = &self.folding {
+            let rest = std::mem::take(&mut *folding.lock()).end();
+            self.show_folded(rest);
+        }
         match has_calls && !self.ui.shows_steps() {
             true => self.held.lock().clear(),
             false => self.let_go(),

@@ -48,7 +48,11 @@ pub enum Slash {
     Compact,
     /// Puts the last reply on the clipboard.
     Copy,
-    /// Takes back the edits of the last turn.
+    /// Shows the app of this chat, opens or closes one, or lists them.
+    App,
+    /// Sends the latest errors of the app to the model.
+    Fix,
+    /// Takes back the edits of the last turn, or the last version of an app.
     Undo,
     /// Writes a message in an editor.
     Edit,
@@ -239,7 +243,7 @@ pub const GROUPS: &[(&str, &[Command])] = &[
             command(
                 "/undo",
                 "",
-                "undo the file edits of the last turn; repeat it for the turn before",
+                "undo the file edits of the last turn, or the last version of an app; repeat it for the turn before",
                 Slash::Undo,
             )
             .waits("a turn is not over while its calls wait: answer them first, then /undo takes its edits back"),
@@ -250,6 +254,25 @@ pub const GROUPS: &[(&str, &[Command])] = &[
                 Slash::Compact,
             )
             .waits(TURN),
+        ],
+    ),
+    (
+        "Apps",
+        &[
+            command(
+                "/app",
+                "[open|close|list] [NAME]",
+                "show the app of this chat; open or close its page; list all apps; with a NAME alone, continue that app in this chat",
+                Slash::App,
+            )
+            .waits(NEXT),
+            command(
+                "/fix",
+                "",
+                "send the latest errors of the app to the model",
+                Slash::Fix,
+            )
+            .waits(NEXT),
         ],
     ),
     (

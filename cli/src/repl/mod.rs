@@ -4,6 +4,7 @@
 //! thread started. Ctrl-C never loses anything: in a turn it ends the turn and keeps what was said, on a line
 //! it clears the line, and only twice in a row on an empty line it leaves.
 
+mod apps;
 pub mod auto;
 pub mod budget;
 mod compose;
@@ -168,7 +169,8 @@ fn converse(
                 let said = format!("pausing set to {mode} from another terminal");
                 ui.status(&ui.status_styles().paint(Label::Quiet, &said));
             }
-            prompt(app)
+            let waits = app.apps.said().is_some_and(|says| says.begin_reading());
+            (!waits).then(|| prompt(app))
         };
         // Text that the user did not type is a message and nothing else: no command, no answer, no mention of a file.
         let (typed, is_foreign) = if let Some(line) = app.pausing.take_deferred() {
@@ -186,6 +188,16 @@ fn converse(
                 }
             }
         };
+        if let Some(says) = app.apps.said() {
+            says.end_reading();
+        }
+        if typed == Typed::Woken {
+            unsent = Some((editor.left(), is_foreign));
+            if let Err(error) = apps::answer(app) {
+                report(app, dialogue.as_ref(), &error);
+            }
+            continue;
+        }
         // What is paused was changed elsewhere, and the prompt did not say so yet when Enter was pressed.
         let is_outdated = app.pausing.is_prompt_outdated() && matches!(typed, Typed::Line(_));
         let is_toggle = editor.takes_toggle();
@@ -409,7 +421,14 @@ fn take_turn(
             dialogue.keep_unsent(None);
             keep(&typed);
         }
-        conclude(app, report)?;
+        let writes_apps = app.settings.writes_apps(&dialogue.agent().name);
+        let is_complete = matches!(report.end, TurnEnd::Answered);
+        let reply = writes_apps.then(|| report.reply.clone());
+        let concluded = conclude(app, report);
+        if let Some(reply) = reply {
+            apps::take_reply(app, (&typed, &reply), is_complete)?;
+        }
+        concluded?;
     }
     Ok(Answer::Next)
 }

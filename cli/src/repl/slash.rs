@@ -9,7 +9,7 @@ use dunlin_host::display::{escape, own_command};
 use dunlin_host::undo::UndoOutcome;
 
 use super::{
-    auto, budget, compose, expand, help, last_request, leaving, messages, requests, servers,
+    apps, auto, budget, compose, expand, help, last_request, leaving, messages, requests, servers,
     sessions, tags,
 };
 use crate::app::{App, Commands};
@@ -51,7 +51,14 @@ pub fn run(
     }
     match slash {
         Slash::Exit => return Ok(Next::Leave),
+        Slash::App => apps::run(app, rest)?,
+        Slash::Fix => return Ok(apps::fix(app, dialogue.as_ref())),
         Slash::Undo => {
+            if let Some(dialogue) = dialogue
+                && apps::undo(app, dialogue)?
+            {
+                return Ok(Next::Prompt);
+            }
             let undone = undo(app)?;
             if let Some(dialogue) = dialogue {
                 dialogue.tell_undone(undone);
@@ -206,6 +213,8 @@ fn look(
         Slash::Copy => copy(ui, messages),
         // At the prompt only.
         Slash::Exit
+        | Slash::App
+        | Slash::Fix
         | Slash::Undo
         | Slash::Edit
         | Slash::Retry

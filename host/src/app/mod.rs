@@ -68,14 +68,8 @@ impl fmt::Debug for AppOptions {
 }
 
 impl AppOptions {
-    /// To whom things are granted. No plugin and no server has a name like that.
     fn identity(&self) -> PluginId {
-        let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
-        let is_id = (1..=MAX_ID_BYTES).contains(&self.id.len()) && self.id.bytes().all(is_plain);
-        let name = match is_id {
-            true => format!("app.{}", self.id),
-            false => format!("app.sha256.{}", sha256_hex(self.id.as_bytes())),
-        };
+        let name = subject(&self.id);
         let version = format!("{:?}", (&self.source, &self.version));
         PluginId {
             name,
@@ -90,6 +84,17 @@ impl AppOptions {
         // A quotation mark would end the name before the end of it.
         let name = display::one_line(&self.name).replace('\'', "’");
         format!("app '{}'", display::shorten(&name, MAX_APP_TITLE_CHARS))
+    }
+}
+
+/// To whom things are granted that an app with this id may use, and whose part of the store it has. No plugin and no server
+/// has a name like that.
+pub fn subject(id: &str) -> String {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
+    let is_id = (1..=MAX_ID_BYTES).contains(&id.len()) && id.bytes().all(is_plain);
+    match is_id {
+        true => format!("app.{id}"),
+        false => format!("app.sha256.{}", sha256_hex(id.as_bytes())),
     }
 }
 

@@ -5,6 +5,7 @@
 mod agents;
 mod answers;
 mod approval;
+mod apps;
 mod ask;
 mod authoring;
 mod batch;

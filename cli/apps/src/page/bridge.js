@@ -33,6 +33,8 @@
   const { port1: port, port2: theirs } = new MessageChannel();
   const calls = new Map();
   const handlers = new Map();
+  // Errors of the back end, which reports them itself.
+  const reported = new WeakSet();
   let kept = [];
   let last = 0;
 
@@ -61,6 +63,9 @@
   });
 
   addEventListener('unhandledrejection', ({ reason }) => {
+    if (reported.has(reason)) {
+      return;
+    }
     report(`in a promise: ${reason}`, locateIn(reason?.stack));
   });
 
@@ -109,7 +114,9 @@
       } else {
         const error = new Error(value.message);
         const { kind, line, column } = value;
-        reject?.(Object.assign(error, { kind, line, column }));
+        Object.assign(error, { name: kind, kind, line, column });
+        reported.add(error);
+        reject?.(error);
       }
     } catch (error) {
       reject?.(error);

@@ -246,11 +246,7 @@ impl App {
         let folder = self.version_folder(number);
         fs::rename(aside.path(), &folder).map_err(io(&folder))?;
         self.record.versions.push(number);
-        if let Some(html) = parts.get(Part::Html)
-            && let Some(title) = title_of(html)
-        {
-            self.record.title = tidy(&title);
-        }
+        self.take_title(&parts);
         let versions = &mut self.record.versions;
         versions.drain(..versions.len().saturating_sub(MAX_VERSIONS));
         self.record.write(&self.folder)?;
@@ -265,6 +261,7 @@ impl App {
             return Ok(None);
         }
         self.record.versions.pop();
+        self.take_title(&self.parts()?);
         self.record.write(&self.folder)?;
         Ok(Some(self.version()))
     }
@@ -273,6 +270,13 @@ impl App {
     pub fn set_session(&mut self, session: &str) -> Result<(), StoreError> {
         let _locked = self.lock()?;
         self.record.session = Some(session.to_owned());
+        self.record.write(&self.folder)
+    }
+
+    /// No session works on it any more.
+    pub fn leave_session(&mut self) -> Result<(), StoreError> {
+        let _locked = self.lock()?;
+        self.record.session = None;
         self.record.write(&self.folder)
     }
 
@@ -290,6 +294,13 @@ impl App {
 
     fn version_folder(&self, number: u32) -> PathBuf {
         self.folder.join(VERSIONS).join(number.to_string())
+    }
+
+    /// Calls it what its page says, if that says something.
+    fn take_title(&mut self, parts: &Parts) {
+        if let Some(title) = parts.get(Part::Html).and_then(title_of) {
+            self.record.title = title;
+        }
     }
 
     /// Removes the oldest versions, those before an `undo` included.

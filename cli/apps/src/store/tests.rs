@@ -32,8 +32,9 @@ fn an_app_has_versions() {
     assert_eq!((app.version(), app.earlier()), (1, 0));
     assert_eq!(app.undo().unwrap(), None);
 
-    assert_eq!(app.save(&parts(&[(Part::Main, "2")])).unwrap(), 2);
-    let second = parts(&[(Part::Html, "<title>Tides</title>"), (Part::Main, "2")]);
+    let second = parts(&[(Part::Html, "<title>Ebb</title>"), (Part::Main, "2")]);
+    assert_eq!(app.save(&second).unwrap(), 2);
+    assert_eq!(app.title(), "Ebb");
     let again = store.open("tide-table").unwrap();
     assert_eq!(again.parts().unwrap(), second);
     assert_eq!(again.id(), app.id());
@@ -45,6 +46,7 @@ fn an_app_has_versions() {
 
     assert_eq!(app.undo().unwrap(), Some(1));
     assert_eq!(app.parts().unwrap(), first);
+    assert_eq!(app.title(), "Tides");
     // A version that was undone is not overwritten.
     assert_eq!(app.save(&parts(&[(Part::Renderer, "3")])).unwrap(), 3);
     assert_eq!(app.parts().unwrap().get(Part::Main), Some("1"));
@@ -55,6 +57,9 @@ fn an_app_has_versions() {
         store.of_session("s2").unwrap().unwrap().name(),
         "tide-table"
     );
+
+    app.leave_session().unwrap();
+    assert!(store.of_session("s2").unwrap().is_none());
 
     let other = store.create("Tide table", None, &first).unwrap();
     assert_eq!(other.name(), "tide-table-2");

@@ -193,19 +193,26 @@ impl LineEditor {
         self.toggled.swap(false, Ordering::Relaxed)
     }
 
-    /// Reads a message, beginning with `start`. `prompt` is asked again when the line was ended only to be drawn again.
-    pub fn read(&mut self, ui: &Ui, prompt: &dyn Fn() -> String, start: &str) -> Typed {
+    /// Reads a message, beginning with `start`. `prompt` is asked again when the line was ended only to be drawn again; where
+    /// it is `None`, the line is left ([`Typed::Woken`]), and [`LineEditor::left`] has it.
+    pub fn read(&mut self, ui: &Ui, prompt: &dyn Fn() -> Option<String>, start: &str) -> Typed {
         self.pastes.begin(start);
         let (typed, pastes) = (self.typed.clone(), Arc::clone(&self.pastes));
         let line = (&typed, pastes.open());
         ui.read_message(&mut self.editor, start, line, |editor| {
-            let prompt = prompt();
+            let prompt = prompt()?;
             if let Some(helper) = editor.helper_mut() {
                 prompt.clone_into(&mut helper.prompt);
                 helper.drawn = Arc::default();
             }
-            prompt
+            Some(prompt)
         })
+    }
+
+    /// The line that was left while it was being typed.
+    pub fn left(&self) -> String {
+        let (before, after) = self.typed.get();
+        before + &after
     }
 
     /// What stood before the line that was read last.
@@ -219,7 +226,7 @@ impl LineEditor {
     pub fn read_put_back(
         &mut self,
         ui: &Ui,
-        prompt: &dyn Fn() -> String,
+        prompt: &dyn Fn() -> Option<String>,
         (text, is_foreign): (&str, bool),
     ) -> (Typed, bool) {
         self.pastes.begin(text);
@@ -232,7 +239,7 @@ impl LineEditor {
     pub fn read_again(
         &mut self,
         ui: &Ui,
-        prompt: &dyn Fn() -> String,
+        prompt: &dyn Fn() -> Option<String>,
         (line, is_foreign): (&str, bool),
     ) -> (Typed, bool) {
         let whole = self.pastes.unfold(line).0;
@@ -241,13 +248,19 @@ impl LineEditor {
         self.read_begun(ui, prompt, line)
     }
 
-    fn read_begun(&mut self, ui: &Ui, prompt: &dyn Fn() -> String, start: &str) -> (Typed, bool) {
+    fn read_begun(
+        &mut self,
+        ui: &Ui,
+        prompt: &dyn Fn() -> Option<String>,
+        start: &str,
+    ) -> (Typed, bool) {
         let typed = self.read(ui, prompt, start);
         let is_foreign = match &typed {
             // What the user recalled of the history is the user's.
             Typed::Line(line) => {
                 self.early.is_foreign(line) && (line == start || !self.is_in_history(line))
             }
+            Typed::Woken => self.early.is_foreign(&self.left()),
             _ => false,
         };
         self.early.begin("", None);

@@ -400,10 +400,12 @@ fn name(tool: &str) -> String {
 fn heading(entry: &Entry, numbered: bool, window: Window) -> String {
     let styles = window.styles;
     // A name fit to be sent has 64 characters at most; what a model makes up may be of any length.
-    let tool = fit(
-        &name(&entry.question.tool),
-        window.columns.saturating_sub(40).max(16),
-    );
+    let tool = match entry.question.origin {
+        // The host has made it, with the app's name in quotes.
+        Origin::App => one_line(&entry.question.tool),
+        _ => name(&entry.question.tool),
+    };
+    let tool = fit(&tool, window.columns.saturating_sub(40).max(16));
     let tool = styles.paint(Label::Name, &tool);
     let edited = if entry.edited {
         ", as you edited it"
@@ -425,7 +427,7 @@ fn heading(entry: &Entry, numbered: bool, window: Window) -> String {
         Origin::Declared if web_request::sent(&entry.question.actions).is_some() => {
             " asks before it sends this"
         }
-        Origin::Declared => " asks",
+        Origin::Declared | Origin::App => " asks",
         Origin::Undeclared => " asks while it runs",
         Origin::Redirect => " asks to follow a redirect",
         Origin::Server => " asks in the middle of its call",

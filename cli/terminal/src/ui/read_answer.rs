@@ -347,19 +347,22 @@ impl Ui {
 
     /// Reads a message of the chat, beginning with `early`: a message answers no question, so text typed earlier may become
     /// part of it. `prompt` makes what stands before the line, and does so again each time that [`Ui::wake`] has ended it:
-    /// the line then goes on as it was. `typed` is kept up to date by the editor's helper, and `paste` by what handles its
+    /// the line then goes on as it was, or, where there is nothing to stand before it, is left. `typed` is kept up to date by the editor's helper, and `paste` by what handles its
     /// keys.
     pub fn read_message<H: Helper, I: History>(
         &self,
         editor: &mut Editor<H, I>,
         early: &str,
         (typed, paste): (&TypedSoFar, &LinePaste),
-        mut prompt: impl FnMut(&mut Editor<H, I>) -> String,
+        mut prompt: impl FnMut(&mut Editor<H, I>) -> Option<String>,
     ) -> Typed {
         let _keyboard = self.hold_keyboard();
         stop::bind(editor, ("", self.redraws), paste, &self.early);
         if !self.redraws {
-            let prompt = prompt(editor);
+            typed.set(early, early.len());
+            let Some(prompt) = prompt(editor) else {
+                return Typed::Woken;
+            };
             return self.read(editor, &prompt, (early, ""), paste);
         }
         let listening = newline::Listening::begin();
@@ -371,7 +374,10 @@ impl Ui {
         let read = loop {
             // First: whoever changes what the prompt says after it was made must find that there is a line.
             self.wake.reads(Some((typed, paste)));
-            let prompt = prompt(editor);
+            let Some(prompt) = prompt(editor) else {
+                self.wake.reads(None);
+                break Typed::Woken;
+            };
             let (before, after) = typed.get();
             let read = self.read(editor, &prompt, (before.as_str(), after.as_str()), paste);
             if !self.wake.reads(None) || read != Typed::Interrupted {

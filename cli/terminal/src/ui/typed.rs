@@ -10,6 +10,7 @@ pub enum Typed {
     /// Ctrl-D, or nobody there.
     End,
     /// [`Ui::wake`](crate::ui::Ui::wake) ended the line. Only
-    /// [`Ui::ask_line_until_woken`](crate::ui::Ui::ask_line_until_woken) returns it.
+    /// [`Ui::ask_line_until_woken`](crate::ui::Ui::ask_line_until_woken) and [`Ui::read_message`](crate::ui::Ui::read_message)
+    /// return it.
     Woken,
 }

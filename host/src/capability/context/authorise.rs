@@ -380,7 +380,10 @@ impl CallContext {
             actions,
             notices: warnings,
             longest,
-            origin,
+            origin: match origin {
+                Origin::Undeclared if !self.has_plan => Origin::App,
+                origin => origin,
+            },
         };
         if !is_attended {
             ask.went_unasked(&question);

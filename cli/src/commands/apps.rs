@@ -1,0 +1,256 @@
+//! `dunlin app`: the apps that were written in chats.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use dunlin_apps::Part;
+use dunlin_apps::store::{App as StoredApp, StoreError};
+use dunlin_host::app::subject;
+use dunlin_host::display::escape;
+use dunlin_host::json;
+use dunlin_host::nearest::nearest;
+use dunlin_host::permission::identity;
+use dunlin_host::store_folder;
+use serde::Serialize;
+
+use crate::app::App;
+use crate::apps::open::OpenApp;
+use crate::apps::{browser, export};
+use crate::args::AppCommand;
+use crate::dialogue::interrupted;
+use crate::error::{CliError, Exit};
+use dunlin_chat::tokens::counted;
+use dunlin_terminal::ui::style::Label;
+
+/// There is nobody to ask whether apps may be deleted.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing was deleted: can't ask for confirmation here")]
+struct NobodyToAsk;
+
+/// It has no such part.
+#[derive(Debug, thiserror::Error)]
+#[error("app '{app}' has no part {part}")]
+struct NoSuchPart {
+    app: String,
+    part: String,
+}
+
+/// The folder cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the folder {}", folder.display())]
+struct CannotExport {
+    folder: PathBuf,
+    source: std::io::Error,
+}
+
+/// An app as a list has it.
+#[derive(Debug, Serialize)]
+struct Listed<'a> {
+    name: &'a str,
+    title: &'a str,
+    version: u32,
+    session: Option<&'a str>,
+    folder: &'a Path,
+}
+
+/// Runs one of the commands.
+pub fn run(app: &App, command: AppCommand) -> Result<Exit, CliError> {
+    match command {
+        AppCommand::List { json } => list(app, json),
+        AppCommand::Open { name } => serve(app, &name, true),
+        AppCommand::Serve { name } => serve(app, &name, false),
+        AppCommand::Show { name, part } => show(app, &name, part.as_deref()),
+        AppCommand::Export { name, folder } => export(app, &name, folder),
+        AppCommand::Delete { names, yes } => delete(app, &names, yes),
+    }
+}
+
+/// The app of this name.
+fn find(app: &App, name: &str) -> Result<StoredApp, CliError> {
+    let store = app.app_store();
+    store.open(name).map_err(|error| {
+        let is_unknown = matches!(error, StoreError::Unknown(_));
+        let error = CliError::new(Exit::Failed, error);
+        if !is_unknown {
+            return error;
+        }
+        let names = store.names().unwrap_or_default();
+        error.with_hint(match nearest(name, names.iter().map(String::as_str)) {
+            Some(near) => format!("the nearest is '{near}'"),
+            None => "dunlin app list lists the apps".to_owned(),
+        })
+    })
+}
+
+fn list(app: &App, json: bool) -> Result<Exit, CliError> {
+    let ui = &app.ui;
+    let store = app.app_store();
+    let mut apps = Vec::new();
+    for name in store.names().map_err(CliError::failed)? {
+        match store.open(&name) {
+            Ok(stored) => apps.push(stored),
+            Err(error) => ui.warn(&escape(&format!("{name}: {error}"))),
+        }
+    }
+    if json {
+        let listed = apps.iter().map(|stored| Listed {
+            name: stored.name(),
+            title: stored.title(),
+            version: stored.version(),
+            session: stored.session(),
+            folder: stored.folder(),
+        });
+        let listed: Vec<Listed<'_>> = listed.collect();
+        ui.data(&json::to_string_pretty(&listed).map_err(CliError::failed)?);
+        return Ok(Exit::Done);
+    }
+    if apps.is_empty() {
+        ui.status("There is no app yet. In a chat, an agent with kind = \"app\" writes one.");
+    }
+    let room = apps.iter().map(|stored| stored.name().len()).max();
+    for stored in apps {
+        let name = format!("{:<room$}", stored.name(), room = room.unwrap_or_default());
+        let name = ui.styles().paint(Label::Name, &name);
+        ui.data(&format!(
+            "{name}  version {:<3}  {}",
+            stored.version(),
+            escape(stored.title())
+        ));
+    }
+    Ok(Exit::Done)
+}
+
+/// Runs an app until the user ends it.
+fn serve(app: &App, name: &str, opens: bool) -> Result<Exit, CliError> {
+    let ui = &app.ui;
+    let stored = find(app, name)?;
+    let interrupt = interrupted(app)?;
+    let runtime = app.runtime()?;
+    let open = OpenApp::open((app.host()?, runtime), app.says(), stored)?;
+    ui.status(&format!("app '{name}' is open; Ctrl-C closes it."));
+    match opens {
+        true => {
+            let shown_by = (ui.as_ref(), &app.settings.environment);
+            browser::show(shown_by, || app.opener(), || app.replaced(), &open.url());
+        }
+        false => ui.data(&open.url()),
+    }
+    runtime.block_on(interrupt);
+    Ok(Exit::Done)
+}
+
+fn show(app: &App, name: &str, part: Option<&str>) -> Result<Exit, CliError> {
+    let ui = &app.ui;
+    let stored = find(app, name)?;
+    let parts = stored.parts().map_err(CliError::failed)?;
+    if let Some(wanted) = part {
+        let part = Part::ALL.into_iter().find(|part| part.name() == wanted);
+        let Some(text) = part.and_then(|part| parts.get(part)) else {
+            return Err(CliError::failed(NoSuchPart {
+                app: name.to_owned(),
+                part: wanted.to_owned(),
+            }));
+        };
+        text.lines().for_each(|line| ui.data(&escape_line(line)));
+        return Ok(Exit::Done);
+    }
+    ui.data(&format!("title    {}", escape(stored.title())));
+    ui.data(&format!("version  {}", stored.version()));
+    if let Some(session) = stored.session() {
+        ui.data(&format!("session  {}", escape(session)));
+    }
+    ui.data(&format!(
+        "folder   {}",
+        escape(&stored.folder().to_string_lossy())
+    ));
+    for (part, text) in parts.iter() {
+        ui.data(&format!(
+            "part     {part} · {}",
+            counted(text.lines().count(), "line", "lines")
+        ));
+    }
+    Ok(Exit::Done)
+}
+
+fn export(app: &App, name: &str, folder: Option<PathBuf>) -> Result<Exit, CliError> {
+    let ui = &app.ui;
+    let parts = find(app, name)?.parts().map_err(CliError::failed)?;
+    let folder = folder.unwrap_or_else(|| PathBuf::from(name));
+    export::export(&folder, &parts).map_err(|source| {
+        let exists = source.kind() == std::io::ErrorKind::AlreadyExists;
+        let error = CliError::failed(CannotExport {
+            folder: folder.clone(),
+            source,
+        });
+        match exists {
+            true => error.with_hint("name a folder that does not exist".to_owned()),
+            false => error,
+        }
+    })?;
+    let page = folder.join(Part::Html.file_name());
+    ui.status(&format!(
+        "{} shows the app in a browser.",
+        escape(&page.to_string_lossy())
+    ));
+    if parts.get(Part::Main).is_some() {
+        ui.warn(&format!(
+            "its back end (main.js) runs only in Dunlin: without it, calls of dunlin.invoke fail; dunlin app open {name} runs all of it"
+        ));
+    }
+    Ok(Exit::Done)
+}
+
+fn delete(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> {
+    let ui = &app.ui;
+    for name in names {
+        find(app, name)?;
+    }
+    if !yes {
+        if !app.asks() {
+            let error = CliError::new(Exit::Usage, NobodyToAsk);
+            return Err(error.with_hint("--yes deletes without asking".to_owned()));
+        }
+        let what = match names {
+            [name] => format!("the app '{name}'"),
+            names => counted(names.len(), "app", "apps"),
+        };
+        if !ui.confirms(&format!(
+            "Delete {what} with all versions and all that was stored?"
+        )) {
+            ui.status("Nothing was deleted.");
+            return Ok(Exit::Done);
+        }
+    }
+    let store = app.app_store();
+    for name in names {
+        let id = store.delete(name).map_err(CliError::failed)?;
+        forget(app, &id)?;
+        ui.status(&format!("app '{name}' is deleted."));
+    }
+    Ok(Exit::Done)
+}
+
+/// Removes what an app that is deleted was granted and has stored.
+fn forget(app: &App, id: &str) -> Result<(), CliError> {
+    let subject = subject(id);
+    let identity = identity(&subject, None);
+    let forgotten = app.permissions()?.forget_plugin(&identity);
+    forgotten.map_err(CliError::failed)?;
+    let stored = store_folder(&app.settings.folders.stores(), &subject, None);
+    match fs::remove_dir_all(&stored) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            let stored = escape(&stored.to_string_lossy()).into_owned();
+            app.ui.warn(&format!(
+                "what it kept in {stored} cannot be removed: {error}"
+            ));
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A line of a source: to a terminal nothing of it is a command.
+fn escape_line(line: &str) -> String {
+    escape(line).into_owned()
+}

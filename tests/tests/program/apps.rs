@@ -1,0 +1,358 @@
+//! Apps: an agent writes one, its page is served, and its back end asks in the chat.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::thread;
+
+use dunlin_tests::{Environment, Gate, Provider, Response, Screen, program};
+use serde_json::{Value, json};
+
+use crate::stage::Chat;
+
+const FIRST: &str = "\
+Here it is.
+
+```html
+<title>Tide table</title>
+<h1>Tides</h1>
+```
+
+```renderer-js
+dunlin.invoke(\"hello\", {});
+```
+
+```main-js
+dunlin.handle(\"hello\", async () => \"hi\");
+dunlin.handle(\"read\", async ({ path }) => dunlin.files.readText(path));
+dunlin.handle(\"fail\", async () => null.x);
+console.log(\"ready\");
+```
+
+That is all.";
+
+/// An agent that writes apps and has these replies.
+fn environment(provider: &Provider) -> Environment {
+    let environment = Environment::with_provider(program!(), provider);
+    let file = environment.config_file();
+    let configuration = fs::read_to_string(file).expect("a configuration");
+    environment.configure(&configuration.replace("kind = \"chat\"", "kind = \"app\""));
+    environment
+}
+
+/// The newest address of a page on the screen.
+fn address(screen: &Screen) -> String {
+    let text = &screen.text;
+    let at = text.rfind("http://127.0.0.1:").expect("an address");
+    let word = text[at..].split_whitespace().next();
+    word.expect("an address").to_owned()
+}
+
+/// What a request of the page itself is answered: the status, and the body.
+fn ask_page(address: &str, path: &str, body: Option<&Value>) -> (u16, String) {
+    let (host, token) = address["http://".len()..].split_once('/').expect("a path");
+    let mut stream = TcpStream::connect(host).expect("a page that is served");
+    let body = body.map(Value::to_string);
+    let head = match &body {
+        Some(body) => format!(
+            "POST /{token}{path} HTTP/1.1\r\norigin: http://{host}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n",
+            body.len()
+        ),
+        None => format!("GET /{token}{path} HTTP/1.1\r\nsec-fetch-dest: document\r\n"),
+    };
+    let rest = format!(
+        "host: {host}\r\nsec-fetch-site: same-origin\r\nconnection: close\r\n\r\n{}",
+        body.unwrap_or_default()
+    );
+    stream
+        .write_all(format!("{head}{rest}").as_bytes())
+        .expect("a request");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    let status = answer.split(' ').nth(1).and_then(|it| it.parse().ok());
+    let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    (status.expect("a status"), body.to_owned())
+}
+
+/// Calls a handler of the back end, as version `version` of the page does.
+fn invoke(address: &str, version: u64, name: &str, arguments: Value) -> (u16, Value) {
+    let call = json!({ "version": version, "name": name, "arguments": arguments });
+    let (status, body) = ask_page(address, "invoke", Some(&call));
+    let body = serde_json::from_str(&body).unwrap_or(Value::String(body));
+    (status, body)
+}
+
+#[test]
+fn a_reply_becomes_an_app() {
+    let broken = "```html\n1\n```\n\n```html\n2\n```\n";
+    let provider = Provider::play([
+        Response::reply(FIRST),
+        Response::reply("Another heading:\n```html\n<title>Ebb</title>\n<h1>Ebb</h1>\n```\n"),
+        Response::reply(broken),
+        Response::stream().text("```html\n<h1>cut").finish("length"),
+        Response::reply("You're welcome."),
+    ]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    let screen = chat.turn("a tide table please");
+    let expected = "Here it is.\n\n  html · 2 lines\n\n  renderer-js · 1 line\n\n  main-js · 4 lines\n\nThat is all.\n\
+                    app 'tide-table', version 1: html, renderer-js, main-js\n  http://127.0.0.1:";
+    let lines = |text: &str| {
+        text.lines()
+            .filter(|line| !line.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert!(
+        lines(&screen.text).contains(&lines(expected)),
+        "{:?}",
+        chat.terminal
+    );
+    let screen = chat.terminal.wait_for("app 'tide-table': ready");
+    let page = address(&screen);
+    assert_eq!(ask_page(&page, "", None).0, 200);
+    let (host, _) = page["http://".len()..].split_once('/').unwrap();
+    assert_eq!(ask_page(&format!("http://{host}/guess/"), "", None).0, 404);
+    assert_eq!(invoke(&page, 1, "hello", json!({})), (200, json!("hi")));
+
+    // No tools, and what the blocks are.
+    let request = &provider.requests()[0];
+    assert!(request.tools().is_empty());
+    let told = request.messages()[0]["content"].to_string();
+    assert!(told.contains("main-js"), "{told}");
+
+    let screen = chat.turn("another heading");
+    assert!(
+        screen.contains("app 'tide-table', version 2: html\n"),
+        "{:?}",
+        chat.terminal
+    );
+    // The same page shows it, and the back end is still there.
+    assert_eq!(invoke(&page, 2, "hello", json!({})), (200, json!("hi")));
+
+    let screen = chat.turn("break it");
+    assert!(
+        screen.contains("the app is unchanged: the reply has two html blocks"),
+        "{:?}",
+        chat.terminal
+    );
+    let screen = chat.turn("cut it off");
+    assert!(
+        screen.contains("the app is unchanged: the reply is not complete"),
+        "{:?}",
+        chat.terminal
+    );
+
+    chat.say("/undo");
+    let screen = chat.prompt();
+    assert!(
+        screen.contains("app 'tide-table' is back at version 1."),
+        "{:?}",
+        chat.terminal
+    );
+    chat.say("/undo");
+    let screen = chat.prompt();
+    assert!(
+        screen.contains("This is the first version of the app"),
+        "{:?}",
+        chat.terminal
+    );
+    chat.say("/app");
+    let screen = chat.prompt();
+    for expected in [
+        "app 'tide-table': Tide table\n",
+        "  version 1, no earlier one\n",
+        "  main-js · 4 lines\n",
+    ] {
+        assert!(screen.contains(expected), "{expected}: {:?}", chat.terminal);
+    }
+    chat.turn("thanks");
+    let requests = provider.requests();
+    let last = requests[4].messages().last().unwrap()["content"].to_string();
+    assert!(
+        last.contains("undone the last version of the app"),
+        "{last}"
+    );
+    chat.say("/app close");
+    chat.prompt();
+    assert!(TcpStream::connect(host).is_err(), "the page is gone");
+    chat.leave();
+}
+
+#[test]
+fn a_back_end_asks_in_the_chat() {
+    let provider = Provider::play([Response::reply(FIRST)]);
+    let environment = environment(&provider);
+    environment.project_file("notes.txt", "of the project");
+    environment.outside_file("secret.txt", "from outside");
+    let mut chat = Chat::open(&environment);
+    chat.turn("a tide table please");
+    let page = address(&chat.terminal.wait_for("app 'tide-table': ready"));
+    let read = |path: &'static str| {
+        let page = page.clone();
+        thread::spawn(move || invoke(&page, 1, "read", json!({ "path": path })))
+    };
+    // Reading in the project asks nobody.
+    let inside = read("notes.txt").join().unwrap();
+    assert_eq!(inside, (200, json!("of the project")));
+
+    let is_back = |chat: &Chat| {
+        chat.terminal.wait_until("the line", |screen| {
+            screen.cursor_line.trim_end() == "› my next mess"
+        })
+    };
+    // A question takes the place of the line, which comes back.
+    chat.terminal.type_text("my next mess");
+    let call = read("../outside/secret.txt");
+    let screen = chat.question();
+    assert!(
+        screen.contains("  ? app 'tide-table' asks\n"),
+        "{:?}",
+        chat.terminal
+    );
+    assert!(screen.contains("secret.txt'?\n"), "{:?}", chat.terminal);
+    chat.answer("n");
+    let screen = is_back(&chat);
+    let (status, error) = call.join().unwrap();
+    assert_eq!(
+        (status, &error["kind"]),
+        (422, &json!("PermissionDeniedError")),
+        "{error}"
+    );
+    // What the user has refused is no news.
+    assert_eq!(screen.count("PermissionDenied"), 0, "{:?}", chat.terminal);
+
+    let call = read("../outside/secret.txt");
+    chat.question();
+    chat.answer("y");
+    assert_eq!(call.join().unwrap(), (200, json!("from outside")));
+    is_back(&chat);
+    let audit = environment.run(["audit"]);
+    assert!(audit.stdout.contains("app 'tide-table'"), "{audit}");
+}
+
+#[test]
+fn errors_are_shown_and_sent_to_the_model() {
+    let gate = Gate::new();
+    let provider = Provider::play([
+        Response::reply(FIRST),
+        Response::stream()
+            .wait(&gate)
+            .text("```main-js\ndunlin.handle('hello', () => 1);\nsyntax error\n```")
+            .finish("stop"),
+    ]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.turn("a tide table please");
+    let page = address(&chat.terminal.wait_for("app 'tide-table': ready"));
+    chat.say("/fix");
+    let screen = chat.prompt();
+    assert!(
+        screen.contains("The app has reported no error"),
+        "{:?}",
+        chat.terminal
+    );
+
+    let (status, error) = invoke(&page, 1, "fail", json!({}));
+    assert_eq!((status, &error["line"]), (422, &json!(3)), "{error}");
+    chat.terminal
+        .wait_for("app 'tide-table': main-js, line 3, column ");
+    let (status, error) = invoke(&page, 1, "none", json!({}));
+    assert_eq!(
+        (status, &error["kind"]),
+        (422, &json!("NoHandlerError")),
+        "{error}"
+    );
+    chat.terminal.wait_for("NoHandlerError");
+    chat.say("/fix");
+    let request = provider.wait_for_request(1);
+    let said = request.messages().last().unwrap()["content"].to_string();
+    for part in ["main-js, line 3, column", "TypeError", "NoHandlerError"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    gate.open();
+    // An error of the new version is seen although nothing calls it.
+    chat.terminal
+        .wait_for("app 'tide-table', version 2: main-js");
+    chat.terminal.wait_for("app 'tide-table': main-js, line 2");
+    chat.prompt();
+    chat.leave();
+}
+
+#[test]
+fn apps_are_managed_on_the_command_line() {
+    let provider = Provider::play([Response::reply(FIRST)]);
+    let environment = environment(&provider);
+    let run = |words: &[&str]| environment.run(words);
+    let none = run(&["app", "list"]);
+    assert!(none.stderr.contains("There is no app yet."), "{none}");
+    let mut chat = Chat::open(&environment);
+    chat.turn("a tide table please");
+    chat.terminal.wait_for("app 'tide-table': ready");
+    chat.leave();
+
+    let list = run(&["app", "list"]);
+    assert_eq!(
+        list.stdout, "tide-table  version 1    Tide table\n",
+        "{list}"
+    );
+    let listed: Value = serde_json::from_str(&run(&["app", "list", "--json"]).stdout).unwrap();
+    assert_eq!(
+        (&listed[0]["name"], &listed[0]["version"]),
+        (&json!("tide-table"), &json!(1))
+    );
+    let shown = run(&["app", "show", "tide-table"]);
+    assert!(
+        shown.stdout.contains("part     main-js · 4 lines\n"),
+        "{shown}"
+    );
+    let source = run(&["app", "show", "tide-table", "--part", "renderer-js"]);
+    assert_eq!(source.stdout, "dunlin.invoke(\"hello\", {});\n", "{source}");
+    let unknown = run(&["app", "show", "tide-tabel"]);
+    assert_eq!(unknown.status, Some(1), "{unknown}");
+    assert!(
+        unknown.stderr.contains("there is no app 'tide-tabel'"),
+        "{unknown}"
+    );
+    assert!(
+        unknown.stderr.contains("the nearest is 'tide-table'"),
+        "{unknown}"
+    );
+
+    let folder = environment.root().join("exported");
+    let folder = folder.to_str().unwrap();
+    let exported = run(&["app", "export", "tide-table", folder]);
+    assert_eq!(exported.status, Some(0), "{exported}");
+    assert!(
+        exported
+            .stderr
+            .contains("its back end (main.js) runs only in Dunlin"),
+        "{exported}"
+    );
+    let html = fs::read_to_string(format!("{folder}/index.html")).unwrap();
+    assert!(
+        html.contains("<h1>Tides</h1>") && html.contains("renderer.js"),
+        "{html}"
+    );
+    let again = run(&["app", "export", "tide-table", folder]);
+    assert_eq!(again.status, Some(1), "{again}");
+    assert!(
+        again.stderr.contains("name a folder that does not exist"),
+        "{again}"
+    );
+
+    // Nobody can be asked there, and the address is data.
+    let mut served = environment.terminal(["app", "serve", "tide-table"]);
+    let page = address(&served.wait_for("http://127.0.0.1:"));
+    served.wait_for("app 'tide-table': ready");
+    assert_eq!(invoke(&page, 1, "hello", json!({})), (200, json!("hi")));
+    served.press(dunlin_tests::Key::CtrlC);
+    assert_eq!(served.wait_end(), Some(0), "{served:?}");
+
+    let refused = run(&["app", "delete", "tide-table"]);
+    assert_eq!(refused.status, Some(2), "{refused}");
+    let deleted = run(&["app", "delete", "--yes", "tide-table"]);
+    assert_eq!(deleted.status, Some(0), "{deleted}");
+    let none = run(&["app", "list"]);
+    assert!(none.stderr.contains("There is no app yet."), "{none}");
+}
