@@ -159,9 +159,9 @@ async fn a_call_that_never_settles_has_a_deadline() {
 
 #[tokio::test]
 async fn clocks_stand_while_the_user_is_asked() {
-    let place = Place::with_run_time(Duration::from_millis(400));
+    let place = Place::with_run_time(Duration::from_secs(1));
     let ask = Arc::new(Answers {
-        after: Duration::from_millis(900),
+        after: Duration::from_millis(1500),
         answer: Answer {
             allow: true,
             scope: Scope::Once,
@@ -172,7 +172,7 @@ async fn clocks_stand_while_the_user_is_asked() {
         "asking",
         "let go; const gate = new Promise((open) => { go = open; });\n\
          dunlin.handle('wait', () => { dunlin.emit('waits', 1); return gate; });\n\
-         dunlin.handle('read', async () => { const text = await dunlin.files.readText('../outside.txt'); go(text); });",
+         dunlin.handle('read', async () => { const text = await dunlin.files.readText('../outside.txt'); setTimeout(() => go(text), 20); });",
         ask.clone(),
     );
     let read = async {
