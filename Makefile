@@ -3,6 +3,7 @@
 #   make run [ARGS="..."]    opens a chat
 #   make test                everything that has to hold before a change goes in
 #   make test-quick          the unit tests: for every change
+#   make browser             installs Chromium where it is missing, as `make test` does
 #   make check-quick         whether everything compiles, in seconds
 #   make dev [ARGS="..."]    opens a chat as `make run` does, built in seconds after a change; it runs slower
 #   make check               formatting, lints and documentation
@@ -19,7 +20,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: run dev test test-quick check check-quick build bench fuzz search-quality quirks setup fmt clean
+.PHONY: run dev test test-quick check check-quick build bench fuzz search-quality quirks setup browser fmt clean
 
 CARGO ?= cargo
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
@@ -50,7 +51,7 @@ dev: setup
 build: setup
 	@$(CARGO) build $(PROFILE) --package dunlin
 
-test: check
+test: browser check
 	$(call step,tests,$(CARGO_TEST))
 
 test-quick: setup
@@ -80,6 +81,10 @@ quirks: setup
 
 setup:
 	@./plugins/guest-build/setup
+
+# What the tests of pages of apps run in.
+browser:
+	@./plugins/guest-build/setup browser
 
 fmt:
 	@$(CARGO) fmt --all

@@ -16,6 +16,7 @@
 //! compiles them the way the built-in tools are compiled, and a [`sandbox::Sandbox`] lets them loose on
 //! a real host without the program around it.
 
+mod browser;
 mod environment;
 pub mod guests;
 #[cfg(test)]
@@ -30,6 +31,7 @@ mod site;
 mod terminal;
 mod watched;
 
+pub use browser::{Browser, Tab};
 pub use environment::{Environment, GUESTS_VARIABLE};
 pub use invocation::{Invocation, Output, Running};
 pub use mcp_client::McpClient;

@@ -62,17 +62,27 @@ struct Flow {
     omitted: u64,
 }
 
-impl Errors {
-    pub(super) fn new(to: mpsc::Sender<PageError>) -> Self {
-        let flow = Flow {
+impl Flow {
+    fn new() -> Self {
+        Self {
             allowance: BURST,
             filled: Instant::now(),
             omitted: 0,
-        };
+        }
+    }
+}
+
+impl Errors {
+    pub(super) fn new(to: mpsc::Sender<PageError>) -> Self {
         Self {
             to,
-            flow: Mutex::new(flow),
+            flow: Mutex::new(Flow::new()),
         }
+    }
+
+    /// Begins anew, for another version of the app: what is wrong with it must not drown in the errors of the one before.
+    pub(super) fn begin(&self) {
+        *self.flow.lock().unwrap_or_else(PoisonError::into_inner) = Flow::new();
     }
 
     /// Passes an error on, or counts it.
@@ -131,6 +141,12 @@ mod tests {
         let later = from.try_recv().expect("passed on");
         assert_eq!((later.message.as_str(), later.omitted), ("later", 995));
         assert!(from.try_recv().is_err());
+        errors.begin();
+        errors.report(error("another version"));
+        assert_eq!(
+            from.try_recv().expect("passed on"),
+            error("another version")
+        );
     }
 
     #[tokio::test(start_paused = true)]

@@ -108,6 +108,7 @@ impl Page {
         let mut current = self.shared.lock();
         let number = current.number + 1;
         let version = Version::new(number, content, backend, &self.shared.address);
+        self.shared.errors.begin();
         self.shared.streams.announce(&version.announcement());
         *current = Arc::new(version);
     }
