@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use dunlin_apps::page::{Location, Source};
+use dunlin_tests::DEADLINE;
 use serde_json::json;
 
 use super::stage::App;
@@ -107,7 +108,9 @@ fn a_flood_of_events_arrives_in_order_or_is_counted() {
         app.emit("flood", &json!(number));
     }
     // The last one may be lost as well.
+    let start = Instant::now();
     let received = loop {
+        assert!(start.elapsed() < DEADLINE, "the app never saw the end");
         app.emit("end", &json!(null));
         if app.calls.count("received") > 0 {
             break app.calls.wait("received").as_u64().expect("a number");
@@ -200,12 +203,9 @@ fn errors_say_where_they_are_in_what_the_model_wrote() {
 #[test]
 fn a_flood_of_errors_is_counted() {
     let mut app = App::open("", "setInterval(() => { throw new Error('again'); }, 0);");
-    let mut omitted = 0;
-    while omitted < 10 {
-        let error = app.error();
-        assert!(error.message.contains("again"), "{error:?}");
-        omitted += error.omitted;
-    }
+    // The first ones pass, and the next ones say how many did not.
+    let omitted: u64 = (0..8).map(|_| app.error_with("again").omitted).sum();
+    assert!(omitted > 0);
     // It took the flood, and is still there.
     app.reload("", "dunlin.invoke('calm')");
     app.calls.wait("calm");
