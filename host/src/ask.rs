@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 pub use crate::answer::{Answer, Scope};
-use crate::call::Action;
+use crate::call::{Action, WebRequest};
 use crate::model::Model;
 use crate::target::Need;
 
@@ -68,6 +68,17 @@ pub struct TextQuestion {
     pub secret: bool,
 }
 
+/// Something that a tool uses without having announced it.
+#[derive(Debug)]
+pub struct Unplanned<'a> {
+    /// What it uses.
+    pub need: &'a Need,
+    /// The target as the tool wrote it.
+    pub written: &'a str,
+    /// The request that it sends, if it is one.
+    pub request: Option<&'a WebRequest>,
+}
+
 /// Asks the user.
 ///
 /// The returned future may wait for as long as the user thinks; the host stops the clock of the call
@@ -101,6 +112,10 @@ pub trait Ask: Send + Sync {
     /// Told of a question that was denied because nobody was there to be asked. Called from within the call: must not
     /// block.
     fn went_unasked(&self, _question: &Question) {}
+
+    /// Told of each use that the plan of its call does not announce, whether it is allowed or not, before anybody is asked.
+    /// Called from within the call: must not block.
+    fn uses_unplanned(&self, _unplanned: &Unplanned<'_>) {}
 }
 
 /// Denies everything: for tests, and wherever nobody can be asked.

@@ -7,6 +7,7 @@
 mod abilities;
 mod about;
 pub mod build;
+pub mod differences;
 pub mod examine;
 pub mod index;
 pub mod installed;

@@ -5,11 +5,11 @@
 use std::collections::VecDeque;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use dunlin_host::ask::{Answer, Ask, Question, TextQuestion};
+use dunlin_host::ask::{Answer, Ask, Question, TextQuestion, Unplanned};
 use dunlin_host::call::{Action, Call, Standing};
 use dunlin_host::display::chain;
 use dunlin_host::egress::{Egress, EgressOptions, Network};
@@ -19,11 +19,15 @@ use dunlin_provider::http::USER_AGENT;
 use parking_lot::Mutex;
 use serde_json::Value;
 
+use super::differences;
 use super::manifest::{Expected, Trial};
 use super::played_web::PlayedWeb;
 
 /// How many of the plugin's messages are shown with what was not as expected.
 const MAX_MESSAGES: usize = 20;
+
+/// Differences between plan and run that are said of one call. Whoever has more begins with the first.
+const MAX_NOTES: usize = 10;
 
 /// Why a test could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -65,7 +69,16 @@ pub struct Miss {
     pub log: Vec<String>,
 }
 
-/// Makes the calls of a test in one temporary project. `None`: all is as expected.
+/// What a test came to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tested {
+    /// `None`: all is as expected.
+    pub miss: Option<Miss>,
+    /// What the calls did otherwise than their plans say, a line each, with the call. Nothing is escaped.
+    pub notes: Vec<String>,
+}
+
+/// Makes the calls of a test in one temporary project.
 ///
 /// # Errors
 /// The calls cannot be made.
@@ -73,10 +86,12 @@ pub async fn run(
     options: HostOptions,
     plugin: Plugin,
     trial: &Trial,
-) -> Result<Option<Miss>, TrialError> {
+) -> Result<Tested, TrialError> {
     let folder = tempfile::tempdir()?;
     let project = folder.path().join("project");
     prepare(&project, trial)?;
+    // As the host resolves what a call names.
+    let project = fs::canonicalize(project)?;
     let log_file = folder.path().join("log.jsonl");
     let mut options = HostOptions {
         project: project.clone(),
@@ -126,16 +141,22 @@ pub async fn run(
     let answers = Arc::new(Answers {
         texts: Mutex::new(trial.answers.clone().into()),
         web,
+        project: project.clone(),
+        actions: Mutex::default(),
         unanswered: Mutex::default(),
+        notes: Mutex::default(),
     });
+    let mut notes = Vec::new();
     for (number, tried) in (1..).zip(trial.calls()) {
         let call = Call {
             id: format!("call-{number}"),
             tool: tried.tool.clone(),
             arguments: serde_json::to_value(&tried.arguments)?,
         };
-        let asked: Arc<dyn Ask> = Arc::clone(&answers) as _;
-        let found = made(&host, &call, &asked).await;
+        let found = made(&host, &call, &answers).await;
+        for note in std::mem::take(&mut *answers.notes.lock()) {
+            notes.push(format!("call {number}, {}: {note}", tried.tool));
+        }
         let (expected, is_met) = match (tried.expected(), &found) {
             (Expected::Result(text), Ok(found)) => (text.to_owned(), is_in(text, found)),
             (Expected::Result(text), Err(_)) => (text.to_owned(), false),
@@ -145,19 +166,29 @@ pub async fn run(
             (Expected::Failure(text), Ok(_)) => (format!("a failure: {text}"), false),
         };
         if !is_met {
-            return Ok(Some(Miss {
+            let miss = Miss {
                 place: format!("call {number}, {}", tried.tool),
                 expected,
                 found: found.unwrap_or_else(|failure| answers.explained(failure)),
                 log: last_messages(&log_file),
-            }));
+            };
+            return Ok(Tested {
+                miss: Some(miss),
+                notes,
+            });
         }
     }
+    let miss = missed_behind_calls(trial, &project, &log_file);
+    Ok(Tested { miss, notes })
+}
+
+/// What is not as it should be when the calls were made.
+fn missed_behind_calls(trial: &Trial, project: &Path, log_file: &Path) -> Option<Miss> {
     for (name, text) in &trial.after {
         let found = fs::read(project.join(name));
         let found = found.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         if !found.as_ref().is_ok_and(|found| found == text) {
-            return Ok(Some(Miss {
+            return Some(Miss {
                 place: format!("after, {name}"),
                 expected: text.clone(),
                 found: found.unwrap_or_else(|error| match error.kind() {
@@ -166,22 +197,22 @@ pub async fn run(
                     }
                     _ => format!("cannot read {name}: {error}"),
                 }),
-                log: last_messages(&log_file),
-            }));
+                log: last_messages(log_file),
+            });
         }
     }
     if let Some(text) = &trial.logs {
-        let log = last_messages(&log_file);
+        let log = last_messages(log_file);
         if !log.iter().any(|message| message.contains(text)) {
-            return Ok(Some(Miss {
+            return Some(Miss {
                 place: "logs".to_owned(),
                 expected: text.clone(),
                 found: "no message with this text".to_owned(),
                 log,
-            }));
+            });
         }
     }
-    Ok(None)
+    None
 }
 
 /// Whether a result holds what is expected: this text or, where both are JSON, all of its members, in whatever order and form.
@@ -216,12 +247,25 @@ fn has(found: &Value, expected: &Value) -> bool {
 struct Answers {
     texts: Mutex<VecDeque<String>>,
     web: Arc<PlayedWeb>,
-    /// What an author has to know of the last request that nobody allowed, because the test has no answer for it.
+    project: PathBuf,
+    /// What the plan of the call announces.
+    actions: Mutex<Vec<Action>>,
+    /// What an author has to know of the last thing that nobody allowed: that the test has no answer for a request, or how a
+    /// change differs from the plan.
     unanswered: Mutex<Option<String>>,
+    /// What the call does otherwise than its plan says.
+    notes: Mutex<Vec<String>>,
 }
 
 impl Answers {
-    /// A failure, with what the test lacks where that is the reason.
+    fn note(&self, note: String) {
+        let mut notes = self.notes.lock();
+        if notes.len() < MAX_NOTES && !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+
+    /// A failure, with what the test or the plan lacks where that is the reason.
     fn explained(&self, failure: String) -> String {
         match self.unanswered.lock().take() {
             Some(unanswered) => format!("{failure}\n{unanswered}"),
@@ -255,20 +299,38 @@ impl Ask for Answers {
                 *self.unanswered.lock() = Some(unanswered);
             }
         }
+        let actions = self.actions.lock();
+        if let Some(differs) = differences::of_question(&actions, &self.project, question) {
+            *self.unanswered.lock() = Some(differs);
+        }
+    }
+
+    fn uses_unplanned(&self, unplanned: &Unplanned<'_>) {
+        let note = differences::of_use(&self.actions.lock(), unplanned);
+        self.note(note);
     }
 }
 
 /// The result of a call, or why there is none.
-async fn made(host: &Host, call: &Call, answers: &Arc<dyn Ask>) -> Result<String, String> {
+async fn made(host: &Host, call: &Call, answers: &Arc<Answers>) -> Result<String, String> {
+    *answers.unanswered.lock() = None;
     let plan = host.prepare(call).await.map_err(|error| chain(&error))?;
     if let Standing::Denied { need, rule, .. } = &plan.standing {
         let verb = need.operation.verb();
         return Err(format!("cannot {verb} '{}': {rule}", need.target));
     }
-    let outcome = host
-        .run(call, &plan, Arc::clone(answers), Arc::new(NoProgress))
-        .await;
+    answers.actions.lock().clone_from(&plan.actions);
+    let asked: Arc<dyn Ask> = Arc::clone(answers) as _;
+    let outcome = host.run(call, &plan, asked, Arc::new(NoProgress)).await;
     let success = outcome.result.map_err(|error| chain(&error))?;
+    // A change that differs from its plan and was denied is said already, even if the tool says nothing of it.
+    if let Some(unanswered) = answers.unanswered.lock().take() {
+        answers.note(unanswered);
+    } else {
+        for note in differences::not_made(&plan, &answers.project, &outcome.edits) {
+            answers.note(note);
+        }
+    }
     Ok(success.text)
 }
 
@@ -298,16 +360,20 @@ fn prepare(project: &Path, trial: &Trial) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use dunlin_zoo::guest;
-
     use super::super::manifest::Manifest;
     use super::*;
 
     /// What a test comes to, made with the guest that fetches.
     fn tried(test: &str) -> Option<(String, String)> {
+        let miss = tested("fetch_otherwise", test).miss;
+        miss.map(|miss| (miss.expected, miss.found))
+    }
+
+    /// What a test of a guest comes to.
+    fn tested(guest: &str, test: &str) -> Tested {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        let text = format!("name = \"fetch_otherwise\"\nlanguage = \"rust\"\n[[test]]\n{test}");
+        let text = format!("name = \"{guest}\"\nlanguage = \"rust\"\n[[test]]\n{test}");
         fs::write(at("plugin.toml"), text).unwrap();
         let manifest = Manifest::read(folder.path()).unwrap();
         let options = HostOptions {
@@ -331,7 +397,7 @@ mod tests {
             app_engine: None,
             embedder: None,
         };
-        let guest = guest("fetch_otherwise").unwrap();
+        let guest = dunlin_zoo::guest(guest).unwrap();
         let plugin = Plugin {
             name: manifest.name.clone(),
             digest: dunlin_host::sha256_hex(guest.bytes),
@@ -344,8 +410,8 @@ mod tests {
             .enable_all()
             .build()
             .unwrap();
-        let miss = runtime.block_on(run(options, plugin, &manifest.test[0]));
-        miss.unwrap().map(|miss| (miss.expected, miss.found))
+        let tested = runtime.block_on(run(options, plugin, &manifest.test[0]));
+        tested.unwrap()
     }
 
     #[test]
@@ -438,5 +504,112 @@ mod tests {
             assert!(found.contains("was denied"), "{found}");
             assert!(found.ends_with(&unanswered), "{found}");
         }
+    }
+    #[test]
+    fn what_differs_from_the_plan_is_said() {
+        let check = |guest: &str, arguments: &str, rest: &str, expected: &[&str]| {
+            let test = format!("tool = \"{guest}\"\narguments = {{ {arguments} }}\n{rest}");
+            let tested = tested(guest, &test);
+            assert_eq!(tested.miss, None, "{test}");
+            let prefix = format!("call 1, {guest}: ");
+            let notes = tested.notes.iter().map(|note| note.strip_prefix(&prefix));
+            let expected = expected.iter().copied().map(Some);
+            assert_eq!(notes.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+        };
+        const ASKED: &str = "or the user is asked in the middle of the call";
+        let file = "files = { \"a.txt\" = \"one\\n\", \"README.md\" = \"\" }\nexpect = \"one\"\n";
+        let undeclared = format!(
+            "run reads 'a.txt', which prepare does not declare: add a need to read it to the plan, {ASKED}"
+        );
+        check("undeclared", "path = \"a.txt\"", file, &[&undeclared]);
+        check("lie_in_prepare", "path = \"a.txt\"", file, &[&undeclared]);
+        let file = file.replace("\"one\"\n", "\"\"\n");
+        check("lie_in_prepare", "path = \"README.md\"", &file, &[]);
+
+        let web = "expect = \"200\"\nweb = { \"https://a.example/x\" = {}, \"https://a.example/x?q=1\" = {}, \"POST https://a.example/x\" = {} }\n";
+        let sends = |arguments: &str, expected: &[&str]| {
+            let arguments = format!("url = \"https://a.example/x\", {arguments}");
+            check("fetch_otherwise", &arguments, web, expected);
+        };
+        let exactly = format!("announce exactly this request in prepare, {ASKED}");
+        sends("declares = \"get https://a.example/x\"", &[]);
+        sends("declares = \"site https://a.example/\"", &[]);
+        sends(
+            "times = 2",
+            &[&format!(
+                "run sends GET https://a.example/x, which prepare does not announce: {exactly}"
+            )],
+        );
+        sends(
+            "declares = \"get https://a.example/x?q=1\"",
+            &[&format!(
+                "run sends GET https://a.example/x, where prepare announces GET https://a.example/x?q=1: {exactly}"
+            )],
+        );
+        sends(
+            "declares = \"get https://a.example/x accept-language: de\", header = \"user-agent: me\"",
+            &[&format!(
+                "run sends GET https://a.example/x with other headers than prepare announces (accept-language: none instead \
+                 of de, user-agent: me instead of none): {exactly}"
+            )],
+        );
+        sends(
+            "declares = \"get https://a.example/x\", body = \"hello\"",
+            &[&format!(
+                "run sends POST https://a.example/x, where prepare announces a GET: add a need to write the address to the \
+                 plan, {ASKED}"
+            )],
+        );
+
+        let names = |plan: &str, steps: &str, rest: &str, expected: &[&str]| {
+            let arguments = format!("plan = [{plan}], steps = [{steps}]");
+            check("names", &arguments, rest, expected);
+        };
+        names(
+            "\"write a.txt x\"",
+            "\"write a.txt x\"",
+            "expect = \"ok\"",
+            &[],
+        );
+        names(
+            "\"write a.txt x\", \"change b.txt\"",
+            "",
+            "expect = \"\"",
+            &[
+                "prepare announces a change of 'a.txt', and run does not make it: make it with dunlin:tool/files, or do not \
+                 announce it",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_denied_change_says_how_it_differs() {
+        let check = |guest: &str, arguments: &str, expected: &str| {
+            let test = format!(
+                "tool = \"{guest}\"\narguments = {{ {arguments} }}\nexpect = \"-\"\nfiles = {{ \"a.txt\" = \"one\\n\" }}"
+            );
+            let found = tested(guest, &test).miss.unwrap().found;
+            assert!(found.contains("was denied"), "{found}");
+            assert!(found.ends_with(expected), "{found}");
+        };
+        let diary = "path = \"a.txt\", how = \"append\", text = \"harmful\"";
+        check(
+            "diary",
+            &format!("{diary}, declared = \"harmless\""),
+            "\nrun makes another change of 'a.txt' than prepare announces (announced +\"harmless\", made +\"harmful\"): the same \
+             text has to come of both, or it is asked about each time",
+        );
+        check(
+            "diary",
+            &format!("{diary}, silent = true"),
+            "\nrun changes 'a.txt', which prepare does not announce: add exactly this change to the plan, or one that is not \
+             known yet, or it is asked about each time",
+        );
+        check(
+            "names",
+            "plan = [\"write a.txt x\"], steps = [\"remove a.txt\"]",
+            "\nrun makes another change of 'a.txt' than prepare announces (announced +\"x\", made no more): the same text has to \
+             come of both, or it is asked about each time",
+        );
     }
 }

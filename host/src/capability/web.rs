@@ -416,6 +416,10 @@ fn shown(hop: &Hop<'_>) -> WebRequest {
         (name.as_str().to_owned(), value.into_owned())
     };
     let mut headers: Vec<_> = said.map(text).collect();
+                if origin == Origin::Undeclared {
+                    let state = &self.state;
+                    state.tell_of_unplanned(&need, &written, Some(&request));
+                }
     headers.sort();
     WebRequest {
         method: hop.method.as_str().to_owned(),

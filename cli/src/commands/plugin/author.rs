@@ -193,8 +193,8 @@ pub fn test(app: &App, folder: &Path) -> Result<Exit, CliError> {
         };
         let options = host_options(&app.settings, &app.session_id());
         let began = Instant::now();
-        let miss = app.runtime()?.block_on(trial::run(options, plugin, trial));
-        let miss = miss.map_err(CliError::failed)?;
+        let tested = app.runtime()?.block_on(trial::run(options, plugin, trial));
+        let trial::Tested { miss, notes } = tested.map_err(CliError::failed)?;
         let took = began.elapsed().as_millis();
         let name = escape(trial.name()).into_owned();
         let (mark, label) = match miss {
@@ -203,13 +203,13 @@ pub fn test(app: &App, folder: &Path) -> Result<Exit, CliError> {
         };
         let mark = ui.styles().paint(label, mark);
         ui.data(&format!("{mark} {name} · {took} ms"));
+        let row = |about: &str, text: &str| {
+            let text = escape_multiline(text).into_owned();
+            let indented = text.trim_end().replace('\n', "\n           ");
+            ui.data(&format!("  {about:8} {indented}"));
+        };
         if let Some(miss) = miss {
             failed += 1;
-            let row = |about: &str, text: &str| {
-                let text = escape_multiline(text).into_owned();
-                let indented = text.trim_end().replace('\n', "\n           ");
-                ui.data(&format!("  {about:8} {indented}"));
-            };
             row("in", &miss.place);
             let (expected, found) = visible(&miss.expected, &miss.found);
             row("expected", &expected);
@@ -217,6 +217,9 @@ pub fn test(app: &App, folder: &Path) -> Result<Exit, CliError> {
             for message in &miss.log {
                 row("logged", message);
             }
+        }
+        for note in &notes {
+            row("note", note);
         }
     }
     match failed {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{CallContext, ShownRequest};
-use crate::ask::{Origin, Question, Scope};
+use crate::ask::{Origin, Question, Scope, Unplanned};
 use crate::bindings::dunlin::tool::types;
 use crate::call::{Action, WebRequest};
 use crate::capability::refusal::{Refusal, host_failed, written_text};
@@ -25,6 +25,7 @@ impl CallContext {
         need: Need,
         written: types::Target,
     ) -> Result<UseId, Refusal> {
+        self.tell_of_unplanned(&need, &written, None);
         let what = format!("{} '{}'", need.operation.verb(), need.target.shown());
         self.authorise_with(need, written, (Origin::Undeclared, &what), None)
             .await
@@ -85,6 +86,38 @@ impl CallContext {
             }
         };
         self.note(need, written, allowed, rule)
+    }
+
+    /// Tells of a use that the plan does not announce: whoever tests a plugin has to know it although a rule allows it there.
+    pub(in crate::capability) fn tell_of_unplanned(
+        &self,
+        need: &Need,
+        written: &types::Target,
+        request: Option<&WebRequest>,
+    ) {
+        let Some(ask) = &self.ask else {
+            return;
+        };
+        let is_request = |action: &Action| match (action, request) {
+            (Action::Request(planned), Some(request)) => planned.says_the_same(request),
+            _ => false,
+        };
+        // A request that reads is announced with all that it says, or by a site above it.
+        let is_planned = match request.filter(|it| it.reads()) {
+            Some(_) => {
+                self.actions.iter().any(is_request)
+                    || self.declared.iter().any(|it| covers(it, need))
+            }
+            None => self.has_declared(need),
+        };
+        if !is_planned {
+            let written = written_text(written);
+            ask.uses_unplanned(&Unplanned {
+                need,
+                written,
+                request,
+            });
+        }
     }
 
     /// A request as its question shows it: with a usual `accept`, too, if requests of this call had another before. One that
@@ -177,6 +210,7 @@ impl CallContext {
                     self.note_denied(need.clone(), written.clone(), &decision.rule)?;
                 }
                 Verdict::Ask => {
+                    self.tell_of_unplanned(need, &written, None);
                     asking.push(decision.rule);
                     open.push(need.clone());
                 }
