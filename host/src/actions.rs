@@ -6,9 +6,8 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::Value;
-
 pub(crate) use self::command::Conditions;
+use crate::arguments::is_of;
 use crate::bindings::declared::{DeclaredAction, DeclaredGet};
 use crate::bindings::dunlin::tool::types;
 use crate::call::{Action, Call, Failure};
@@ -208,7 +207,7 @@ async fn look_at_edit(
 
 /// Something that a plan has is none. The model can correct what it wrote itself; the rest is a mistake of the plugin.
 pub(crate) fn mistake_in_plan(call: &Call, written: &str, error: &dyn Error) -> Failure {
-    match is_of_arguments(&call.arguments, written.trim()) {
+    match is_of(&call.arguments, written) {
         true => Failure::Arguments {
             tool: call.tool.clone(),
             problem: chain(error),
@@ -227,19 +226,6 @@ fn mistake_of_plugin(call: &Call, written: &str, error: &dyn Error) -> Failure {
             "is faulty: its plan names '{written}', and {}; that is for the author of the plugin to correct, in prepare",
             chain(error)
         ),
-    }
-}
-
-/// Whether a text is one of the arguments, or ends with one, as a path does that begins with a folder of the plugin's own.
-fn is_of_arguments(arguments: &Value, written: &str) -> bool {
-    match arguments {
-        Value::String(text) => {
-            let text = text.trim();
-            text == written || !text.is_empty() && written.ends_with(text)
-        }
-        Value::Array(values) => values.iter().any(|it| is_of_arguments(it, written)),
-        Value::Object(members) => members.values().any(|it| is_of_arguments(it, written)),
-        _ => false,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Mends arguments that mean the right thing in the wrong type.
+//! Mends arguments that mean the right thing in the wrong type, and finds what a plugin has of them.
 //!
 //! Small models write `"10"` for 10, `"true"` for true, `null` for what they leave out, and an array
 //! as a string that holds one. Each of these has one meaning under the tool's schema, so refusing it
@@ -69,6 +69,20 @@ fn mend_value(value: Value, ty: &str) -> Value {
             _ => value,
         },
         _ => value,
+    }
+}
+
+/// Whether a text is one of the arguments, or ends with one, as a path does that begins with a folder of the plugin's own.
+pub(crate) fn is_of(arguments: &Value, written: &str) -> bool {
+    let written = written.trim();
+    match arguments {
+        Value::String(text) => {
+            let text = text.trim();
+            text == written || !text.is_empty() && written.ends_with(text)
+        }
+        Value::Array(values) => values.iter().any(|it| is_of(it, written)),
+        Value::Object(members) => members.values().any(|it| is_of(it, written)),
+        _ => false,
     }
 }
 

@@ -317,6 +317,19 @@ impl Failure {
         }
     }
 
+    /// A failure of a call whose plugin has made up a header that cannot be set. The arguments are not to blame.
+    pub(crate) fn of_bad_header(self, header: &str) -> Failure {
+        match self {
+            Failure::Arguments { tool, problem } if problem.contains(header) => Failure::Fault {
+                tool,
+                problem: format!(
+                    "is faulty: {problem}; that is for the author of the plugin to correct, in run"
+                ),
+            },
+            other => other,
+        }
+    }
+
     /// The text that goes back to the model.
     pub fn for_model(&self) -> String {
         format!("ERROR: {self}")

@@ -8,12 +8,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use serde_json::Value;
 use wasmtime::component::Resource;
 
 use super::context::{CallContext, Phase, UsedInDescribe};
 use super::refusal::Refusal;
 use super::resources::{OpenResponse, UseId};
 use super::web_headers::{HIDDEN, NOT_SETTABLE, SETTABLE, USUAL_ACCEPT};
+use crate::arguments::is_of;
 use crate::ask::Origin;
 use crate::bindings::declared::{DeclaredGet, DeclaredRequest};
 use crate::bindings::dunlin::tool::types::{Error, Header, Target as Written};
@@ -147,9 +149,20 @@ impl web::HostResponse for CallContext {
 
 impl CallContext {
     /// A request as it leaves, and its address in the guest's own words.
-    fn read_request(&self, request: DeclaredRequest) -> Result<(Request, String), Error> {
+    fn read_request(&mut self, mut request: DeclaredRequest) -> Result<(Request, String), Error> {
         let written = request.url.clone();
+        let headers = std::mem::take(&mut request.headers);
         let mut request = read_request(request)?;
+        request.headers = match read_headers(&headers) {
+            Ok(headers) => headers,
+            Err(error) => {
+                let is_own = !headers
+                    .iter()
+                    .any(|it| is_of_model(&error, it, &self.arguments));
+                self.bad_header = is_own.then(|| error.to_string());
+                return Err(in_words(error));
+            }
+        };
         request.sites = Some(Arc::clone(&self.shared.sites)).filter(|sites| !sites.is_empty());
         Ok((request, written))
     }
@@ -173,12 +186,11 @@ fn read_request(request: DeclaredRequest) -> Result<Request, Error> {
         )));
     }
     let mut wanted = Request::new(method, url);
-    wanted.headers = read_headers(request.headers).map_err(in_words)?;
     wanted.body = body.into();
     Ok(wanted)
 }
 
-fn read_headers(written: Vec<Header>) -> Result<HeaderMap, EgressError> {
+fn read_headers(written: &[Header]) -> Result<HeaderMap, EgressError> {
     let mut headers = HeaderMap::new();
     for header in written {
         let invalid = |problem| bad_header(&header.name, problem);
@@ -190,6 +202,25 @@ fn read_headers(written: Vec<Header>) -> Result<HeaderMap, EgressError> {
         add_header(&mut headers, name, value)?;
     }
     Ok(headers)
+}
+
+/// Whether the model can correct a header that cannot be used, for it wrote what is wrong with it.
+fn is_of_model(error: &EgressError, header: &Header, arguments: &Value) -> bool {
+    let is_of_name =
+        matches!(error, EgressError::Header { problem, .. } if *problem == NOT_SETTABLE);
+    has_name(arguments, &header.name) || !is_of_name && is_of(arguments, &header.value)
+}
+
+/// Whether an argument has the name of a header in it, as one that takes whole headers does.
+fn has_name(arguments: &Value, name: &str) -> bool {
+    match arguments {
+        Value::String(text) => text.contains(name),
+        Value::Array(values) => values.iter().any(|it| has_name(it, name)),
+        Value::Object(members) => members
+            .iter()
+            .any(|(key, it)| key == name || has_name(it, name)),
+        _ => false,
+    }
 }
 
 /// Adds one that is not there yet: how often a header comes could say something, too.
@@ -211,7 +242,7 @@ pub(super) fn add_header(
 /// Its address or its headers cannot be used.
 pub(crate) fn announced(get: DeclaredGet) -> Result<WebRequest, EgressError> {
     let url = read_url(&get.url)?;
-    let headers = read_headers(get.headers)?;
+    let headers = read_headers(&get.headers)?;
     Ok(shown(&Hop {
         method: &Method::GET,
         url: &url,
@@ -385,6 +416,10 @@ impl<'a> WebGate<'a> {
             true => self.state.authorise_covered(need, written),
             false => {
                 let request = shown(hop);
+                if origin == Origin::Undeclared {
+                    let state = &self.state;
+                    state.tell_of_unplanned(&need, &written, Some(&request));
+                }
                 let asking = self
                     .state
                     .authorise_request(need, written, (origin, what), request);
@@ -416,10 +451,6 @@ fn shown(hop: &Hop<'_>) -> WebRequest {
         (name.as_str().to_owned(), value.into_owned())
     };
     let mut headers: Vec<_> = said.map(text).collect();
-                if origin == Origin::Undeclared {
-                    let state = &self.state;
-                    state.tell_of_unplanned(&need, &written, Some(&request));
-                }
     headers.sort();
     WebRequest {
         method: hop.method.as_str().to_owned(),

@@ -287,6 +287,13 @@ impl Components {
             Some(problem) => result.map_err(|failure| failure.behind_request(&problem)),
             None => result,
         };
+        let bad_header = state
+            .as_mut()
+            .and_then(|state| state.context.bad_header.take());
+        let result = match bad_header {
+            Some(problem) => result.map_err(|failure| failure.of_bad_header(&problem)),
+            None => result,
+        };
         // Whatever the guest made of it: a refusal of the user ends the call as one.
         let refused = state
             .as_mut()

@@ -383,6 +383,25 @@ async fn what_a_guest_may_not_send_is_refused() {
         );
         assert_one_clear_line(&failure.to_string());
     }
+    // What the model wrote it can correct; what the plugin made up is for its author.
+    let url = site.url("/");
+    let own = json!({ "url": url, "keyed": true });
+    let written = json!({ "url": url, "header": "x-key: 1" });
+    for (arguments, expected) in [
+        (
+            own,
+            "fetch_otherwise is faulty: the header \"x-key\" cannot be set: a tool may set accept, accept-language, \
+             content-type and user-agent only; that is for the author of the plugin to correct, in run",
+        ),
+        (
+            written,
+            "the arguments of fetch_otherwise do not fit: the header \"x-key\" cannot be set: a tool may set accept, \
+             accept-language, content-type and user-agent only",
+        ),
+    ] {
+        let failure = fetch(&host, arguments, Arc::new(Asker::yes())).await;
+        assert_eq!(failure.unwrap_err().to_string(), expected);
+    }
     let nowhere = fetch(
         &host,
         json!({ "url": "http://no.example/" }),

@@ -161,6 +161,8 @@ pub(crate) struct CallContext {
     pub(crate) refused: Option<String>,
     /// What the call wanted beyond that which its plugin declares, in words.
     pub(crate) undeclared: Option<String>,
+    /// What is wrong with a header that the plugin has made up for a request.
+    pub(crate) bad_header: Option<String>,
     /// Why the plugin is about to trap, in its own words.
     pub(crate) crash: Option<String>,
     /// Bytes of what the plugin has declared.
@@ -215,6 +217,7 @@ impl CallContext {
             line: None,
             refused: None,
             undeclared: None,
+            bad_header: None,
             crash: None,
             declared_bytes: 0,
             broken_files: Vec::new(),

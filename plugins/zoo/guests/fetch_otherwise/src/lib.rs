@@ -1,5 +1,5 @@
 //! Declares what it was told to, which is nothing by default, and fetches the address it was told to, as often as it was told
-//! to, with a header if it was told one. It says all that it sees of the last answer.
+//! to, with a header if it was told one, or with one of its own. It says all that it sees of the last answer.
 
 use dunlin_sdk::web::Request;
 use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, parameters};
@@ -14,6 +14,7 @@ impl Tool for FetchOtherwise {
         "@param url {string} [required] The address\n\
          @param body {string} [optional] What is posted\n\
          @param header {string} [optional] A header\n\
+         @param keyed {boolean} [optional] Whether it adds a header of its own that no tool may set\n\
          @param times {integer} [optional] How often\n\
          @param then {string} [optional] An address that is fetched behind that, without the header\n\
          @param declares {string} [optional] Requests and sites, one on each line: site ADDRESS, get ADDRESS, or get ADDRESS HEADER",
@@ -47,6 +48,9 @@ impl Tool for FetchOtherwise {
                 None => Request::get(url),
             };
             request = with_header(request, text(&arguments, "header"));
+            if arguments["keyed"] == Value::Bool(true) {
+                request = request.header("x-key", url);
+            }
             let mut response = request.send()?;
             seen = format!("{} {}\n", response.status(), response.url());
             for (name, value) in response.headers() {
