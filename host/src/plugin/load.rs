@@ -11,6 +11,7 @@ use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Store};
 
 use super::error::LoadError;
+use super::mistakes::mistake;
 use super::tool::{Annotations, DescribedTool, Tool, impossible, validator};
 use super::{Description, Plugin};
 use crate::bindings::declared::{DeclaredPlugin, DeclaredTool};
@@ -234,19 +235,22 @@ impl Described {
     /// Checks that arguments and results can be compared with the schemas: their author is told before anybody calls the
     /// tool.
     pub(crate) fn check_schemas(&self, plugin: &str) -> Result<(), LoadError> {
-        if let Some(Err(error)) = self.settings_schema.as_deref().map(validator) {
+        let unusable = |schema: &Value| {
+            let unusable = || Some(chain(&validator(schema).err()?));
+            mistake(schema).or_else(unusable)
+        };
+        if let Some(error) = self.settings_schema.as_deref().and_then(unusable) {
             return Err(LoadError::Description {
                 plugin: plugin.to_owned(),
-                problem: format!("the schema of its settings: {}", escape(&chain(&error))),
+                problem: format!("the schema of its settings: {}", escape(&error)),
             });
         }
         for DescribedTool { tool, .. } in &self.tools {
             let parameters = ("parameters", Some(&tool.parameters));
             let output = ("output schema", tool.annotations.output_schema.as_ref());
             for (what, schema) in [parameters, output] {
-                let unusable = schema.map(validator).and_then(Result::err);
-                let unusable = unusable.map(|error| chain(&error));
-                if let Some(error) = unusable.or_else(|| schema.and_then(impossible)) {
+                let found = schema.and_then(|it| unusable(it).or_else(|| impossible(it)));
+                if let Some(error) = found {
                     let name = &tool.name;
                     let error = escape(&error).into_owned();
                     return Err(LoadError::Description {
@@ -400,12 +404,12 @@ mod tests {
             (
                 bad,
                 None,
-                "the parameters of t: the tool's schema cannot be used (at /properties/a/type): ",
+                "the parameters of t: \"a\" has the type \"strin\", and there are string, ",
             ),
             (
                 good,
                 Some(bad),
-                "the output schema of t: the tool's schema cannot be used (at /properties/a/type): ",
+                "the output schema of t: \"a\" has the type \"strin\", and there are string, ",
             ),
         ] {
             let error = described(parameters, output).unwrap_err();

@@ -7,6 +7,7 @@
 
 mod error;
 mod load;
+mod mistakes;
 mod tool;
 
 use std::borrow::Cow;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::limits;
+use crate::nearest::{misspelt, nearest};
 
 /// The longest list of possible values that an error names, in bytes.
 const MAX_NAMED_BYTES: usize = 2_000;
@@ -83,7 +84,8 @@ impl DescribedTool {
     /// Checks arguments against the schema: what does not fit, and where.
     pub(crate) fn check_arguments(&self, arguments: &Value) -> Result<(), ArgumentsError> {
         let compile = || validator(&self.tool.parameters);
-        check(self.validator.get_or_init(compile).as_ref(), arguments)
+        let validator = self.validator.get_or_init(compile).as_ref();
+        check(validator, &self.tool.parameters, arguments)
     }
 
     /// Checks a structured result against the output schema, if there is one.
@@ -92,7 +94,8 @@ impl DescribedTool {
             return Ok(());
         };
         let compile = || validator(schema);
-        check(self.output_validator.get_or_init(compile).as_ref(), result)
+        let validator = self.output_validator.get_or_init(compile).as_ref();
+        check(validator, schema, result)
     }
 }
 
@@ -102,14 +105,26 @@ impl Tool {
     /// # Errors
     /// What does not fit, and where; or that the schema cannot be used.
     pub fn check_arguments(&self, arguments: &Value) -> Result<(), ArgumentsError> {
-        check(validator(&self.parameters).as_ref(), arguments)
+        check(
+            validator(&self.parameters).as_ref(),
+            &self.parameters,
+            arguments,
+        )
     }
 }
 
 /// What of a value does not fit a schema, and where; `None`: it fits.
 pub(crate) fn misfit(schema: &Value, value: &Value) -> Option<String> {
-    let error = check(validator(schema).as_ref(), value).err()?;
+    let error = check(validator(schema).as_ref(), schema, value).err()?;
     Some(crate::display::chain(&error))
+}
+
+/// The same for a part of a schema, which may refer to what only the whole has: then nothing is known.
+pub(super) fn misfit_in(part: &Value, value: &Value) -> Option<String> {
+    let validator = validator(part).ok()?;
+    check(Ok(&validator), part, value)
+        .err()
+        .map(|it| it.to_string())
 }
 
 /// Compiles a schema, and says what is wrong with it.
@@ -125,13 +140,14 @@ pub(super) fn validator(schema: &Value) -> Compiled {
 
 fn check(
     validator: Result<&jsonschema::Validator, &ArgumentsError>,
+    schema: &Value,
     arguments: &Value,
 ) -> Result<(), ArgumentsError> {
     let validator = validator.map_err(Clone::clone)?;
     match validator.iter_errors(arguments).next() {
         None => Ok(()),
         Some(error) => Err(ArgumentsError::Misfit {
-            problem: problem(&error),
+            problem: problem(&error, schema),
             place: at(&error),
         }),
     }
@@ -165,8 +181,29 @@ pub(super) fn impossible(schema: &Value) -> Option<String> {
     })
 }
 
-/// What is wrong, in words: with all values that are possible, for a model that has named another.
-fn problem(error: &ValidationError<'_>) -> String {
+/// What is wrong, in words: with all values that are possible, for a model that has named another, and with the property that a
+/// misspelt one was meant to be.
+fn problem(error: &ValidationError<'_>, schema: &Value) -> String {
+    if let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() {
+        let at = error.schema_path().to_string();
+        let above = at.rsplit_once('/').map_or("", |(above, _)| above);
+        let known = schema.pointer(above).and_then(|it| it.get("properties"));
+        let known = known.and_then(Value::as_object);
+        let near = |name: &String| {
+            let known = known?.keys().map(String::as_str);
+            // Either measure alone misses some: letters that are swapped, and a word that is left out.
+            let name = name.as_str();
+            misspelt(name, known.clone()).or_else(|| nearest(name, known))
+        };
+        let near: Vec<String> = unexpected
+            .iter()
+            .filter_map(near)
+            .map(|it| format!("{it:?}"))
+            .collect();
+        if !near.is_empty() {
+            return format!("{error}; did you mean {}?", near.join(", "));
+        }
+    }
     if let ValidationErrorKind::Enum { options } = error.kind()
         && let Some(options) = options.as_array()
     {
@@ -194,6 +231,11 @@ mod tests {
                 "properties": {
                     "n": {"type": "integer"},
                     "word": {"enum": ["a", "b", "c", "d", "e"]},
+                    "in": {
+                        "type": "object",
+                        "properties": {"file_path": {}, "more": {}},
+                        "additionalProperties": false,
+                    },
                 },
                 "required": ["n"],
                 "additionalProperties": false,
@@ -207,7 +249,18 @@ mod tests {
         for (value, said) in [
             (serde_json::json!({}), "\"n\""),
             (serde_json::json!({"n": "x"}), "/n"),
-            (serde_json::json!({"n": 1, "m": 2}), "m"),
+            (
+                serde_json::json!({"n": 1, "xyz": 2}),
+                "('xyz' was unexpected)",
+            ),
+            (
+                serde_json::json!({"n": 1, "wrod": "a"}),
+                "('wrod' was unexpected); did you mean \"word\"?",
+            ),
+            (
+                serde_json::json!({"n": 1, "in": {"file": 1}}),
+                "('file' was unexpected); did you mean \"file_path\"? (at /in)",
+            ),
             (serde_json::json!([]), "object"),
             (
                 serde_json::json!({"n": 1, "word": "f"}),
