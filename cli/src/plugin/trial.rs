@@ -158,8 +158,8 @@ pub async fn run(
             notes.push(format!("call {number}, {}: {note}", tried.tool));
         }
         let (expected, is_met) = match (tried.expected(), &found) {
-            (Expected::Result(text), Ok(found)) => (text.to_owned(), is_in(text, found)),
-            (Expected::Result(text), Err(_)) => (text.to_owned(), false),
+            (Expected::Result(text), Ok(found)) => (shown(text), is_in(text, found)),
+            (Expected::Result(text), Err(_)) => (shown(text), false),
             (Expected::Failure(text), Err(found)) => {
                 (format!("a failure: {text}"), found.contains(text))
             }
@@ -213,6 +213,16 @@ fn missed_behind_calls(trial: &Trial, project: &Path, log_file: &Path) -> Option
         }
     }
     None
+}
+
+/// What is expected, with what is wrong with it if it looks like JSON and is none.
+fn shown(expected: &str) -> String {
+    match serde_json::from_str::<Value>(expected) {
+        Err(error) if expected.starts_with(['{', '[']) => {
+            format!("{expected} (as text, because it is not JSON: {error})")
+        }
+        _ => expected.to_owned(),
+    }
 }
 
 /// Whether a result holds what is expected: this text or, where both are JSON, all of its members, in whatever order and form.
@@ -431,7 +441,13 @@ mod tests {
             (r#"{"a": 1}"#, "not JSON", false),
         ] {
             assert_eq!(is_in(expected, found), is, "{expected} {found}");
+            assert_eq!(shown(expected), expected);
         }
+        let shown = shown("{words: 3}");
+        assert!(
+            shown.starts_with("{words: 3} (as text, because it is not JSON: "),
+            "{shown}"
+        );
     }
 
     #[test]
