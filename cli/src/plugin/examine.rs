@@ -359,7 +359,7 @@ fn alone(
     let digest = plugin.digest.clone();
     let options = host_options(&app.settings, &app.session_id());
     let host = Host::new(options, vec![plugin])?;
-    if bytes.len() > LARGE_BYTES {
+    if bytes.len() > LARGE_BYTES && !host.is_compiled(&digest) {
         app.ui
             .status("A large component: compiling it takes a while, once for each version.");
     }

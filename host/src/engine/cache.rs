@@ -77,6 +77,16 @@ impl Cache {
         }
     }
 
+    /// Whether a component is compiled for this engine, so that nobody waits for it.
+    pub(crate) fn is_compiled(&self, engine: &Engine, digest: &str) -> bool {
+        !entries_of(&self.components(engine), digest).is_empty()
+    }
+
+    fn components(&self, engine: &Engine) -> PathBuf {
+        let hash = engine_hash(engine);
+        self.root.join(format!("components-{hash}"))
+    }
+
     /// The compiled component with this digest: from the cache, or compiled from `bytes` and kept.
     /// Blocks: 0.2 ms when cached, tens of milliseconds and more to compile.
     ///
@@ -87,9 +97,7 @@ impl Cache {
         digest: &str,
         bytes: &[u8],
     ) -> wasmtime::Result<Component> {
-        let folder = self
-            .root
-            .join(format!("components-{}", engine_hash(engine)));
+        let folder = self.components(engine);
         if let Some(component) = self.load(engine, &folder, digest) {
             return Ok(component);
         }

@@ -224,6 +224,12 @@ impl Guests {
         }
     }
 
+    /// Whether the component with this digest is compiled.
+    pub(super) fn is_compiled(&self, digest: &str) -> bool {
+        let machine = self.machine();
+        machine.is_ok_and(|machine| self.cache.is_compiled(machine.ticking.engine(), digest))
+    }
+
     /// Loads a plugin, once for all who need it: compiled off the threads that wait, so that several compile side by
     /// side.
     async fn load<'a>(

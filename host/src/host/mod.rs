@@ -347,6 +347,11 @@ impl Host {
         (tools, errors)
     }
 
+    /// Whether the component with this digest is compiled already; if not, its first use takes a while.
+    pub fn is_compiled(&self, digest: &str) -> bool {
+        self.0.guests.is_compiled(digest)
+    }
+
     /// What a plugin lets the user set, and what is set.
     ///
     /// # Errors

@@ -126,6 +126,26 @@ fn a_component_older_than_its_source_is_said_to_be() {
     }
 }
 
+/// Compiling an engine of a language takes seconds, and whoever waits for nothing is told nothing.
+#[test]
+fn a_large_component_is_said_to_be_compiled_once() {
+    let environment = Environment::new(program!());
+    let mut bytes = guest("echo").bytes.to_vec();
+    // A custom section of 3 MiB, with its length in LEB128, and a name of one letter.
+    bytes.extend([0, 0x80, 0x80, 0xc0, 0x01, 1, b'x']);
+    bytes.resize(bytes.len() + 3 * 1024 * 1024 - 2, 0);
+    let large = file(&environment, "large.wasm", &bytes);
+    let check = format!("plugin check {}", large.display());
+    for is_said in [true, false] {
+        let said = run(&environment, &check, 0);
+        assert_eq!(
+            said.contains("A large component: compiling"),
+            is_said,
+            "{said}"
+        );
+    }
+}
+
 /// Why a plugin broke is in its log, for its author, as long as it is kept.
 #[test]
 fn a_crash_is_in_the_log_of_the_plugin() {
