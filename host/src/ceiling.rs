@@ -49,7 +49,9 @@ pub enum CeilingError {
         source: serde_json::Error,
     },
     /// The three characters are others.
-    #[error("{target:?} has {bits:?}: it takes r or -, then w or -, then x or -")]
+    #[error(
+        "{target:?} has {bits:?}: it takes r or -, then w or -, then x or -, such as \"r--\" for reading"
+    )]
     Bits {
         /// Of which target.
         target: String,
@@ -71,6 +73,14 @@ pub enum CeilingError {
     Program {
         /// The target.
         target: String,
+    },
+    /// An address that is not written as one would be the name of a file.
+    #[error("{target:?} is not an address as it is written; the address is \"{meant}\"")]
+    Address {
+        /// As written.
+        target: String,
+        /// As it was most likely meant.
+        meant: String,
     },
     /// The target is none.
     #[error(
@@ -96,6 +106,9 @@ impl Ceiling {
         }
         let mut read: BTreeMap<String, String> = BTreeMap::new();
         for (target, bits) in may {
+            if let Some(meant) = meant_address(&target) {
+                return Err(CeilingError::Address { target, meant });
+            }
             if let Some(twice) = read.insert(one_spelling(&target), bits) {
                 return Err(CeilingError::Twice {
                     target,
@@ -188,6 +201,22 @@ fn one_spelling(target: &str) -> String {
     }
 }
 
+/// The address that a target was meant to be: `http//x`, `https:/x` and `example.com./` are none, or none that is ever asked for.
+fn meant_address(target: &str) -> Option<String> {
+    if let Some((scheme, rest)) = target.split_once("://") {
+        let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let host = host.strip_suffix('.')?;
+        return Some(format!("{scheme}://{host}/{path}"));
+    }
+    let rest = target.strip_prefix("http")?;
+    let rest = rest.strip_prefix('s').unwrap_or(rest);
+    let rest = rest
+        .strip_prefix("//")
+        .or_else(|| rest.strip_prefix(":/"))
+        .or_else(|| rest.strip_prefix(':'))?;
+    Some(format!("https://{}", rest.trim_start_matches('/')))
+}
+
 fn is_target(target: &str) -> bool {
     if target.is_empty() || target.len() > 1024 || target.contains('\0') {
         return false;
@@ -268,6 +297,29 @@ mod tests {
         }
         for bits in ["", "r", "r?-", "rw", "xwr", "rwxr"] {
             assert!(ceiling(&[("./", bits)]).is_err(), "{bits}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_not_taken_for_a_file() {
+        for (target, meant) in [
+            ("http//x.example/", "https://x.example/"),
+            ("https//x.example/a", "https://x.example/a"),
+            ("https:/x.example/", "https://x.example/"),
+            ("https:x.example", "https://x.example"),
+            ("https://x.example./a", "https://x.example/a"),
+        ] {
+            let error = ceiling(&[(target, "r--")]).unwrap_err().to_string();
+            let expected = format!(
+                "{target:?} is not an address as it is written; the address is \"{meant}\""
+            );
+            assert_eq!(error, expected);
+        }
+        for target in ["httpd/", "./https:x", "http"] {
+            assert!(
+                ceiling(&[(target, if target == "http" { "--x" } else { "r--" })]).is_ok(),
+                "{target}"
+            );
         }
     }
 

@@ -112,12 +112,12 @@ pub enum Refused {
     #[error("the plugin says badly what it may ask for")]
     Ceiling(#[from] CeilingError),
     /// It has a tool of a name that is taken.
-    #[error("its tool {tool:?} has the name of a tool of {holder}")]
+    #[error("its tool {tool:?} has the name of a tool of {}", holder(.plugin.as_deref()))]
     Taken {
         /// The tool.
         tool: String,
-        /// Who has one of that name.
-        holder: String,
+        /// The plugin that has one of that name; `None`: Dunlin itself.
+        plugin: Option<String>,
     },
     /// Its words hold something that nobody can read before it is installed.
     #[error(
@@ -145,6 +145,16 @@ impl From<Refused> for CliError {
             Refused::Name { .. } | Refused::OwnName { .. } => {
                 Some("--name gives it another one".to_owned())
             }
+            Refused::Taken { plugin: None, .. } => Some(
+                "give the tool another name in the source of the plugin, in describe".to_owned(),
+            ),
+            Refused::Taken {
+                plugin: Some(plugin),
+                ..
+            } => Some(format!(
+                "{} removes the other one; or give the tool another name in the source of the plugin, in describe",
+                own_command(&["plugin", "remove", plugin])
+            )),
             _ => None,
         };
         match refused {
@@ -397,7 +407,7 @@ fn examine_beside(
         if let Some(other) = taken {
             return Err(Refused::Taken {
                 tool: tool.name.clone(),
-                holder: holder(&other.plugin),
+                plugin: (!is_own(&other.plugin)).then(|| other.plugin.clone()),
             }
             .into());
         }
@@ -436,11 +446,11 @@ fn is_own(plugin: &str) -> bool {
     own.iter().any(|own| own.name == plugin)
 }
 
-fn holder(plugin: &str) -> String {
-    match is_own(plugin) {
-        true => "Dunlin's own".to_owned(),
-        false => format!("the plugin {plugin}"),
-    }
+fn holder(plugin: Option<&str>) -> String {
+    plugin.map_or_else(
+        || "Dunlin's own".to_owned(),
+        |plugin| format!("the plugin {plugin}"),
+    )
 }
 
 /// Lets a tool say what it would touch. Nobody is asked, and nothing is run.

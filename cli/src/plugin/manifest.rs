@@ -5,7 +5,9 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use dunlin_guest_build::Way;
+use dunlin_host::ceiling::Ceiling;
 use dunlin_host::metadata::Metadata;
+use dunlin_host::nearest::misspelt;
 use serde::Deserialize;
 
 use super::installed::is_name;
@@ -14,6 +16,22 @@ use super::read_regular;
 
 /// The name of the file.
 pub const FILE: &str = "plugin.toml";
+
+/// What only a test has, for who writes it elsewhere.
+const TEST_KEYS: [&str; 12] = [
+    "tool",
+    "arguments",
+    "expect",
+    "fails",
+    "calls",
+    "files",
+    "allow",
+    "web",
+    "settings",
+    "answers",
+    "after",
+    "logs",
+];
 
 /// Bytes of it that are read.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -278,16 +296,22 @@ impl Manifest {
 
     fn parse(text: &str) -> Result<Manifest, String> {
         let mut manifest: Manifest = toml::from_str(text).map_err(|error| {
-            let line = error
-                .span()
-                .map_or(0, |span| text[..span.start].matches('\n').count());
-            format!("line {}: {}", line + 1, error.message())
+            let at = error.span().map_or(0, |span| span.start);
+            let line = text[..at].matches('\n').count() + 1;
+            if text[at..].starts_with("[test]") {
+                return format!("line {line}: [test] has to be [[test]], for there may be several");
+            }
+            format!("line {line}: {}", in_words(&text[..at], error.message()))
         })?;
         if manifest.target.is_some() && manifest.language != Language::Rust {
             return Err(format!(
                 "target is for Rust; {} has one only",
                 manifest.language.word()
             ));
+        }
+        // Before anything is built, which may take half a minute.
+        if let Some(may) = &manifest.may {
+            Ceiling::new(may.clone()).map_err(|error| format!("in [may], {error}"))?;
         }
         manifest.test.iter_mut().try_for_each(Trial::check)?;
         if !is_name(&manifest.name) {
@@ -297,6 +321,78 @@ impl Manifest {
             ));
         }
         Ok(manifest)
+    }
+}
+
+/// What is wrong in the words of TOML, where the reader says it in those of Rust. `before`: the text up to the place.
+fn in_words(before: &str, message: &str) -> String {
+    if let Some((found, expected)) = message
+        .strip_prefix("invalid type: ")
+        .or_else(|| message.strip_prefix("invalid value: "))
+        .and_then(|rest| rest.rsplit_once(", expected "))
+    {
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        let key = line.rsplit_once('=').map(|(key, _)| key.trim_end());
+        let key = key.and_then(|key| key.rsplit(['{', ',', '[']).next());
+        let key = key.map_or_else(|| "this".to_owned(), |key| key.trim().to_owned());
+        return format!("{key} takes {}, not {}", taken(expected), given(found));
+    }
+    if let Some((key, known)) = message
+        .strip_prefix("unknown field `")
+        .and_then(|rest| rest.split_once("`, expected one of "))
+    {
+        let names = known.split(", ").map(|name| name.trim_matches('`'));
+        let near = misspelt(key, names).map(|near| format!("did you mean {near}?"));
+        let of_test = TEST_KEYS
+            .contains(&key)
+            .then(|| format!("{key} is a key of a [[test]]"));
+        let known = known.replace('`', "");
+        let more = near
+            .or(of_test)
+            .unwrap_or_else(|| format!("there are {known}"));
+        return format!("there is no key {key} here; {more}");
+    }
+    if let Some(key) = message.strip_prefix("missing field ") {
+        return format!("the key {} is missing", key.trim_matches('`'));
+    }
+    if let Some((word, known)) = message
+        .strip_prefix("unknown variant ")
+        .and_then(|rest| rest.split_once(", expected "))
+    {
+        let known = known.trim_start_matches("one of ").replace('`', "\"");
+        return format!("{} is unknown; there are {known}", word.replace('`', "\""));
+    }
+    message.to_owned()
+}
+
+/// What a key takes, with how it is written.
+fn taken(expected: &str) -> String {
+    match expected {
+        "a map" => "a table, such as { \"name\" = … }".to_owned(),
+        "a sequence" => "a list, [ … ] or several [[ ]]".to_owned(),
+        "a string" => "text, in quotes".to_owned(),
+        "u16" => "a number from 0 to 65535".to_owned(),
+        other if other.starts_with("struct ") => "a table, { … }".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// What stands there.
+fn given(found: &str) -> String {
+    for (rust, toml) in [
+        ("string ", "the text "),
+        ("integer ", "the number "),
+        ("floating point ", "the number "),
+        ("boolean ", ""),
+    ] {
+        if let Some(value) = found.strip_prefix(rust) {
+            return format!("{toml}{}", value.trim_matches('`'));
+        }
+    }
+    match found {
+        "map" => "a table".to_owned(),
+        "sequence" => "a list".to_owned(),
+        other => other.to_owned(),
     }
 }
 
@@ -323,6 +419,68 @@ mod tests {
         )
         .unwrap();
         assert!(Manifest::read(folder.path()).is_err());
+    }
+
+    #[test]
+    fn the_words_are_those_of_toml() {
+        let start = "name = \"a\"\nlanguage = \"c\"\n";
+        let test = "[[test]]\ntool = \"a\"\nexpect = \"b\"\n";
+        for (text, expected) in [
+            (
+                "[test]\ntool = \"a\"\n",
+                "line 3: [test] has to be [[test]], for there may be several",
+            ),
+            (
+                "authors = \"me\"",
+                "line 3: authors takes a list, [ … ] or several [[ ]], not the text \"me\"",
+            ),
+            (
+                "version = 1",
+                "line 3: version takes text, in quotes, not the number 1",
+            ),
+            (
+                "[may]\n\"./\" = true",
+                "line 4: \"./\" takes text, in quotes, not true",
+            ),
+            (
+                &format!("{test}web = \"hello\""),
+                "line 6: web takes a table, such as { \"name\" = … }, not the text \"hello\"",
+            ),
+            (
+                &format!("{test}web = {{ \"https://a.example/\" = \"hello\" }}"),
+                "line 6: \"https://a.example/\" takes a table, { … }, not the text \"hello\"",
+            ),
+            (
+                &format!("{test}files = [\"a\"]"),
+                "line 6: files takes a table, such as { \"name\" = … }, not a list",
+            ),
+            (
+                "web = \"hello\"",
+                "line 3: there is no key web here; web is a key of a [[test]]",
+            ),
+            (
+                "autors = []",
+                "line 3: there is no key autors here; did you mean authors?",
+            ),
+            (
+                "[may]\n\"http//x\" = \"r--\"",
+                "in [may], \"http//x\" is not an address as it is written; the address is \"https://x\"",
+            ),
+            (
+                "[may]\nweb = \"hello\"",
+                "in [may], \"web\" has \"hello\": it takes r or -, then w or -, then x or -, such as \"r--\" for reading",
+            ),
+        ] {
+            let problem = Manifest::parse(&format!("{start}{text}\n")).unwrap_err();
+            assert_eq!(problem, expected);
+        }
+        let problem = Manifest::parse("name = \"a\"\n").unwrap_err();
+        assert_eq!(problem, "line 1: the key language is missing");
+        let problem = Manifest::parse("name = \"a\"\nlanguage = \"cobol\"").unwrap_err();
+        assert_eq!(
+            problem,
+            "line 2: \"cobol\" is unknown; there are \"rust\", \"js\", \"python\", \"c\""
+        );
     }
 
     #[test]

@@ -245,7 +245,10 @@ impl fmt::Display for Rule {
                 "{tool} is set to never for this session; /tools {tool} prompt changes that"
             ),
             Rule::BeyondCeiling(plugin) => {
-                write!(f, "the plugin {plugin} declares that it never does this")
+                write!(
+                    f,
+                    "the plugin {plugin} declares that it never does this ([may] in its plugin.toml)"
+                )
             }
             Rule::PluginChanged { key, .. } => {
                 write!(f, "stored under {key} for an earlier version of the plugin")

@@ -146,6 +146,30 @@ fn a_large_component_is_said_to_be_compiled_once() {
     }
 }
 
+/// What is wrong with `plugin.toml` is said before anything is built, in its own words.
+#[test]
+fn a_wrong_manifest_is_said_in_the_words_of_toml() {
+    let environment = Environment::new(program!());
+    run(&environment, "plugin new words --lang python", 0);
+    for (text, expected) in [
+        (
+            "[test]\ntool = \"words\"",
+            "line 3: [test] has to be [[test]]",
+        ),
+        (
+            "[may]\n\"http//x\" = \"r--\"",
+            "in [may], \"http//x\" is not an address as it is written; the address is \"https://x\"",
+        ),
+    ] {
+        let text = format!("name = \"words\"\nlanguage = \"python\"\n{text}\n");
+        fs::write(environment.project().join("words/plugin.toml"), text).unwrap();
+        for command in ["build", "test"] {
+            let said = run(&environment, &format!("plugin {command} words"), 2);
+            assert!(said.contains(expected), "{said}");
+        }
+    }
+}
+
 /// Why a plugin broke is in its log, for its author, as long as it is kept.
 #[test]
 fn a_crash_is_in_the_log_of_the_plugin() {

@@ -244,6 +244,12 @@ fn what_is_hostile_is_refused_with_its_reason() {
         said.contains("has the name of a tool of the plugin echo"),
         "{said}"
     );
+    assert!(
+        said.contains(
+            "hint: dunlin plugin remove echo removes the other one; or give the tool another name"
+        ),
+        "{said}"
+    );
 }
 
 /// The component of `echo` with another description of the same length, wherever it stands in it.
