@@ -46,13 +46,18 @@ pub(crate) fn explain(error: &wasmtime::Error, state: &CallState, limits: &Limit
         _ => functions(error),
     };
     let said = said.map_or_else(String::new, |said| {
-        let words = display::escape(&said.text).into_owned();
+        let text = python_error(&said.text).unwrap_or(said.text);
+        let words = display::escape(&text).into_owned();
         format!(": {}", display::shorten(&words, MAX_LAST_WORDS_CHARS))
     });
     match error.downcast_ref::<Trap>() {
         Some(Trap::StackOverflow) => {
             format!("ran out of stack: it called itself too deeply{place}")
         }
+        // Address 0 is one like any other, and so what a null pointer leads to has functions at address 0.
+        Some(Trap::IndirectCallToNull) => format!(
+            "crashed: it called a function that is not there, as with a FILE that is NULL{said}{place}"
+        ),
         Some(Trap::UnreachableCodeReached) => format!("crashed{said}{place}"),
         Some(trap) => format!("crashed: {trap}{said}{place}"),
         None => {
@@ -72,9 +77,38 @@ pub(crate) fn explain(error: &wasmtime::Error, state: &CallState, limits: &Limit
                     limits::MAX_COPY_BYTES / (1024 * 1024)
                 );
             }
+            if is_no_handle(&text) {
+                return format!(
+                    "handed over something that does not exist ({text}): a function has to set its result before it returns \
+                     true, and its failure before it returns false"
+                );
+            }
             format!("failed: {text}")
         }
     }
+}
+
+/// What the engine says of a handle that is none, or is one of something else: in C, where nothing was set.
+fn is_no_handle(text: &str) -> bool {
+    text.starts_with("unknown handle index")
+        || text.starts_with("handle index") && text.contains("used with the wrong type")
+}
+
+/// The exception in what the engine of Python says in the words of Rust when a function of the bindings gets something else
+/// than it takes.
+fn python_error(text: &str) -> Option<String> {
+    let (_, error) = text.split_once("PyErr { type: <class '")?;
+    let (class, rest) = error.split_once("'>, value: ")?;
+    let (value, _) = rest.rsplit_once(", traceback: ")?;
+    let message = value.strip_prefix(class)?.strip_prefix('(')?;
+    let message = message.strip_suffix(')')?.trim_end_matches(',');
+    let quote = message.chars().next().filter(|it| matches!(it, '\'' | '"'));
+    let message = quote
+        .and_then(|quote| message.strip_prefix(quote)?.strip_suffix(quote))
+        .unwrap_or(message);
+    Some(format!(
+        "{class}: {message}, in what the plugin gave to a function of its bindings"
+    ))
 }
 
 /// The functions that a trap came by, the innermost first, for the end of a clause. Nothing without the names that a compiler
@@ -104,5 +138,57 @@ pub(crate) fn seconds(duration: Duration) -> String {
         format!("{} s", duration.as_secs())
     } else {
         format!("{} ms", duration.as_millis())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exception_is_said_in_the_words_of_python() {
+        let panic = |value: &str| {
+            format!(
+                "called `Result::unwrap()` on an `Err` value: PyErr {{ type: <class 'TypeError'>, value: TypeError({value}), \
+                 traceback: None }} (runtime/src/lib.rs:1494)"
+            )
+        };
+        for (value, expected) in [
+            (
+                "\"'int' object is not an instance of 'str'\"",
+                "TypeError: 'int' object is not an instance of 'str', in what the plugin gave to a function of its bindings",
+            ),
+            (
+                "'too few, many)',",
+                "TypeError: too few, many), in what the plugin gave to a function of its bindings",
+            ),
+            (
+                "",
+                "TypeError: , in what the plugin gave to a function of its bindings",
+            ),
+        ] {
+            assert_eq!(python_error(&panic(value)).as_deref(), Some(expected));
+        }
+        for other in [
+            "",
+            "called `Option::unwrap()` on a `None` value",
+            "PyErr { type: <class 'x",
+        ] {
+            assert_eq!(python_error(other), None);
+        }
+    }
+
+    #[test]
+    fn what_was_not_set_is_told_from_other_failures() {
+        for (text, is) in [
+            ("unknown handle index 0", true),
+            (
+                "handle index 1 used with the wrong type, expected guest-defined resource but found a different guest-defined resource",
+                true,
+            ),
+            ("cannot remove owned resource while borrowed", false),
+        ] {
+            assert_eq!(is_no_handle(text), is, "{text}");
+        }
     }
 }

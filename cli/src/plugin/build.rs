@@ -45,6 +45,20 @@ const C_NULL: &str = include_str!("null.c");
 /// How everything is had that C needs.
 const C_PACKAGES: &str = "on Debian, apt-get install clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32 installs all that is needed";
 
+/// Compiles the source of Python, to say at once what is wrong with it.
+const PYTHON_SYNTAX: &str = include_str!("syntax.py");
+
+/// The status with which that ends where something is wrong.
+const WRONG_SYNTAX: i32 = 3;
+
+/// How componentize-py is had.
+const COMPONENTIZE_PY: &str =
+    "python3 -m venv .venv && .venv/bin/pip install componentize-py, in the folder of the plugin";
+
+/// The same where there is one that cannot be started.
+const STALE_VENV: &str = "the python3 that .venv was made with is gone, or the folder has moved: rm -r .venv && python3 -m venv \
+                          .venv && .venv/bin/pip install componentize-py, in the folder of the plugin, makes it anew";
+
 /// A source that needs the headers, the linker and the libraries, and nothing of the plugin.
 const C_PROBE: &str = "#include <stdlib.h>\nint probe(int value) { return abs(value); }\n";
 
@@ -306,6 +320,29 @@ fn not_imported(failed: BuildFailed) -> BuildFailed {
     }
 }
 
+/// The way out where the source uses a package that is not there. What begins with a dot or a slash is a file.
+fn no_package(failed: BuildFailed) -> BuildFailed {
+    const SIGN: &str = "Could not resolve \"";
+    let is_package = |said: &str| {
+        let mut found = said.split(SIGN).skip(1);
+        found.any(|name| !name.starts_with(['.', '/']))
+    };
+    match failed {
+        BuildFailed::Tool {
+            tool,
+            said,
+            hint: None,
+        } if is_package(&said) => BuildFailed::Tool {
+            tool,
+            said,
+            hint: Some(
+                "npm install NAME, in the folder of the plugin, adds a package that is missing",
+            ),
+        },
+        failed => failed,
+    }
+}
+
 fn js(folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, BuildFailed> {
     let mut node = Command::new("node");
     // With the packages there, the build itself says what is wrong and where.
@@ -318,14 +355,16 @@ fn js(folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, BuildFailed>
         hint,
         tell,
     )
-    .map_err(not_imported)?;
+    .map_err(|failed| no_package(not_imported(failed)))?;
     Ok(folder.join("target/component.wasm"))
 }
 
 fn python(folder: &Path, out: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, BuildFailed> {
     let out = out.join("component.wasm");
+    check_syntax(folder)?;
     let own = folder.join(".venv/bin/componentize-py");
-    let mut tool = match own.is_file() {
+    let is_own = own.is_file();
+    let mut tool = match is_own {
         true => Command::new(own),
         false => Command::new("componentize-py"),
     };
@@ -339,14 +378,10 @@ fn python(folder: &Path, out: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathB
         .arg(&out)
         .env("RUST_BACKTRACE", "0")
         .current_dir(folder);
-    run(
-        &mut tool,
-        "componentize-py",
-        "python3 -m venv .venv && .venv/bin/pip install componentize-py, in the folder of the plugin",
-        None,
-        tell,
-    )
-    .map_err(|failed| match not_imported(failed) {
+    let missing = if is_own { STALE_VENV } else { COMPONENTIZE_PY };
+    run(&mut tool, "componentize-py", missing, None, tell).map_err(|failed| match not_imported(
+        failed,
+    ) {
         // What the folder of the source is called while the component is made.
         BuildFailed::Tool { tool, said, hint } => BuildFailed::Tool {
             tool,
@@ -356,6 +391,29 @@ fn python(folder: &Path, out: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathB
         failed => failed,
     })?;
     Ok(out)
+}
+
+/// Fails where the source is not Python, which takes a moment. Without a python3, componentize-py says so.
+fn check_syntax(folder: &Path) -> Result<(), BuildFailed> {
+    let own = folder.join(".venv/bin/python3");
+    let python = match own.is_file() {
+        true => own,
+        false => "python3".into(),
+    };
+    let output = Command::new(python)
+        .args(["-I", "-W", "ignore", "-c", PYTHON_SYNTAX])
+        .current_dir(folder)
+        .output();
+    match output {
+        Ok(output) if output.status.code() == Some(WRONG_SYNTAX) => Err(BuildFailed::Tool {
+            tool: "the check of the syntax".to_owned(),
+            said: String::from_utf8_lossy(&output.stderr)
+                .trim_end()
+                .to_owned(),
+            hint: None,
+        }),
+        _ => Ok(()),
+    }
 }
 
 fn c(folder: &Path, out: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, BuildFailed> {
@@ -444,5 +502,73 @@ fn io_failed(path: &Path, source: io::Error) -> BuildFailed {
     BuildFailed::Io {
         path: path.to_owned(),
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hint(said: &str) -> Option<&'static str> {
+        let failed = BuildFailed::Tool {
+            tool: "node".to_owned(),
+            said: said.to_owned(),
+            hint: None,
+        };
+        no_package(not_imported(failed)).hint()
+    }
+
+    #[test]
+    fn a_missing_package_has_a_way_out() {
+        let is_told = |said| hint(said).is_some_and(|hint| hint.starts_with("npm install NAME"));
+        assert!(is_told("✘ [ERROR] Could not resolve \"leftpad\"\n"));
+        assert!(!is_told("✘ [ERROR] Could not resolve \"./word.js\"\n"));
+        assert!(!is_told("✘ [ERROR] a plugin has no node:nothing"));
+    }
+
+    #[test]
+    fn what_is_not_python_is_said_before_it_is_built() {
+        let Ok(version) = Command::new("python3").arg("--version").output() else {
+            eprintln!("skipped: there is no python3");
+            return;
+        };
+        assert!(version.status.success());
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("src");
+        fs::create_dir(&source).unwrap();
+        let check = |text: &str| {
+            fs::write(source.join("app.py"), text).unwrap();
+            check_syntax(folder.path()).map_err(|failed| failed.said().map(str::to_owned))
+        };
+        // Nothing of it is run.
+        assert_eq!(
+            check("import nothing_of_this_name\nraise Exception\n"),
+            Ok(())
+        );
+        let said = check("X = 1\n\ndef count(text: str) -> int\n    return 1\n").unwrap_err();
+        let said = said.unwrap();
+        assert!(said.contains("File \"src/app.py\", line 3\n"), "{said}");
+        assert!(said.contains("SyntaxError: "), "{said}");
+        // What an older Python does not know is for the one in the component to judge.
+        assert_eq!(check("type Words = list[str]\n"), Ok(()));
+        assert_eq!(
+            check("def first[T](words: list[T]) -> T:\n    return words[0]\n"),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn a_venv_without_its_python_has_a_way_out() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let tools = folder.path().join(".venv/bin");
+        fs::create_dir_all(&tools).unwrap();
+        let tool = tools.join("componentize-py");
+        fs::write(&tool, "#!/nowhere/python3\n").unwrap();
+        fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+        let failed = python(folder.path(), folder.path(), &mut |_| ()).unwrap_err();
+        assert_eq!(failed.to_string(), "componentize-py cannot be started");
+        assert_eq!(failed.hint(), Some(STALE_VENV));
     }
 }
