@@ -1,6 +1,7 @@
 //! What the author of a plugin does: begins one, tests and builds it, and reads why it broke.
 
 use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -124,6 +125,71 @@ fn a_component_older_than_its_source_is_said_to_be() {
         assert_eq!(warned, is_old, "{said}");
         assert_eq!(said.contains("is older than"), is_old, "{said}");
     }
+}
+
+/// Puts a program in the place of componentize-py: what it makes is the guest `echo`, and it counts how often it is called.
+fn fake_componentize_py(environment: &Environment, folder: &Path, more: &str) {
+    let echo = file(environment, "echo.wasm", guest("echo").bytes);
+    let tools = folder.join(".venv/bin");
+    fs::create_dir_all(&tools).expect("the folder of the tool");
+    let tool = tools.join("componentize-py");
+    // The last argument is where the component belongs.
+    let script = format!(
+        "#!/bin/sh\necho called >> .venv/calls.txt\n{more}\nfor out; do :; done\nexec cp '{}' \"$out\"\n",
+        echo.display()
+    );
+    fs::write(&tool, script).expect("the tool");
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).expect("its mode");
+}
+
+/// An engine of a language is never the same twice, and takes half a minute.
+#[test]
+fn what_is_unchanged_is_not_built_again() {
+    let environment = Environment::new(program!());
+    run(&environment, "plugin new words --lang python", 0);
+    let folder = environment.project().join("words");
+    fake_componentize_py(&environment, &folder, "");
+    let mut calls = 0;
+    let mut build = |is_built: bool| {
+        let said = run(&environment, "plugin build words", 0);
+        calls += usize::from(is_built);
+        let is_unchanged = said.contains("its source has not changed");
+        assert_eq!(is_unchanged, !is_built, "{said}");
+        let called = fs::read_to_string(folder.join(".venv/calls.txt")).unwrap();
+        assert_eq!(called.lines().count(), calls, "{said}");
+    };
+    build(true);
+    let component = folder.join("plugin.wasm");
+    let built = fs::read(&component).unwrap();
+    build(false);
+    assert!(built == fs::read(&component).unwrap());
+    let source = folder.join("src/app.py");
+    let text = fs::read_to_string(&source).unwrap();
+    fs::write(&source, format!("{text}\n# More.\n")).unwrap();
+    build(true);
+    build(false);
+    // What stands there is not what was built.
+    fs::write(&component, guest("trap").bytes).unwrap();
+    build(true);
+    fs::remove_file(&component).unwrap();
+    build(true);
+}
+
+/// What componentize-py says of an exception names the file as its author does.
+#[test]
+fn an_exception_while_python_is_built_has_its_place() {
+    let environment = Environment::new(program!());
+    run(&environment, "plugin new words --lang python", 0);
+    let folder = environment.project().join("words");
+    let traceback =
+        "printf '  File \"/0/app.py\", line 7, in <module>\\nKeyError: 1\\n' >&2; exit 1";
+    fake_componentize_py(&environment, &folder, traceback);
+    let said = run(&environment, "plugin build words", 1);
+    assert!(
+        said.contains("File \"src/app.py\", line 7, in <module>\nKeyError: 1\n"),
+        "{said}"
+    );
+    assert!(said.contains("error: componentize-py failed"), "{said}");
 }
 
 /// Compiling an engine of a language takes seconds, and whoever waits for nothing is told nothing.
