@@ -93,6 +93,8 @@ impl Browser {
                 }
             }
             arrived.update(|it| it.has_ended = true);
+            // It ends with its pipe.
+            started.wait().expect("the end of the browser");
         });
         Browser {
             to: Mutex::new(to),
