@@ -220,11 +220,13 @@ impl Index {
     }
 
     fn knows(&self, path: &Path) -> bool {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let mut originals = originals(&name);
-        if originals.any(|original| self.knows(&path.with_file_name(original))) {
-            return true;
-        }
+        let name = lower_name(path);
+        let mut originals = originals(&name).into_iter();
+        self.knows_itself(path) || originals.any(|it| self.knows_itself(&path.with_file_name(it)))
+    }
+
+    /// The same without what the file may be a copy of.
+    fn knows_itself(&self, path: &Path) -> bool {
         let parts: Vec<String> = path
             .components()
             .filter_map(|part| match part {
@@ -235,7 +237,7 @@ impl Index {
         let Some(name) = parts.last() else {
             return false;
         };
-        if self.has_telling_name(name) {
+        if self.is_telling(name) {
             return true;
         }
         let from = |at: usize| parts.get(at + 1..).unwrap_or_default();
@@ -255,17 +257,32 @@ impl Index {
     }
 
     fn has_telling_name(&self, name: &str) -> bool {
+        let mut originals = originals(name).into_iter();
+        self.is_telling(name) || originals.any(|original| self.is_telling(original))
+    }
+
+    /// The same without what the name may be a copy of.
+    fn is_telling(&self, name: &str) -> bool {
         behind(name) == Some(Behind::Cut)
-            || originals(name).any(|original| self.has_telling_name(original))
             || self.names.contains(name)
             || self.starts.iter().any(|start| name.starts_with(start))
             || self.ends.iter().any(|end| name.ends_with(end))
     }
 }
 
-/// The names of which this one may be a copy that a program has made beside the file: Dunlin, an editor, a package manager.
-/// A copy of a secret is one. Each is shorter than the name.
-fn originals(name: &str) -> impl Iterator<Item = &str> {
+/// All names of which this one may be a copy that a program has made beside the file, or the copy of a copy. A copy of a
+/// secret is one.
+fn originals(name: &str) -> HashSet<&str> {
+    let mut found = HashSet::new();
+    let mut open = vec![name];
+    while let Some(name) = open.pop() {
+        open.extend(copied(name).filter(|original| found.insert(*original)));
+    }
+    found
+}
+
+/// The names of which this one may be a copy: of Dunlin, an editor, a package manager. Each is shorter than the name.
+fn copied(name: &str) -> impl Iterator<Item = &str> {
     let of_dunlin = match behind(name) {
         Some(Behind::Name(name)) => Some(name),
         _ => None,

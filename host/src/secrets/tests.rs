@@ -60,12 +60,15 @@ fn secrets_are_known_by_their_paths() {
         ("/p/.config.dunlin-e9cbb022.tmp", false),
         // So are the copies that other programs make beside it.
         ("/p/.npmrc~", true),
+        ("/p/ID_RSA.BAK", true),
         ("/p/.npmrc.~12~", true),
         ("/p/#.npmrc#", true),
         ("/p/.#.npmrc", true),
         ("/p/.npmrc.swp", true),
         ("/p/.id_rsa.swo", true),
         ("/p/id_rsa.bak.old", true),
+        ("/p/~.id_rsa.swp~.swp.bak", false),
+        ("/p/..id_rsa.swp~.swp.bak", true),
         ("/p/prod.env.bak", true),
         ("/p/server.pem.orig", true),
         ("/p/.git/config.lock", true),
@@ -180,4 +183,13 @@ fn the_table_is_well_formed() {
         assert!(!path.starts_with('/') && !path.ends_with('/'), "{rule:?}");
         assert!(!is_lower || path == path.to_ascii_lowercase(), "{rule:?}");
     }
+}
+
+#[test]
+fn what_may_be_many_copies_is_judged_at_once() {
+    // Each step may be read in two ways.
+    let swaps = format!("{}x{}", ".".repeat(50), ".swp".repeat(50));
+    assert!(!looks_secret(Path::new("/p").join(&swaps).as_path()));
+    // No more than the name has parts to begin and end with.
+    assert!(originals(&swaps).len() < 50 * 51);
 }
