@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use async_trait::async_trait;
+use dunlin_apps::store::Store as AppStore;
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::Message;
 use dunlin_host::Tool;
@@ -22,9 +23,8 @@ use dunlin_host::{
 };
 use tokio::runtime::Runtime;
 
-use crate::apps::Apps;
-use crate::apps::browser::OPENER;
-use crate::apps::says::{Moment, Says};
+use crate::apps::output::{AppOutput, ShowWhen};
+use crate::apps::{Apps, browser};
 use crate::config::command_variables;
 use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::dialogue::aside::Aside;
@@ -396,6 +396,35 @@ impl App {
     }
 }
 
+impl App {
+    /// Where apps say something, and when it is shown.
+    pub fn app_output(&self) -> &Arc<AppOutput> {
+        let moment = match self.ui.is_chat() {
+            true => ShowWhen::BetweenMessages,
+            false => ShowWhen::Now,
+        };
+        let make = || AppOutput::new(Arc::clone(&self.ui), self.asker(), moment);
+        self.apps.output(make)
+    }
+
+    /// Shows the page of an app that is open in the user's browser, with a program that commands cannot change.
+    pub fn show_page(&self, name: &str, url: &str) {
+        let (output, name) = (Arc::clone(self.app_output()), name.to_owned());
+        browser::show(
+            (&self.ui, &self.settings.environment),
+            self.started_line(browser::OPENER.into()),
+            &self.replaced(),
+            url,
+            move |why| output.warn(&name, why),
+        );
+    }
+
+    /// The apps that are kept.
+    pub fn app_store(&self) -> AppStore {
+        AppStore::new(self.settings.folders.apps())
+    }
+}
+
 impl Drop for App {
     fn drop(&mut self) {
         self.take_leave();
@@ -403,31 +432,6 @@ impl Drop for App {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
-    }
-}
-
-impl App {
-    /// What apps have to say, and when it is shown.
-    pub fn says(&self) -> &Arc<Says> {
-        let moment = match self.ui.is_chat() {
-            true => Moment::BetweenMessages,
-            false => Moment::Now,
-        };
-        let make = || Says::new(Arc::clone(&self.ui), self.asker(), moment);
-        self.apps.says(make)
-    }
-
-    /// What opens a page in the user's browser: a program that commands cannot change.
-    ///
-    /// # Errors
-    /// There is none.
-    pub fn opener(&self) -> Result<OsString, StartError> {
-        self.started_line(OPENER.into())
-    }
-
-    /// The apps that are kept.
-    pub fn app_store(&self) -> dunlin_apps::store::Store {
-        dunlin_apps::store::Store::new(self.settings.folders.apps())
     }
 }
 

@@ -254,6 +254,14 @@ impl Settings {
             ApiName::Ollama => Api::Ollama,
             ApiName::Local => Api::Local,
         };
+        let own_prompt = options.system_prompt.clone();
+        let (system_prompt, tools) = match options.kind.unwrap_or_default() {
+            Kind::Chat => (own_prompt, options.tools.clone()),
+            Kind::App => (
+                Some(own_prompt.unwrap_or_else(|| dunlin_apps::PROMPT.to_owned())),
+                Some(Vec::new()),
+            ),
+        };
         let agent = Agent {
             name: name.to_owned(),
             api,
@@ -264,20 +272,8 @@ impl Settings {
             max_tokens: options.max_tokens.map(Count::clamped),
             context_window: options.context_window.map(Count::get),
             top_p: options.top_p.map(UpTo::get),
-            system_prompt: match options.kind.unwrap_or_default() {
-                Kind::App => Some(
-                    options
-                        .system_prompt
-                        .as_deref()
-                        .unwrap_or(dunlin_apps::PROMPT)
-                        .to_owned(),
-                ),
-                Kind::Chat => options.system_prompt.clone(),
-            },
-            tools: match options.kind.unwrap_or_default() {
-                Kind::App => Some(Vec::new()),
-                Kind::Chat => options.tools.clone(),
-            },
+            system_prompt,
+            tools,
             files: options.files.unwrap_or(true),
             endpoint: options.endpoint.unwrap_or_default(),
         };

@@ -1,6 +1,7 @@
 //! The three parts of an app.
 
 use std::fmt;
+use std::str::FromStr;
 
 /// A part of an app, as the model names it in the info string of a fenced block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -55,6 +56,20 @@ impl Part {
         }
     }
 }
+
+impl FromStr for Part {
+    type Err = UnknownPart;
+
+    fn from_str(name: &str) -> Result<Part, UnknownPart> {
+        let mut parts = Part::ALL.into_iter();
+        parts.find(|part| part.name() == name).ok_or(UnknownPart)
+    }
+}
+
+/// No part has this name.
+#[derive(Debug, thiserror::Error)]
+#[error("no part has this name")]
+pub struct UnknownPart;
 
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

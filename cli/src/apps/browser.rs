@@ -1,10 +1,9 @@
 //! Shows a page in the user's browser.
 
 use std::ffi::OsString;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use dunlin_host::command::StartError;
-use dunlin_host::display::escape;
 
 use crate::config::env::Environment;
 use dunlin_terminal::ui::Ui;
@@ -23,35 +22,40 @@ fn is_here(ui: &Ui, environment: &Environment) -> bool {
     ui.streams().output && !is_remote && (has("DISPLAY") || has("WAYLAND_DISPLAY"))
 }
 
-/// Says where a page is, and opens it where a browser is seen. `opener` is a shell command, or why there is none.
+/// Says where a page is, and opens it where a browser is seen. `opener` is a shell command, or why there is none; `failed` is
+/// told, perhaps later, why the page was not opened.
 pub fn show(
     (ui, environment): (&Ui, &Environment),
-    opener: impl FnOnce() -> Result<OsString, StartError>,
-    replaced: impl FnOnce() -> Replaced,
+    opener: Result<OsString, StartError>,
+    replaced: &Replaced,
     url: &str,
+    failed: impl FnOnce(&str) + Send + 'static,
 ) {
     ui.status(&format!("  {url}"));
     if !is_here(ui, environment) {
         return;
     }
-    match opener() {
-        Ok(opener) => {
-            if let Err(error) = open(opener, &replaced(), url) {
-                ui.warn(&format!("no browser could be opened: {error}"));
-            }
+    let opened = opener
+        .map_err(|error| error.to_string())
+        .and_then(|opener| open(opener, replaced, url).map_err(|error| error.to_string()));
+    match opened {
+        Ok(mut child) => {
+            // It may become the browser, and live as long.
+            std::thread::spawn(move || match child.wait() {
+                Ok(status) if !status.success() => {
+                    failed(&format!(
+                        "no browser was opened: {OPENER} ended with {status}"
+                    ));
+                }
+                _ => {}
+            });
         }
-        Err(error) => ui.warn(&format!(
-            "no browser could be opened: {}",
-            escape(&error.to_string())
-        )),
+        Err(error) => failed(&format!("no browser was opened: {error}")),
     }
 }
 
-/// Opens a page. `opener` is a shell command. Does not wait for the browser, which the opener may become.
-///
-/// # Errors
-/// The opener cannot be started.
-fn open(opener: OsString, replaced: &Replaced, url: &str) -> std::io::Result<()> {
+/// Opens a page. `opener` is a shell command.
+fn open(opener: OsString, replaced: &Replaced, url: &str) -> std::io::Result<Child> {
     let mut script = OsString::from("exec ");
     script.push(opener);
     script.push(" \"$1\"");
@@ -65,7 +69,5 @@ fn open(opener: OsString, replaced: &Replaced, url: &str) -> std::io::Result<()>
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     replaced.apply(&mut command);
-    let mut child = command.spawn()?;
-    std::thread::spawn(move || child.wait());
-    Ok(())
+    command.spawn()
 }

@@ -7,31 +7,79 @@
 pub mod browser;
 pub mod export;
 pub mod open;
-pub mod says;
+pub mod output;
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use dunlin_apps::store::{App, Store, StoreError};
+use dunlin_host::display::escape;
+use dunlin_host::nearest::nearest;
+
 use self::open::OpenApp;
-use self::says::Says;
+use self::output::AppOutput;
+use crate::error::{CliError, Exit};
+use dunlin_terminal::ui::Ui;
+use dunlin_terminal::ui::style::Label;
 
 /// The apps that are open, and what they say.
 #[derive(Default)]
 pub struct Apps {
     /// The apps that are open, by their names.
     pub open: RefCell<BTreeMap<String, OpenApp>>,
-    says: OnceCell<Arc<Says>>,
+    output: OnceCell<Arc<AppOutput>>,
 }
 
 impl Apps {
-    /// What apps have to say; `make` makes the place for it at the first need.
-    pub fn says(&self, make: impl FnOnce() -> Says) -> &Arc<Says> {
-        self.says.get_or_init(|| Arc::new(make()))
+    /// Where apps say something; made at the first need.
+    pub fn output(&self, make: impl FnOnce() -> AppOutput) -> &Arc<AppOutput> {
+        self.output.get_or_init(|| Arc::new(make()))
     }
 
     /// The same, if an app was open before.
-    pub fn said(&self) -> Option<&Arc<Says>> {
-        self.says.get()
+    pub fn made_output(&self) -> Option<&Arc<AppOutput>> {
+        self.output.get()
     }
+}
+
+/// The app of this name.
+///
+/// # Errors
+/// There is none, or it cannot be read.
+pub fn find(store: &Store, name: &str) -> Result<App, CliError> {
+    store.open(name).map_err(|error| {
+        let is_unknown = matches!(error, StoreError::Unknown(_));
+        let error = CliError::new(Exit::Failed, error);
+        if !is_unknown {
+            return error;
+        }
+        let names = store.names().unwrap_or_default();
+        error.with_hint(match nearest(name, names.iter().map(String::as_str)) {
+            Some(near) => format!("the nearest is '{near}'"),
+            None => "dunlin app list lists the apps".to_owned(),
+        })
+    })
+}
+
+/// All apps that can be read, after a warning of the others.
+///
+/// # Errors
+/// Their folder cannot be read.
+pub fn all(ui: &Ui, store: &Store) -> Result<Vec<App>, CliError> {
+    let (apps, broken) = store.all().map_err(CliError::failed)?;
+    for error in broken {
+        ui.warn(&escape(&error.to_string()));
+    }
+    Ok(apps)
+}
+
+/// An app in a list.
+pub fn line(ui: &Ui, app: &App) -> String {
+    let name = ui.styles().paint(Label::Name, app.name());
+    format!(
+        "{name}  {} · version {}",
+        escape(app.title()),
+        app.version()
+    )
 }

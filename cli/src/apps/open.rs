@@ -10,8 +10,9 @@ use dunlin_host::Host;
 use dunlin_host::app::{AppError, AppOptions, AppPage, LogLevel};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
-use super::says::{AskSometime, Says};
+use super::output::{AppOutput, DeferredAsk};
 use crate::error::CliError;
 
 /// Errors of the page that wait to be shown; more are counted.
@@ -27,9 +28,10 @@ pub struct OpenApp {
     /// What is kept of it.
     pub app: App,
     page: Arc<Page>,
-    /// Ends with the page.
     program: Option<Arc<Program>>,
-    says: Arc<Says>,
+    output: Arc<AppOutput>,
+    /// What listens to the page and starts the program.
+    tasks: JoinSet<()>,
 }
 
 impl OpenApp {
@@ -39,11 +41,11 @@ impl OpenApp {
     /// Its parts cannot be read, or no port is free.
     pub fn open(
         (host, runtime): (&Host, &Runtime),
-        says: &Arc<Says>,
+        output: &Arc<AppOutput>,
         app: App,
     ) -> Result<OpenApp, CliError> {
         let parts = app.parts().map_err(CliError::failed)?;
-        let program = Program::of(host, says, &app, &parts);
+        let program = Program::of(host, output, &app, &parts);
         let (sender, mut errors) = mpsc::channel(MAX_WAITING_ERRORS);
         let page = Page::serve(PageOptions {
             content: content(&app, &parts),
@@ -52,37 +54,47 @@ impl OpenApp {
         });
         let page = runtime.block_on(page);
         let page = Arc::new(page.map_err(|e| CliError::failed(CannotServe(e)))?);
-        let (name, listening) = (app.name().to_owned(), Arc::clone(says));
-        // Ends when the page does.
-        runtime.spawn(async move {
+        let (name, listening) = (app.name().to_owned(), Arc::clone(output));
+        let mut tasks = JoinSet::new();
+        let listen = async move {
             while let Some(error) = errors.recv().await {
                 listening.page_error(&name, &error);
             }
-        });
-        let open = OpenApp {
+        };
+        tasks.spawn_on(listen, runtime.handle());
+        let mut open = OpenApp {
             app,
             page,
             program,
-            says: Arc::clone(says),
+            output: Arc::clone(output),
+            tasks,
         };
         open.start(runtime);
         Ok(open)
     }
 
-    /// Takes up what is the current version of the app now.
+    /// Shows another version of the app instead, and ends the program of the one before.
     ///
     /// # Errors
-    /// Its parts cannot be read; the page stays as it was.
-    pub fn reload(&mut self, host: &Host, runtime: &Runtime) -> Result<(), CliError> {
-        let parts = self.app.parts().map_err(CliError::failed)?;
-        self.program = Program::of(host, &self.says, &self.app, &parts);
-        self.start(runtime);
-        let backend = self.program.clone();
+    /// Its parts cannot be read; all stays as it was.
+    pub fn reload(&mut self, host: &Host, runtime: &Runtime, app: App) -> Result<(), CliError> {
+        let parts = app.parts().map_err(CliError::failed)?;
+        let program = Program::of(host, &self.output, &app, &parts);
         self.page.reload(
-            content(&self.app, &parts),
-            backend.map(|program| program as Arc<dyn Backend>),
+            content(&app, &parts),
+            program.clone().map(|program| program as Arc<dyn Backend>),
         );
+        self.end_program();
+        (self.app, self.program) = (app, program);
+        // After the page: what the program sends at its start is for the new one.
+        self.start(runtime);
         Ok(())
+    }
+
+    fn end_program(&self) {
+        if let Some(program) = &self.program {
+            program.app.clone().close();
+        }
     }
 
     /// Where its page is. Whoever has the address can use the app.
@@ -96,15 +108,24 @@ impl OpenApp {
     }
 
     /// Starts the program, so that its errors are seen before it is called.
-    fn start(&self, runtime: &Runtime) {
+    fn start(&mut self, runtime: &Runtime) {
         if let Some(program) = self.program.clone() {
+            // It is set once, for this program.
             let _ = program.page.set(Arc::downgrade(&self.page));
-            runtime.spawn(async move {
+            let start = async move {
                 if let Err(error) = program.app.start().await {
                     program.failed(&error);
                 }
-            });
+            };
+            self.tasks.spawn_on(start, runtime.handle());
         }
+    }
+}
+
+impl Drop for OpenApp {
+    fn drop(&mut self) {
+        // Calls that run hold the program, too.
+        self.end_program();
     }
 }
 
@@ -121,20 +142,20 @@ fn content(app: &App, parts: &Parts) -> Content {
 struct Program {
     name: String,
     app: dunlin_host::app::App,
-    says: Arc<Says>,
+    output: Arc<AppOutput>,
     page: Arc<OnceLock<Weak<Page>>>,
 }
 
 impl Program {
     /// The program of this version; `None`: it has none.
-    fn of(host: &Host, says: &Arc<Says>, app: &App, parts: &Parts) -> Option<Arc<Program>> {
+    fn of(host: &Host, output: &Arc<AppOutput>, app: &App, parts: &Parts) -> Option<Arc<Program>> {
         let source = parts.get(Part::Main)?;
         let page = Arc::new(OnceLock::new());
         let name = app.name().to_owned();
-        let to_page = ToPage {
+        let to_page = PageSink {
             name: name.clone(),
             page: Arc::clone(&page),
-            says: Arc::clone(says),
+            output: Arc::clone(output),
         };
         let pages = [Part::Html, Part::Renderer].map(|part| parts.get(part).unwrap_or_default());
         let app = host.open_app(AppOptions {
@@ -144,12 +165,12 @@ impl Program {
             // The page says what the program is called with.
             version: format!("{pages:?}"),
             page: Arc::new(to_page),
-            ask: Arc::new(AskSometime(Arc::clone(says))),
+            ask: Arc::new(DeferredAsk(Arc::clone(output))),
         });
         Some(Arc::new(Program {
             name,
             app,
-            says: Arc::clone(says),
+            output: Arc::clone(output),
             page,
         }))
     }
@@ -157,7 +178,7 @@ impl Program {
     fn failed(&self, error: &AppError) {
         // Its end is what the user wanted.
         if *error != AppError::Closed {
-            self.says.program_error(&self.name, error);
+            self.output.program_error(&self.name, error);
         }
     }
 }
@@ -188,22 +209,22 @@ impl Backend for Program {
 }
 
 /// What the program talks to.
-struct ToPage {
+struct PageSink {
     name: String,
     page: Arc<OnceLock<Weak<Page>>>,
-    says: Arc<Says>,
+    output: Arc<AppOutput>,
 }
 
-impl AppPage for ToPage {
+impl AppPage for PageSink {
     fn emit(&self, event: &str, payload: &str) {
         let page = self.page.get().and_then(Weak::upgrade);
         if let Some(Err(error)) = page.map(|page| page.emit(event, payload)) {
             let text = format!("the event {event:?} was not sent: {error}");
-            self.says.logged(&self.name, LogLevel::Warn, &text);
+            self.output.logged(&self.name, LogLevel::Warn, &text);
         }
     }
 
     fn logged(&self, level: LogLevel, text: &str) {
-        self.says.logged(&self.name, level, text);
+        self.output.logged(&self.name, level, text);
     }
 }

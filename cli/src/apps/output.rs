@@ -4,7 +4,7 @@
 //! wait until a message is being read and then end that line for a moment; elsewhere nothing else is on the screen, and they
 //! are shown at once.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::inspect::shared_state::WAKE_AGAIN;
+use dunlin_chat::tokens::counted;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
 
@@ -29,13 +30,16 @@ const INTERVAL: Duration = Duration::from_millis(400);
 /// The longest line of an app, in characters.
 const MAX_LINE_CHARS: usize = 400;
 
-/// How many errors are kept for `/fix`, the latest, and how much of the calls that led to each, in characters.
+/// How many lines wait until they can be shown.
+const MAX_LINES: usize = 50;
+
+/// How many errors are kept for `/fix`, the latest, and how much of each, in characters.
 const MAX_ERRORS: usize = 10;
-const MAX_STACK_CHARS: usize = 600;
+const MAX_ERROR_CHARS: usize = 1000;
 
 /// When what an app says is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
+pub enum ShowWhen {
     /// At once.
     Now,
     /// While a message is being read: the line that is typed makes way.
@@ -43,21 +47,30 @@ pub enum Moment {
 }
 
 /// What apps have to say.
-pub struct Says {
+pub struct AppOutput {
     ui: Arc<Ui>,
     ask: Arc<dyn Ask>,
-    moment: Moment,
+    moment: ShowWhen,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
     lines: VecDeque<(Label, String)>,
+    /// Lines that there was no room for.
+    dropped: usize,
     questions: VecDeque<(Question, oneshot::Sender<Answer>)>,
     /// A message is being read.
     is_reading: bool,
     /// A thread is ending the line in which it is read.
     is_waking: bool,
+    /// What is kept of each app.
+    apps: BTreeMap<String, OfApp>,
+}
+
+/// What is kept of an app.
+#[derive(Default)]
+struct OfApp {
     allowance: Allowance,
     errors: VecDeque<String>,
 }
@@ -97,10 +110,10 @@ impl Allowance {
     }
 }
 
-impl Says {
+impl AppOutput {
     /// `ask` asks the user.
-    pub fn new(ui: Arc<Ui>, ask: Arc<dyn Ask>, moment: Moment) -> Says {
-        Says {
+    pub fn new(ui: Arc<Ui>, ask: Arc<dyn Ask>, moment: ShowWhen) -> AppOutput {
+        AppOutput {
             ui,
             ask,
             moment,
@@ -114,9 +127,10 @@ impl Says {
             LogLevel::Debug => return,
             LogLevel::Info => Label::Quiet,
             LogLevel::Warn => Label::Warning,
-            // What ends up here was thrown where nobody waited for it.
+            // `console.error`, and what was thrown where nobody waited for it.
             LogLevel::Error => {
-                self.keep_error(&format!("main-js: {}", escape_multiline(text)));
+                let text = shorten(text, MAX_ERROR_CHARS);
+                self.keep_error(app, &format!("main-js: {}", escape_multiline(&text)));
                 Label::Warning
             }
         };
@@ -134,7 +148,7 @@ impl Says {
             format!("{part}, line {}, column {}: ", it.line, it.column)
         });
         let text = format!("{}{message}", place.unwrap_or_else(|| "page: ".to_owned()));
-        self.keep_error(&text);
+        self.keep_error(app, &text);
         let more = match error.omitted {
             0 => String::new(),
             omitted => format!(" (and {omitted} more)"),
@@ -148,25 +162,28 @@ impl Says {
         const DENIED: &str = "PermissionDeniedError";
         let AppError::Program(thrown) = error else {
             let text = format!("main-js {error}");
-            self.keep_error(&text);
+            self.keep_error(app, &text);
             return self.show(Label::Warning, app, &text);
         };
         if thrown.kind.as_deref() == Some(DENIED) {
             return;
         }
         let text = described(thrown);
-        let stack = shorten(&thrown.stack, MAX_STACK_CHARS);
-        self.keep_error(format!("{text}\n{stack}").trim_end());
+        let stack = shorten(&thrown.stack, MAX_ERROR_CHARS);
+        self.keep_error(app, format!("{text}\n{stack}").trim_end());
         self.show(Label::Warning, app, &text);
     }
 
-    /// The latest errors, oldest first; they are gone then. Escaped.
-    pub fn take_errors(&self) -> Vec<String> {
-        std::mem::take(&mut self.state.lock().errors).into()
+    /// The latest errors of an app, oldest first; they are gone then. Escaped.
+    pub fn take_errors(&self, app: &str) -> Vec<String> {
+        let mut state = self.state.lock();
+        let of_app = state.apps.get_mut(app);
+        of_app.map_or_else(Vec::new, |it| std::mem::take(&mut it.errors).into())
     }
 
-    fn keep_error(&self, text: &str) {
-        let errors = &mut self.state.lock().errors;
+    fn keep_error(&self, app: &str, text: &str) {
+        let mut state = self.state.lock();
+        let errors = &mut state.apps.entry(app.to_owned()).or_default().errors;
         if errors.iter().any(|kept| kept == text) {
             return;
         }
@@ -176,10 +193,16 @@ impl Says {
         errors.push_back(text.to_owned());
     }
 
+    /// Warns of something that has to do with an app. Escapes it.
+    pub fn warn(self: &Arc<Self>, app: &str, text: &str) {
+        self.show(Label::Warning, app, &escape(text));
+    }
+
     /// Shows a line under the name of an app. `text` is escaped.
     fn show(self: &Arc<Self>, label: Label, app: &str, text: &str) {
         let mut state = self.state.lock();
-        let Some(omitted) = state.allowance.take(Instant::now()) else {
+        let of_app = state.apps.entry(app.to_owned()).or_default();
+        let Some(omitted) = of_app.allowance.take(Instant::now()) else {
             return;
         };
         let more = match omitted {
@@ -188,9 +211,13 @@ impl Says {
             omitted => format!(" ({omitted} lines before it were left out)"),
         };
         let line = format!("app '{}': {text}{more}", escape(app));
-        if self.moment == Moment::Now {
+        if self.moment == ShowWhen::Now {
             drop(state);
             return self.print(label, &line);
+        }
+        if state.lines.len() == MAX_LINES {
+            state.dropped += 1;
+            return;
         }
         state.lines.push_back((label, line));
         drop(state);
@@ -203,19 +230,24 @@ impl Says {
     }
 
     /// A message is about to be read, or its line to be drawn again: shows the lines that wait. Whether questions wait, which
-    /// [`Says::answer`] asks.
+    /// [`AppOutput::answer`] asks.
     pub fn begin_reading(&self) -> bool {
-        let (lines, waits) = {
+        let (lines, dropped, waits) = {
             let mut state = self.state.lock();
             state.is_reading = true;
             state.questions.retain(|(_, answer)| !answer.is_closed());
             (
                 std::mem::take(&mut state.lines),
+                std::mem::take(&mut state.dropped),
                 !state.questions.is_empty(),
             )
         };
         for (label, line) in lines {
             self.print(label, &line);
+        }
+        if dropped > 0 {
+            let more = counted(dropped, "more line", "more lines");
+            self.print(Label::Quiet, &format!("({more} of apps)"));
         }
         waits
     }
@@ -247,34 +279,42 @@ impl Says {
             }
             state.is_waking = true;
         }
-        let says = Arc::clone(self);
+        let output = Arc::clone(self);
         std::thread::spawn(move || {
-            while says.has_news() && says.ui.wake() {
+            while output.goes_on_waking() {
+                if !output.ui.wake() {
+                    // Whoever reads the next line shows what waits.
+                    output.state.lock().is_waking = false;
+                    return;
+                }
                 std::thread::sleep(WAKE_AGAIN);
             }
-            says.state.lock().is_waking = false;
         });
     }
 
-    fn has_news(&self) -> bool {
-        let state = self.state.lock();
-        state.is_reading && !(state.lines.is_empty() && state.questions.is_empty())
+    /// Whether something still waits for the end of the line. In one step with the note that nobody ends it: what comes next
+    /// begins anew.
+    fn goes_on_waking(&self) -> bool {
+        let mut state = self.state.lock();
+        let waits = !(state.lines.is_empty() && state.questions.is_empty());
+        state.is_waking = state.is_reading && waits;
+        state.is_waking
     }
 }
 
 /// Asks in the moments in which the user can be asked.
-pub struct AskSometime(pub Arc<Says>);
+pub struct DeferredAsk(pub Arc<AppOutput>);
 
 #[async_trait]
-impl Ask for AskSometime {
+impl Ask for DeferredAsk {
     async fn ask(&self, question: Question) -> Answer {
-        let says = &self.0;
-        if says.moment == Moment::Now || !says.ask.is_attended() {
-            return says.ask.ask(question).await;
+        let output = &self.0;
+        if output.moment == ShowWhen::Now || !output.ask.is_attended() {
+            return output.ask.ask(question).await;
         }
         let (sender, answer) = oneshot::channel();
-        says.state.lock().questions.push_back((question, sender));
-        says.wake();
+        output.state.lock().questions.push_back((question, sender));
+        output.wake();
         answer.await.unwrap_or(Answer::DENY)
     }
 

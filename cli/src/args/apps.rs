@@ -2,7 +2,14 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Subcommand, ValueHint};
+use dunlin_apps::Part;
+
+/// Understands the name of a part.
+fn parts() -> impl TypedValueParser<Value = Part> {
+    PossibleValuesParser::new(Part::ALL.map(Part::name)).try_map(|name| name.parse())
+}
 
 /// What can be done with apps.
 #[derive(Debug, Subcommand)]
@@ -28,8 +35,8 @@ pub enum AppCommand {
         /// The app's name, as `list` prints it
         name: String,
         /// Print the source of this part: html, renderer-js or main-js
-        #[arg(long, value_name = "PART", value_parser = ["html", "renderer-js", "main-js"])]
-        part: Option<String>,
+        #[arg(long, value_name = "PART", value_parser = parts())]
+        part: Option<Part>,
     },
     /// Write the app into a new folder, as files that a browser shows without Dunlin
     Export {

@@ -5,23 +5,21 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use dunlin_apps::Part;
-use dunlin_apps::store::{App as StoredApp, StoreError};
+use dunlin_apps::blocks::Folded;
 use dunlin_host::app::subject;
 use dunlin_host::display::escape;
 use dunlin_host::json;
-use dunlin_host::nearest::nearest;
 use dunlin_host::permission::identity;
 use dunlin_host::store_folder;
 use serde::Serialize;
 
 use crate::app::App;
 use crate::apps::open::OpenApp;
-use crate::apps::{browser, export};
+use crate::apps::{self, export};
 use crate::args::AppCommand;
 use crate::dialogue::interrupted;
 use crate::error::{CliError, Exit};
 use dunlin_chat::tokens::counted;
-use dunlin_terminal::ui::style::Label;
 
 /// There is nobody to ask whether apps may be deleted.
 #[derive(Debug, thiserror::Error)]
@@ -33,7 +31,15 @@ struct NobodyToAsk;
 #[error("app '{app}' has no part {part}")]
 struct NoSuchPart {
     app: String,
-    part: String,
+    part: Part,
+}
+
+/// What it has stored cannot be removed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot remove {}", stored.display())]
+struct CannotForget {
+    stored: PathBuf,
+    source: std::io::Error,
 }
 
 /// The folder cannot be written.
@@ -60,39 +66,15 @@ pub fn run(app: &App, command: AppCommand) -> Result<Exit, CliError> {
         AppCommand::List { json } => list(app, json),
         AppCommand::Open { name } => serve(app, &name, true),
         AppCommand::Serve { name } => serve(app, &name, false),
-        AppCommand::Show { name, part } => show(app, &name, part.as_deref()),
+        AppCommand::Show { name, part } => show(app, &name, part),
         AppCommand::Export { name, folder } => export(app, &name, folder),
         AppCommand::Delete { names, yes } => delete(app, &names, yes),
     }
 }
 
-/// The app of this name.
-fn find(app: &App, name: &str) -> Result<StoredApp, CliError> {
-    let store = app.app_store();
-    store.open(name).map_err(|error| {
-        let is_unknown = matches!(error, StoreError::Unknown(_));
-        let error = CliError::new(Exit::Failed, error);
-        if !is_unknown {
-            return error;
-        }
-        let names = store.names().unwrap_or_default();
-        error.with_hint(match nearest(name, names.iter().map(String::as_str)) {
-            Some(near) => format!("the nearest is '{near}'"),
-            None => "dunlin app list lists the apps".to_owned(),
-        })
-    })
-}
-
 fn list(app: &App, json: bool) -> Result<Exit, CliError> {
     let ui = &app.ui;
-    let store = app.app_store();
-    let mut apps = Vec::new();
-    for name in store.names().map_err(CliError::failed)? {
-        match store.open(&name) {
-            Ok(stored) => apps.push(stored),
-            Err(error) => ui.warn(&escape(&format!("{name}: {error}"))),
-        }
-    }
+    let apps = apps::all(ui, &app.app_store())?;
     if json {
         let listed = apps.iter().map(|stored| Listed {
             name: stored.name(),
@@ -108,15 +90,8 @@ fn list(app: &App, json: bool) -> Result<Exit, CliError> {
     if apps.is_empty() {
         ui.status("There is no app yet. In a chat, an agent with kind = \"app\" writes one.");
     }
-    let room = apps.iter().map(|stored| stored.name().len()).max();
     for stored in apps {
-        let name = format!("{:<room$}", stored.name(), room = room.unwrap_or_default());
-        let name = ui.styles().paint(Label::Name, &name);
-        ui.data(&format!(
-            "{name}  version {:<3}  {}",
-            stored.version(),
-            escape(stored.title())
-        ));
+        ui.data(&apps::line(ui, &stored));
     }
     Ok(Exit::Done)
 }
@@ -124,35 +99,29 @@ fn list(app: &App, json: bool) -> Result<Exit, CliError> {
 /// Runs an app until the user ends it.
 fn serve(app: &App, name: &str, opens: bool) -> Result<Exit, CliError> {
     let ui = &app.ui;
-    let stored = find(app, name)?;
+    let stored = apps::find(&app.app_store(), name)?;
     let interrupt = interrupted(app)?;
     let runtime = app.runtime()?;
-    let open = OpenApp::open((app.host()?, runtime), app.says(), stored)?;
+    let open = OpenApp::open((app.host()?, runtime), app.app_output(), stored)?;
     ui.status(&format!("app '{name}' is open; Ctrl-C closes it."));
     match opens {
-        true => {
-            let shown_by = (ui.as_ref(), &app.settings.environment);
-            browser::show(shown_by, || app.opener(), || app.replaced(), &open.url());
-        }
+        true => app.show_page(name, &open.url()),
         false => ui.data(&open.url()),
     }
     runtime.block_on(interrupt);
     Ok(Exit::Done)
 }
 
-fn show(app: &App, name: &str, part: Option<&str>) -> Result<Exit, CliError> {
+fn show(app: &App, name: &str, part: Option<Part>) -> Result<Exit, CliError> {
     let ui = &app.ui;
-    let stored = find(app, name)?;
+    let stored = apps::find(&app.app_store(), name)?;
     let parts = stored.parts().map_err(CliError::failed)?;
-    if let Some(wanted) = part {
-        let part = Part::ALL.into_iter().find(|part| part.name() == wanted);
-        let Some(text) = part.and_then(|part| parts.get(part)) else {
-            return Err(CliError::failed(NoSuchPart {
-                app: name.to_owned(),
-                part: wanted.to_owned(),
-            }));
+    if let Some(part) = part {
+        let Some(text) = parts.get(part) else {
+            let app = name.to_owned();
+            return Err(CliError::failed(NoSuchPart { app, part }));
         };
-        text.lines().for_each(|line| ui.data(&escape_line(line)));
+        text.lines().for_each(|line| ui.data(&escape(line)));
         return Ok(Exit::Done);
     }
     ui.data(&format!("title    {}", escape(stored.title())));
@@ -165,17 +134,16 @@ fn show(app: &App, name: &str, part: Option<&str>) -> Result<Exit, CliError> {
         escape(&stored.folder().to_string_lossy())
     ));
     for (part, text) in parts.iter() {
-        ui.data(&format!(
-            "part     {part} · {}",
-            counted(text.lines().count(), "line", "lines")
-        ));
+        ui.data(&format!("part     {}", Folded::of(part, text)));
     }
     Ok(Exit::Done)
 }
 
 fn export(app: &App, name: &str, folder: Option<PathBuf>) -> Result<Exit, CliError> {
     let ui = &app.ui;
-    let parts = find(app, name)?.parts().map_err(CliError::failed)?;
+    let parts = apps::find(&app.app_store(), name)?
+        .parts()
+        .map_err(CliError::failed)?;
     let folder = folder.unwrap_or_else(|| PathBuf::from(name));
     export::export(&folder, &parts).map_err(|source| {
         let exists = source.kind() == std::io::ErrorKind::AlreadyExists;
@@ -204,7 +172,7 @@ fn export(app: &App, name: &str, folder: Option<PathBuf>) -> Result<Exit, CliErr
 fn delete(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> {
     let ui = &app.ui;
     for name in names {
-        find(app, name)?;
+        apps::find(&app.app_store(), name)?;
     }
     if !yes {
         if !app.asks() {
@@ -222,35 +190,25 @@ fn delete(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> {
             return Ok(Exit::Done);
         }
     }
-    let store = app.app_store();
     for name in names {
-        let id = store.delete(name).map_err(CliError::failed)?;
-        forget(app, &id)?;
+        // First what is only found by its id, which nobody knows afterwards.
+        forget(app, apps::find(&app.app_store(), name)?.id())?;
+        app.app_store().delete(name).map_err(CliError::failed)?;
         ui.status(&format!("app '{name}' is deleted."));
     }
     Ok(Exit::Done)
 }
 
-/// Removes what an app that is deleted was granted and has stored.
+/// Removes what an app was granted and has stored.
 fn forget(app: &App, id: &str) -> Result<(), CliError> {
     let subject = subject(id);
-    let identity = identity(&subject, None);
-    let forgotten = app.permissions()?.forget_plugin(&identity);
+    let forgotten = app.permissions()?.forget_plugin(&identity(&subject, None));
     forgotten.map_err(CliError::failed)?;
     let stored = store_folder(&app.settings.folders.stores(), &subject, None);
     match fs::remove_dir_all(&stored) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            let stored = escape(&stored.to_string_lossy()).into_owned();
-            app.ui.warn(&format!(
-                "what it kept in {stored} cannot be removed: {error}"
-            ));
-            Ok(())
+        Err(source) if source.kind() != ErrorKind::NotFound => {
+            Err(CliError::failed(CannotForget { stored, source }))
         }
         _ => Ok(()),
     }
-}
-
-/// A line of a source: to a terminal nothing of it is a command.
-fn escape_line(line: &str) -> String {
-    escape(line).into_owned()
 }

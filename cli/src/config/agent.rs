@@ -153,7 +153,7 @@ impl AgentPatch {
         }
         if self.kind == Some(Kind::App) && self.tools.is_some() {
             return Some(
-                "an agent with kind = \"app\" has no tools: remove one of both".to_owned(),
+                "an agent with kind = \"app\" has no tools: remove `tools` or `kind`".to_owned(),
             );
         }
         let is_empty = self.model.as_ref().is_some_and(|it| it.trim().is_empty());

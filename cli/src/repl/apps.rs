@@ -1,16 +1,15 @@
 //! Apps in the chat: what a reply makes of one, `/app`, `/fix`, and `/undo` where the agent writes apps.
 
 use dunlin_apps::Part;
-use dunlin_apps::blocks::find;
-use dunlin_apps::store::{App as StoredApp, StoreError, title_of};
+use dunlin_apps::blocks::{Folded, find};
+use dunlin_apps::store::{App as StoredApp, title_of};
 use dunlin_host::display::escape;
 
-use super::slash::Next;
 use crate::app::App;
-use crate::apps::browser;
+use crate::apps;
 use crate::apps::open::OpenApp;
 use crate::dialogue::{Dialogue, hands_off};
-use crate::error::{CliError, Exit};
+use crate::error::CliError;
 use dunlin_chat::message::UserMessage;
 use dunlin_chat::tokens::counted;
 use dunlin_terminal::ui::style::Label;
@@ -28,17 +27,16 @@ pub fn take_reply(
     (message, reply): (&str, &str),
     is_complete: bool,
 ) -> Result<(), CliError> {
-    let unchanged =
-        |why: &dyn std::fmt::Display| app.ui.warn(&format!("the app is unchanged: {why}"));
+    let unchanged = |why: &str| app.ui.warn(&format!("the app is unchanged: {why}"));
     let found = match find(reply) {
         Ok(found) if found.parts.is_empty() && found.notes.is_empty() => return Ok(()),
-        Ok(_) if !is_complete => {
-            unchanged(&"the reply is not complete");
+        _ if !is_complete => {
+            unchanged("the reply is not complete");
             return Ok(());
         }
         Ok(found) => found,
         Err(broken) => {
-            unchanged(&broken);
+            unchanged(&broken.to_string());
             return Ok(());
         }
     };
@@ -48,32 +46,28 @@ pub fn take_reply(
     if found.parts.is_empty() {
         return Ok(());
     }
-    let names: Vec<&str> = found.parts.iter().map(|(part, _)| part.name()).collect();
-    let session = app.session_id();
-    let name = match current(app)? {
+    let stored = match current(app)? {
         Some(mut stored) => {
             stored.save(&found.parts).map_err(CliError::failed)?;
-            stored.name().to_owned()
+            stored
         }
         None => {
             let Some(html) = found.parts.get(Part::Html) else {
-                unchanged(&"a new app needs an html block");
+                unchanged("a new app needs an html block");
                 return Ok(());
             };
             let first = message.lines().find(|line| !line.trim().is_empty());
             let title = title_of(html).unwrap_or_else(|| first.unwrap_or_default().to_owned());
-            let stored = app.app_store().create(&title, Some(&session), &found.parts);
-            stored.map_err(CliError::failed)?.name().to_owned()
+            let session = app.session_id();
+            let created = app.app_store().create(&title, Some(&session), &found.parts);
+            created.map_err(CliError::failed)?
         }
     };
     // What the errors were about is replaced.
-    app.says().take_errors();
-    let stored = app.app_store().open(&name).map_err(CliError::failed)?;
-    let line = format!(
-        "app '{name}', version {}: {}",
-        stored.version(),
-        names.join(", ")
-    );
+    app.app_output().take_errors(stored.name());
+    let names: Vec<&str> = found.parts.iter().map(|(part, _)| part.name()).collect();
+    let (name, version) = (stored.name(), stored.version());
+    let line = format!("app '{name}', version {version}: {}", names.join(", "));
     app.ui
         .status(&app.ui.status_styles().paint(Label::Good, &line));
     show(app, stored)
@@ -81,32 +75,28 @@ pub fn take_reply(
 
 /// The app that this session works on.
 fn current(app: &App) -> Result<Option<StoredApp>, CliError> {
-    let found = app.app_store().of_session(&app.session_id());
-    found.map_err(CliError::failed)
+    let session = app.session_id();
+    let mut apps = apps::all(&app.ui, &app.app_store())?.into_iter();
+    Ok(apps.find(|stored| stored.session() == Some(&session)))
 }
 
 /// Shows the current version of an app: in the page that is open, or in a new one.
 fn show(app: &App, stored: StoredApp) -> Result<(), CliError> {
     let (host, runtime) = (app.host()?, app.runtime()?);
-    let mut open = app.apps.open.borrow_mut();
     let name = stored.name().to_owned();
-    let (url, is_shown) = match open.get_mut(&name) {
+    let mut open = app.apps.open.borrow_mut();
+    match open.get_mut(&name) {
         Some(open) => {
-            open.app = stored;
-            open.reload(host, runtime)?;
-            (open.url(), open.is_shown())
+            open.reload(host, runtime, stored)?;
+            if !open.is_shown() {
+                app.show_page(&name, &open.url());
+            }
         }
         None => {
-            let opened = OpenApp::open((host, runtime), app.says(), stored)?;
-            let url = opened.url();
+            let opened = OpenApp::open((host, runtime), app.app_output(), stored)?;
+            app.show_page(&name, &opened.url());
             open.insert(name, opened);
-            (url, false)
         }
-    };
-    drop(open);
-    if !is_shown {
-        let ui = (app.ui.as_ref(), &app.settings.environment);
-        browser::show(ui, || app.opener(), || app.replaced(), &url);
     }
     Ok(())
 }
@@ -122,26 +112,16 @@ pub fn run(app: &App, rest: &str) -> Result<(), CliError> {
     match verb {
         "list" if name.is_empty() => return list(app),
         "list" => ui.status("Usage: /app list"),
-        "close" => {
-            let stored = named_or_current(app, name)?;
-            let name = stored.as_ref().map_or(name, StoredApp::name);
-            match app.apps.open.borrow_mut().remove(name) {
-                Some(_) => ui.status(&format!("app '{name}' is closed.")),
-                None if name.is_empty() => ui.status(NONE_YET),
-                None => ui.status(&format!("app '{}' is not open.", escape(name))),
-            }
-        }
+        "close" => close(app, name)?,
         _ => match named_or_current(app, name)? {
             None => ui.status(NONE_YET),
             Some(stored) if verb == "open" => {
-                let is_open = app.apps.open.borrow().contains_key(stored.name());
-                if !is_open {
-                    return show(app, stored);
+                let url = app.apps.open.borrow().get(stored.name()).map(OpenApp::url);
+                match url {
+                    // Again in a browser; what it shows elsewhere is left alone.
+                    Some(url) => app.show_page(stored.name(), &url),
+                    None => return show(app, stored),
                 }
-                // Again in a browser, with what it shows elsewhere left alone.
-                let url = app.apps.open.borrow()[stored.name()].url();
-                let ui = (ui.as_ref(), &app.settings.environment);
-                browser::show(ui, || app.opener(), || app.replaced(), &url);
             }
             Some(mut stored) if !name.is_empty() => {
                 let session = app.session_id();
@@ -149,17 +129,35 @@ pub fn run(app: &App, rest: &str) -> Result<(), CliError> {
                     leave_current(app)?;
                     stored.set_session(&session).map_err(CliError::failed)?;
                 }
-                let line = format!(
+                ui.status(&format!(
                     "app '{}', version {}: this chat works on it now.",
                     stored.name(),
                     stored.version()
-                );
-                ui.status(&line);
+                ));
                 return show(app, stored);
             }
             Some(stored) => describe(app, &stored)?,
         },
     }
+    Ok(())
+}
+
+/// Closes an app, which another Dunlin may have deleted meanwhile.
+fn close(app: &App, name: &str) -> Result<(), CliError> {
+    let ui = &app.ui;
+    let name = match name {
+        "" => current(app)?.map(|stored| stored.name().to_owned()),
+        name => Some(name.to_owned()),
+    };
+    let Some(name) = name else {
+        ui.status(NONE_YET);
+        return Ok(());
+    };
+    let closed = app.apps.open.borrow_mut().remove(&name);
+    ui.status(&match closed {
+        Some(_) => format!("app '{name}' is closed."),
+        None => format!("app '{}' is not open.", escape(&name)),
+    });
     Ok(())
 }
 
@@ -174,35 +172,20 @@ fn leave_current(app: &App) -> Result<(), CliError> {
 fn named_or_current(app: &App, name: &str) -> Result<Option<StoredApp>, CliError> {
     match name {
         "" => current(app),
-        name => {
-            match app.app_store().open(name) {
-                Ok(stored) => Ok(Some(stored)),
-                Err(error @ StoreError::Unknown(_)) => Err(CliError::new(Exit::Failed, error)
-                    .with_hint("/app list lists the apps".to_owned())),
-                Err(error) => Err(CliError::failed(error)),
-            }
-        }
+        name => apps::find(&app.app_store(), name).map(Some),
     }
 }
 
 fn list(app: &App) -> Result<(), CliError> {
     let ui = &app.ui;
-    let store = app.app_store();
-    let names = store.names().map_err(CliError::failed)?;
-    if names.is_empty() {
+    let apps = apps::all(ui, &app.app_store())?;
+    if apps.is_empty() {
         ui.status("There is no app yet.");
     }
-    for name in names {
-        let is_open = app.apps.open.borrow().contains_key(&name);
+    for stored in apps {
+        let is_open = app.apps.open.borrow().contains_key(stored.name());
         let open = if is_open { " · open" } else { "" };
-        match store.open(&name) {
-            Ok(stored) => ui.data(&format!(
-                "{name}  {} · version {}{open}",
-                escape(stored.title()),
-                stored.version()
-            )),
-            Err(error) => ui.warn(&escape(&format!("{name}: {error}"))),
-        }
+        ui.data(&format!("{}{open}", apps::line(ui, &stored)));
     }
     Ok(())
 }
@@ -225,10 +208,7 @@ fn describe(app: &App, stored: &StoredApp) -> Result<(), CliError> {
     };
     ui.data(&format!("  version {}, {earlier}", stored.version()));
     for (part, text) in parts.iter() {
-        ui.data(&format!(
-            "  {part} · {}",
-            counted(text.lines().count(), "line", "lines")
-        ));
+        ui.data(&format!("  {}", Folded::of(part, text)));
     }
     match app.apps.open.borrow().get(stored.name()) {
         Some(open) => ui.data(&format!("  {}", open.url())),
@@ -237,50 +217,63 @@ fn describe(app: &App, stored: &StoredApp) -> Result<(), CliError> {
     Ok(())
 }
 
-/// `/fix`: sends the latest errors to the model.
-pub fn fix(app: &App, dialogue: Option<&Dialogue>) -> Next {
+/// `/fix`: a message with the latest errors; `None`: there is none to send.
+pub fn fix(app: &App, dialogue: Option<&Dialogue>) -> Result<Option<UserMessage>, CliError> {
     let ui = &app.ui;
-    // Before the first message there are no errors either.
-    let is_other = dialogue.is_some_and(|it| !app.settings.writes_apps(&it.agent().name));
-    if is_other {
+    if !is_written_here(app, dialogue) {
         ui.status("/fix sends the errors of an app to an agent with kind = \"app\". This chat has another one.");
-        return Next::Prompt;
+        return Ok(None);
     }
-    let errors = app.says().take_errors();
+    let Some(stored) = current(app)? else {
+        ui.status(NONE_YET);
+        return Ok(None);
+    };
+    let errors = app.app_output().take_errors(stored.name());
     if errors.is_empty() {
         ui.status("The app has reported no error since its last version.");
-        return Next::Prompt;
+        return Ok(None);
     }
     let errors: Vec<String> = errors
         .iter()
         .map(|error| format!("- {}", error.replace('\n', "\n  ")))
         .collect();
     // An app wrote them: no file is attached because of what they say.
-    Next::AsItIs(UserMessage::from(format!(
+    Ok(Some(UserMessage::from(format!(
         "The app reports these errors. Find their cause and send the parts that have to change.\n\n{}",
         errors.join("\n")
-    )))
+    ))))
 }
 
-/// Goes back one version of the app. `false`: there is no app in this chat, or none before.
-pub fn undo(app: &App, dialogue: &mut Dialogue) -> Result<bool, CliError> {
-    if !app.settings.writes_apps(&dialogue.agent().name) {
+/// Whether the agent of this chat writes apps.
+fn is_written_here(app: &App, dialogue: Option<&Dialogue>) -> bool {
+    match dialogue {
+        Some(dialogue) => app.settings.writes_apps(&dialogue.agent().name),
+        // Nothing was said yet.
+        None => {
+            let entry = app.settings.agent_entry();
+            entry.is_ok_and(|(name, _)| app.settings.writes_apps(name))
+        }
+    }
+}
+
+/// Goes back one version of the app. `false`: there is no app in this chat, or no version before.
+pub fn undo(app: &App, dialogue: Option<&mut Dialogue>) -> Result<bool, CliError> {
+    if !is_written_here(app, dialogue.as_deref()) {
         return Ok(false);
     }
     let Some(mut stored) = current(app)? else {
         return Ok(false);
     };
     let Some(version) = stored.undo().map_err(CliError::failed)? else {
-        app.ui
-            .status("This is the first version of the app; /app shows it.");
-        return Ok(true);
+        app.ui.status("This is the first version of the app.");
+        return Ok(false);
     };
-    dialogue.tell_undone_version();
-    app.says().take_errors();
-    app.ui.status(&format!(
-        "app '{}' is back at version {version}.",
-        stored.name()
-    ));
+    if let Some(dialogue) = dialogue {
+        dialogue.tell_undone_version();
+    }
+    app.app_output().take_errors(stored.name());
+    let line = format!("app '{}' is back at version {version}.", stored.name());
+    app.ui.status(&line);
     let is_open = app.apps.open.borrow().contains_key(stored.name());
     if is_open {
         show(app, stored)?;
@@ -290,8 +283,8 @@ pub fn undo(app: &App, dialogue: &mut Dialogue) -> Result<bool, CliError> {
 
 /// Asks what the programs of open apps wait for.
 pub fn answer(app: &App) -> Result<(), CliError> {
-    match app.apps.said() {
-        Some(says) => hands_off(app, says.answer()),
+    match app.apps.made_output() {
+        Some(output) => hands_off(app, output.answer()),
         None => Ok(()),
     }
 }

@@ -169,7 +169,10 @@ fn converse(
                 let said = format!("pausing set to {mode} from another terminal");
                 ui.status(&ui.status_styles().paint(Label::Quiet, &said));
             }
-            let waits = app.apps.said().is_some_and(|says| says.begin_reading());
+            let waits = app
+                .apps
+                .made_output()
+                .is_some_and(|output| output.begin_reading());
             (!waits).then(|| prompt(app))
         };
         // Text that the user did not type is a message and nothing else: no command, no answer, no mention of a file.
@@ -188,8 +191,8 @@ fn converse(
                 }
             }
         };
-        if let Some(says) = app.apps.said() {
-            says.end_reading();
+        if let Some(output) = app.apps.made_output() {
+            output.end_reading();
         }
         if typed == Typed::Woken {
             unsent = Some((editor.left(), is_foreign));
@@ -425,8 +428,10 @@ fn take_turn(
         let is_complete = matches!(report.end, TurnEnd::Answered);
         let reply = writes_apps.then(|| report.reply.clone());
         let concluded = conclude(app, report);
-        if let Some(reply) = reply {
-            apps::take_reply(app, (&typed, &reply), is_complete)?;
+        if let Some(reply) = reply
+            && let Err(error) = apps::take_reply(app, (&typed, &reply), is_complete)
+        {
+            app.ui.error(&error);
         }
         concluded?;
     }

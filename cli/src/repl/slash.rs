@@ -52,11 +52,13 @@ pub fn run(
     match slash {
         Slash::Exit => return Ok(Next::Leave),
         Slash::App => apps::run(app, rest)?,
-        Slash::Fix => return Ok(apps::fix(app, dialogue.as_ref())),
+        Slash::Fix => {
+            if let Some(message) = apps::fix(app, dialogue.as_ref())? {
+                return Ok(Next::AsItIs(message));
+            }
+        }
         Slash::Undo => {
-            if let Some(dialogue) = dialogue
-                && apps::undo(app, dialogue)?
-            {
+            if apps::undo(app, dialogue.as_mut())? {
                 return Ok(Next::Prompt);
             }
             let undone = undo(app)?;

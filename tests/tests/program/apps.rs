@@ -153,7 +153,7 @@ fn a_reply_becomes_an_app() {
     chat.say("/undo");
     let screen = chat.prompt();
     assert!(
-        screen.contains("This is the first version of the app"),
+        screen.contains("This is the first version of the app.\nThere is no edit to take back"),
         "{:?}",
         chat.terminal
     );
@@ -293,7 +293,7 @@ fn apps_are_managed_on_the_command_line() {
 
     let list = run(&["app", "list"]);
     assert_eq!(
-        list.stdout, "tide-table  version 1    Tide table\n",
+        list.stdout, "tide-table  Tide table · version 1\n",
         "{list}"
     );
     let listed: Value = serde_json::from_str(&run(&["app", "list", "--json"]).stdout).unwrap();

@@ -149,6 +149,16 @@ pub struct Folded {
     pub lines: usize,
 }
 
+impl Folded {
+    /// A part with this text.
+    pub fn of(part: Part, text: &str) -> Folded {
+        Folded {
+            part,
+            lines: text.lines().count(),
+        }
+    }
+}
+
 impl fmt::Display for Folded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = if self.lines == 1 { "line" } else { "lines" };

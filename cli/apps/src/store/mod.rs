@@ -60,6 +60,8 @@ struct Record {
     session: Option<String>,
     /// The versions that `undo` can go back to, the newest last.
     versions: Vec<u32>,
+    /// The number of the next one. No number is used twice.
+    next: u32,
 }
 
 /// One app, as it was when it was read.
@@ -112,11 +114,16 @@ impl Store {
         })
     }
 
-    /// The app that this session works on. Apps that cannot be read are none of it.
-    pub fn of_session(&self, session: &str) -> Result<Option<App>, StoreError> {
-        let names = self.names()?.into_iter();
-        let mut apps = names.filter_map(|name| self.open(&name).ok());
-        Ok(apps.find(|app| app.record.session.as_deref() == Some(session)))
+    /// All apps, by their names, and why others cannot be read.
+    pub fn all(&self) -> Result<(Vec<App>, Vec<StoreError>), StoreError> {
+        let (mut apps, mut broken) = (Vec::new(), Vec::new());
+        for name in self.names()? {
+            match self.open(&name) {
+                Ok(app) => apps.push(app),
+                Err(error) => broken.push(error),
+            }
+        }
+        Ok((apps, broken))
     }
 
     /// Makes an app with a first version. Its name follows from the title.
@@ -137,6 +144,7 @@ impl Store {
                 title: title.clone(),
                 session: session.map(str::to_owned),
                 versions: Vec::new(),
+                next: 1,
             },
         };
         // Complete before anybody sees it.
@@ -159,8 +167,8 @@ impl Store {
         Err(StoreError::TooMany(name_of(&title, 1)))
     }
 
-    /// Removes an app with all its versions, and returns what is left to forget elsewhere: its [`App::id`].
-    pub fn delete(&self, name: &str) -> Result<String, StoreError> {
+    /// Removes an app with all its versions.
+    pub fn delete(&self, name: &str) -> Result<(), StoreError> {
         let app = self.open(name)?;
         // In one step, so that nobody finds half of it.
         let aside = tempfile::Builder::new()
@@ -168,8 +176,7 @@ impl Store {
             .tempdir_in(&self.folder)
             .map_err(io(&self.folder))?;
         fs::rename(&app.folder, aside.path().join(name)).map_err(io(&app.folder))?;
-        aside.close().map_err(io(&self.folder))?;
-        Ok(app.record.id)
+        aside.close().map_err(io(&self.folder))
     }
 }
 
@@ -234,7 +241,7 @@ impl App {
         };
         let versions = self.folder.join(VERSIONS);
         fs::create_dir_all(&versions).map_err(io(&versions))?;
-        let number = numbers(&versions)?.last().map_or(1, |last| last + 1);
+        let number = self.record.next;
         let aside = tempfile::Builder::new()
             .prefix(".new-")
             .tempdir_in(&versions)
@@ -244,13 +251,16 @@ impl App {
             write_synced(&path, text).map_err(io(&path))?;
         }
         let folder = self.version_folder(number);
+        // A Dunlin that was killed here has left one that nothing names.
+        remove_if_there(&folder).map_err(io(&folder))?;
         fs::rename(aside.path(), &folder).map_err(io(&folder))?;
         self.record.versions.push(number);
+        self.record.next = number.saturating_add(1);
         self.take_title(&parts);
         let versions = &mut self.record.versions;
         versions.drain(..versions.len().saturating_sub(MAX_VERSIONS));
         self.record.write(&self.folder)?;
-        self.remove_oldest()?;
+        self.remove_unlisted();
         Ok(number)
     }
 
@@ -303,15 +313,17 @@ impl App {
         }
     }
 
-    /// Removes the oldest versions, those before an `undo` included.
-    fn remove_oldest(&self) -> Result<(), StoreError> {
-        let all = numbers(&self.folder.join(VERSIONS))?;
-        let too_many = all.len().saturating_sub(MAX_VERSIONS);
-        for number in all.into_iter().take(too_many) {
-            let folder = self.version_folder(number);
-            fs::remove_dir_all(&folder).map_err(io(&folder))?;
+    /// Removes versions that nothing leads to any more: the oldest, and those that were undone. What cannot be removed is
+    /// tried again with the next version.
+    fn remove_unlisted(&self) {
+        let versions = self.folder.join(VERSIONS);
+        for entry in fs::read_dir(versions).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let number = name.to_str().and_then(|name| name.parse::<u32>().ok());
+            if number.is_some_and(|number| !self.record.versions.contains(&number)) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
         }
-        Ok(())
     }
 }
 
@@ -358,15 +370,12 @@ fn is_id(id: &str) -> bool {
     id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The numbers of the versions in a folder, sorted.
-fn numbers(versions: &Path) -> Result<Vec<u32>, StoreError> {
-    let mut numbers = Vec::new();
-    for entry in fs::read_dir(versions).map_err(io(versions))? {
-        let name = entry.map_err(io(versions))?.file_name();
-        numbers.extend(name.to_str().and_then(|name| name.parse::<u32>().ok()));
+/// Removes a folder; `Ok` also where there is none.
+fn remove_if_there(folder: &Path) -> std::io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
     }
-    numbers.sort_unstable();
-    Ok(numbers)
 }
 
 /// Writes a new file, so that it is there before `app.json` names it, also after a power failure.

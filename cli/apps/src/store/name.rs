@@ -1,5 +1,11 @@
 //! Titles and names of apps.
 
+use std::cell::RefCell;
+
+use html5ever::buffer_queue::BufferQueue;
+use html5ever::tokenizer::states::RawKind;
+use html5ever::tokenizer::{TagKind, Token, TokenSink, TokenSinkResult, Tokenizer};
+
 /// Characters of the longest title, and of the longest name without a number.
 const MAX_TITLE_CHARS: usize = 80;
 const MAX_NAME_CHARS: usize = 40;
@@ -47,33 +53,58 @@ pub(super) fn tidy(title: &str) -> String {
     }
 }
 
-/// What a page says in its `<title>`; `None` where it says nothing. A label, so the few character references that titles have
-/// are enough.
+/// What a page says in its `<title>`; `None` where it says nothing.
 pub fn title_of(html: &str) -> Option<String> {
-    // Of the same length, so that positions hold.
-    let lower = html.to_ascii_lowercase();
-    let (mut from, start) = lower.match_indices("<title").find_map(|(at, tag)| {
-        let after = at + tag.len();
-        let next = lower.get(after..)?.chars().next()?;
-        let is_tag = next == '>' || next.is_whitespace();
-        is_tag.then_some((after, lower.get(after..)?))
-    })?;
-    from += start.find('>')? + 1;
-    let length = lower.get(from..)?.find("</title")?;
-    let title = html.get(from..from + length)?;
-    let mut title = title.to_owned();
-    for (reference, character) in [
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&quot;", "\""),
-        ("&#39;", "'"),
-        // Last, since what it makes is no reference.
-        ("&amp;", "&"),
-    ] {
-        title = title.replace(reference, character);
+    let tokenizer = Tokenizer::new(TitleSink::default(), Default::default());
+    let input = BufferQueue::default();
+    input.push_back(html.into());
+    // It stops where something was found.
+    let _ = tokenizer.feed(&input);
+    tokenizer.end();
+    let found = tokenizer.sink.0.into_inner();
+    let title = tidy(&found.title);
+    (found.is_complete && !title.is_empty()).then_some(title)
+}
+
+/// Collects the text of the first title.
+#[derive(Default)]
+struct TitleSink(RefCell<Found>);
+
+#[derive(Default)]
+struct Found {
+    title: String,
+    is_open: bool,
+    is_complete: bool,
+}
+
+impl TokenSink for TitleSink {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
+        let mut found = self.0.borrow_mut();
+        match token {
+            Token::CharacterTokens(text) if found.is_open => found.title.push_str(&text),
+            Token::TagToken(tag) if tag.kind == TagKind::EndTag && found.is_open => {
+                found.is_open = false;
+                found.is_complete = true;
+            }
+            Token::TagToken(tag) if tag.kind == TagKind::StartTag => match &*tag.name {
+                "title" if !found.is_complete => {
+                    found.is_open = true;
+                    return TokenSinkResult::RawData(RawKind::Rcdata);
+                }
+                // What looks like a tag in them is none.
+                "textarea" => return TokenSinkResult::RawData(RawKind::Rcdata),
+                "style" => return TokenSinkResult::RawData(RawKind::Rawtext),
+                "script" => {
+                    return TokenSinkResult::RawData(RawKind::ScriptData);
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+        TokenSinkResult::Continue
     }
-    let title = tidy(&title);
-    (!title.is_empty()).then_some(title)
 }
 
 #[cfg(test)]
@@ -126,6 +157,13 @@ mod tests {
             ("<title>&amp;lt;</title>", Some("&lt;")),
             ("<title>İ x</title>", Some("İ x")),
             ("<title>\u{1b}[2J</title>", Some("[2J")),
+            ("<title>&auml; &#x41;</title>", Some("ä A")),
+            (
+                "<!-- <title>a</title> --><style><title>b</title></style><title>c</title>",
+                Some("c"),
+            ),
+            ("<title>a <b>b</b></title>", Some("a <b>b</b>")),
+            ("<title>a</title><title>b</title>", Some("a")),
             ("<title> </title>", None),
             ("<title>open", None),
             ("<title", None),

@@ -13,6 +13,23 @@ fn fixture() -> Fixture {
     }
 }
 
+/// The name of the app that a session works on.
+fn of_session(store: &Store, session: &str) -> Option<String> {
+    let (apps, _) = store.all().unwrap();
+    let mut apps = apps.into_iter();
+    let app = apps.find(|app| app.session() == Some(session))?;
+    Some(app.name().to_owned())
+}
+
+/// The versions that have a folder, sorted.
+fn numbers(app: &App) -> Vec<u32> {
+    let entries = fs::read_dir(app.folder().join(VERSIONS)).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut numbers: Vec<u32> = names.map(|name| name.parse().unwrap()).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
 fn parts(texts: &[(Part, &str)]) -> Parts {
     let mut parts = Parts::default();
     for (part, text) in texts {
@@ -38,11 +55,8 @@ fn an_app_has_versions() {
     let again = store.open("tide-table").unwrap();
     assert_eq!(again.parts().unwrap(), second);
     assert_eq!(again.id(), app.id());
-    assert_eq!(
-        store.of_session("s1").unwrap().unwrap().name(),
-        "tide-table"
-    );
-    assert!(store.of_session("s2").unwrap().is_none());
+    assert_eq!(of_session(&store, "s1").as_deref(), Some("tide-table"));
+    assert_eq!(of_session(&store, "s2"), None);
 
     assert_eq!(app.undo().unwrap(), Some(1));
     assert_eq!(app.parts().unwrap(), first);
@@ -53,19 +67,16 @@ fn an_app_has_versions() {
     assert_eq!(app.undo().unwrap(), Some(1));
 
     app.set_session("s2").unwrap();
-    assert_eq!(
-        store.of_session("s2").unwrap().unwrap().name(),
-        "tide-table"
-    );
+    assert_eq!(of_session(&store, "s2").as_deref(), Some("tide-table"));
 
     app.leave_session().unwrap();
-    assert!(store.of_session("s2").unwrap().is_none());
+    assert_eq!(of_session(&store, "s2"), None);
 
     let other = store.create("Tide table", None, &first).unwrap();
     assert_eq!(other.name(), "tide-table-2");
     assert_ne!(other.id(), app.id());
     assert_eq!(store.names().unwrap(), ["tide-table", "tide-table-2"]);
-    assert_eq!(store.delete("tide-table").unwrap(), app.id());
+    store.delete("tide-table").unwrap();
     assert_eq!(store.names().unwrap(), ["tide-table-2"]);
     assert!(matches!(
         store.open("tide-table"),
@@ -96,17 +107,30 @@ fn what_two_programs_save_is_kept() {
 }
 
 #[test]
-fn the_oldest_versions_go() {
+fn versions_that_nothing_leads_to_go() {
     let Fixture { store, _folder } = fixture();
     let mut app = store
         .create("a", None, &parts(&[(Part::Html, "0")]))
         .unwrap();
-    for _ in 0..MAX_VERSIONS + 5 {
-        app.save(&parts(&[(Part::Main, "1")])).unwrap();
+    let save = |app: &mut App| app.save(&parts(&[(Part::Main, "1")])).unwrap();
+    for _ in 1..MAX_VERSIONS {
+        save(&mut app);
+    }
+    for _ in 0..50 {
+        app.undo().unwrap().unwrap();
+    }
+    // The number of a version that was undone is not used again, and the oldest ones stay as long as there is room.
+    assert_eq!(save(&mut app), 101);
+    assert_eq!((app.record.versions[0], app.earlier()), (1, 50));
+    assert_eq!(numbers(&app), app.record.versions);
+    for _ in 0..MAX_VERSIONS {
+        save(&mut app);
     }
     assert_eq!(app.earlier(), MAX_VERSIONS - 1);
-    let kept = numbers(&app.folder().join(VERSIONS)).unwrap();
-    assert_eq!(kept, app.record.versions);
+    assert_eq!(numbers(&app), app.record.versions);
+    while app.undo().unwrap().is_some() {
+        app.parts().unwrap();
+    }
 }
 
 #[test]
@@ -129,9 +153,10 @@ fn what_cannot_be_read_has_a_reason() {
         let error = store.open("a").unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
         assert!(error.contains("app.json"), "{error}");
-        // It can be seen, and the others still work.
-        assert_eq!(store.names().unwrap(), ["a"]);
-        assert!(store.of_session("s").unwrap().is_none());
+        // It is named beside those that can be read.
+        let (apps, broken) = store.all().unwrap();
+        assert_eq!((apps.len(), broken.len()), (0, 1));
+        assert_eq!(of_session(&store, "s"), None);
     }
     fs::write(&record, good).unwrap();
     fs::remove_dir_all(app.folder().join(VERSIONS)).unwrap();
