@@ -13,6 +13,7 @@ use super::{
 use crate::ceiling::{ANY_ADDRESS, Ceiling};
 use crate::edit::beside::{Behind, behind};
 use crate::egress::{Place, Url, named_place};
+use crate::process::{is_git_name, may_be_repository};
 use crate::resolve::loosely_read;
 use crate::search::SEARCH_PLUGIN;
 use crate::target::{CommandTarget, Need, Operation, ProgramFile, Target};
@@ -503,9 +504,6 @@ fn git_folder(need: &Need) -> Option<&Path> {
         let name = folder.file_name();
         // Some file systems do not tell upper case from lower case.
         let is = |known: &str| name.is_some_and(|name| name.eq_ignore_ascii_case(known));
-        // What Dunlin has set aside there will be renamed back one day.
-        let is_aside =
-            name.is_some_and(|name| name.as_encoded_bytes().starts_with(b".git.set-aside"));
         // The user's own settings: they hold for every repository.
         let is_global = is(".gitconfig")
             || is("git")
@@ -513,11 +511,11 @@ fn git_folder(need: &Need) -> Option<&Path> {
                     .parent()
                     .and_then(Path::file_name)
                     .is_some_and(|it| it == ".config");
-        let is_one = is(".git") || is_aside || is_global || *folder == path && is("HEAD");
-        is_one
-            || ["HEAD", "HEAD.set-aside"]
-                .iter()
-                .any(|head| folder.join(head).is_file())
+        // What Dunlin has set aside will be renamed back one day.
+        is_git_name(folder)
+            || is_global
+            || *folder == path && is("HEAD")
+            || may_be_repository(folder)
     })
 }
 

@@ -51,7 +51,7 @@ mod system_calls;
 use std::sync::Arc;
 
 pub(crate) use access::{Access, Held};
-pub(crate) use git::{LinkedWorktree, linked_worktree};
+pub(crate) use git::{LinkedWorktree, is_git_name, linked_worktree, may_be_repository};
 pub use harden::harden_this_process;
 pub use options::CommandOptions;
 pub use order::CommandSandbox;

@@ -157,6 +157,26 @@ fn a_granted_folder_does_not_open_its_repository() {
     fs::write(fixture.root.join("project/bare/HEAD"), "").unwrap();
     check(&permissions, "project/bare/config", Verdict::Ask);
     check(&permissions, "project/bare/hooks/x", Verdict::Ask);
+    // Git takes the text of a link for what `HEAD` says, wherever it leads.
+    let link = |target: &str, folder: &str, name: &str| {
+        let folder = fixture.root.join("project").join(folder);
+        fs::create_dir_all(folder.join("refs/heads")).unwrap();
+        std::os::unix::fs::symlink(target, folder.join(name)).unwrap();
+    };
+    link("refs/heads/main", "led", "HEAD");
+    link("refs/heads", "led-to-folder", "HEAD");
+    link("refs/heads/main", "led-aside", "HEAD.set-aside");
+    for folder in ["led", "led-to-folder", "led-aside"] {
+        for file in ["config", "objects/x", "hooks/x"] {
+            check(
+                &permissions,
+                &format!("project/{folder}/{file}"),
+                Verdict::Ask,
+            );
+        }
+    }
+    fs::create_dir_all(fixture.root.join("project/folder/HEAD")).unwrap();
+    check(&permissions, "project/folder/config", Verdict::Allow);
     permissions.set(&key("project/.git/"), "?w?").unwrap();
     check(&permissions, "project/.git/config", Verdict::Allow);
     permissions.set(&key("project/.git/"), "?-?").unwrap();

@@ -95,7 +95,7 @@ impl Listing {
 }
 
 /// Whether what lies here is called `.git`, or was before it was set aside.
-pub(super) fn is_git_name(path: &Path) -> bool {
+pub(crate) fn is_git_name(path: &Path) -> bool {
     let name = path.file_name();
     name.is_some_and(|name| name.eq_ignore_ascii_case(".git") || is_aside(name))
 }
@@ -109,6 +109,18 @@ pub(super) fn is_aside(name: &OsStr) -> bool {
 /// Whether a file of this name was the `HEAD` of a repository.
 pub(super) fn is_head_aside(name: &OsStr) -> bool {
     name.as_bytes().starts_with(HEAD_ASIDE.as_bytes())
+}
+
+/// Whether git may take this folder for a repository, now or once there is more in it: something lies at its `HEAD`, or at
+/// where Dunlin renames one to. Git looks at the text of a link there, and not at where it leads. A folder is no `HEAD`.
+pub(crate) fn may_be_repository(folder: &Path) -> bool {
+    ["HEAD", HEAD_ASIDE].iter().any(|name| {
+        use io::ErrorKind::{NotADirectory, NotFound};
+        match folder.join(name).symlink_metadata() {
+            Ok(meta) => !meta.is_dir(),
+            Err(error) => !matches!(error.kind(), NotFound | NotADirectory),
+        }
+    })
 }
 
 /// What a folder holds where git keeps a submodule or worktree: one of these, at least.

@@ -38,6 +38,7 @@ use super::access::{Access, Held};
 use super::mounts::FileId;
 use super::placeholder;
 pub(super) use baseline::{Baseline, Kind};
+pub(crate) use listing::{is_git_name, may_be_repository};
 use mark::Mark;
 use read::real_path;
 pub(super) use read::{open_folder, read_short, with_access};
