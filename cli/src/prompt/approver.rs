@@ -230,7 +230,8 @@ impl<'a> TerminalApprover<'a> {
                 self.approvals.borrow_mut().drafts.remove(&number);
                 // Whoever empties the file gives up, and need not have read it.
                 if !text.trim().is_empty() {
-                    self.approvals.borrow_mut().was_read(number);
+                    let window = self.app.ui.window();
+                    self.approvals.borrow_mut().was_read(number, window);
                 }
                 let mut rows = vec![format!("{MARGIN}The arguments are unchanged.")];
                 let approvals = self.approvals.borrow();

@@ -61,6 +61,8 @@ pub struct Shown {
     pub rows: Vec<String>,
     /// Whether nothing was left out: only then does a yes count.
     pub complete: bool,
+    /// Whether a part of the arguments is all that was left out: an editor shows them.
+    pub lacks_arguments: bool,
     /// Whether every target is there whole: only then may it be allowed for always.
     pub targets: bool,
 }
@@ -78,6 +80,7 @@ pub fn question(entry: &Entry, numbered: bool, window: Window, most: usize) -> S
     let rest = most.min(MAX_ROWS).saturating_sub(notices.len());
     let mut shown = Shown {
         complete: true,
+        lacks_arguments: false,
         targets: true,
         rows: Vec::new(),
     };
@@ -209,6 +212,7 @@ pub fn view(entry: &Entry, numbered: bool, window: Window) -> Shown {
     Shown {
         rows: page.rows,
         complete: more == 0 && !is_shortened,
+        lacks_arguments: more == 0 && is_shortened,
         targets: true,
     }
 }

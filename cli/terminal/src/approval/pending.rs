@@ -176,10 +176,12 @@ impl PendingApprovals {
         rows.len() - rows.iter().rev().take_while(fits).count()
     }
 
-    /// The arguments of the call with this number stood in an editor, whole, and came back as they were.
-    pub fn was_read(&mut self, number: usize) {
-        let read = self.entry(number).map(form);
-        self.seen.extend(read);
+    /// The arguments of the call with this number stood in an editor, whole, and came back as they were. That counts only
+    /// where they are what was too long: they do not say what a tool makes of them.
+    pub fn was_read(&mut self, number: usize, window: Window) {
+        let entry = self.entry(number);
+        let read = entry.filter(|entry| lacks_arguments(entry, window));
+        self.seen.extend(read.map(form));
     }
 
     /// What stands before the cursor.
@@ -368,7 +370,7 @@ impl PendingApprovals {
             .collect();
         let too_long = unseen.iter().find(|entry| is_too_long(entry, window));
         if let Some(entry) = too_long {
-            return Err(self.too_long(entry));
+            return Err(self.too_long(entry, window));
         }
         if chosen.len() > 1 && !unseen.is_empty() {
             let (rows, forms) = self.views(&unseen, window);
@@ -436,7 +438,7 @@ impl PendingApprovals {
         let unseen = entries.into_iter().find(|entry| self.is_unseen(entry));
         unseen.map_or(Ok(()), |entry| {
             Err(match is_too_long(entry, window) {
-                true => self.too_long(entry),
+                true => self.too_long(entry, window),
                 false => self.view_first(entry),
             })
         })
@@ -477,7 +479,7 @@ impl PendingApprovals {
     }
 
     /// Why a yes to it never counts as it is, and what to do.
-    fn too_long(&self, entry: &Entry) -> String {
+    fn too_long(&self, entry: &Entry, window: Window) -> String {
         let which = match self.several {
             true => format!(" {}", entry.index),
             false => String::new(),
@@ -487,6 +489,11 @@ impl PendingApprovals {
             index => format!("Call {index}"),
         };
         let what_to_do = match entry.question.origin {
+            Origin::Declared
+                if entry.index > 0 && !entry.runs && !lacks_arguments(entry, window) =>
+            {
+                format!("n{which} TEXT asks the model for a shorter one.")
+            }
             Origin::Declared if entry.index > 0 && !entry.runs => format!(
                 "e{which} opens it in your editor, and a yes counts after that; n{which} TEXT asks the model for a shorter one."
             ),
@@ -602,9 +609,14 @@ fn is_too_long(entry: &Entry, window: Window) -> bool {
     !look::view(entry, false, window).complete
 }
 
+/// Whether all that a view does not show is what an editor shows.
+fn lacks_arguments(entry: &Entry, window: Window) -> bool {
+    look::view(entry, false, window).lacks_arguments
+}
+
 /// Whether the user wrote the arguments in an editor and nothing else shows them whole.
 fn was_in_editor(entry: &Entry, window: Window) -> bool {
-    entry.edited && is_too_long(entry, window)
+    entry.edited && lacks_arguments(entry, window)
 }
 
 /// Sentences behind the margin, broken between words.

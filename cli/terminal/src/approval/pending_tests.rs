@@ -305,7 +305,7 @@ fn what_is_too_long_to_be_shown_whole_is_read_in_an_editor() {
     says(approvals.answer("y", all), "e opens it in your editor");
     assert_eq!(decisions(approvals.answer("n", all)), ["11.1 false Once"]);
     // It came back as it was.
-    approvals.was_read(long.number);
+    approvals.was_read(long.number, all);
     assert_eq!(decisions(approvals.answer("y", all)), ["11.1 true Once"]);
     // As the user wrote it.
     let edited = Entry {
@@ -322,6 +322,44 @@ fn what_is_too_long_to_be_shown_whole_is_read_in_an_editor() {
     says(approvals.answer("v all", all), "xxx");
     says(approvals.answer("y all", all), "n 1 TEXT");
     assert_eq!(decisions(approvals.answer("y 2", all)), ["12.1 true Once"]);
+}
+
+#[test]
+fn a_difference_is_not_read_in_an_editor_that_shows_arguments() {
+    let all = window(240, 24);
+    for (rows, refused) in [
+        (20_500, "n TEXT asks the model for a shorter one"),
+        // A view shows it.
+        (50, "The screen does not show all of it: v does"),
+    ] {
+        let long = Entry {
+            index: 1,
+            number: 11,
+            revision: 1,
+            ..edit(rows)
+        };
+        let mut approvals = PendingApprovals::default();
+        approvals.open(11, vec![long.clone()], all);
+        approvals.was_read(11, all);
+        let edited = Entry {
+            revision: 2,
+            edited: true,
+            ..long
+        };
+        for _ in 0..2 {
+            for word in ["tool always", "run 1"] {
+                says(approvals.answer(word, all), refused);
+            }
+            approvals.open(11, vec![edited.clone()], all);
+        }
+        let Reply::Say(said) = approvals.answer("tool always", all) else {
+            panic!("{rows}")
+        };
+        assert!(
+            !said.iter().any(|row| row.contains("in your editor")),
+            "{said:?}"
+        );
+    }
 }
 
 #[test]
