@@ -21,6 +21,8 @@ pub enum Origin {
     App,
     /// What the tool asked for redirects it to another address. The question is the host's own.
     Redirect,
+    /// The name in an address leads to a machine that is asked about. The question is the host's own.
+    Address,
     /// The server of a tool wants it in the middle of a call. The question is the host's own.
     Server,
 }

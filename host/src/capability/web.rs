@@ -317,37 +317,59 @@ impl Gate for WebGate<'_> {
         self.authorise(need, written, hop, asked).await
     }
 
-    /// A grant of a name is none of the machine that it leads to: that one is a target of its own.
+    /// A grant of a name is none of the machine that it leads to: the same request to its address is a target of its own.
     async fn may_reach(&mut self, hop: &Hop<'_>, address: IpAddr, place: Place) -> bool {
-        let mut root = hop.url.clone();
+        let need = |url: &url::Url| {
+            let target = resolve::url(url.as_str()).ok();
+            target.map(|target| Need {
+                target,
+                operation: operation(hop.method),
+            })
+        };
+        let mut there = hop.url.clone();
         // Fails only for addresses without a host.
-        if root.set_ip_host(address.to_canonical()).is_err() {
+        if there.set_ip_host(address.to_canonical()).is_err() {
             return false;
         }
-        root.set_path("/");
-        let Ok(target @ Target::Url(_)) = resolve::url(root.as_str()) else {
+        let mut machine = there.clone();
+        machine.set_path("/");
+        let (Some(at_address), Some(machine)) = (need(&there), need(&machine)) else {
             return false;
         };
-        let need = Need {
-            target,
-            operation: operation(hop.method),
-        };
+        // What was granted about an address does not say that it is near, except for all of that machine.
+        let is_literal = hop.url.domain().is_none();
+        let is_granted = is_literal && self.state.is_granted(&machine);
         let verb = verb(hop.method);
         let host = hop.url.host_str().unwrap_or_default();
         let what = format!(
             "{verb} '{}', to which {host} leads and which {place}",
-            need.target.shown()
+            sent_to(&at_address, hop)
         );
-        let written = hop.url.as_str().to_owned();
-        let asked = Asked {
-            what: &what,
-            is_covered: false,
+        let mut request = shown(hop);
+        request.url = there.into();
+        // Another name that leads there sends another request.
+        let name = match hop.url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
         };
-        let first = self.under;
-        let may = self.authorise(need, written, hop, asked).await;
-        // The request is one of the address that it names.
-        self.under = first;
-        may
+        request.headers.push(("host".to_owned(), name));
+        request.headers.sort();
+        let written = Written::Url(hop.url.as_str().to_owned());
+        let asking = self.state.authorise_address(
+            at_address,
+            written,
+            &what,
+            request,
+            is_literal && !is_granted,
+        );
+        // The request stays one of the address that it names.
+        match asking.await {
+            Ok(_) => true,
+            Err(refusal) => {
+                self.refusal = Some(refusal);
+                false
+            }
+        }
     }
 
     /// What the target does not say is in the audit log before it leaves.

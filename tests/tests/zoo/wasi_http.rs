@@ -332,7 +332,7 @@ async fn a_name_that_leads_home_is_asked_about_twice() {
     assert!(
         asker.questions()[0]
             .wording
-            .contains("/', to which home.example leads and which is on this machine?"),
+            .contains("/a', to which home.example leads and which is on this machine?"),
         "{:?}",
         asker.questions()
     );

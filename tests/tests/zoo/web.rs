@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use dunlin_host::ask::{DenyAll, Origin};
-use dunlin_host::call::{Failure, Standing};
+use dunlin_host::ask::{DenyAll, Origin, Scope};
+use dunlin_host::call::{Action, Failure, Standing};
 use dunlin_host::egress::{
     Egress, EgressError, EgressOptions, Network, Place, Roots, SiteHeaders, place_of,
 };
@@ -218,7 +218,7 @@ async fn a_name_that_leads_home_is_asked_about_twice() {
     let port = site.port();
     let name = format!("https://home.example:{port}/");
     host.permissions().set(&name, "r??").unwrap();
-    let url = format!("http://home.example:{port}/a");
+    let url = format!("http://home.example:{port}/a?all=1");
     let asker = Arc::new(Asker::no());
     fetch(&host, json!({ "url": url }), asker.clone())
         .await
@@ -226,8 +226,8 @@ async fn a_name_that_leads_home_is_asked_about_twice() {
     assert_eq!(
         asker.questions()[0].wording,
         format!(
-            "Allow fetch_otherwise to read 'http://127.0.0.1:{port}/', to which home.example leads and \
-             which is on this machine? It did not announce this."
+            "Allow fetch_otherwise to read 'http://127.0.0.1:{port}/a?all=1', to which home.example leads \
+             and which is on this machine?"
         )
     );
     assert_eq!(site.requests(), [""; 0]);
@@ -240,6 +240,43 @@ async fn a_name_that_leads_home_is_asked_about_twice() {
         text.ends_with("inside") && asker.questions().is_empty(),
         "{text}"
     );
+}
+
+/// A yes to the address that a name leads to is one to this request: neither longer, nor under another path or name.
+#[tokio::test]
+async fn the_address_of_a_name_is_asked_about_path_by_path() {
+    let sandbox = Sandbox::new();
+    let site = Site::of(Page::of("text/plain", "inside"));
+    let host = host(&sandbox, SiteHeaders::default());
+    let port = site.port();
+    let name = format!("https://home.example:{port}/");
+    host.permissions().set(&name, "r??").unwrap();
+    let get = |path: &str| json!({ "url": format!("http://home.example:{port}{path}") });
+    for path in ["/a?all=1", "/a?all=1", "/a?all=2", "/b"] {
+        let asker = Arc::new(Asker::yes());
+        fetch(&host, get(path), asker.clone()).await.unwrap();
+        let questions = asker.questions();
+        let [question] = questions.as_slice() else {
+            panic!("{path}: {questions:?}");
+        };
+        assert!(question.wording.contains(path), "{}", question.wording);
+        assert_eq!(question.longest, Scope::Once);
+        let [Action::Request(request)] = question.actions.as_slice() else {
+            panic!("{:?}", question.actions);
+        };
+        assert_eq!(request.url, format!("http://127.0.0.1:{port}{path}"));
+        let name = format!("home.example:{port}");
+        assert_eq!(request.header("host"), Some(&*name));
+    }
+    // What is stored about paths of the address holds under each name that leads there.
+    host.permissions().set(&site.target("/a"), "r??").unwrap();
+    host.permissions().set(&site.target("/b"), "---").unwrap();
+    let asker = Arc::new(Asker::yes());
+    fetch(&host, get("/a?all=3"), asker.clone()).await.unwrap();
+    fetch(&host, get("/b"), asker.clone()).await.unwrap_err();
+    assert!(asker.questions().is_empty(), "{:?}", asker.questions());
+    fetch(&host, get("/c"), asker.clone()).await.unwrap();
+    assert_eq!(asker.questions().len(), 1);
 }
 
 /// Nor is a grant of a name, or the yes to all that a tool does, one of this machine where it has an address of the
@@ -261,8 +298,8 @@ async fn an_own_address_of_the_internet_is_asked_about_twice() {
         assert_eq!(
             asker.questions()[0].wording,
             format!(
-                "Allow fetch_otherwise to read 'http://93.184.216.35/', to which {name} leads and which \
-                 is on this machine? It did not announce this."
+                "Allow fetch_otherwise to read 'http://93.184.216.35/a', to which {name} leads and which \
+                 is on this machine?"
             )
         );
     }

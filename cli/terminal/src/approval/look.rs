@@ -432,7 +432,7 @@ fn heading(entry: &Entry, numbered: bool, window: Window) -> String {
             " asks before it sends this"
         }
         Origin::Declared | Origin::App => " asks",
-        Origin::Undeclared => " asks while it runs",
+        Origin::Undeclared | Origin::Address => " asks while it runs",
         Origin::Redirect => " asks to follow a redirect",
         Origin::Server => " asks in the middle of its call",
     };

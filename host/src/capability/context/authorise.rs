@@ -60,6 +60,33 @@ impl CallContext {
         self.note(need, written, true, rule.to_string())
     }
 
+    /// The same for the address that a name leads to, which no plan can declare.
+    ///
+    /// A yes is one to this request under this name, and never longer: with any other name that its owner leads there it
+    /// would be one, too. `anyway`: whether what is remembered about the address is no answer.
+    pub(in crate::capability) async fn authorise_address(
+        &mut self,
+        need: Need,
+        written: types::Target,
+        what: &str,
+        request: WebRequest,
+        anyway: bool,
+    ) -> Result<UseId, Refusal> {
+        let mut decision = self.decide_undeclared(&need)?;
+        if anyway && decision.verdict == Verdict::Allow && decision.rule != Rule::Once {
+            decision.verdict = Verdict::Ask;
+        }
+        let asked = (Origin::Address, what);
+        self.authorise_decided(need, written, asked, Some(request), decision)
+            .await
+    }
+
+    /// Whether something is allowed for longer than this call, whatever its plan declares.
+    pub(in crate::capability) fn is_granted(&self, need: &Need) -> bool {
+        let decision = self.decide_undeclared(need);
+        decision.is_ok_and(|it| it.verdict == Verdict::Allow && it.rule != Rule::Once)
+    }
+
     async fn authorise_with(
         &mut self,
         need: Need,
@@ -68,6 +95,18 @@ impl CallContext {
         request: Option<WebRequest>,
     ) -> Result<UseId, Refusal> {
         let decision = self.decide(&need)?;
+        self.authorise_decided(need, written, asked, request, decision)
+            .await
+    }
+
+    async fn authorise_decided(
+        &mut self,
+        need: Need,
+        written: types::Target,
+        asked: (Origin, &str),
+        request: Option<WebRequest>,
+        decision: Decision,
+    ) -> Result<UseId, Refusal> {
         let verdict = match (decision.verdict, &decision.rule, &request) {
             (Verdict::Allow, Rule::Once, Some(request)) if !self.was_shown(&need, request) => {
                 Verdict::Ask
@@ -287,11 +326,17 @@ impl CallContext {
 
     /// What holds for a need of this call.
     pub(crate) fn decide(&self, need: &Need) -> Result<Decision, Refusal> {
-        let caller = self.caller(self.has_declared(need));
-        self.shared
-            .permissions
-            .decide(&caller, need)
-            .map_err(|e| host_failed(&e))
+        self.decide_as(self.has_declared(need), need)
+    }
+
+    /// The same, as if its plan did not declare it.
+    fn decide_undeclared(&self, need: &Need) -> Result<Decision, Refusal> {
+        self.decide_as(false, need)
+    }
+
+    fn decide_as(&self, declared: bool, need: &Need) -> Result<Decision, Refusal> {
+        let decided = self.shared.permissions.decide(&self.caller(declared), need);
+        decided.map_err(|e| host_failed(&e))
     }
 
     /// What is needed to know the kind, size and times of what is at a path: to read it, or to read the folder that it is
@@ -374,6 +419,13 @@ impl CallContext {
             warnings.iter_mut().for_each(of_app);
         }
         warnings.extend(warning);
+        if origin == Origin::Address {
+            longest = Scope::Once;
+            warnings.push(
+                "The name may lead elsewhere the next time, so this is asked about each time."
+                    .into(),
+            );
+        }
         let mut asked_request = None;
         for action in &actions {
             match action {
@@ -402,7 +454,9 @@ impl CallContext {
                 Origin::Declared if self.actions.len() == 1 && asked_request.is_none() => {
                     self.question.clone()
                 }
-                Origin::Redirect | Origin::Declared => format!("Allow {} to {what}?", self.tool),
+                Origin::Redirect | Origin::Address | Origin::Declared => {
+                    format!("Allow {} to {what}?", self.tool)
+                }
                 _ if !self.has_plan => format!("Allow {} to {what}?", self.tool),
                 _ => {
                     let difference = asked_request.as_ref().and_then(|it| self.difference(it));
