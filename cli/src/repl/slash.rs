@@ -319,7 +319,7 @@ fn undo(app: &App) -> Result<Vec<String>, CliError> {
     let ui = &app.ui;
     let mut changed = Vec::new();
     let Some(undone) = app.host()?.undo_last().map_err(CliError::failed)? else {
-        ui.status("There is no edit to take back in this project.");
+        ui.status("There is no edit of this session to take back in this project.");
         return Ok(changed);
     };
     let project = &app.settings.project;

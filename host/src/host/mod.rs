@@ -503,14 +503,16 @@ impl Host {
         self.0.shared.turn.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes back the edits of the last turn in this project that made any, whole or not at all. `None`:
+    /// Takes back the edits of the last turn of this session that made any in this project, whole or not at all. `None`:
     /// there is none, or it is too long ago.
     ///
     /// Files that changed since are an error that names them. Blocks until the disk has it.
     pub fn undo_last(&self) -> Result<Option<Undone>, UndoError> {
         let shared = &self.0.shared;
         let session = shared.session();
-        let undone = shared.undo.undo_last(self.permissions().project())?;
+        let undone = shared
+            .undo
+            .undo_last(&session, self.permissions().project())?;
         let targets: Vec<String> = undone
             .iter()
             .flat_map(|undone| &undone.files)

@@ -104,6 +104,11 @@ impl Name {
         let end = self.file.rfind('-').unwrap_or(self.file.len());
         self.file.get(start..end).unwrap_or_default()
     }
+
+    /// Which session, as [`session_in_name`] has it.
+    fn session(&self) -> &str {
+        self.turn().split('-').next().unwrap_or_default()
+    }
 }
 
 impl Journal {
@@ -167,9 +172,11 @@ impl Journal {
         }
     }
 
-    /// The edits of the last turn in a project, oldest first.
-    pub(super) fn last_turn(&self, project: &Path) -> Result<Vec<Entry>, UndoError> {
-        let names = self.names()?;
+    /// The edits of the last turn of a session in a project, oldest first. Another Dunlin may edit there, too.
+    pub(super) fn last_turn(&self, session: &str, project: &Path) -> Result<Vec<Entry>, UndoError> {
+        let mut names = self.names()?;
+        let session = session_in_name(session);
+        names.retain(|name| name.session() == session);
         let mut last: Option<&str> = None;
         let mut entries = Vec::new();
         for name in names.iter().rev() {
@@ -315,10 +322,16 @@ fn damaged(path: &Path) -> UndoError {
     }
 }
 
-/// A session and a turn in a name. The hash keeps a session's id from being a path.
+/// A session and a turn in a name.
 fn turn_of(session: &str, turn: u64) -> String {
-    let session = ContentHash::of(session.as_bytes()).to_hex();
-    format!("{}-{turn:010}", &session[..16])
+    format!("{}-{turn:010}", session_in_name(session))
+}
+
+/// A session in a name. The hash keeps its id from being a path.
+fn session_in_name(session: &str) -> String {
+    let mut hash = ContentHash::of(session.as_bytes()).to_hex();
+    hash.truncate(16);
+    hash
 }
 
 fn write(folder: &Path, path: &Path, header: &Header, content: &[u8]) -> io::Result<()> {

@@ -110,12 +110,16 @@ struct Done {
 }
 
 impl Journal {
-    /// Takes back the last turn that edited files in this project. `None`: there is none that is kept.
+    /// Takes back the last turn of a session that edited files in this project. `None`: there is none that is kept.
     ///
     /// Blocks until the disk has it.
-    pub(crate) fn undo_last(&self, project: &Path) -> Result<Option<Undone>, UndoError> {
+    pub(crate) fn undo_last(
+        &self,
+        session: &str,
+        project: &Path,
+    ) -> Result<Option<Undone>, UndoError> {
         let _lock = self.lock()?;
-        let entries = self.last_turn(project)?;
+        let entries = self.last_turn(session, project)?;
         if entries.is_empty() {
             return Ok(None);
         }

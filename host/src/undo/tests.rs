@@ -9,6 +9,8 @@ struct Place {
     _folder: tempfile::TempDir,
     root: PathBuf,
     journal: Journal,
+    /// Which one edits.
+    session: &'static str,
 }
 
 impl Place {
@@ -18,6 +20,7 @@ impl Place {
         fs::create_dir(root.join("project")).unwrap();
         Place {
             journal: Journal::new(&root.join("undo")),
+            session: "a session",
             _folder: folder,
             root,
         }
@@ -50,7 +53,7 @@ impl Place {
             kept = self
                 .journal
                 .keep(&Kept {
-                    session: "a session",
+                    session: self.session,
                     turn,
                     project: &self.project(),
                     path: &path,
@@ -79,7 +82,7 @@ impl Place {
         let base = ContentHash::of(&content);
         let removed = remove(&path, EntryKind::File, base, &[], |mode| {
             let kept = Kept {
-                session: "a session",
+                session: self.session,
                 turn,
                 project: &self.project(),
                 path: &path,
@@ -106,7 +109,7 @@ impl Place {
         let base = Found::Folder.hash();
         let removed = remove(&path, EntryKind::Folder, base, &[], |mode| {
             let kept = Kept {
-                session: "a session",
+                session: self.session,
                 turn,
                 project: &self.project(),
                 path: &path,
@@ -125,11 +128,14 @@ impl Place {
 
     /// What was taken back, or the error.
     fn undo(&self) -> Result<Vec<(String, UndoOutcome)>, String> {
-        let undone = self.journal.undo_last(&self.project()).map_err(|error| {
-            error
-                .to_string()
-                .replace(self.project().to_str().unwrap(), "")
-        })?;
+        let undone = self
+            .journal
+            .undo_last(self.session, &self.project())
+            .map_err(|error| {
+                error
+                    .to_string()
+                    .replace(self.project().to_str().unwrap(), "")
+            })?;
         let files = undone.map(|undone| undone.files).unwrap_or_default();
         Ok(files
             .into_iter()
@@ -318,10 +324,33 @@ fn an_edit_that_never_happened_is_no_obstacle() {
 }
 
 #[test]
+fn other_sessions_are_not_touched() {
+    let mut place = Place::new();
+    place.edit(1, "a", "a1");
+    place.session = "another session";
+    place.edit(1, "b", "b1");
+    place.session = "a session";
+    assert_eq!(place.undo(), files(&[("a", UndoOutcome::Removed)]));
+    assert_eq!(place.text("b").as_deref(), Some("b1"));
+    assert_eq!(place.undo(), files(&[]));
+    // What another session edited since goes first.
+    place.edit(2, "b", "b2");
+    place.session = "another session";
+    let refused = "nothing was taken back: /b changed since Dunlin edited it".to_owned();
+    assert_eq!(place.undo(), Err(refused));
+    place.session = "a session";
+    assert_eq!(place.undo(), files(&[("b", UndoOutcome::Restored)]));
+    place.session = "another session";
+    assert_eq!(place.undo(), files(&[("b", UndoOutcome::Removed)]));
+}
+
+#[test]
 fn other_projects_are_not_touched() {
     let place = Place::new();
     place.edit(1, "a", "a1");
-    let elsewhere = place.journal.undo_last(&place.root.join("elsewhere"));
+    let elsewhere = place
+        .journal
+        .undo_last(place.session, &place.root.join("elsewhere"));
     assert_eq!(elsewhere.unwrap(), None);
     assert_eq!(place.text("a").as_deref(), Some("a1"));
 }
@@ -431,7 +460,10 @@ fn a_damaged_file_is_named() {
         .find(|path| path.extension().is_some_and(|suffix| suffix == "undo"));
     let kept = kept.unwrap();
     fs::write(&kept, "{}").unwrap();
-    let error = place.journal.undo_last(&place.project()).unwrap_err();
+    let error = place
+        .journal
+        .undo_last(place.session, &place.project())
+        .unwrap_err();
     let expected = format!(
         "{} is damaged; remove it to take back what lies before",
         kept.display()

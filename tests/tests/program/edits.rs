@@ -74,7 +74,7 @@ fn an_edit_is_approved_by_its_difference_and_taken_back() {
     );
     assert_eq!(text(&environment), BEFORE);
     let screen = chat.turn("/undo");
-    assert!(screen.contains("There is no edit to take back in this project."));
+    assert!(screen.contains("There is no edit of this session to take back in this project."));
     // The model would take its edit for done.
     chat.turn("and now?");
     chat.leave();
@@ -169,8 +169,19 @@ fn edits_are_taken_back_after_a_restart_unless_the_file_changed() {
     chat.prompt();
     chat.leave();
 
+    // It is none of another session.
+    let mut chat = Chat::of(environment.terminal(["--fresh"]));
+    let screen = chat.turn("/undo");
+    assert!(
+        screen.contains("There is no edit of this session to take back"),
+        "{:?}",
+        chat.terminal
+    );
+    assert_eq!(text(&environment), AFTER);
+    chat.leave();
+
     environment.project_file("a.txt", "somebody's");
-    let mut chat = Chat::open(&environment);
+    let mut chat = Chat::of(environment.terminal(["--resume"]));
     let screen = chat.turn("/undo");
     assert!(
         screen.contains("nothing was taken back: "),
