@@ -10,6 +10,7 @@ use std::process::{ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -57,7 +58,35 @@ pub struct Browser {
 #[derive(Default)]
 struct Answers {
     by_number: HashMap<u64, Value>,
+    /// The frames that have a process of their own, the newest last: the session of their window, and their own.
+    frames: Vec<(String, String)>,
     has_ended: bool,
+}
+
+impl Answers {
+    /// Takes over a message of the browser.
+    fn take(&mut self, message: Value) {
+        if let Some(number) = message["id"].as_u64() {
+            self.by_number.insert(number, message);
+            return;
+        }
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let session = text(&message["params"]["sessionId"]);
+        match message["method"].as_str() {
+            Some("Target.attachedToTarget") => {
+                self.frames.push((text(&message["sessionId"]), session));
+            }
+            Some("Target.detachedFromTarget") => self.frames.retain(|(_, it)| *it != session),
+            _ => {}
+        }
+    }
+
+    /// The newest frame of a window.
+    fn frame_of(&self, window: &str) -> Option<&str> {
+        let mut frames = self.frames.iter().rev();
+        let found = frames.find(|(of, _)| of == window);
+        found.map(|(_, session)| session.as_str())
+    }
 }
 
 impl Browser {
@@ -88,9 +117,7 @@ impl Browser {
             let mut messages = BufReader::new(from).split(0);
             while let Some(Ok(message)) = messages.next() {
                 let message: Value = serde_json::from_slice(&message).expect("JSON");
-                if let Some(number) = message["id"].as_u64() {
-                    arrived.update(|it| it.by_number.insert(number, message));
-                }
+                arrived.update(|it| it.take(message));
             }
             arrived.update(|it| it.has_ended = true);
             // It ends with its pipe.
@@ -116,6 +143,9 @@ impl Browser {
         let parameters = json!({ "targetId": target, "flatten": true });
         let attached = self.call(None, "Target.attachToTarget", parameters);
         let session = attached["sessionId"].as_str().expect("a session");
+        let parameters =
+            json!({ "autoAttach": true, "waitForDebuggerOnStart": false, "flatten": true });
+        self.call(Some(session), "Target.setAutoAttach", parameters);
         Tab {
             browser: self,
             target,
@@ -125,6 +155,17 @@ impl Browser {
 
     /// Calls a method of the protocol.
     fn call(&self, session: Option<&str>, method: &str, parameters: Value) -> Value {
+        let answer = self.try_call(session, method, parameters);
+        answer.unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    /// The same, with what may become of a frame that is replaced meanwhile.
+    fn try_call(
+        &self,
+        session: Option<&str>,
+        method: &str,
+        parameters: Value,
+    ) -> Result<Value, Value> {
         let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         let mut message = json!({ "id": number, "method": method, "params": parameters });
         if let Some(session) = session {
@@ -135,17 +176,22 @@ impl Browser {
         let mut to = self.to.lock().unwrap_or_else(PoisonError::into_inner);
         to.write_all(&bytes).expect("the browser ended");
         drop(to);
+        let is_frame = |it: &Answers| it.frames.iter().any(|(_, own)| Some(&**own) == session);
+        let was_frame = self.answers.read(is_frame);
         let answer = self.answers.wait(DEADLINE, |it| {
             let answer = it.by_number.get(&number).cloned();
-            answer.or_else(|| {
-                it.has_ended
-                    .then(|| json!({ "error": "the browser ended" }))
+            answer.or_else(|| match (it.has_ended, was_frame && !is_frame(it)) {
+                (true, _) => Some(json!({ "error": "the browser ended" })),
+                (_, true) => Some(json!({ "error": "the frame is gone" })),
+                _ => None,
             })
         });
         let answer = answer.unwrap_or_else(|_| panic!("no answer to {message}"));
         self.answers.update(|it| it.by_number.remove(&number));
-        assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
-        answer["result"].clone()
+        match &answer["error"] {
+            Value::Null => Ok(answer["result"].clone()),
+            error => Err(error.clone()),
+        }
     }
 }
 
@@ -157,6 +203,13 @@ fn find() -> PathBuf {
     let found = paths.find(|it| it.exists());
     found.expect(
         "there is no Chromium: `make browser` installs it, on Debian as `apt-get install chromium`",
+    )
+}
+
+/// A promise that is fulfilled as soon as an expression is true.
+fn until(expression: &str) -> String {
+    format!(
+        "new Promise((done) => {{ const look = () => {expression} ? done(true) : setTimeout(look, 10); look(); }})"
     )
 }
 
@@ -174,12 +227,20 @@ impl Tab<'_> {
     ///
     /// When the expression throws.
     pub fn evaluate(&self, expression: &str) -> Value {
+        let found = self.try_evaluate(&self.session, expression);
+        found.unwrap_or_else(|error| panic!("{expression}: {error}"))
+    }
+
+    /// The value of an expression, in the document of this session. Fails where the document goes away meanwhile.
+    fn try_evaluate(&self, session: &str, expression: &str) -> Result<Value, Value> {
         let parameters =
             json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
-        let answer = self.call("Runtime.evaluate", parameters);
+        let answer = self
+            .browser
+            .try_call(Some(session), "Runtime.evaluate", parameters)?;
         let thrown = &answer["exceptionDetails"];
         assert!(thrown.is_null(), "{expression}: {thrown}");
-        answer["result"]["value"].clone()
+        Ok(answer["result"]["value"].clone())
     }
 
     /// Waits until an expression is true, in the document that the window shows then.
@@ -188,10 +249,73 @@ impl Tab<'_> {
     ///
     /// When it never is.
     pub fn wait_for(&self, expression: &str) {
-        let wait = format!(
-            "new Promise((done) => {{ const look = () => {expression} ? done(true) : setTimeout(look, 10); look(); }})"
-        );
-        assert_eq!(self.evaluate(&wait), true);
+        assert_eq!(self.evaluate(&until(expression)), true);
+    }
+
+    /// The value of an expression in the newest frame of the window, which has an origin of its own.
+    ///
+    /// # Panics
+    ///
+    /// When the expression throws, or there is no such frame.
+    pub fn evaluate_in_frame(&self, expression: &str) -> Value {
+        let begun = Instant::now();
+        loop {
+            let frame = self
+                .browser
+                .answers
+                .wait(DEADLINE, |it| it.frame_of(&self.session).map(str::to_owned));
+            let frame = frame.unwrap_or_else(|_| panic!("no frame for {expression}"));
+            // A frame that is replaced meanwhile has a successor.
+            match self.try_evaluate(&frame, expression) {
+                Ok(value) => return value,
+                Err(error) => assert!(begun.elapsed() < DEADLINE, "{expression}: {error}"),
+            }
+        }
+    }
+
+    /// Waits until an expression is true in the newest frame of the window.
+    ///
+    /// # Panics
+    ///
+    /// When it never is.
+    pub fn wait_in_frame(&self, expression: &str) {
+        assert_eq!(self.evaluate_in_frame(&until(expression)), true);
+    }
+
+    /// Gives the window another size, and its documents the colours for dark surroundings or for light ones.
+    ///
+    /// # Panics
+    ///
+    /// When the browser cannot.
+    pub fn look(&self, (width, height): (u32, u32), scheme: &str) {
+        let size =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", size);
+        let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        self.call("Emulation.setEmulatedMedia", media.clone());
+        let frame = self
+            .browser
+            .answers
+            .read(|it| it.frame_of(&self.session).map(str::to_owned));
+        if let Some(frame) = frame {
+            self.browser
+                .call(Some(&frame), "Emulation.setEmulatedMedia", media);
+        }
+        self.wait_for(&format!("innerWidth === {width}"));
+        self.wait_in_frame(&format!(
+            "innerWidth === {width} && matchMedia('(prefers-color-scheme: {scheme})').matches"
+        ));
+    }
+
+    /// A picture of what the window shows, as PNG in base64.
+    ///
+    /// # Panics
+    ///
+    /// When the browser cannot.
+    pub fn picture(&self) -> String {
+        let answer = self.call("Page.captureScreenshot", json!({ "format": "png" }));
+        let data = answer["data"].as_str();
+        data.expect("a picture").to_owned()
     }
 
     fn call(&self, method: &str, parameters: Value) -> Value {

@@ -4,6 +4,8 @@
 //! test plays.
 
 mod bounds;
+mod chat;
+mod examples;
 mod life;
 mod stage;
 mod traffic;
