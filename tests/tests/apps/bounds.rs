@@ -285,3 +285,28 @@ fn another_site_in_the_same_browser_cannot_use_an_app() {
     assert_eq!(app.calls.count("loaded"), 1);
     app.wait_for_windows(1);
 }
+
+#[test]
+fn links_of_an_app_open_nothing_however_they_are_clicked() {
+    // A middle click opens a window in spite of the sandbox, unless its event is prevented.
+    let app = App::open(
+        "<div id=host></div><a id=inside href='#p'>down</a><p id=p></p>",
+        "const outside = document.createElement('a');
+         outside.href = 'http://127.0.0.1:9/secret';
+         Object.defineProperty(outside, 'href', { value: '#' });
+         Event.prototype.preventDefault = () => {};
+         const tree = host.attachShadow({ mode: 'closed' });
+         tree.append(outside);
+         outside.addEventListener('auxclick', (event) => event.stopImmediatePropagation());
+         outside.addEventListener('click', (event) => event.stopImmediatePropagation());
+         const goes = (link, name) =>
+           link.dispatchEvent(new MouseEvent(name, { button: 1, bubbles: true, cancelable: true, composed: true }));
+         dunlin.invoke('found', {
+           tree: tree.mode,
+           outside: ['click', 'auxclick'].map((name) => goes(outside, name)),
+           inside: ['click', 'auxclick'].map((name) => goes(inside, name)),
+         });",
+    );
+    let expected = json!({ "tree": "open", "outside": [false, false], "inside": [true, true] });
+    assert_eq!(app.calls.wait("found"), expected);
+}

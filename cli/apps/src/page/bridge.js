@@ -17,8 +17,8 @@
   globalThis.trustedTypes?.createPolicy('default', {
     createHTML: (html, _type, sink) => {
       const text = lower(html);
-      const refused = includes(text, 'srcdoc') || includes(text, '<!entity') || includes(sink, 'srcdoc')
-        || includes(sink, 'write');
+      const refused = includes(text, 'srcdoc') || includes(text, 'shadowrootmode') || includes(text, '<!entity')
+        || includes(sink, 'srcdoc') || includes(sink, 'write');
       return refused ? null : html;
     },
     createScript: (script) => script,
@@ -79,12 +79,47 @@
 
   // What the app does not handle itself would lead away from it.
   addEventListener('submit', (event) => event.preventDefault());
-  addEventListener('click', (event) => {
-    const link = event.composedPath().find((node) => node.href && node.matches?.('a, area'));
-    if (link && !event.defaultPrevented && String(link.href).replace(/#.*/s, '') !== base) {
-      event.preventDefault();
-      report(`links to other pages do nothing in an app: ${link.href}`, null);
+  // Links that lead to another place than one of the document do nothing, also with a middle click, which opens a new window
+  // in spite of the sandbox. Before the app sees the event, and with the browser's own functions.
+  const own = (prototype, name) => Function.prototype.call.bind(prototype[name]);
+  const path = own(Event.prototype, 'composedPath');
+  const prevent = own(Event.prototype, 'preventDefault');
+  const attribute = own(Element.prototype, 'getAttribute');
+  const xlink = own(Element.prototype, 'getAttributeNS');
+  const getter = (prototype, name) =>
+    Function.prototype.call.bind(Object.getOwnPropertyDescriptor(prototype, name).get);
+  const nodeType = getter(Node.prototype, 'nodeType');
+  const localName = getter(Element.prototype, 'localName');
+  const namespace = getter(Element.prototype, 'namespaceURI');
+  const MATHML = 'http://www.w3.org/1998/Math/MathML';
+  const onLink = (event) => {
+    const nodes = path(event);
+    for (let i = 0; i < nodes.length; i += 1) {
+      const node = nodes[i];
+      if (node === globalThis || nodeType(node) !== 1) {
+        continue;
+      }
+      const name = localName(node);
+      if (name !== 'a' && name !== 'area' && namespace(node) !== MATHML) {
+        continue;
+      }
+      const href = attribute(node, 'href') ?? xlink(node, 'http://www.w3.org/1999/xlink', 'href');
+      if (href !== null && href[0] !== '#') {
+        prevent(event);
+        report(`links to other pages do nothing in an app: ${href}`, null);
+        return;
+      }
     }
+  };
+  addEventListener('click', onLink, true);
+  addEventListener('auxclick', onLink, true);
+
+  // The path of an event does not show what is in a closed tree.
+  const attachShadow = own(Element.prototype, 'attachShadow');
+  Object.defineProperty(Element.prototype, 'attachShadow', {
+    value(options) {
+      return attachShadow(this, { ...options, mode: 'open' });
+    },
   });
 
   for (const name of ['alert', 'confirm', 'prompt', 'open', 'print']) {

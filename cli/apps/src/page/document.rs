@@ -87,18 +87,18 @@ impl Version {
     }
 }
 
-/// The html with no document in an attribute: there the bridge does not run, which takes away what no policy forbids. The
-/// attribute gets a name without meaning, wherever it is and however a browser might read it; all columns stay.
+/// The html without documents in attributes and without shadow trees: in the one the bridge does not run, which takes away
+/// what no policy forbids, and in the other it would not see links. The attributes get names without meaning, wherever they
+/// are and however a browser might read them; all columns stay.
 fn without_documents(html: &str) -> String {
-    const ATTRIBUTE: &str = "srcdoc";
     let mut kept = html.to_owned();
-    let mut from = 0;
     // In lower case ASCII, every byte has its place.
     let lower = html.to_ascii_lowercase();
-    while let Some(found) = lower[from..].find(ATTRIBUTE) {
-        let end = from + found + ATTRIBUTE.len();
-        kept.replace_range(end - 1..end, "-");
-        from = end;
+    for attribute in ["srcdoc", "shadowrootmode"] {
+        for (at, found) in lower.match_indices(attribute) {
+            let end = at + found.len();
+            kept.replace_range(end - 1..end, "-");
+        }
     }
     kept
 }
@@ -111,6 +111,9 @@ mod tests {
     fn documents_in_attributes_lose_their_meaning() {
         let html = "<p>ä</p><iframe SrcDoc='x'></iframe>\n<iframe srcdoc=srcdoc>";
         let kept = "<p>ä</p><iframe SrcDo-='x'></iframe>\n<iframe srcdo-=srcdo->";
+        assert_eq!(without_documents(html), kept);
+        let html = "<template ShadowRootMode=closed>";
+        let kept = "<template ShadowRootMod-=closed>";
         assert_eq!(without_documents(html), kept);
     }
 }
