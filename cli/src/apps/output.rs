@@ -366,6 +366,7 @@ mod tests {
             stack: String::new(),
             line,
             column,
+            ..ProgramError::default()
         };
         for (thrown, expected) in [
             (

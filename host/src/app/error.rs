@@ -8,24 +8,28 @@ use crate::display::{escape, escape_multiline, shorten};
 use crate::limits::{APP_START_PERIOD, MAX_APP_ERROR_CHARS, MAX_APP_STARTS};
 use crate::trap::seconds;
 
-/// Why an app was not started, or a call of it has no value. `Display` is one line, and can be shown.
+/// Why an app was not started, or a call of it has no value. `Display` is one line, can be shown, and says all of it: it may
+/// follow "NAME: ".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AppError {
     /// The program threw it, or is not valid. The program runs on, unless it was being started.
     #[error("{0}")]
     Program(ProgramError),
-    /// It took longer than a call may. A handler that only waited has no value; one that computed ended the program.
-    #[error("did not finish within {}", seconds(*.0))]
+    /// A handler only waited for longer than a call may take. The program runs on.
+    #[error("it did not answer within {}", seconds(*.0))]
+    Timeout(Duration),
+    /// It computed for longer than a call may take, and was ended.
+    #[error("it did not finish within {}", seconds(*.0))]
     Deadline(Duration),
     /// It needed more memory than it may have, and was ended.
-    #[error("needed more than {mebibytes} MiB of memory")]
+    #[error("it needed more than {mebibytes} MiB of memory")]
     Memory {
         /// What it may have.
         mebibytes: usize,
     },
-    /// It was ended for another reason: the end of a sentence that starts with the app's name.
-    #[error("{0}")]
+    /// It was ended for another reason, which is said as the end of a sentence that starts with "it".
+    #[error("it {0}")]
     Crash(String),
     /// A part of it is larger than it may be.
     #[error("{what} has {bytes} bytes; at most {most} are possible")]
@@ -45,7 +49,7 @@ pub enum AppError {
     TooManyApps(u32),
     /// It was started too often, each time in vain.
     #[error(
-        "was started {MAX_APP_STARTS} times within {} and ended each time; the last time: {last}",
+        "it was started {MAX_APP_STARTS} times within {} and ended each time; the last time: {last}",
         seconds(APP_START_PERIOD)
     )]
     Resting {
@@ -53,14 +57,31 @@ pub enum AppError {
         last: Box<AppError>,
     },
     /// It was closed.
-    #[error("was closed")]
+    #[error("it was closed")]
     Closed,
     /// No app can run: the engine cannot be loaded, the audit log cannot be written.
-    #[error("cannot run: {0}")]
+    #[error("it cannot run: {0}")]
     Unavailable(String),
 }
 
 impl AppError {
+    /// The name under which a program knows this kind of error: what it threw itself, or one of `TimeoutError`,
+    /// `ProgramEndedError` (its state is lost; the next call starts it again), `TooLargeError`, `BusyError` (once others have
+    /// ended it works), `UnavailableError` and `ClosedError`.
+    pub fn kind(&self) -> &str {
+        match self {
+            AppError::Program(thrown) => thrown.kind.as_deref().unwrap_or("Error"),
+            AppError::Timeout(_) => "TimeoutError",
+            AppError::Deadline(_) | AppError::Memory { .. } | AppError::Crash(_) => {
+                "ProgramEndedError"
+            }
+            AppError::TooLarge { .. } => "TooLargeError",
+            AppError::TooManyCalls(_) | AppError::TooManyApps(_) => "BusyError",
+            AppError::Resting { .. } | AppError::Unavailable(_) => "UnavailableError",
+            AppError::Closed => "ClosedError",
+        }
+    }
+
     pub(super) fn check_size(
         what: &'static str,
         bytes: usize,
@@ -86,6 +107,14 @@ pub struct ProgramError {
     pub line: Option<u32>,
     /// The same in that line.
     pub column: Option<u32>,
+    /// It says that something was denied, and that was the user's own answer to a question a moment ago: no news to them. Not
+    /// set where a rule denied it, or nobody was there to be asked.
+    pub is_refused_by_user: bool,
+}
+
+impl ProgramError {
+    /// What an ability throws that was denied. Source: `wit/app.wit`.
+    pub(super) const DENIED: &str = "PermissionDeniedError";
 }
 
 impl From<wire::Error> for ProgramError {
@@ -98,6 +127,7 @@ impl From<wire::Error> for ProgramError {
             stack: short(&escape_multiline(&short(&error.stack))),
             line: error.line,
             column: error.column,
+            is_refused_by_user: false,
         }
     }
 }

@@ -63,6 +63,8 @@ pub(super) struct Worker {
     starts: VecDeque<Instant>,
     /// Why it ended the last time.
     ended: Option<AppError>,
+    /// The same, as long as no reply says it.
+    untold: Option<AppError>,
     /// Since when questions are counted.
     asking_since: Option<Instant>,
 }
@@ -92,6 +94,7 @@ impl Worker {
             due: None,
             starts: VecDeque::new(),
             ended: None,
+            untold: None,
             asking_since: None,
         }
     }
@@ -105,13 +108,13 @@ impl Worker {
                 call = first_late(&self.waiting) => {
                     if let Some(late) = self.waiting.remove(&call) {
                         // Whoever asked may be gone, here and below.
-                        let _ = late.reply.send(Err(self.deadline()));
+                        let _ = late.reply.send(Err(AppError::Timeout(self.apps.limits.run_time)));
                     }
                 }
                 command = self.commands.recv() => match command {
                     Some(Command::Start(reply)) => {
                         let started = self.start().await;
-                        let _ = reply.send(started);
+                        self.reply(reply, started);
                     }
                     Some(Command::Invoke { name, arguments, reply }) => {
                         self.invoke(&name, &arguments, reply).await;
@@ -120,6 +123,18 @@ impl Worker {
                 },
                 () = reached(self.due) => self.run_timers().await,
             }
+            if let Some(error) = self.untold.take() {
+                let text = format!("the program was ended: {error}");
+                self.page.logged(LogLevel::Error, &text);
+            }
+        }
+    }
+
+    /// Whoever asked may be gone.
+    fn reply<T>(&mut self, reply: Reply<T>, outcome: Result<T, AppError>) {
+        let is_error = outcome.is_err();
+        if reply.send(outcome).is_ok() && is_error {
+            self.untold = None;
         }
     }
 
@@ -165,9 +180,10 @@ impl Worker {
             .await;
         self.source = source;
         if let Err(error) = started? {
+            let error = self.thrown(error);
             // What ran of it may have registered handlers; half a program is none.
             self.instance = None;
-            return Err(AppError::Program(error.into()));
+            return Err(error);
         }
         self.run_timers().await;
         match (&self.instance, &self.ended) {
@@ -181,7 +197,7 @@ impl Worker {
             return;
         }
         if let Err(error) = self.start().await {
-            let _ = reply.send(Err(error));
+            self.reply(reply, Err(error));
             return;
         }
         if self.waiting.len() >= MAX_WAITING_CALLS {
@@ -210,7 +226,7 @@ impl Worker {
                 self.waiting.insert(call, Waiting { reply, clock });
             }
             Err(error) => {
-                let _ = reply.send(Err(error));
+                self.reply(reply, Err(error));
                 return;
             }
         }
@@ -293,7 +309,7 @@ impl Worker {
             mebibytes: limits.memory_bytes >> 20,
         };
         let outcome = match outcome {
-            None => Err(self.deadline()),
+            None => Err(AppError::Deadline(limits.run_time)),
             Some(Err(_)) if is_short => Err(memory()),
             Some(Err(error)) => Err(AppError::Crash(explain(&error, state, limits))),
             // It ran out of memory, and did not come to terms with that.
@@ -312,10 +328,6 @@ impl Worker {
                 let words = error.to_string();
                 // A store that was stopped in the middle is not touched again, only dropped.
                 let mut state = instance.store.into_data();
-                state.page.tell(
-                    LogLevel::Error,
-                    &format!("the program was ended: it {words}"),
-                );
                 // That the log has a gap matters less than why the program ended.
                 let _ = state.end_event(Some(&words), Some(&words));
                 self.end(&error);
@@ -329,8 +341,9 @@ impl Worker {
         self.due = None;
         self.ended = Some(error.clone());
         self.asker.waiting.lock().clear();
-        for (_, waiting) in self.waiting.drain() {
-            let _ = waiting.reply.send(Err(error.clone()));
+        self.untold = Some(error.clone());
+        for (_, waiting) in std::mem::take(&mut self.waiting) {
+            self.reply(waiting.reply, Err(error.clone()));
         }
     }
 
@@ -344,18 +357,23 @@ impl Worker {
             .retain(|call, _| waiting.contains_key(call));
     }
 
+    /// What the program threw in the event that has just ended.
+    fn thrown(&self, error: wire::Error) -> AppError {
+        let mut error = ProgramError::from(error);
+        let context = self.instance.as_ref().map(|it| &it.store.data().context);
+        error.is_refused_by_user = error.kind.as_deref() == Some(ProgramError::DENIED)
+            && context.is_some_and(|it| it.was_denied_by_user);
+        AppError::Program(error)
+    }
+
     fn value(&self, outcome: Result<String, wire::Error>) -> Result<String, AppError> {
-        let value = outcome.map_err(|error| AppError::Program(error.into()))?;
+        let value = outcome.map_err(|error| self.thrown(error))?;
         AppError::check_size(
             "the JSON of the value",
             value.len(),
             self.apps.limits.result_bytes,
         )?;
         Ok(value)
-    }
-
-    fn deadline(&self) -> AppError {
-        AppError::Deadline(self.apps.limits.run_time)
     }
 }
 

@@ -254,3 +254,33 @@ async fn an_idle_program_fills_no_log() {
     assert_eq!(app.invoke("x", "1").await.as_deref(), Ok("1"));
     assert_eq!(place.audit(), "");
 }
+
+#[tokio::test]
+async fn what_the_user_has_just_refused_is_told_from_what_is_denied_anyway() {
+    let place = Place::new();
+    let both = format!(
+        "{USES} dunlin.handle('both', async () => {{
+           try {{ await dunlin.files.readText('../outside.txt'); }} catch {{}}
+           await dunlin.files.readText('../tool.permissions.json');
+         }});"
+    );
+    let no: Arc<dyn Ask> = Answers::new(false, Scope::Once);
+    let nobody: Arc<dyn Ask> = Arc::new(DenyAll);
+    for (ask, handler, arguments, by_user) in [
+        (&no, "refusal", "\"../outside.txt\"", true),
+        (&no, "refusal", "\"../tool.permissions.json\"", false),
+        (&no, "refusal", "\"missing.txt\"", false),
+        (&no, "both", "1", false),
+        (&nobody, "refusal", "\"../outside.txt\"", false),
+    ] {
+        let (app, _heard) = place.open_as("a", &both, Arc::clone(ask));
+        let error = thrown(app.invoke(handler, arguments).await);
+        assert_eq!(error.is_refused_by_user, by_user, "{arguments}: {error:?}");
+    }
+    // A lasting no is the user's answer once, and a rule from then on.
+    let (app, _heard) = place.open_as("a", USES, Answers::new(false, Scope::Session));
+    for by_user in [true, false] {
+        let error = thrown(app.invoke("refusal", "\"../outside.txt\"").await);
+        assert_eq!(error.is_refused_by_user, by_user, "{error:?}");
+    }
+}

@@ -148,11 +148,10 @@ async fn a_call_that_never_settles_has_a_deadline() {
     );
     assert_eq!(app.invoke("count", "1").await.as_deref(), Ok("1"));
     let late = app.invoke("never", "1").await;
-    assert_eq!(late, Err(AppError::Deadline(run_time)));
-    assert_eq!(
-        late.unwrap_err().to_string(),
-        "did not finish within 200 ms"
-    );
+    assert_eq!(late, Err(AppError::Timeout(run_time)));
+    let late = late.unwrap_err();
+    assert_eq!(late.to_string(), "it did not answer within 200 ms");
+    assert_eq!(late.kind(), "TimeoutError");
     // The program runs on.
     assert_eq!(app.invoke("count", "1").await.as_deref(), Ok("2"));
 }

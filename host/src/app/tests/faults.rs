@@ -34,8 +34,9 @@ async fn what_breaks_a_program_has_it_started_again() {
         assert_eq!(app.invoke("count", "1").await.as_deref(), Ok("1"), "{what}");
         let broken = app.invoke("break", "1").await;
         assert_eq!(broken, Err(expected), "{what}");
-        let text = format!("the program was ended: it {}", broken.unwrap_err());
-        assert_eq!(heard.messages(), [(LogLevel::Error, text)], "{what}");
+        assert_eq!(broken.unwrap_err().kind(), "ProgramEndedError", "{what}");
+        // Whoever called was told.
+        assert_eq!(heard.messages(), [], "{what}");
         assert_eq!(app.invoke("count", "1").await.as_deref(), Ok("1"), "{what}");
     }
 }
@@ -88,6 +89,14 @@ async fn loops_where_nobody_calls_end_it_too() {
     let (app, _heard) = place.open("for (;;) {}");
     assert_eq!(app.start().await, Err(AppError::Deadline(SHORT)));
 
+    // In a timer, while nobody waits.
+    let (app, mut heard) = place
+        .open("dunlin.handle('arm', () => { setTimeout(() => { for (;;) {} }, 1); return 1; });");
+    assert_eq!(app.invoke("arm", "1").await.as_deref(), Ok("1"));
+    let told = heard.next_message().await;
+    let text = "the program was ended: it did not finish within 2 s".to_owned();
+    assert_eq!(told, (LogLevel::Error, text));
+
     // In a timer: the calls that wait are told.
     let (app, mut heard) = place.open(&format!(
         "{COUNTS} dunlin.handle('wait', () => {{ setTimeout(() => {{ dunlin.emit('loops', 1); for (;;) {{}} }}, 1); return new Promise(() => {{}}); }});"
@@ -95,6 +104,7 @@ async fn loops_where_nobody_calls_end_it_too() {
     assert_eq!(app.invoke("count", "1").await.as_deref(), Ok("1"));
     let (waited, _) = tokio::join!(app.invoke("wait", "1"), heard.next());
     assert_eq!(waited, Err(AppError::Deadline(SHORT)));
+    assert_eq!(heard.messages(), []);
     assert_eq!(app.invoke("count", "1").await.as_deref(), Ok("1"));
 }
 
@@ -126,11 +136,12 @@ async fn a_program_that_always_breaks_rests() {
         assert_eq!(app.invoke("x", "1").await, Err(last.clone()));
     }
     let resting = app.invoke("x", "1").await.unwrap_err();
+    assert_eq!(resting.kind(), "UnavailableError");
     let last = Box::new(last);
     assert_eq!(resting, AppError::Resting { last });
     assert_eq!(
         resting.to_string(),
-        "was started 5 times within 60 s and ended each time; the last time: did not finish within 100 ms"
+        "it was started 5 times within 60 s and ended each time; the last time: it did not finish within 100 ms"
     );
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use super::*;
 use crate::ask::{Answer, DenyAll, Question, Scope};
@@ -114,11 +114,23 @@ fn host(root: &Path, run_time: Duration) -> Host {
 struct Heard {
     events: mpsc::UnboundedReceiver<(String, String)>,
     messages: Arc<Mutex<Vec<(LogLevel, String)>>>,
+    logged: Arc<Notify>,
 }
 
 impl Heard {
     async fn next(&mut self) -> (String, String) {
         self.events.recv().await.unwrap()
+    }
+
+    /// The first message.
+    async fn next_message(&mut self) -> (LogLevel, String) {
+        loop {
+            let logged = self.logged.notified();
+            if let Some(message) = self.messages.lock().first() {
+                return message.clone();
+            }
+            logged.await;
+        }
     }
 
     fn messages(&self) -> Vec<(LogLevel, String)> {
@@ -129,6 +141,7 @@ impl Heard {
 struct TestPage {
     events: mpsc::UnboundedSender<(String, String)>,
     messages: Arc<Mutex<Vec<(LogLevel, String)>>>,
+    logged: Arc<Notify>,
 }
 
 impl AppPage for TestPage {
@@ -138,17 +151,25 @@ impl AppPage for TestPage {
 
     fn logged(&self, level: LogLevel, text: &str) {
         self.messages.lock().push((level, text.to_owned()));
+        self.logged.notify_one();
     }
 }
 
 fn page() -> (Arc<TestPage>, Heard) {
     let (sender, events) = mpsc::unbounded_channel();
     let messages = Arc::default();
+    let logged = Arc::new(Notify::new());
     let page = Arc::new(TestPage {
         events: sender,
         messages: Arc::clone(&messages),
+        logged: Arc::clone(&logged),
     });
-    (page, Heard { events, messages })
+    let heard = Heard {
+        events,
+        messages,
+        logged,
+    };
+    (page, heard)
 }
 
 /// Answers every question with the same, after a while.

@@ -209,6 +209,7 @@ impl CallContext {
         written: types::Target,
         rule: &Rule,
     ) -> Result<UseId, Refusal> {
+        self.was_denied_by_user = false;
         if let Rule::BeyondCeiling(plugin) = rule {
             self.note_undeclared(plugin, &need, &written);
         }
@@ -380,6 +381,7 @@ impl CallContext {
         actions: Vec<Action>,
         (rules, warning): (&[Rule], Option<String>),
     ) -> Result<(bool, String), Refusal> {
+        self.was_denied_by_user = false;
         let rule = rules.first().map(Rule::to_string).unwrap_or_default();
         let nobody = || format!("{rule}; {}", crate::answer::NOBODY);
         let Some(ask) = self.ask.clone() else {
@@ -388,6 +390,7 @@ impl CallContext {
         let is_attended = ask.is_attended();
         // The call ends as refused, whatever it does now: nobody needs to be asked again.
         if is_attended && self.refused.is_some() {
+            self.was_denied_by_user = true;
             return Ok((false, format!("{rule}; refused in this call before")));
         }
         let (asked, most) = match origin {
@@ -482,6 +485,7 @@ impl CallContext {
             ask.ask(question).await.at_most(longest)
         };
         if !answer.allow {
+            self.was_denied_by_user = true;
             // In the guest's own words: the model hears no more than the guest knew.
             let verb = needs.first().map_or("use", |need| need.operation.verb());
             self.refused = Some(format!(

@@ -159,6 +159,8 @@ pub(crate) struct CallContext {
     pub(super) line: Option<String>,
     /// The question that the user answered with no, of several the last.
     pub(crate) refused: Option<String>,
+    /// Whether what was denied last was denied by the user's answer to a question of this call.
+    pub(crate) was_denied_by_user: bool,
     /// What the call wanted beyond that which its plugin declares, in words.
     pub(crate) undeclared: Option<String>,
     /// What is wrong with a header that the plugin has made up for a request.
@@ -216,6 +218,7 @@ impl CallContext {
             requests: 0,
             line: None,
             refused: None,
+            was_denied_by_user: false,
             undeclared: None,
             bad_header: None,
             crash: None,
