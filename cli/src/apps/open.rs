@@ -191,16 +191,17 @@ impl Backend for Program {
             Err(error) => error,
         };
         self.failed(&error);
+        let kind = error.kind().to_owned();
         Err(match error {
             AppError::Program(thrown) => BackendError {
                 message: thrown.message,
-                kind: thrown.kind.unwrap_or_else(|| "Error".to_owned()),
+                kind,
                 line: thrown.line,
                 column: thrown.column,
             },
             other => BackendError {
-                message: format!("the program {other}"),
-                kind: "ProgramEndedError".to_owned(),
+                message: other.to_string(),
+                kind,
                 line: None,
                 column: None,
             },

@@ -156,16 +156,14 @@ impl AppOutput {
         self.show(Label::Warning, app, &format!("{text}{more}"));
     }
 
-    /// Shows and keeps why the program has failed. What the user refused is no error.
+    /// Shows and keeps why the program has failed. What the user has just refused is no news.
     pub fn program_error(self: &Arc<Self>, app: &str, error: &AppError) {
-        /// What an ability that was refused throws. Source: `wit/app.wit`.
-        const DENIED: &str = "PermissionDeniedError";
         let AppError::Program(thrown) = error else {
-            let text = format!("main-js {error}");
+            let text = format!("main-js: {error}");
             self.keep_error(app, &text);
             return self.show(Label::Warning, app, &text);
         };
-        if thrown.kind.as_deref() == Some(DENIED) {
+        if thrown.is_refused_by_user {
             return;
         }
         let text = described(thrown);

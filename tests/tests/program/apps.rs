@@ -153,7 +153,9 @@ fn a_reply_becomes_an_app() {
     chat.say("/undo");
     let screen = chat.prompt();
     assert!(
-        screen.contains("This is the first version of the app.\nThere is no edit of this session to take back"),
+        screen.contains(
+            "This is the first version of the app.\nThere is no edit of this session to take back"
+        ),
         "{:?}",
         chat.terminal
     );
