@@ -49,7 +49,9 @@ impl Chat {
     pub fn reload(&self) {
         self.tab.evaluate_in_frame("globalThis.isBefore = true");
         self.tab.evaluate("location.reload()");
-        self.tab.wait_in_frame("!globalThis.isBefore");
+        self.tab.wait_in_frame(
+            "!globalThis.isBefore && globalThis.dunlin && document.readyState === 'complete'",
+        );
     }
 
     /// Waits for a question of the app.

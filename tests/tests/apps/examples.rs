@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use dunlin_tests::{Environment, Response};
 use serde_json::json;
 
@@ -37,6 +39,18 @@ fn fill(id: &str, value: &str) -> String {
         "{{ const it = document.getElementById({id}); it.value = {value};
             for (const type of ['input', 'change']) it.dispatchEvent(new Event(type, {{ bubbles: true }})); }}"
     )
+}
+
+/// Writes a picture of the window for the documentation, if `DUNLIN_PICTURES` is set.
+fn picture(chat: &Chat, name: &str, size: (u32, u32), scheme: &str) {
+    chat.tab.look(size, scheme);
+    #[expect(clippy::disallowed_methods, reason = "a test, not the program")]
+    let is_wanted = std::env::var_os("DUNLIN_PICTURES").is_some();
+    if is_wanted {
+        let picture = STANDARD.decode(chat.tab.picture()).expect("base64");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/pictures");
+        fs::write(format!("{folder}/{name}.png"), picture).expect("a picture");
+    }
 }
 
 /// The app is usable in a narrow window and has other colours in the dark.
@@ -86,6 +100,21 @@ fn the_stopwatch_keeps_its_laps() {
     page.wait_in_frame(&format!("{} === 'out to the reef'", laps[0]));
     page.evaluate_in_frame("reset.click()");
     page.wait_in_frame(&shows("#empty", "No laps yet."));
+
+    // What an hour of it looks like.
+    let laps = [
+        ("out to the reef", 754_300),
+        ("the long bend", 1_829_000),
+        ("", 3_905_200),
+    ];
+    let laps = laps.map(|(name, at)| json!({ "name": name, "at": at }));
+    let state = json!({ "started": null, "before": 3_911_700, "laps": laps });
+    page.evaluate_in_frame(&format!("dunlin.invoke('save', {state})"));
+    chat.reload();
+    page.wait_in_frame("time.textContent === '1:05:11.7'");
+    let expected = "34:36.21:05:05.2|17:54.730:29.0|12:34.312:34.3";
+    assert_eq!(page.evaluate_in_frame(&texts("#laps .times")), expected);
+    picture(&chat, "stopwatch", (420, 580), "dark");
     chat.assert_silent();
 }
 
@@ -97,7 +126,7 @@ fn the_chart_shows_files_of_the_project_and_asks_for_others() {
     let prepare = |environment: &Environment| {
         environment.project_file(
             "data/tides.csv",
-            "time,place,\"height, in m\"\n03:12,Cuxhaven,3.1\n09:30,Cuxhaven,-0.4\n15:41,Cuxhaven,3.3\n21:55,Cuxhaven,0.2\n",
+            "time,place,\"height, in m\"\nThu 03:12,the pier,3.1\nThu 09:30,the pier,-0.4\nThu 15:41,the pier,3.3\nThu 21:55,the pier,0.2\nFri 04:05,the pier,2.8\n",
         );
         environment.project_file("broken.csv", "time;height\n03:12;3.1;2\n");
         environment.project_file("empty.csv", "");
@@ -118,13 +147,17 @@ fn the_chart_shows_files_of_the_project_and_asks_for_others() {
     chat.tab
         .wait_in_frame(&shows("#heading", "height, in m by time"));
     let shown = |chat: &Chat| BARS.map(|it| chat.tab.evaluate_in_frame(&texts(it)));
-    let expected = ["03:12|09:30|15:41|21:55", "3.1|-0.4|3.3|0.2"];
+    let expected = [
+        "Thu 03:12|Thu 09:30|Thu 15:41|Thu 21:55|Fri 04:05",
+        "3.1|-0.4|3.3|0.2|2.8",
+    ];
     assert_eq!(shown(&chat), expected);
     // As long as their values say, from the same line.
     let lengths = "[...document.querySelectorAll('svg .bar')].map((it) => it.width.baseVal.value)";
-    let ratio = format!("(([a, b]) => Math.round(a / -b * 100) / 100)({lengths})");
-    assert_eq!(chat.tab.evaluate_in_frame(&ratio), -7.75);
+    let ratio = format!("(([a, b]) => Math.round(a / b * 100) / 100)({lengths})");
+    assert_eq!(chat.tab.evaluate_in_frame(&ratio), 7.75);
     assert_fits(&chat);
+    picture(&chat, "csv-chart", (640, 530), "light");
 
     pick(&chat, "broken.csv");
     let expected = "broken.csv cannot be shown: line 2 has 3 columns, and the first line has 2";
