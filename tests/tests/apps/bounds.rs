@@ -305,8 +305,9 @@ fn links_of_an_app_open_nothing_however_they_are_clicked() {
            tree: tree.mode,
            outside: ['click', 'auxclick'].map((name) => goes(outside, name)),
            inside: ['click', 'auxclick'].map((name) => goes(inside, name)),
+           none: p.dispatchEvent(new MouseEvent('click', { ctrlKey: true, bubbles: true, cancelable: true })),
          });",
     );
-    let expected = json!({ "tree": "open", "outside": [false, false], "inside": [true, true] });
+    let expected = json!({ "tree": "open", "outside": [false, false], "inside": [true, false], "none": false });
     assert_eq!(app.calls.wait("found"), expected);
 }

@@ -5,6 +5,7 @@
 
 mod bounds;
 mod chat;
+mod conversation;
 mod examples;
 mod life;
 mod stage;

@@ -92,7 +92,14 @@
   const localName = getter(Element.prototype, 'localName');
   const namespace = getter(Element.prototype, 'namespaceURI');
   const MATHML = 'http://www.w3.org/1998/Math/MathML';
+  const modifiers = ['ctrlKey', 'metaKey', 'shiftKey', 'altKey'].map((key) => getter(MouseEvent.prototype, key));
   const onLink = (event) => {
+    // What such a click would open is decided after the app has seen it, and may have made a link of what was none.
+    for (let i = 0; i < modifiers.length; i += 1) {
+      if (modifiers[i](event)) {
+        prevent(event);
+      }
+    }
     const nodes = path(event);
     for (let i = 0; i < nodes.length; i += 1) {
       const node = nodes[i];
@@ -112,7 +119,7 @@
     }
   };
   addEventListener('click', onLink, true);
-  addEventListener('auxclick', onLink, true);
+  addEventListener('auxclick', (event) => prevent(event), true);
 
   // The path of an event does not show what is in a closed tree.
   const attachShadow = own(Element.prototype, 'attachShadow');
