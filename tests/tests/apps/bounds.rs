@@ -125,8 +125,8 @@ fn an_app_cannot_lead_its_window_or_its_frame_elsewhere() {
             ),
         );
         if is_gone {
-            app.error_with("an app cannot open other pages");
-            app.wait_for_notice("tried to open another page");
+            app.error_with("an app cannot navigate to other URLs");
+            app.wait_for_notice("tried to navigate to another URL");
         } else {
             app.calls.wait(&name);
         }

@@ -65,6 +65,8 @@ fn events_reach_all_handlers_and_wait_for_the_first() {
     app.calls.wait("first 1");
     app.emit("tide", &json!({ "high": 2 }));
     app.calls.wait("second 2");
+    // Two calls may overtake each other.
+    app.calls.wait("first 2");
     let once = ["first 1", "first 2", "second 1"].map(|name| app.calls.count(name));
     assert_eq!(once, [1; 3]);
 }
@@ -75,7 +77,7 @@ fn a_flood_of_calls_is_refused_and_the_app_works_on() {
         "",
         "const calls = Array.from({ length: 2000 }, () => dunlin.invoke('flood'));
          const ends = await Promise.allSettled(calls);
-         found.refused = ends.filter((end) => end.reason?.kind === 'busy').length;
+         found.refused = ends.filter((end) => end.reason?.kind === 'BusyError').length;
          found.answered = ends.filter((end) => end.status === 'fulfilled').length;
          found.later = await dunlin.invoke('later', 1);",
     );

@@ -101,7 +101,7 @@ impl Route {
             Route::OuterStyle => same_origin && says("sec-fetch-dest", "style"),
             Route::Events => same_origin && says("sec-fetch-dest", "empty"),
             Route::Invoke | Route::Error => same_origin && says(ORIGIN.as_str(), &address.origin),
-            // Only in the frame: as a window of its own, nothing would watch where it leads.
+            // Only in the frame: as a window of its own, nothing would watch where it navigates.
             Route::App(_) => same_origin && says("sec-fetch-dest", "iframe"),
             // The frame has no origin. The answer names that, so that errors of the scripts have their lines.
             Route::Bridge(_) | Route::Renderer(_) => {

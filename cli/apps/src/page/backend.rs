@@ -8,7 +8,8 @@ use serde::Serialize;
 pub trait Backend: Send + Sync {
     /// Answers `dunlin.invoke(name, arguments)`; both the arguments and the answer are JSON.
     ///
-    /// The future is dropped when the page that asked is gone. Calls run side by side, up to [`MAX_CALLS`](super::MAX_CALLS).
+    /// How large they may be is for it to say. The future is dropped when the page that asked is gone, the app was replaced or
+    /// closed. Calls run side by side, up to [`MAX_CALLS`](super::MAX_CALLS).
     async fn invoke(&self, name: &str, arguments: &str) -> Result<String, BackendError>;
 }
 
@@ -18,7 +19,7 @@ pub trait Backend: Send + Sync {
 pub struct BackendError {
     /// What went wrong.
     pub message: String,
-    /// A word for programs: `handler`, `timeout`, `busy`, …
+    /// A name for programs: `TypeError`, `TimeoutError`, `BusyError`, …
     pub kind: String,
     /// The line in `main-js`, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -77,7 +77,7 @@
     report(text, locate(sourceFile, lineNumber, columnNumber));
   });
 
-  // What the app does not handle itself would lead away from it.
+  // What the app does not handle itself would navigate the frame.
   addEventListener('submit', (event) => event.preventDefault());
   // Links that lead to another place than one of the document do nothing, also with a middle click, which opens a new window
   // in spite of the sandbox. Before the app sees the event, and with the browser's own functions.
@@ -95,10 +95,15 @@
   const modifiers = ['ctrlKey', 'metaKey', 'shiftKey', 'altKey'].map((key) => getter(MouseEvent.prototype, key));
   const onLink = (event) => {
     // What such a click would open is decided after the app has seen it, and may have made a link of what was none.
-    for (let i = 0; i < modifiers.length; i += 1) {
-      if (modifiers[i](event)) {
-        prevent(event);
+    try {
+      for (let i = 0; i < modifiers.length; i += 1) {
+        if (modifiers[i](event)) {
+          prevent(event);
+        }
       }
+    } catch {
+      // What is no event of a mouse opens nothing.
+      return;
     }
     const nodes = path(event);
     for (let i = 0; i < nodes.length; i += 1) {
@@ -113,7 +118,7 @@
       const href = attribute(node, 'href') ?? xlink(node, 'http://www.w3.org/1999/xlink', 'href');
       if (href !== null && href[0] !== '#') {
         prevent(event);
-        report(`links to other pages do nothing in an app: ${href}`, null);
+        report(`links to other URLs do nothing in an app: ${href}`, null);
         return;
       }
     }

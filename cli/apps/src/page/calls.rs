@@ -11,20 +11,14 @@ use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
 
 use super::backend::BackendError;
-use super::document::Version;
+use super::document::{End, Version};
 use super::errors::{Errors, Location, PageError};
 
 /// Calls of one app that run side by side. A page asks for a few things at once; a loop that asks without waiting is refused.
 pub const MAX_CALLS: usize = 16;
 
-/// The largest call, in bytes: the text of a long file.
-const MAX_CALL_BYTES: usize = 1 << 20;
-
-/// The largest answer, in bytes: a picture, encoded as text.
-const MAX_ANSWER_BYTES: usize = 8 << 20;
-
-/// The longest name of a call, in bytes.
-const MAX_NAME_BYTES: usize = 100;
+/// The largest call that is read, in bytes: against filling the memory. What a back end takes is for itself to say.
+const MAX_CALL_BYTES: usize = 8 << 20;
 
 /// The largest report of an error, in bytes. Its message is cut far below that.
 const MAX_ERROR_BYTES: usize = 16 << 10;
@@ -73,39 +67,46 @@ impl Calls {
         // Before the body is read: what waits costs memory.
         let Ok(_running) = self.0.try_acquire() else {
             let message = format!("too many calls at once: {MAX_CALLS} are allowed");
-            return Err(fail(StatusCode::TOO_MANY_REQUESTS, "busy", &message));
+            return Err(fail(StatusCode::TOO_MANY_REQUESTS, "BusyError", &message));
         };
         let body = read(body, MAX_CALL_BYTES).await.map_err(|status| {
-            let message = format!("the call was not read: {MAX_CALL_BYTES} bytes are allowed");
-            fail(status, "call", &message)
+            let (kind, why) = match status {
+                StatusCode::REQUEST_TIMEOUT => ("TimeoutError", "it did not arrive in time".into()),
+                _ => (
+                    "TooLargeError",
+                    format!("it may have {MAX_CALL_BYTES} bytes"),
+                ),
+            };
+            fail(status, kind, &format!("the call was not read: {why}"))
         })?;
         let call: Call<'_> = serde_json::from_slice(&body).map_err(|error| {
             let message = format!("the call is not valid: {error}");
-            fail(StatusCode::BAD_REQUEST, "call", &message)
+            fail(StatusCode::BAD_REQUEST, "InvalidError", &message)
         })?;
-        if call.name.len() > MAX_NAME_BYTES {
-            let message =
-                format!("the name of the call is too long: {MAX_NAME_BYTES} bytes are allowed");
-            return Err(fail(StatusCode::BAD_REQUEST, "call", &message));
-        }
+        let ended = |end| {
+            let (kind, message) = match end {
+                End::Replaced => ("ReplacedError", "the app was replaced by another version"),
+                End::Closed => ("ClosedError", "Dunlin has closed this app"),
+            };
+            fail(StatusCode::CONFLICT, kind, message)
+        };
         if version.number != call.version {
-            let message = "the app was replaced by another version";
-            return Err(fail(StatusCode::CONFLICT, "replaced", message));
+            return Err(ended(End::Replaced));
         }
         let Some(backend) = &version.backend else {
-            let message = "this app has no main part that could answer";
-            return Err(fail(StatusCode::UNPROCESSABLE_ENTITY, "no-main", message));
+            let message = "this app has no back end that could answer";
+            return Err(fail(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "NoHandlerError",
+                message,
+            ));
         };
-        let answer = backend.invoke(&call.name, call.arguments.get()).await;
-        let answer = answer.map_err(|error| (StatusCode::UNPROCESSABLE_ENTITY, error))?;
-        if answer.len() > MAX_ANSWER_BYTES {
-            let message = format!(
-                "the answer has {} bytes: {MAX_ANSWER_BYTES} are allowed",
-                answer.len()
-            );
-            return Err(fail(StatusCode::UNPROCESSABLE_ENTITY, "answer", &message));
-        }
-        Ok(answer)
+        let answer = tokio::select! {
+            biased;
+            end = version.ended() => return Err(ended(end)),
+            answer = backend.invoke(&call.name, call.arguments.get()) => answer,
+        };
+        answer.map_err(|error| (StatusCode::UNPROCESSABLE_ENTITY, error))
     }
 }
 

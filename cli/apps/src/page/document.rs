@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::json;
+use tokio::sync::watch;
 
 use super::address::Address;
 use super::backend::Backend;
@@ -21,6 +22,15 @@ pub struct Content {
     pub renderer: String,
 }
 
+/// Why a version is not shown any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// There is another version.
+    Replaced,
+    /// The app was closed.
+    Closed,
+}
+
 /// What the outer page shows at one time, and who answers its calls.
 pub(super) struct Version {
     pub(super) number: u64,
@@ -30,6 +40,9 @@ pub(super) struct Version {
     pub(super) renderer: Bytes,
     /// The policy of the document.
     pub(super) policy: String,
+    /// How many scripts stand in the html.
+    scripts: usize,
+    end: watch::Sender<Option<End>>,
     title: String,
     /// The path of the document.
     path: String,
@@ -54,10 +67,13 @@ impl Version {
         );
         let html = without_documents(content.html.trim_start_matches('\u{feff}'));
         let base = format!("{}{path}", address.origin);
+        let scripts = policy::inline_scripts(&html);
         Self {
             number,
             backend,
-            policy: policy::of_app(&html, &base, address),
+            policy: policy::of_app(&scripts, &base, address),
+            scripts: scripts.len(),
+            end: watch::Sender::new(None),
             before: u32::try_from(before.len()).unwrap_or(u32::MAX),
             document: Bytes::from(before + &html),
             renderer: Bytes::from(content.renderer),
@@ -75,6 +91,30 @@ impl Version {
             "sandbox": policy::SANDBOX,
         });
         content.to_string()
+    }
+
+    /// Cancels the calls of this version.
+    pub(super) fn end(&self, end: End) {
+        self.end.send_replace(Some(end));
+    }
+
+    /// Waits for that.
+    pub(super) async fn ended(&self) -> End {
+        let mut ended = self.end.subscribe();
+        // It cannot be dropped while it is borrowed.
+        let ended = ended.wait_for(Option::is_some).await;
+        ended.ok().and_then(|end| *end).unwrap_or(End::Closed)
+    }
+
+    /// What does not work, in words.
+    pub(super) fn problem(&self) -> Option<String> {
+        const MOST: usize = policy::MAX_INLINE_SCRIPTS;
+        (self.scripts > MOST).then(|| {
+            format!(
+                "the html has {} scripts and handlers in attributes; only the first {MOST} run",
+                self.scripts
+            )
+        })
     }
 
     /// The place in what the model wrote, of a place in what the browser got.

@@ -1,8 +1,8 @@
 //! Errors of the page on their way to the chat.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde::Deserialize;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -82,12 +82,12 @@ impl Errors {
 
     /// Begins anew, for another version of the app: what is wrong with it must not drown in the errors of the one before.
     pub(super) fn begin(&self) {
-        *self.flow.lock().unwrap_or_else(PoisonError::into_inner) = Flow::new();
+        *self.flow.lock() = Flow::new();
     }
 
     /// Passes an error on, or counts it.
     pub(super) fn report(&self, mut error: PageError) {
-        let mut flow = self.flow.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut flow = self.flow.lock();
         let passed = flow.filled.elapsed().as_millis() / INTERVAL.as_millis();
         if passed > 0 {
             let passed = u32::try_from(passed).unwrap_or(u32::MAX);

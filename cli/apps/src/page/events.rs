@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame};
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
@@ -19,28 +20,17 @@ const MAX_STREAMS: usize = 3;
 /// Events that wait for a browser. One that is busy for a second may be sent as many.
 const MAX_WAITING: usize = 1000;
 
-/// Bytes that wait for a browser, so that what an app sends to a browser that hangs cannot fill the memory.
+/// Bytes that wait for a browser, so that what an app sends to a browser that hangs cannot fill the memory. An event that is
+/// larger would never be sent. How large an event of an app may be is for its back end to say, far below that.
 const MAX_WAITING_BYTES: usize = 4 << 20;
-
-/// The largest payload of an event, in bytes: a table of some thousand rows.
-const MAX_PAYLOAD_BYTES: usize = 1 << 20;
-
-/// The longest name of an event, in bytes.
-const MAX_NAME_BYTES: usize = 100;
 
 /// Milliseconds after which a browser connects again when its connection broke.
 const RETRY_MS: u32 = 500;
 
-/// Why an event was not sent.
+/// An event that was not sent, because it is larger than what may wait for a browser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum EmitError {
-    /// The name is too long.
-    #[error("the name of the event has {0} bytes; {MAX_NAME_BYTES} are allowed")]
-    Name(usize),
-    /// The payload is too large.
-    #[error("the payload of the event has {0} bytes; {MAX_PAYLOAD_BYTES} are allowed")]
-    Payload(usize),
-}
+#[error("the event has {0} bytes; {MAX_WAITING_BYTES} are allowed")]
+pub struct EmitError(pub usize);
 
 /// The open streams.
 pub(super) struct Streams {
@@ -83,7 +73,7 @@ impl Streams {
         };
         let retry = format!("retry: {RETRY_MS}\n{}", message("content", announcement));
         stream.send(Bytes::from(retry));
-        let mut open = self.lock();
+        let mut open = self.open.lock();
         if open.len() >= MAX_STREAMS
             && let Some(mut oldest) = open.pop_front()
         {
@@ -98,16 +88,14 @@ impl Streams {
     pub(super) fn announce(&self, announcement: &str) {
         let message = Bytes::from(message("content", announcement));
         // A stream without room ends: its browser connects again, and gets what is shown then.
-        self.lock().retain_mut(|it| it.send(message.clone()));
+        self.open.lock().retain_mut(|it| it.send(message.clone()));
     }
 
     /// Sends an event of the app.
     pub(super) fn emit(&self, event: &str, payload: &str) -> Result<(), EmitError> {
-        if event.len() > MAX_NAME_BYTES {
-            return Err(EmitError::Name(event.len()));
-        }
-        if payload.len() > MAX_PAYLOAD_BYTES {
-            return Err(EmitError::Payload(payload.len()));
+        let size = event.len().saturating_add(payload.len());
+        if size > MAX_WAITING_BYTES {
+            return Err(EmitError(size));
         }
         let event = json!(event);
         let message = message(
@@ -115,7 +103,7 @@ impl Streams {
             &format!("{{\"event\":{event},\"payload\":{payload}}}"),
         );
         let message = Bytes::from(message);
-        for stream in self.lock().iter_mut() {
+        for stream in self.open.lock().iter_mut() {
             stream.emit(&message);
         }
         Ok(())
@@ -123,17 +111,13 @@ impl Streams {
 
     /// Tells all browsers that there will be nothing more, and ends their streams.
     pub(super) fn close(&self) {
-        for mut stream in self.lock().drain(..) {
+        for mut stream in self.open.lock().drain(..) {
             stream.send(message("closed", "{}").into());
         }
     }
 
     pub(super) fn watch(&self) -> watch::Receiver<usize> {
         self.count.subscribe()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Stream>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -198,8 +182,7 @@ impl Body for EventBody {
 impl Drop for EventBody {
     fn drop(&mut self) {
         self.from.close();
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|it| !it.to.is_closed());
+        self.open.lock().retain(|it| !it.to.is_closed());
         self.count.send_modify(|count| *count -= 1);
     }
 }

@@ -30,16 +30,17 @@ mod tests;
 
 use std::io;
 use std::net::Ipv4Addr;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::RwLock;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use self::address::{Address, Token};
 use self::calls::Calls;
-use self::document::Version;
+use self::document::{End, Version};
 use self::errors::Errors;
 use self::events::Streams;
 use self::server::Shared;
@@ -93,6 +94,7 @@ impl Page {
             calls: Calls::default(),
             errors: Errors::new(options.errors),
         });
+        shared.begin();
         let server = tokio::spawn(server::run(listener, Arc::clone(&shared)));
         Ok(Self { shared, server })
     }
@@ -105,12 +107,16 @@ impl Page {
 
     /// Replaces the app in all open browsers. Calls of the old one that are still running are cancelled.
     pub fn reload(&self, content: Content, backend: Option<Arc<dyn Backend>>) {
-        let mut current = self.shared.lock();
-        let number = current.number + 1;
-        let version = Version::new(number, content, backend, &self.shared.address);
-        self.shared.errors.begin();
-        self.shared.streams.announce(&version.announcement());
-        *current = Arc::new(version);
+        {
+            let mut current = self.shared.version.write();
+            let number = current.number + 1;
+            let version = Version::new(number, content, backend, &self.shared.address);
+            self.shared.errors.begin();
+            self.shared.streams.announce(&version.announcement());
+            let old = std::mem::replace(&mut *current, Arc::new(version));
+            old.end(End::Replaced);
+        }
+        self.shared.begin();
     }
 
     /// Sends an event to all open browsers: `dunlin.on(event, handler)` gets the payload, which is JSON. Never waits: a browser
@@ -128,8 +134,9 @@ impl Page {
         self.shared.streams.watch()
     }
 
-    /// Tells open browsers that the app is closed, and ends the server.
+    /// Tells open browsers that the app is closed, cancels its calls and ends the server.
     pub async fn close(mut self) {
+        self.shared.version().end(End::Closed);
         self.shared.streams.close();
         let mut open = self.connections();
         let all_told = open.wait_for(|open| *open == 0);

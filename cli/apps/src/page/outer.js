@@ -61,12 +61,12 @@ function show() {
   frame = next;
 }
 
-// The app is gone from the frame: it led itself somewhere else, or tried to.
+// The app is gone from the frame: it navigated, or tried to.
 function left(url) {
   if (port) {
     disconnect();
-    tell('The app tried to open another page, which is not allowed.', true);
-    report(`an app cannot open other pages: ${url}`, null);
+    tell('The app tried to navigate to another URL, which is not allowed.', true);
+    report(`an app cannot navigate to other URLs: ${url}`, null);
   }
 }
 
@@ -89,7 +89,7 @@ function report(message, location) {
 async function invoke(from, { call, name, text }) {
   const failed = (kind, message) => from.postMessage({ call, ok: false, text: JSON.stringify({ kind, message }) });
   if (calls.size >= MAX_CALLS) {
-    failed('busy', `too many calls at once: ${MAX_CALLS} may wait`);
+    failed('BusyError', `too many calls at once: ${MAX_CALLS} may wait`);
     return;
   }
   const own = calls;
@@ -100,7 +100,7 @@ async function invoke(from, { call, name, text }) {
     const answer = await post('invoke', body, cancel.signal);
     from.postMessage({ call, ok: answer.ok, text: await answer.text() });
   } catch {
-    failed('closed', 'Dunlin has closed this app');
+    failed('ClosedError', 'Dunlin has closed this app');
   } finally {
     own.delete(cancel);
   }

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use super::address::Address;
 
 /// Scripts that may stand in the html of an app. Each costs 54 bytes of a header, and browsers take 256 KiB of headers.
-const MAX_INLINE_SCRIPTS: usize = 500;
+pub(super) const MAX_INLINE_SCRIPTS: usize = 500;
 
 /// What an answer without a policy of its own may do: nothing.
 pub(super) const NOTHING: &str =
@@ -89,13 +89,12 @@ pub(super) fn of_outer(address: &Address) -> String {
     )
 }
 
-/// The policy of the document of an app with this html, at this URL.
+/// The policy of the document of an app at this URL, with these scripts in its html.
 ///
 /// The scripts that stand in the html run, and no others: text that an app fetched and shows as html cannot call the back
 /// end. Styles run nothing and reach nobody, so they may come from anywhere in the app.
-pub(super) fn of_app(html: &str, base: &str, address: &Address) -> String {
+pub(super) fn of_app(inline: &[String], base: &str, address: &Address) -> String {
     let mut scripts = format!("script-src {base}bridge.js {base}renderer.js");
-    let inline = inline_scripts(html);
     if !inline.is_empty() {
         scripts.push_str(" 'unsafe-hashes'");
     }
@@ -116,7 +115,7 @@ pub(super) fn of_app(html: &str, base: &str, address: &Address) -> String {
 pub(super) const SANDBOX: &str = "allow-scripts allow-forms";
 
 /// The scripts in a piece of html, those of attributes included, as a browser hashes them.
-fn inline_scripts(html: &str) -> Vec<String> {
+pub(super) fn inline_scripts(html: &str) -> Vec<String> {
     let scripts = Scripts::default();
     let queue = BufferQueue::default();
     queue.push_back(StrTendril::from_slice(html));

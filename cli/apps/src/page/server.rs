@@ -1,7 +1,7 @@
 //! The connections of a page.
 
 use std::convert::Infallible;
-use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,6 +12,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::RwLock;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
@@ -19,7 +20,7 @@ use super::address::Address;
 use super::admission::{self, Route};
 use super::calls::{self, Calls};
 use super::document::Version;
-use super::errors::Errors;
+use super::errors::{Errors, PageError};
 use super::events::{EventBody, Streams};
 use super::policy;
 
@@ -60,19 +61,25 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    fn version(&self) -> Arc<Version> {
-        Arc::clone(&self.version.read().unwrap_or_else(PoisonError::into_inner))
+    pub(super) fn version(&self) -> Arc<Version> {
+        Arc::clone(&self.version.read())
     }
 
     /// Opens a stream of events. Under the lock, so that no version comes between what it starts with and what it gets next.
     fn open_stream(&self) -> EventBody {
-        let version = self.version.read().unwrap_or_else(PoisonError::into_inner);
+        let version = self.version.read();
         self.streams.open(&version.announcement())
     }
 
-    /// Where the version is replaced.
-    pub(super) fn lock(&self) -> RwLockWriteGuard<'_, Arc<Version>> {
-        self.version.write().unwrap_or_else(PoisonError::into_inner)
+    /// A version is shown from now on: says what of it does not work in any browser.
+    pub(super) fn begin(&self) {
+        if let Some(message) = self.version().problem() {
+            self.errors.report(PageError {
+                message,
+                location: None,
+                omitted: 0,
+            });
+        }
     }
 }
 

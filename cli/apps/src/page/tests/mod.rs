@@ -3,10 +3,11 @@
 mod requests;
 mod traffic;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
@@ -27,14 +28,11 @@ struct Echo {
 impl Backend for Echo {
     async fn invoke(&self, name: &str, arguments: &str) -> Result<String, BackendError> {
         self.called.fetch_add(1, Ordering::SeqCst);
-        self.arguments
-            .lock()
-            .expect("a lock")
-            .push(arguments.to_owned());
+        self.arguments.lock().push(arguments.to_owned());
         match name {
             "fail" => Err(BackendError {
                 message: "no tides today".to_owned(),
-                kind: "handler".to_owned(),
+                kind: "RangeError".to_owned(),
                 line: Some(3),
                 column: None,
             }),
@@ -94,6 +92,16 @@ struct Answer {
 }
 
 impl Answer {
+    fn of(answer: &str) -> Self {
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((answer, ""));
+        let status = head.split(' ').nth(1).and_then(|it| it.parse().ok());
+        Self {
+            status: status.unwrap_or_default(),
+            head: head.to_owned(),
+            body: body.to_owned(),
+        }
+    }
+
     fn json(&self) -> Value {
         serde_json::from_str(&self.body).expect(&self.body)
     }
@@ -199,13 +207,7 @@ impl Stage {
         let _refused = stream.write_all(ask.text().as_bytes()).await;
         let mut answer = String::new();
         let _reset = stream.read_to_string(&mut answer).await;
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-        let status = head.split(' ').nth(1).and_then(|it| it.parse().ok());
-        Answer {
-            status: status.unwrap_or_default(),
-            head: head.to_owned(),
-            body: body.to_owned(),
-        }
+        Answer::of(&answer)
     }
 
     async fn status(&self, ask: &Ask) -> u16 {

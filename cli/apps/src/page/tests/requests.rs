@@ -64,7 +64,7 @@ async fn requests_of_others_are_refused_and_call_nothing() {
     let invoke = stage.invoke("say", &json!(1));
     let other = if token.starts_with('0') { "1" } else { "0" };
     let guessed = format!("{other}{}", &token[1..]);
-    let long = "x".repeat(2 << 20);
+    let long = "x".repeat(9 << 20);
     let cases: Vec<(&str, Ask, u16)> = vec![
         (
             "another host",
@@ -232,7 +232,6 @@ async fn requests_of_others_are_refused_and_call_nothing() {
             413,
         ),
         ("no call", stage.post("invoke", &json!({"version": 1})), 400),
-        ("a long name", stage.invoke(&long[..200], &json!(1)), 400),
         ("no report", stage.post("error", &json!([])), 400),
         (
             "a call of an older version",
