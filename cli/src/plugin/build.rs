@@ -528,10 +528,8 @@ mod tests {
 
     #[test]
     fn what_is_not_python_is_said_before_it_is_built() {
-        let Ok(version) = Command::new("python3").arg("--version").output() else {
-            eprintln!("skipped: there is no python3");
-            return;
-        };
+        let version = Command::new("python3").arg("--version").output();
+        let version = version.expect("this test needs python3 in the PATH");
         assert!(version.status.success());
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("src");

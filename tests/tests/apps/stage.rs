@@ -44,6 +44,15 @@ impl Calls {
         found.unwrap_or_else(|_| panic!("no call of {name}: {:?}", self.0.read(Clone::clone)))
     }
 
+    /// Waits until this name was called so often.
+    pub fn wait_for_count(&self, name: &str, count: usize) {
+        let is_enough = self.0.wait(DEADLINE, |calls| {
+            let found = calls.iter().filter(|(it, _)| it == name).count();
+            (found >= count).then_some(())
+        });
+        is_enough.unwrap_or_else(|_| panic!("{name} was called {} times", self.count(name)));
+    }
+
     /// How often this name was called.
     pub fn count(&self, name: &str) -> usize {
         self.0
