@@ -373,6 +373,9 @@ pub(crate) const MAX_APP_SOURCE_BYTES: usize = MIB;
 /// Bytes of the name of a handler or of an event of an app.
 pub(crate) const MAX_APP_NAME_BYTES: usize = 256;
 
+/// Bytes of what a handler of an app returns: a picture, encoded as text. More than the result of a tool, which a model reads.
+pub(crate) const MAX_APP_ANSWER_BYTES: usize = MAX_BLOB_BYTES;
+
 /// Bytes of what one event carries from an app to its page: a page draws it at once.
 pub(crate) const MAX_EMIT_BYTES: usize = MIB;
 
@@ -391,8 +394,16 @@ pub(crate) const MAX_WAITING_CALLS: usize = 64;
 pub(crate) const MAX_APP_STARTS: usize = 5;
 pub(crate) const APP_START_PERIOD: Duration = Duration::from_mins(1);
 
-/// The time for which [`MAX_UNDECLARED_QUESTIONS`] counts in an app: its timers are calls without an end.
-pub(crate) const APP_QUESTIONS_PERIOD: Duration = Duration::from_mins(1);
+/// The time for which [`MAX_UNDECLARED_QUESTIONS`] and [`MAX_APP_FETCHES`] count in an app: its timers are calls without an end.
+pub(crate) const APP_COUNT_PERIOD: Duration = Duration::from_mins(1);
+
+/// Requests over the web that an app may send within [`APP_COUNT_PERIOD`], on top of [`MAX_FETCHES`] for each call: one with a
+/// timer and a site that it was granted must not burden that site without end. Two in a second follow whatever changes.
+pub(crate) const MAX_APP_FETCHES: usize = 120;
+
+/// The time for which [`MAX_AUDIT_BYTES`] counts in an app. It may be open for days, and one that uses something each second
+/// fills a tenth of it.
+pub(crate) const APP_AUDIT_PERIOD: Duration = Duration::from_hours(1);
 
 /// How often the timers of an app are run, at most: as in browsers.
 pub(crate) const APP_TIMER_PERIOD: Duration = Duration::from_millis(4);

@@ -9,6 +9,7 @@
 //! the instance: all calls that wait get that error, and the next one starts the program again. Until an app is used it costs
 //! nothing.
 
+mod budget;
 mod engine;
 mod error;
 pub(crate) mod page;

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use wasmtime::Store;
 
 use super::AppOptions;
+use super::budget::Budget;
 use super::engine::{Apps, Instance, Tenant};
 use super::error::{AppError, ProgramError};
 use super::page::{AppPage, LogLevel};
@@ -24,7 +25,7 @@ use crate::display::chain;
 use crate::engine::memory_limit::Refused;
 use crate::engine::time_limit::{Clock, Pause};
 use crate::limits::{
-    APP_QUESTIONS_PERIOD, APP_START_PERIOD, APP_TIMER_PERIOD, MAX_APP_STARTS, MAX_WAITING_CALLS,
+    APP_START_PERIOD, APP_TIMER_PERIOD, MAX_APP_ANSWER_BYTES, MAX_APP_STARTS, MAX_WAITING_CALLS,
 };
 use crate::trap::explain;
 
@@ -65,8 +66,7 @@ pub(super) struct Worker {
     ended: Option<AppError>,
     /// The same, as long as no reply says it.
     untold: Option<AppError>,
-    /// Since when questions are counted.
-    asking_since: Option<Instant>,
+    budget: Budget,
 }
 
 impl Worker {
@@ -95,7 +95,7 @@ impl Worker {
             starts: VecDeque::new(),
             ended: None,
             untold: None,
-            asking_since: None,
+            budget: Budget::new(),
         }
     }
 
@@ -281,18 +281,13 @@ impl Worker {
         };
         self.forget_cancelled();
         let call = self.apps.next_event();
-        let asks_anew = self
-            .asking_since
-            .is_none_or(|since| since.elapsed() >= APP_QUESTIONS_PERIOD);
-        if asks_anew {
-            self.asking_since = Some(Instant::now());
-        }
+        let (room, counts_anew) = self.budget.begin_event(Instant::now());
         let Instance {
             store, bindings, ..
         } = &mut instance;
         store
             .data_mut()
-            .begin_event(&call, clock.clone(), asks_anew);
+            .begin_event(&call, clock.clone(), room, counts_anew);
         let engine = self.apps.engine().await?;
         let outcome = {
             let _running = engine.machine.ticking.running();
@@ -368,11 +363,7 @@ impl Worker {
 
     fn value(&self, outcome: Result<String, wire::Error>) -> Result<String, AppError> {
         let value = outcome.map_err(|error| self.thrown(error))?;
-        AppError::check_size(
-            "the JSON of the value",
-            value.len(),
-            self.apps.limits.result_bytes,
-        )?;
+        AppError::check_size("the JSON of the value", value.len(), MAX_APP_ANSWER_BYTES)?;
         Ok(value)
     }
 }

@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use super::context::{BrokenFile, CallContext};
+use super::context::{BrokenFile, CallContext, CallerKind};
 use super::refusal::Refusal;
 use super::resources::UseId;
 use super::shared::Shared;
@@ -288,7 +288,7 @@ impl CallContext {
                 let what = edit.in_words();
                 let actions = vec![Action::Edit(edit.clone())];
                 let written = Written::Path(written.clone());
-                let origin = match self.has_plan && is_announced && is_first {
+                let origin = match self.kind == CallerKind::Tool && is_announced && is_first {
                     true => Origin::Declared,
                     false => Origin::Undeclared,
                 };
@@ -331,7 +331,7 @@ impl CallContext {
             _ => false,
         };
         let is_of_content = !edit.change.is_of_name();
-        if !self.has_plan {
+        if self.kind == CallerKind::App {
             return is_of_content;
         }
         self.actions.iter().any(is_this) || (is_of_content && edit.paths().all(is_announced))

@@ -8,17 +8,19 @@ use wasmtime_wasi_io::IoView;
 
 use super::background::Background;
 use super::chat::Chat;
-use super::context::{CallContext, Phase, View};
+use super::context::{CallContext, CallerKind, Phase, View};
 use super::embedding::Embeddings;
 use super::log::Messages;
 use super::page::Page;
 use super::process::Commands;
 use super::shared::Shared;
 use super::wasi::{Machine, MachineView};
+use crate::app::page::LogLevel;
 use crate::ask::Ask;
-use crate::audit::AuditError;
+use crate::audit::{AuditError, AuditRoom};
 use crate::engine::memory_limit::Limiter;
 use crate::engine::time_limit::Clock;
+use crate::limits::MAX_APP_FETCHES;
 use crate::mcp::line::{Asked, ServerLine};
 use crate::permission::PluginId;
 
@@ -114,14 +116,21 @@ impl CallState {
     pub(crate) fn open(&mut self, page: Page, ask: Arc<dyn Ask>) {
         self.page = page;
         self.context.ask = Some(ask);
-        self.context.has_plan = false;
+        self.context.kind = CallerKind::App;
         self.context.closed = true;
     }
 
-    /// Something begins in an app, which outlives it, with the limits of a call. `asks_anew`: what it asked before does not
-    /// count any more.
-    pub(crate) fn begin_event(&mut self, call: &str, clock: Clock, asks_anew: bool) {
-        self.context.begin_event(call, clock, asks_anew);
+    /// Something begins in an app, which outlives it, with the limits of a call. `counts_anew`: what it asked and sent
+    /// before does not count any more.
+    pub(crate) fn begin_event(
+        &mut self,
+        call: &str,
+        clock: Clock,
+        audit_room: AuditRoom,
+        counts_anew: bool,
+    ) {
+        self.context
+            .begin_event(call, clock, audit_room, counts_anew);
         self.limiter.forget_refused();
     }
 
@@ -134,6 +143,12 @@ impl CallState {
     ) -> Result<(), AuditError> {
         for (level, message) in self.messages.kept() {
             self.page.tell((*level).into(), message);
+        }
+        if self.context.app_requests.take_excess() {
+            let note = format!(
+                "more than {MAX_APP_FETCHES} requests over the web in a minute: the rest fails"
+            );
+            self.page.tell(LogLevel::Warn, &note);
         }
         self.write_messages(broken);
         self.messages = Messages::default();

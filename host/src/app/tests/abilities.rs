@@ -1,7 +1,7 @@
 //! What a program may use, and how it is asked about.
 
 use super::*;
-use crate::limits::MAX_UNDECLARED_QUESTIONS;
+use crate::limits::{APP_COUNT_PERIOD, MAX_APP_FETCHES, MAX_UNDECLARED_QUESTIONS};
 
 /// Handlers that do what their arguments say; a failure is its name.
 const USES: &str = "
@@ -283,4 +283,27 @@ async fn what_the_user_has_just_refused_is_told_from_what_is_denied_anyway() {
         let error = thrown(app.invoke("refusal", "\"../outside.txt\"").await);
         assert_eq!(error.is_refused_by_user, by_user, "{error:?}");
     }
+}
+
+#[tokio::test]
+async fn requests_of_a_minute_are_counted_together() {
+    let place = Place::new();
+    let (app, heard) = place.open(USES);
+    let url = "\"https://example.com/\"";
+    // Each is denied, which counts as well.
+    for n in 0..MAX_APP_FETCHES {
+        assert_eq!(invoke(&app, "fetch", url).await, DENIED, "{n}");
+    }
+    assert_eq!(heard.messages(), []);
+    for _ in 0..2 {
+        assert_eq!(invoke(&app, "fetch", url).await, "\"TooLargeError\"");
+    }
+    let note = "more than 120 requests over the web in a minute: the rest fails".to_owned();
+    assert_eq!(heard.messages(), [(LogLevel::Warn, note)]);
+    // Other uses go on, and so do requests in the next minute.
+    assert_eq!(invoke(&app, "read", "\"notes.txt\"").await, "\"Grüße\"");
+    tokio::time::pause();
+    tokio::time::advance(APP_COUNT_PERIOD).await;
+    tokio::time::resume();
+    assert_eq!(invoke(&app, "fetch", url).await, DENIED);
 }

@@ -186,12 +186,13 @@ async fn sizes_have_limits() {
     let (app, _heard) = place.open(
         "dunlin.handle('large', (n) => 'x'.repeat(n)); dunlin.handle('length', (x) => x.length);",
     );
+    assert_eq!(app.invoke("large", "8388606").await.unwrap().len(), 8 << 20);
     assert_eq!(
-        app.invoke("large", "2000000")
+        app.invoke("large", "8388607")
             .await
             .unwrap_err()
             .to_string(),
-        "the JSON of the value has 2000002 bytes; at most 1048576 are possible"
+        "the JSON of the value has 8388609 bytes; at most 8388608 are possible"
     );
     let crash = app.invoke("large", "12000000").await.unwrap_err();
     assert_eq!(

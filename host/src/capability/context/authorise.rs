@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{CallContext, ShownRequest};
+use super::{CallContext, CallerKind, ShownRequest};
 use crate::ask::{Origin, Question, Scope, Unplanned};
 use crate::bindings::dunlin::tool::types;
 use crate::call::{Action, WebRequest};
@@ -410,16 +410,10 @@ impl CallContext {
         let has_network = self.shared.commands.network;
         let mut longest = Scope::Always;
         let mut warnings = Vec::new();
-        for notice in rules.iter().flat_map(notices) {
+        for notice in rules.iter().flat_map(|rule| notices_to(self.kind, rule)) {
             if !warnings.contains(&notice) {
                 warnings.push(notice);
             }
-        }
-        if !self.has_plan {
-            // The plugin of an app is the app.
-            let of_app =
-                |warning: &mut String| *warning = warning.replace("of the plugin.", "of the app.");
-            warnings.iter_mut().for_each(of_app);
         }
         warnings.extend(warning);
         if origin == Origin::Address {
@@ -460,7 +454,7 @@ impl CallContext {
                 Origin::Redirect | Origin::Address | Origin::Declared => {
                     format!("Allow {} to {what}?", self.tool)
                 }
-                _ if !self.has_plan => format!("Allow {} to {what}?", self.tool),
+                _ if self.kind == CallerKind::App => format!("Allow {} to {what}?", self.tool),
                 _ => {
                     let difference = asked_request.as_ref().and_then(|it| self.difference(it));
                     let sentence = difference.unwrap_or_else(|| "It did not announce this.".into());
@@ -472,7 +466,7 @@ impl CallContext {
             notices: warnings,
             longest,
             origin: match origin {
-                Origin::Undeclared if !self.has_plan => Origin::App,
+                Origin::Undeclared if self.kind == CallerKind::App => Origin::App,
                 origin => origin,
             },
         };
@@ -515,8 +509,13 @@ impl CallContext {
     }
 }
 
-/// What the user should know before answering, if the rule that asks says something of importance.
+/// What the user should know before answering about a tool, if the rule that asks says something of importance.
 pub(crate) fn notices(rule: &Rule) -> Vec<String> {
+    notices_to(CallerKind::Tool, rule)
+}
+
+/// The same about whatever calls.
+fn notices_to(kind: CallerKind, rule: &Rule) -> Vec<String> {
     match rule {
         Rule::Secret => vec!["This file usually holds secrets.".into()],
         Rule::WritingGit => {
@@ -535,8 +534,14 @@ pub(crate) fn notices(rule: &Rule) -> Vec<String> {
             "Dunlin can't tell all that this line runs, and {key} is denied."
         )],
         Rule::PluginChanged { default, .. } => {
-            let mut notices = notices(default);
-            notices.push("You allowed this before, to an earlier version of the plugin.".into());
+            let mut notices = notices_to(kind, default);
+            let what = match kind {
+                CallerKind::Tool => "plugin",
+                CallerKind::App => "app",
+            };
+            notices.push(format!(
+                "You allowed this before, to an earlier version of the {what}."
+            ));
             notices
         }
         _ => Vec::new(),

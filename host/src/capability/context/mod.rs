@@ -28,6 +28,15 @@ use crate::limits;
 use crate::permission::PluginId;
 use crate::target::Need;
 
+/// What calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallerKind {
+    /// A tool of a plugin or a server.
+    Tool,
+    /// The program of an app. It has no plan, so that it declares nothing says nothing of it.
+    App,
+}
+
 /// Which function of the guest is running: it decides what imports work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -112,6 +121,22 @@ impl ShownRequest {
     }
 }
 
+/// How many requests an app has sent over the web in this minute.
+#[derive(Debug, Default)]
+pub(super) struct AppRequests {
+    count: usize,
+    /// Whether more were refused, and whether that was said.
+    are_too_many: bool,
+    was_said: bool,
+}
+
+impl AppRequests {
+    /// Whether requests were refused, and nobody was told yet.
+    pub(super) fn take_excess(&mut self) -> bool {
+        self.are_too_many && !std::mem::replace(&mut self.was_said, true)
+    }
+}
+
 /// What every interface needs of a call: its identity, its clock, its handles, and the decisions about it.
 pub(crate) struct CallContext {
     pub(crate) shared: Arc<Shared>,
@@ -132,8 +157,7 @@ pub(crate) struct CallContext {
     pub(crate) question: String,
     /// What the plan declared.
     pub(crate) declared: Vec<Need>,
-    /// Whether there was a plan: the program of an app has none, so that it declares nothing says nothing of it.
-    pub(crate) has_plan: bool,
+    pub(crate) kind: CallerKind,
     pub(crate) plugin: Arc<PluginId>,
     /// What the plugin says that it may ever ask for.
     pub(crate) ceiling: Option<Arc<Ceiling>>,
@@ -155,6 +179,8 @@ pub(crate) struct CallContext {
     decided: HashMap<Need, Noted>,
     /// How many requests were sent over the web.
     requests: usize,
+    /// The same of an app in this minute.
+    pub(super) app_requests: AppRequests,
     /// The line of the command that was decided about last, for the audit log.
     pub(super) line: Option<String>,
     /// The question that the user answered with no, of several the last.
@@ -201,7 +227,7 @@ impl CallContext {
             usual_accept: None,
             question: String::new(),
             declared: Vec::new(),
-            has_plan: true,
+            kind: CallerKind::Tool,
             plugin,
             ceiling: None,
             settings_schema: None,
@@ -216,6 +242,7 @@ impl CallContext {
             audit_room: AuditRoom::new(limits::MAX_AUDIT_BYTES),
             decided: HashMap::new(),
             requests: 0,
+            app_requests: AppRequests::default(),
             line: None,
             refused: None,
             was_denied_by_user: false,
@@ -230,9 +257,15 @@ impl CallContext {
         }
     }
 
-    /// Another call begins in the same store, with limits of its own. What the guest holds it keeps holding. The room in the
-    /// audit log, and unless `asks_anew`, the questions, are those of the calls before and of this one together.
-    pub(super) fn begin_event(&mut self, call: &str, clock: Clock, asks_anew: bool) {
+    /// Another call begins in the same store, with limits of its own. What the guest holds it keeps holding. Unless
+    /// `counts_anew`, questions and requests over the web are counted with those of the calls before.
+    pub(super) fn begin_event(
+        &mut self,
+        call: &str,
+        clock: Clock,
+        audit_room: AuditRoom,
+        counts_anew: bool,
+    ) {
         let fresh = CallContext::new(
             Arc::clone(&self.shared),
             self.phase,
@@ -242,13 +275,14 @@ impl CallContext {
             clock,
         );
         let before = std::mem::replace(self, fresh);
-        self.has_plan = before.has_plan;
+        self.kind = before.kind;
         self.ask = before.ask;
         self.table = before.table;
         self.values = before.values;
         self.declared_bytes = before.declared_bytes;
-        self.audit_room = before.audit_room;
-        if !asks_anew {
+        self.audit_room = audit_room;
+        if !counts_anew {
+            self.app_requests = before.app_requests;
             self.questions = before.questions;
         }
     }
@@ -280,6 +314,17 @@ impl CallContext {
                 "this call has sent {} requests; no more are possible",
                 limits::MAX_FETCHES
             )));
+        }
+        if self.kind == CallerKind::App {
+            let sent = &mut self.app_requests;
+            if sent.count == limits::MAX_APP_FETCHES {
+                sent.are_too_many = true;
+                return Err(types::Error::TooLarge(format!(
+                    "this app has sent {} requests within a minute; more are possible in the next",
+                    limits::MAX_APP_FETCHES
+                )));
+            }
+            sent.count += 1;
         }
         self.requests += 1;
         Ok(())

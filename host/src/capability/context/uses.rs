@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::CallContext;
+use super::{CallContext, CallerKind};
 use crate::audit::{self, Event, Record, Sent};
 use crate::bindings::dunlin::tool::types;
 use crate::call::WebRequest;
@@ -47,10 +47,15 @@ impl CallContext {
             }))
         };
         if self.audit_room.is_used_up() {
-            return Err(types::Error::TooLarge(format!(
-                "this call has filled {} MiB of the audit log; it can do no more",
-                limits::MAX_AUDIT_BYTES >> 20
-            ))
+            let mebibytes = limits::MAX_AUDIT_BYTES >> 20;
+            return Err(types::Error::TooLarge(match self.kind {
+                CallerKind::Tool => format!(
+                    "this call has filled {mebibytes} MiB of the audit log; it can do no more"
+                ),
+                CallerKind::App => format!(
+                    "this app has filled {mebibytes} MiB of the audit log within an hour; it can do more in the next"
+                ),
+            })
             .into());
         }
         if let Some(noted) = self.decided.get(&need)
