@@ -399,11 +399,11 @@ impl App {
 impl App {
     /// Where apps say something, and when it is shown.
     pub fn app_output(&self) -> &Arc<AppOutput> {
-        let moment = match self.ui.is_chat() {
+        let when = match self.ui.is_chat() {
             true => ShowWhen::BetweenMessages,
             false => ShowWhen::Now,
         };
-        let make = || AppOutput::new(Arc::clone(&self.ui), self.asker(), moment);
+        let make = || AppOutput::new(Arc::clone(&self.ui), self.asker(), when);
         self.apps.output(make)
     }
 

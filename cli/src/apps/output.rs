@@ -50,7 +50,7 @@ pub enum ShowWhen {
 pub struct AppOutput {
     ui: Arc<Ui>,
     ask: Arc<dyn Ask>,
-    moment: ShowWhen,
+    when: ShowWhen,
     state: Mutex<State>,
 }
 
@@ -112,11 +112,11 @@ impl Allowance {
 
 impl AppOutput {
     /// `ask` asks the user.
-    pub fn new(ui: Arc<Ui>, ask: Arc<dyn Ask>, moment: ShowWhen) -> AppOutput {
+    pub fn new(ui: Arc<Ui>, ask: Arc<dyn Ask>, when: ShowWhen) -> AppOutput {
         AppOutput {
             ui,
             ask,
-            moment,
+            when,
             state: Mutex::default(),
         }
     }
@@ -209,7 +209,7 @@ impl AppOutput {
             omitted => format!(" ({omitted} lines before it were left out)"),
         };
         let line = format!("app '{}': {text}{more}", escape(app));
-        if self.moment == ShowWhen::Now {
+        if self.when == ShowWhen::Now {
             drop(state);
             return self.print(label, &line);
         }
@@ -307,7 +307,7 @@ pub struct DeferredAsk(pub Arc<AppOutput>);
 impl Ask for DeferredAsk {
     async fn ask(&self, question: Question) -> Answer {
         let output = &self.0;
-        if output.moment == ShowWhen::Now || !output.ask.is_attended() {
+        if output.when == ShowWhen::Now || !output.ask.is_attended() {
             return output.ask.ask(question).await;
         }
         let (sender, answer) = oneshot::channel();

@@ -7,13 +7,13 @@
 //!
 //! Whoever can reach the port is not trusted. Loopback belongs to every program and every user of the machine, and a site
 //! that is open in the same browser can send requests to it. A request counts if it names the one host, knows the random
-//! token in the path and comes from the page itself ([`admission`]). Each app has a port of its own, because pages of one
+//! token in the path and comes from the page itself (`admission`). Each app has a port of its own, because pages of one
 //! port would share an origin. Programs of the same user that can read the memory or the history of the browser are outside
 //! of what this can prevent.
 //!
 //! One token leads to the outer document and to what it sends; another to the frame, so that an app never learns the first.
 //!
-//! Nothing here trusts the content either: its scripts run if their hashes are in the policy ([`policy`]), and the texts of
+//! Nothing here trusts the content either: its scripts run if their hashes are in the policy (`policy`), and the texts of
 //! its errors are untrusted wherever they are shown.
 
 mod address;

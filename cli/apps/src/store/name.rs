@@ -13,7 +13,7 @@ const MAX_NAME_CHARS: usize = 40;
 /// The name of an app whose title has no letter that a name can have.
 const NAMELESS: &str = "app";
 
-/// Whether an app can have this name: what [`name_of`] makes. It is the name of a folder, and typed.
+/// Whether an app can have this name: what follows from a title. It is the name of a folder, and typed.
 pub fn is_name(name: &str) -> bool {
     let is_known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let starts = name.bytes().next().is_some_and(|byte| byte != b'-');
