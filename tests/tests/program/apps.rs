@@ -48,6 +48,14 @@ fn address(screen: &Screen) -> String {
     word.expect("an address").to_owned()
 }
 
+/// Waits until the back end runs and the prompt is there again. Where the page is.
+fn ready(chat: &Chat) -> String {
+    let screen = chat.terminal.wait_until("the back end", |screen| {
+        screen.contains("app 'tide-table': ready\n") && screen.cursor_line.starts_with('›')
+    });
+    address(&screen)
+}
+
 /// What a request of the page itself is answered: the status, and the body.
 fn ask_page(address: &str, path: &str, body: Option<&Value>) -> (u16, String) {
     let (host, token) = address["http://".len()..].split_once('/').expect("a path");
@@ -108,8 +116,7 @@ fn a_reply_becomes_an_app() {
         "{:?}",
         chat.terminal
     );
-    let screen = chat.terminal.wait_for("app 'tide-table': ready");
-    let page = address(&screen);
+    let page = ready(&chat);
     assert_eq!(ask_page(&page, "", None).0, 200);
     let (host, _) = page["http://".len()..].split_once('/').unwrap();
     assert_eq!(ask_page(&format!("http://{host}/guess/"), "", None).0, 404);
@@ -189,7 +196,7 @@ fn a_back_end_asks_in_the_chat() {
     environment.outside_file("secret.txt", "from outside");
     let mut chat = Chat::open(&environment);
     chat.turn("a tide table please");
-    let page = address(&chat.terminal.wait_for("app 'tide-table': ready"));
+    let page = ready(&chat);
     let read = |path: &'static str| {
         let page = page.clone();
         thread::spawn(move || invoke(&page, 1, "read", json!({ "path": path })))
@@ -246,7 +253,7 @@ fn errors_are_shown_and_sent_to_the_model() {
     let environment = environment(&provider);
     let mut chat = Chat::open(&environment);
     chat.turn("a tide table please");
-    let page = address(&chat.terminal.wait_for("app 'tide-table': ready"));
+    let page = ready(&chat);
     chat.say("/fix");
     let screen = chat.prompt();
     assert!(
@@ -290,7 +297,7 @@ fn apps_are_managed_on_the_command_line() {
     assert!(none.stderr.contains("There is no app yet."), "{none}");
     let mut chat = Chat::open(&environment);
     chat.turn("a tide table please");
-    chat.terminal.wait_for("app 'tide-table': ready");
+    ready(&chat);
     chat.leave();
 
     let list = run(&["app", "list"]);

@@ -52,8 +52,12 @@ fn errors_name_the_line_and_the_way_out() {
         "config.toml:1: [keys.k] needs one of env, file and keyring",
     );
     check(
-        "[agents.a]\nkind = \"app\"",
-        "config.toml:2: kind must be `chat`, not `app`",
+        "[agents.a]\nkind = \"bot\"",
+        "config.toml:2: kind must be `chat` or `app`, not `bot`",
+    );
+    check(
+        "[agents.a]\nmodel = \"m\"\nkind = \"app\"\ntools = []",
+        "config.toml:1: [agents.a]: an agent with kind = \"app\" has no tools: remove `tools` or `kind`",
     );
     check(
         "[limits]\nmax_tool_rounds = 0",
