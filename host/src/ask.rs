@@ -7,6 +7,7 @@ use async_trait::async_trait;
 pub use crate::answer::{Answer, Scope};
 use crate::call::{Action, WebRequest};
 use crate::model::Model;
+use crate::subagent::Subagents;
 use crate::target::Need;
 
 /// Why the user is asked although the tool could have said so before.
@@ -108,6 +109,11 @@ pub trait Ask: Send + Sync {
 
     /// The model of the chat, where servers may ask it if the user agrees.
     fn model(&self) -> Option<Arc<dyn Model>> {
+        None
+    }
+
+    /// What runs subagents, where they can run.
+    fn subagents(&self) -> Option<Arc<dyn Subagents>> {
         None
     }
 

@@ -38,6 +38,8 @@ pub struct Plan {
     pub actions: Vec<Action>,
     /// What the permission store says of it.
     pub standing: Standing,
+    /// Whether the call may run beside others of the same reply.
+    pub runs_beside: bool,
 }
 
 /// Something a call is going to do, worked out by the host.

@@ -58,6 +58,7 @@ pub mod search;
 pub mod secrets;
 mod sections;
 pub mod settings;
+pub mod subagent;
 pub mod target;
 mod trap;
 pub mod undo;

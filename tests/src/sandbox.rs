@@ -218,6 +218,7 @@ pub fn unplanned() -> Plan {
         needs: Vec::new(),
         actions: Vec::new(),
         standing: Standing::Allowed,
+        runs_beside: false,
     }
 }
 

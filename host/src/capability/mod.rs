@@ -26,6 +26,7 @@ mod settings;
 mod shared;
 mod state;
 pub(crate) mod store;
+pub(crate) mod subagent;
 pub(crate) mod tree;
 pub(crate) mod wasi;
 pub(crate) mod web;

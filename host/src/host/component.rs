@@ -17,7 +17,9 @@ use crate::bindings::declared::ProposedCall;
 use crate::bindings::dunlin::tool::types;
 use crate::call::{Action, Call, Failure, Outcome, Plan, Standing, Success};
 use crate::capability::refusal::written_text;
-use crate::capability::{self, BrokenFile, CallState, Edits, Phase, Shared, ShownRequest, tree};
+use crate::capability::{
+    self, BrokenFile, CallState, Edits, Phase, Shared, ShownRequest, subagent, tree,
+};
 use crate::display::chain;
 use crate::engine::time_limit::Clock;
 use crate::limits;
@@ -154,6 +156,7 @@ impl Components {
             needs,
             actions: planned_actions.actions,
             standing,
+            runs_beside: subagent::are_run_by(&plugin.id, imports),
         })
     }
 

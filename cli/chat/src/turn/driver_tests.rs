@@ -154,6 +154,7 @@ impl Tools for FakeTools {
             needs: Vec::new(),
             actions: Vec::new(),
             standing,
+            runs_beside: false,
         })
     }
 

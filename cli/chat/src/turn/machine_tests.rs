@@ -46,6 +46,7 @@ pub(super) fn plan(standing: Standing) -> Plan {
         needs: vec![need()],
         actions: Vec::new(),
         standing,
+        runs_beside: false,
     }
 }
 

@@ -66,6 +66,7 @@ impl McpTools {
                     revert: rule.revert(Operation::Execute),
                     rule: rule.to_string(),
                 },
+                runs_beside: false,
             });
         }
         let mut needs: Vec<Need> = Vec::new();
@@ -165,6 +166,7 @@ impl McpTools {
             needs,
             actions: Vec::new(),
             standing,
+            runs_beside: false,
         })
     }
 

@@ -112,6 +112,7 @@ impl McpTools {
             needs,
             actions: vec![Action::ServerCall],
             standing,
+            runs_beside: false,
         })
     }
 
