@@ -8,7 +8,9 @@
 mod changes;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -145,11 +147,17 @@ impl Message {
 }
 
 /// Messages in order, always fit to be sent.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct Conversation {
     messages: Vec<Message>,
     /// Calls of the last assistant message that still lack a result, in order.
     open: Vec<ToolCall>,
+    names: Arc<Mutex<CallNames>>,
+}
+
+/// The ids and the numbers of calls. Conversations that belong to one session share them.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct CallNames {
     /// Every call id ever used, also by messages that were cleared: a permission given "for this
     /// call only" is bound to the id, so no later call may bear it again.
     used_ids: HashSet<String>,
@@ -158,10 +166,58 @@ pub struct Conversation {
     last_call: usize,
 }
 
+impl CallNames {
+    /// Makes the id and the number of a call those of no other.
+    fn name(&mut self, call: &mut ToolCall) {
+        let usable = !call.id.is_empty()
+            && call.id.len() <= MAX_CALL_ID_BYTES
+            && call.id.bytes().all(|byte| byte.is_ascii_graphic());
+        if !usable || self.used_ids.contains(&call.id) {
+            call.id = self.fresh_id();
+        }
+        self.used_ids.insert(call.id.clone());
+        if call.number == 0 {
+            call.number = self.last_call.saturating_add(1);
+        }
+        self.last_call = self.last_call.max(call.number);
+    }
+
+    /// Nine letters and digits: the form that the strictest endpoint accepts.
+    fn fresh_id(&mut self) -> String {
+        loop {
+            self.ids_made += 1;
+            let id = format!("call{:05}", self.ids_made);
+            if !self.used_ids.contains(&id) {
+                return id;
+            }
+        }
+    }
+}
+
+/// A copy goes its own way: calls of the two may come to have the same names.
+impl Clone for Conversation {
+    fn clone(&self) -> Conversation {
+        Conversation {
+            messages: self.messages.clone(),
+            open: self.open.clone(),
+            names: Arc::new(Mutex::new(self.names.lock().clone())),
+        }
+    }
+}
+
 impl Conversation {
     /// An empty conversation.
     pub fn new() -> Conversation {
         Conversation::default()
+    }
+
+    /// An empty conversation of the same session: no call of either has the id or the number of one of the other.
+    #[must_use]
+    pub fn beside(&self) -> Conversation {
+        Conversation {
+            names: Arc::clone(&self.names),
+            ..Conversation::default()
+        }
     }
 
     /// Takes over stored messages. Calls without a result get [`LOST`]; results without a call and
@@ -190,12 +246,13 @@ impl Conversation {
 
     /// The highest number that a call has had.
     pub fn last_call(&self) -> usize {
-        self.last_call
+        self.names.lock().last_call
     }
 
     /// Numbers the calls that come from now on after this number.
     pub fn number_calls_after(&mut self, number: usize) {
-        self.last_call = self.last_call.max(number);
+        let mut names = self.names.lock();
+        names.last_call = names.last_call.max(number);
     }
 
     /// The messages in order.
@@ -232,19 +289,11 @@ impl Conversation {
         if message.content.trim().is_empty() && message.tool_calls.is_empty() {
             return Vec::new();
         }
+        let mut names = self.names.lock();
         for call in &mut message.tool_calls {
-            let usable = !call.id.is_empty()
-                && call.id.len() <= MAX_CALL_ID_BYTES
-                && call.id.bytes().all(|byte| byte.is_ascii_graphic());
-            if !usable || self.used_ids.contains(&call.id) {
-                call.id = self.fresh_id();
-            }
-            self.used_ids.insert(call.id.clone());
-            if call.number == 0 {
-                call.number = self.last_call.saturating_add(1);
-            }
-            self.last_call = self.last_call.max(call.number);
+            names.name(call);
         }
+        drop(names);
         self.open.clone_from(&message.tool_calls);
         self.messages.push(message);
         self.open.clone()
@@ -271,17 +320,6 @@ impl Conversation {
     pub fn clear(&mut self) {
         self.messages.clear();
         self.open.clear();
-    }
-
-    /// Nine letters and digits: the form that the strictest endpoint accepts.
-    fn fresh_id(&mut self) -> String {
-        loop {
-            self.ids_made += 1;
-            let id = format!("call{:05}", self.ids_made);
-            if !self.used_ids.contains(&id) {
-                return id;
-            }
-        }
     }
 }
 
@@ -407,6 +445,22 @@ mod tests {
             conversation.push_assistant(calls(&["a"]))[0].id,
             "call00006"
         );
+    }
+
+    #[test]
+    fn calls_of_one_session_never_share_a_name() {
+        let mut conversation = Conversation::new();
+        conversation.push_assistant(calls(&["a"]));
+        let mut beside = conversation.beside();
+        let stored = beside.push_assistant(calls(&["a", "b"]));
+        let names: Vec<_> = stored.iter().map(|it| (it.id.as_str(), it.number)).collect();
+        assert_eq!(names, [("call00001", 2), ("b", 3)]);
+        let stored = conversation.push_assistant(calls(&["b"]));
+        assert_eq!((stored[0].id.as_str(), stored[0].number), ("call00002", 4));
+        // A copy is another session.
+        let stored = conversation.clone().push_assistant(calls(&["c"]));
+        assert_eq!(stored[0].number, 5);
+        assert_eq!(conversation.last_call(), 4);
     }
 
     #[test]

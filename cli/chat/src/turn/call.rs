@@ -349,9 +349,9 @@ pub struct TurnCall {
     /// The number by which the user knows it, from 1: unique within the session.
     pub index: usize,
     /// What is run.
-    pub call: Call,
+    pub call: Arc<Call>,
     /// What is known about it; there once it was prepared.
-    pub plan: Option<Plan>,
+    pub plan: Option<Arc<Plan>>,
     /// Where it stands.
     pub state: CallState,
     /// Counts its forms: changes with the arguments, with what they come to and with how that stands. An
@@ -394,7 +394,7 @@ impl TurnCall {
         TurnCall {
             number,
             index,
-            call,
+            call: Arc::new(call),
             plan: None,
             state: CallState::Proposed,
             revision: 0,
@@ -416,6 +416,11 @@ impl TurnCall {
             result: None,
             edits: Arc::default(),
         }
+    }
+
+    /// Whether it may run while others of the reply do.
+    pub(super) fn runs_beside(&self) -> bool {
+        self.plan.as_ref().is_some_and(|plan| plan.runs_beside)
     }
 
     /// How it is shown.

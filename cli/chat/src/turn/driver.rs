@@ -3,15 +3,18 @@
 //! Everything is polled in place, in one future: nothing is spawned, so nothing outlives the turn,
 //! and between the machine's wish to run a call and its result stands nothing but the host. The
 //! interruption is polled first, beside whatever is being waited for; when it comes, that is
-//! dropped and the turn ends within the same poll.
+//! dropped and the turn ends within the same poll. Calls that run side by side are the only things that are
+//! waited for together.
 
 use std::collections::VecDeque;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 
 use dunlin_host::ask::Answer;
 use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing};
 use dunlin_host::display::grouped;
 use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 
 use super::approve::{Resolution, Waiting};
 use super::call::{CallRecord, CallState, Denial};
@@ -93,7 +96,26 @@ async fn drive(
     if !turn.is_unsent() {
         teller.tell(&turn);
     }
-    while let Some(effect) = effects.pop_front() {
+    let mut running = FuturesUnordered::new();
+    loop {
+        let Some(effect) = effects.pop_front() else {
+            if running.is_empty() {
+                break;
+            }
+            let event = match unless(interrupt.as_mut(), running.next()).await.flatten() {
+                Some((number, outcome)) => Event::Finished(number, outcome),
+                None => {
+                    running.clear();
+                    if let Some(output) = context.frontend.output_so_far() {
+                        turn.keep_output(output);
+                    }
+                    Event::Interrupted
+                }
+            };
+            effects.extend(turn.handle(event));
+            teller.tell(&turn);
+            continue;
+        };
         let event = match effect {
             Effect::Compose if !fit::made(speaker, &turn, &mut usage, interrupt.as_mut()).await => {
                 Some(Event::Interrupted)
@@ -187,16 +209,9 @@ async fn drive(
             }
             Effect::Run(number) => match planned(&turn, number) {
                 Some((call, plan)) => {
-                    let run = context.run(call, plan);
-                    let outcome = unless(interrupt.as_mut(), run).await;
-                    if outcome.is_none()
-                        && let Some(output) = context.frontend.output_so_far()
-                    {
-                        turn.keep_output(number, output);
-                    }
-                    Some(outcome.map_or(Event::Interrupted, |outcome| {
-                        Event::Finished(number, outcome)
-                    }))
+                    let (call, plan) = (Arc::clone(call), Arc::clone(plan));
+                    running.push(async move { (number, context.run(&call, &plan).await) });
+                    None
                 }
                 None => Some(Event::Interrupted),
             },
@@ -406,7 +421,7 @@ impl Drop for Running<'_> {
     }
 }
 
-fn planned<'a>(turn: &'a Turn<'_>, number: usize) -> Option<(&'a Call, &'a Plan)> {
+fn planned<'a>(turn: &'a Turn<'_>, number: usize) -> Option<(&'a Arc<Call>, &'a Arc<Plan>)> {
     let call = turn.call(number)?;
     Some((&call.call, call.plan.as_ref()?))
 }

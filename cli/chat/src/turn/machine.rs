@@ -27,7 +27,8 @@ enum State {
     Keeping(usize),
     /// The user decides.
     Waiting,
-    Running(usize),
+    /// Calls run: those whose state says so.
+    Running,
     Ended,
 }
 
@@ -168,7 +169,7 @@ impl<'a> Turn<'a> {
                 self.kept(number, result, &mut effects);
                 self.go_on(&mut effects);
             }
-            (State::Running(waiting), Event::Finished(number, outcome)) if waiting == number => {
+            (State::Running, Event::Finished(number, outcome)) if self.runs(number) => {
                 self.finished(number, outcome, &mut effects);
                 self.go_on(&mut effects);
             }
@@ -177,9 +178,11 @@ impl<'a> Turn<'a> {
         effects
     }
 
-    /// Keeps what a running call has printed: with an interruption it would be lost.
-    pub fn keep_output(&mut self, number: usize, output: String) {
-        if let Some(call) = self.calls.get_mut(number) {
+    /// Keeps what the call that runs alone has printed: with an interruption it would be lost.
+    pub fn keep_output(&mut self, output: String) {
+        let mut calls = self.calls.iter_mut();
+        let alone = |call: &&mut TurnCall| call.state == CallState::Running && !call.runs_beside();
+        if let Some(call) = calls.find(alone) {
             call.output = Some(output);
         }
     }
@@ -307,6 +310,10 @@ mod tests;
 #[cfg(test)]
 #[path = "machine_waiting.rs"]
 mod waiting;
+
+#[cfg(test)]
+#[path = "machine_beside.rs"]
+mod beside;
 
 #[cfg(test)]
 #[path = "machine_replies.rs"]

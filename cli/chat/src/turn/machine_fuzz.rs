@@ -140,6 +140,7 @@ fn some_plan(turn: &Turn<'_>, number: usize, form: u8) -> Event {
     let question = format!("{} {way}", arguments.unwrap_or_default());
     let plan = Plan {
         question,
+        runs_beside: form.is_multiple_of(3),
         ..plan(standing.standing)
     };
     Event::Prepared(number, Ok(plan))
@@ -188,13 +189,21 @@ fn answer_to(turn: &Turn<'_>, effect: Option<&Effect>, form: u8) -> Option<Event
             Event::Kept(*number, Err(Failure::Host("broken".to_owned())))
         }
         Effect::Keep(number, _) => Event::Kept(*number, Ok(())),
-        Effect::Run(number) if form.is_multiple_of(8) => finished(
-            *number,
-            Err(Failure::Denied {
+        Effect::Run(_) => {
+            let running: Vec<&TurnCall> = turn
+                .reply_calls()
+                .iter()
+                .filter(|call| call.state == CallState::Running)
+                .collect();
+            let number = running[usize::from(form / 8) % running.len()].number;
+            let denied = Failure::Denied {
                 question: "?".to_owned(),
-            }),
-        ),
-        Effect::Run(number) => finished(*number, Ok("text")),
+            };
+            match form.is_multiple_of(8) {
+                true => finished(number, Err(denied)),
+                false => finished(number, Ok("text")),
+            }
+        }
         Effect::Show(_) | Effect::Forget(_) | Effect::End(_) => return None,
     })
 }
@@ -268,6 +277,8 @@ proptest! {
                     Effect::Run(number) => {
                         let now = content(&turn, *number);
                         prop_assert!(now.is_some_and(|now| allowed.contains(&now)), "{number} was not allowed");
+                        let running = turn.reply_calls().iter().filter(|call| call.state == CallState::Running);
+                        prop_assert!(running.filter(|call| !call.runs_beside()).count() < 2, "two run that may not");
                     }
                     Effect::Wait => {
                         for call in turn.reply_calls().iter().filter(|call| call.state == CallState::Asking) {

@@ -3,6 +3,8 @@
 //! There is one thing to do at a time, and [`Turn::go_on`] finds it in the calls themselves: an answer to
 //! keep, a call to prepare, the user to wait for, a call to run, the results to store.
 
+use std::sync::Arc;
+
 use dunlin_host::ask::{Answer, Scope};
 use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing, Success};
 use dunlin_host::permission::Revert;
@@ -152,13 +154,11 @@ impl Turn<'_> {
             self.state = State::Preparing(number);
             return effects.push(Effect::Prepare(number));
         }
-        let runs_now = |call: &TurnCall| call.runs_now && call.state == CallState::Approved;
-        if let Some(number) = self.first(runs_now).filter(|_| !self.halted) {
-            self.calls[number].state = CallState::Running;
-            self.state = State::Running(number);
-            return effects.extend([Effect::Show(number), Effect::Run(number)]);
+        let is_asking = |call: &TurnCall| call.state == CallState::Asking;
+        if self.start(|call| call.runs_now, effects) && self.first(is_asking).is_some() {
+            return;
         }
-        while let Some(number) = self.first(|call| call.state == CallState::Asking) {
+        while let Some(number) = self.first(is_asking) {
             if self.closing || self.is_after_denial(number) {
                 self.leave_out(number, effects);
                 continue;
@@ -208,11 +208,11 @@ impl Turn<'_> {
             (&old.question, &old.needs, &old.actions)
                 == (&plan.question, &plan.needs, &plan.actions)
         });
-        if call.plan.as_ref() != Some(&plan) {
+        if call.plan.as_deref() != Some(&plan) {
             call.revision += 1;
         }
         let standing = plan.standing.clone();
-        call.plan = Some(plan);
+        call.plan = Some(Arc::new(plan));
         call.problem = None;
         match standing {
             Standing::Denied { rule, revert, .. } => {
@@ -285,7 +285,7 @@ impl Turn<'_> {
             }
             Choice::Skip => self.skip(number, effects),
             Choice::Edit(arguments) => {
-                call.call.arguments = Value::Object(arguments);
+                Arc::make_mut(&mut call.call).arguments = Value::Object(arguments);
                 call.edited = true;
                 call.runs_now = false;
                 call.revision += 1;
@@ -358,18 +358,45 @@ impl Turn<'_> {
         }
     }
 
-    /// Runs the first approved call; once all are settled, the turn goes on or ends.
-    fn run_next(&mut self, effects: &mut Vec<Effect>) {
-        while let Some(number) = self.first(|call| call.state == CallState::Approved) {
-            // What the user said yes to in so many words survives a no to another call.
-            let survives = self.calls[number].explicit || !self.is_after_denial(number);
-            if self.halted || !survives {
-                self.leave_out(number, effects);
+    /// Starts what may run now of the approved calls of which this is true: all those that run beside others, and the first
+    /// of the rest. Whether any call runs.
+    fn start(&mut self, concerned: impl Fn(&TurnCall) -> bool, effects: &mut Vec<Effect>) -> bool {
+        let runs = |call: &TurnCall| call.state == CallState::Running;
+        let mut is_alone = self.first(|call| runs(call) && !call.runs_beside()).is_some();
+        for number in self.reply_start..self.calls.len() {
+            let call = &self.calls[number];
+            let is_next = call.state == CallState::Approved && concerned(call) && !self.halted;
+            if !is_next || (is_alone && !call.runs_beside()) {
                 continue;
             }
+            is_alone |= !call.runs_beside();
             self.calls[number].state = CallState::Running;
-            self.state = State::Running(number);
             effects.extend([Effect::Show(number), Effect::Run(number)]);
+        }
+        let any = self.first(runs).is_some();
+        if any {
+            self.state = State::Running;
+        }
+        any
+    }
+
+    /// Whether the call with this number runs.
+    pub(super) fn runs(&self, number: usize) -> bool {
+        let call = self.calls.get(number);
+        call.is_some_and(|call| call.state == CallState::Running)
+    }
+
+    /// Runs the approved calls; once all are settled, the turn goes on or ends.
+    fn run_next(&mut self, effects: &mut Vec<Effect>) {
+        for number in self.reply_start..self.calls.len() {
+            let call = &self.calls[number];
+            // What the user said yes to in so many words survives a no to another call.
+            let survives = call.explicit || !self.is_after_denial(number);
+            if call.state == CallState::Approved && (self.halted || !survives) {
+                self.leave_out(number, effects);
+            }
+        }
+        if self.start(|_| true, effects) {
             return;
         }
         self.store_results();

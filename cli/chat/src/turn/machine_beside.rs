@@ -1,0 +1,169 @@
+//! Calls that run side by side.
+
+use super::tests::{
+    ALLOW, answer, check, composed_with, decided, finished, kept, plan, rules, undecided,
+};
+use super::*;
+use crate::turn::approve::{Choice, Resolution};
+use dunlin_host::call::{Failure, Plan, Standing};
+
+/// The call is allowed, and may run beside others.
+fn beside(number: usize) -> Event {
+    let plan = Plan {
+        runs_beside: true,
+        ..plan(Standing::Allowed)
+    };
+    Event::Prepared(number, Ok(plan))
+}
+
+fn allowed(number: usize) -> Event {
+    Event::Prepared(number, Ok(plan(Standing::Allowed)))
+}
+
+/// What these events do to a reply with calls of these ids.
+#[track_caller]
+fn check_beside(case: &str, ids: &[&str], events: Vec<Event>, effects: &[&str], results: &[&str]) {
+    let prepared: Vec<String> = (0..ids.len()).map(|it| format!("Prepare({it})")).collect();
+    let prepared: Vec<&str> = prepared.iter().map(String::as_str).collect();
+    let begun = [&["Compose", "Send"], prepared.as_slice()].concat();
+    let calls: Vec<String> = ids.iter().map(|id| format!(" {id}:read_file")).collect();
+    let said = format!("Assistant: {}", calls.concat());
+    let mut all = composed_with(ids);
+    all.extend(events);
+    let effects = [begun.as_slice(), effects].concat();
+    let left = [&[said.as_str()], results].concat();
+    check(case, rules(), all, &effects, &left);
+}
+
+#[test]
+fn they_start_together_and_end_in_any_order() {
+    check_beside(
+        "three",
+        &["a", "b", "c"],
+        vec![
+            beside(0),
+            beside(1),
+            beside(2),
+            finished(1, Ok("B")),
+            finished(1, Ok("again")),
+            finished(2, Ok("C")),
+            finished(0, Ok("A")),
+        ],
+        &["Run(0)", "Run(1)", "Run(2)", "Compose"],
+        &["a: A", "b: B", "c: C"],
+    );
+}
+
+#[test]
+fn the_others_run_one_after_the_other_meanwhile() {
+    check_beside(
+        "two and two",
+        &["a", "b", "c", "d"],
+        vec![
+            allowed(0),
+            beside(1),
+            allowed(2),
+            beside(3),
+            finished(3, Ok("D")),
+            finished(0, Ok("A")),
+            finished(2, Ok("C")),
+            finished(1, Ok("B")),
+        ],
+        &["Run(0)", "Run(1)", "Run(3)", "Run(2)", "Compose"],
+        &["a: A", "b: B", "c: C", "d: D"],
+    );
+}
+
+#[test]
+fn nothing_starts_before_all_are_decided() {
+    check_beside(
+        "one is asked about",
+        &["a", "b"],
+        vec![
+            beside(0),
+            undecided(1),
+            decided([answer(1, ALLOW)]),
+            kept(1),
+            finished(1, Ok("B")),
+            finished(0, Ok("A")),
+        ],
+        &["Wait", "Keep(1, yes)", "Run(0)", "Run(1)", "Compose"],
+        &["a: A", "b: B"],
+    );
+}
+
+#[test]
+fn those_that_run_now_hold_up_the_questions() {
+    let run_now = |number| super::tests::choose(number, Choice::RunNow);
+    check_beside(
+        "two run, and one is asked about",
+        &["a", "b", "c"],
+        vec![
+            beside(0),
+            beside(1),
+            undecided(2),
+            decided([run_now(0), run_now(1)]),
+            finished(0, Ok("A")),
+            Event::Resolved(Resolution::Run(None)),
+            finished(1, Ok("B")),
+            decided([answer(2, ALLOW)]),
+            kept(2),
+            finished(2, Ok("C")),
+        ],
+        &["Wait", "Run(0)", "Run(1)", "Wait", "Keep(2, yes)", "Run(2)", "Compose"],
+        &["a: A", "b: B", "c: C"],
+    );
+}
+
+#[test]
+fn a_failure_of_one_leaves_the_others_alone() {
+    let failure = Failure::Host("no".to_owned());
+    check_beside(
+        "it failed",
+        &["a", "b"],
+        vec![
+            beside(0),
+            beside(1),
+            finished(0, Err(failure)),
+            finished(1, Ok("B")),
+        ],
+        &["Run(0)", "Run(1)", "Compose"],
+        &["a: ERROR: no", "b: B"],
+    );
+    let question = "Read '/etc/passwd'?".to_owned();
+    check_beside(
+        "a no while it ran: the rest of the reply is not begun",
+        &["a", "b", "c"],
+        vec![
+            allowed(0),
+            beside(1),
+            allowed(2),
+            finished(0, Err(Failure::Denied { question })),
+            finished(1, Ok("B")),
+        ],
+        &["Run(0)", "Run(1)", "End(Denied)"],
+        &[
+            "a: ERROR: Permission denied: Read '/etc/passwd'?",
+            "b: B",
+            "c: not run: call 1 was denied",
+        ],
+    );
+}
+
+#[test]
+fn an_interruption_ends_all_of_them() {
+    check_beside(
+        "one had ended",
+        &["a", "b", "c"],
+        vec![
+            beside(0),
+            beside(1),
+            beside(2),
+            finished(1, Ok("B")),
+            Event::Interrupted,
+            finished(0, Ok("late")),
+        ],
+        &["Run(0)", "Run(1)", "Run(2)", "End(Interrupted)"],
+        &["a: cancelled by user", "b: B", "c: cancelled by user"],
+    );
+}
