@@ -7,6 +7,7 @@ mod error;
 mod key;
 mod layers;
 pub mod project;
+mod subagents;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -21,6 +22,7 @@ use dunlin_host::mounted_elsewhere;
 
 pub use self::error::SettingsError;
 pub use self::key::KeyPlace;
+pub use self::subagents::SubagentChoice;
 use crate::args::Global;
 use crate::config::agent::{AgentEntry, ApiName, Kind};
 use crate::config::command_variables;
@@ -274,6 +276,7 @@ impl Settings {
             top_p: options.top_p.map(UpTo::get),
             system_prompt,
             tools,
+            denied_tools: Vec::new(),
             files: options.files.unwrap_or(true),
             endpoint: options.endpoint.unwrap_or_default(),
         };

@@ -8,6 +8,9 @@ use crate::endpoint::EndpointOptions;
 use crate::secret::Secret;
 use dunlin_host::nearest::nearest;
 
+/// The tool that starts subagents. No subagent may use it.
+pub const RUN_SUBAGENT: &str = "run_subagent";
+
 /// Which protocol the endpoint speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Api {
@@ -45,6 +48,8 @@ pub struct Agent {
     pub system_prompt: Option<String>,
     /// The names of the tools it may use; `None`: all.
     pub tools: Option<Vec<String>>,
+    /// The names of tools it may not use, whatever `tools` says.
+    pub denied_tools: Vec<String>,
     /// Whether `@` attaches files to a message.
     pub files: bool,
     /// What its endpoint wants otherwise than most.
@@ -61,10 +66,31 @@ impl Agent {
     /// Whether the agent may use this tool. Whoever may connect servers may use what they offer.
     pub fn may_use(&self, tool: &str) -> bool {
         let is_of_server = tool.contains(SEPARATOR);
-        self.tools.as_ref().is_none_or(|names| {
+        let is_allowed = self.tools.as_ref().is_none_or(|names| {
             let mut names = names.iter();
             names.any(|name| name == tool || (is_of_server && name == LOADER))
-        })
+        });
+        is_allowed && !self.denied_tools.iter().any(|name| name == tool)
+    }
+
+    /// Those of `tools` that this agent may use, too; `None`: all.
+    pub fn shared_tools(&self, tools: Option<&[String]>) -> Option<Vec<String>> {
+        let Some(tools) = tools else {
+            return self.tools.clone();
+        };
+        let shared = tools.iter().filter(|tool| self.may_use(tool)).cloned();
+        let mut shared: Vec<String> = shared.collect();
+        // Whoever may connect servers may use what they offer, so of that there remains what this agent may use.
+        if tools.iter().any(|tool| tool == LOADER) && !self.may_use(LOADER) {
+            let own = self.tools.iter().flatten();
+            let of_servers = own.filter(|tool| tool.contains(SEPARATOR) && self.may_use(tool));
+            for tool in of_servers {
+                if !shared.contains(tool) {
+                    shared.push(tool.clone());
+                }
+            }
+        }
+        Some(shared)
     }
 }
 
@@ -99,8 +125,60 @@ impl Agent {
             top_p: None,
             system_prompt: None,
             tools: None,
+            denied_tools: Vec::new(),
             files: true,
             endpoint: EndpointOptions::default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_denied_tool_is_never_used() {
+        let of_server = format!("files{SEPARATOR}read");
+        for tools in [None, Some(names(&["read_file", RUN_SUBAGENT, LOADER]))] {
+            let agent = Agent {
+                tools,
+                denied_tools: names(&[RUN_SUBAGENT]),
+                ..Agent::sample()
+            };
+            assert!(agent.may_use("read_file"));
+            assert!(agent.may_use(&of_server));
+            assert!(!agent.may_use(RUN_SUBAGENT));
+        }
+    }
+
+    #[test]
+    fn shared_tools_are_those_of_both() {
+        let of_server = format!("files{SEPARATOR}read");
+        let check = |mine: Option<&[&str]>, theirs: Option<&[&str]>, shared: Option<&[&str]>| {
+            let agent = Agent {
+                tools: mine.map(names),
+                denied_tools: names(&["denied"]),
+                ..Agent::sample()
+            };
+            let theirs = theirs.map(names);
+            let found = agent.shared_tools(theirs.as_deref());
+            assert_eq!(found, shared.map(names), "{mine:?} {theirs:?}");
+        };
+        check(None, None, None);
+        check(None, Some(&["a", "denied"]), Some(&["a"]));
+        check(Some(&["a"]), None, Some(&["a"]));
+        check(Some(&["a", "b"]), Some(&["b", "c"]), Some(&["b"]));
+        check(Some(&["a"]), Some(&[]), Some(&[]));
+        // Who may connect servers may use the tools of each, and the other way round.
+        check(Some(&[LOADER]), Some(&[&of_server]), Some(&[&of_server]));
+        check(
+            Some(&["a", &of_server]),
+            Some(&[LOADER, "a"]),
+            Some(&["a", &of_server]),
+        );
     }
 }

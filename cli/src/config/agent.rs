@@ -14,6 +14,10 @@ table! {
     pub struct AgentPatch {
         /// The kind of agent: `"chat"` by default, or `"app"`, which [writes apps](apps.md) and has no tools.
         pub kind: Option<Kind>,
+        /// What the agent is for: for lists, and for the model that chooses a subagent.
+        pub description: Option<String>,
+        /// Whether `run_subagent` may start the agent; `false` by default. It needs a `description`.
+        pub subagent: Option<bool>,
         /// The protocol; by default `"openai"`, which most servers speak.
         pub api: Option<ApiName>,
         /// The URL of the endpoint, `/v1` included; by default that of OpenAI, or of Ollama on this machine.
@@ -91,6 +95,9 @@ impl ApiName {
 /// files are.
 const THIS_PROCESS: &str = "file:///";
 
+const APP_AS_SUBAGENT: &str =
+    "an agent with kind = \"app\" cannot be a subagent: remove `subagent` or `kind`";
+
 impl AgentPatch {
     /// Where the endpoint is: the address that was given, or the usual one of the protocol.
     fn address_or_default(&self) -> Option<Url> {
@@ -135,6 +142,20 @@ impl AgentPatch {
         })
     }
 
+    /// Why the whole agent cannot be the subagent that it is said to be, if it is.
+    pub fn subagent_problem(&self) -> Option<&'static str> {
+        if self.subagent != Some(true) {
+            return None;
+        }
+        if self.kind == Some(Kind::App) {
+            return Some(APP_AS_SUBAGENT);
+        }
+        let description = self.description.as_deref().unwrap_or_default();
+        description.trim().is_empty().then_some(
+            "subagent = true needs `description`: a model chooses the agent by what it is for",
+        )
+    }
+
     /// What is wrong with it, if anything.
     pub(super) fn problem(&self) -> Option<String> {
         if let Some(problem) = self.base_url.as_ref().and_then(address_problem) {
@@ -155,6 +176,9 @@ impl AgentPatch {
             return Some(
                 "an agent with kind = \"app\" has no tools: remove `tools` or `kind`".to_owned(),
             );
+        }
+        if self.kind == Some(Kind::App) && self.subagent == Some(true) {
+            return Some(APP_AS_SUBAGENT.to_owned());
         }
         let is_empty = self.model.as_ref().is_some_and(|it| it.trim().is_empty());
         is_empty.then(|| "model must not be empty".to_owned())

@@ -182,6 +182,11 @@ impl Loaded {
             }
             let key = patch.api_key.as_deref();
             self.check_key_name(agent, &heading, "api_key", key, author)?;
+            // A project's may change an agent that has a description.
+            if let Some(problem) = patch.subagent_problem().filter(|_| author == Author::User) {
+                let line = self.line_of_key(agent, "subagent");
+                return Err(self.error_in(line, format!("[{heading}]: {problem}")));
+            }
             if author == Author::User && patch.model.is_none() {
                 return Err(self.error_of(agent, "missing field `model`"));
             }
@@ -234,13 +239,18 @@ impl Loaded {
     ) -> Result<(), FileError> {
         let problem = key::name_problem(field, key, &self.file.keys, author);
         problem.map_or(Ok(()), |problem| {
-            Err(FileError::Invalid {
-                path: self.path.clone(),
-                line: self.line_of_key(table, field),
-                problem: format!("[{heading}]: {problem}"),
-                hint: None,
-            })
+            let line = self.line_of_key(table, field);
+            Err(self.error_in(line, format!("[{heading}]: {problem}")))
         })
+    }
+
+    fn error_in(&self, line: usize, problem: String) -> FileError {
+        FileError::Invalid {
+            path: self.path.clone(),
+            line,
+            problem,
+            hint: None,
+        }
     }
 
     fn error_at(&self, offset: usize, problem: String, hint: Option<String>) -> FileError {

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use dunlin_host::display::own_command;
+use dunlin_host::nearest::nearest;
 
 use super::Origin;
 use crate::config::file::FileError;
@@ -41,6 +42,22 @@ pub enum SettingsError {
         /// The agents there are.
         known: Vec<String>,
     },
+    /// There is no subagent of that name.
+    #[error("there is no subagent {name:?}{}; there are: {}", near(name, known), known.join(", "))]
+    UnknownSubagent {
+        /// The name.
+        name: String,
+        /// The subagents there are.
+        known: Vec<String>,
+    },
+    /// The agent of that name is not a subagent.
+    #[error("the agent {name:?} is not a subagent; there are: {}", known.join(", "))]
+    NoSubagent {
+        /// The name.
+        name: String,
+        /// The subagents there are.
+        known: Vec<String>,
+    },
     /// The variable that should hold a key is not set.
     #[error("the key {key:?} needs the environment variable {variable}, which is not set")]
     KeyVariable {
@@ -69,6 +86,12 @@ pub enum SettingsError {
     },
 }
 
+/// The nearest of the known names, as a part of a sentence.
+fn near(name: &str, known: &[String]) -> String {
+    let near = nearest(name, known.iter().map(String::as_str));
+    near.map_or_else(String::new, |near| format!(", the nearest is {near:?}"))
+}
+
 impl SettingsError {
     /// The way out, if there is a good guess.
     pub fn hint(&self) -> Option<String> {
@@ -87,6 +110,9 @@ impl SettingsError {
                     _ => format!("configured agents: {known}"),
                 })
             }
+            SettingsError::NoSubagent { name, .. } => Some(format!(
+                "subagent = true and a description in [agents.{name}] make it one"
+            )),
             SettingsError::KeyVariable { variable, .. } => {
                 Some(format!("export {variable}=… and try again"))
             }

@@ -245,6 +245,10 @@ impl Answers<'_> {
             let why = "it names no model, and you have no agent of that name";
             return self.refuse(&format!("agents.{name}"), why);
         };
+        if let Some(problem) = entry.options.subagent_problem() {
+            entry.options.subagent = None;
+            self.refuse(&place("subagent"), problem);
+        }
         // A key goes where the user sent it, and nowhere else.
         let mine = mine.and_then(|mine| mine.options.api_key);
         let key = patch.api_key.or(mine);

@@ -26,12 +26,12 @@ model = "large"
 api_key = "filed"
 "#;
 
-struct Home {
-    folder: tempfile::TempDir,
+pub(super) struct Home {
+    pub(super) folder: tempfile::TempDir,
 }
 
 impl Home {
-    fn new(user: &str, project: &str) -> Home {
+    pub(super) fn new(user: &str, project: &str) -> Home {
         let home = Home {
             folder: tempfile::tempdir().unwrap(),
         };
@@ -40,13 +40,17 @@ impl Home {
         home
     }
 
-    fn write(&self, path: &str, text: &str) {
+    pub(super) fn write(&self, path: &str, text: &str) {
         let path = self.folder.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
 
-    fn load(&self, global: &Global, variables: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+    pub(super) fn load(
+        &self,
+        global: &Global,
+        variables: &[(&str, &str)],
+    ) -> Result<Settings, SettingsError> {
         let home = self.folder.path();
         let base = [("HOME".to_owned(), home.to_str().unwrap().to_owned())];
         let base = base.into_iter().chain([(

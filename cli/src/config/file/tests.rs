@@ -29,8 +29,8 @@ fn errors_name_the_line_and_the_way_out() {
     );
     check(
         "[agents.a]\nzzz = 1",
-        "config.toml:2: unknown key \"zzz\" in [agents.a] | known keys in [agents.a]: kind, api, base_url, \
-         model, api_key, temperature, max_tokens, context_window, top_p, system_prompt, tools, files, endpoint",
+        "config.toml:2: unknown key \"zzz\" in [agents.a] | known keys in [agents.a]: kind, description, \
+         subagent, api, base_url, model, api_key, temperature, max_tokens, context_window, top_p, system_prompt, tools, files, endpoint",
     );
     check("[mcp.servers.x]\ncommand = \"npx\"", "valid");
     check(
@@ -58,6 +58,30 @@ fn errors_name_the_line_and_the_way_out() {
     check(
         "[agents.a]\nmodel = \"m\"\nkind = \"app\"\ntools = []",
         "config.toml:1: [agents.a]: an agent with kind = \"app\" has no tools: remove `tools` or `kind`",
+    );
+    let app_as_subagent = "config.toml:1: [agents.a]: an agent with kind = \"app\" cannot be a subagent: \
+                           remove `subagent` or `kind`";
+    check(
+        "[agents.a]\nmodel = \"m\"\nkind = \"app\"\nsubagent = true\ndescription = \"x\"",
+        app_as_subagent,
+    );
+    check(
+        "[agents.a]\nmodel = \"m\"\nkind = \"app\"\nsubagent = false",
+        "valid",
+    );
+    for description in ["", "description = \" \"\n"] {
+        check(
+            &format!("[agents.a]\nmodel = \"m\"\n{description}subagent = true"),
+            &format!(
+                "config.toml:{}: [agents.a]: subagent = true needs `description`: a model chooses the agent by \
+                 what it is for",
+                3 + description.lines().count()
+            ),
+        );
+    }
+    check(
+        "[agents.a]\nmodel = \"m\"\nsubagent = true\ndescription = \"x\"",
+        "valid",
     );
     check(
         "[limits]\nmax_tool_rounds = 0",
