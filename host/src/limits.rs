@@ -318,6 +318,24 @@ pub(crate) const MAX_PROMPT_STOPS: usize = 16;
 /// of `mcp`.
 pub(crate) const MODEL_TIME: Duration = Duration::from_secs(600);
 
+/// Bytes of the task of a subagent: what a person would write down for somebody else. What the contract says of `subagent`.
+pub(crate) const MAX_SUBAGENT_TASK_BYTES: usize = 64 * KIB;
+
+/// Tools that a subagent can be given by name. What the contract says of `subagent`.
+pub(crate) const MAX_SUBAGENT_TOOLS: usize = 64;
+
+/// Bytes of the name of an agent or a tool there. What the contract says of `subagent`.
+pub(crate) const MAX_SUBAGENT_NAME_BYTES: usize = 128;
+
+/// Files that a subagent can be given together with its task. What the contract says of `subagent`.
+pub(crate) const MAX_CONTEXT_FILES: usize = 16;
+
+/// Bytes of these files together, and of their paths: more fits into few context windows. What the contract says of `subagent`.
+pub(crate) const MAX_CONTEXT_BYTES: usize = MIB;
+
+/// Bytes of a tool's result that the message of a subagent leaves free, for why the subagent is over and for its numbers.
+pub(crate) const SUBAGENT_RESULT_BYTES: usize = 8 * KIB;
+
 /// How often it is attended to what a server says unasked, at most. What comes faster waits in the server's own pipe.
 pub(crate) const ATTEND_PERIOD: Duration = Duration::from_millis(50);
 

@@ -1,7 +1,7 @@
 //! What the imports of a plugin let it ask for, in words.
 
 /// Imports and what they are good for. What a person need not decide about says so.
-const WORDS: [(&str, &str); 20] = [
+const WORDS: [(&str, &str); 21] = [
     (
         "background",
         "keeps running after its answer for up to ten minutes, with what was granted to the call",
@@ -35,6 +35,7 @@ const WORDS: [(&str, &str); 20] = [
         "store",
         "a folder of its own for each project, up to 512 MiB, which nobody else reads",
     ),
+    ("subagent", "subagents, which no plugin can start"),
     (
         "tree",
         "a list of the project's files, and those that may be read without a question",

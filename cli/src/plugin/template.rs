@@ -341,8 +341,8 @@ mod tests {
                 continue;
             };
             let name = file.trim_end_matches(".wit");
-            // The world has no functions, and no plugin has the bridge of MCP or the page of an app.
-            if matches!(name, "world" | "mcp" | "app") {
+            // The world has no functions, and no plugin has the bridge of MCP, subagents or the page of an app.
+            if matches!(name, "world" | "mcp" | "subagent" | "app") {
                 continue;
             }
             let start = format!("declare module 'dunlin:tool/{name}@0.1.0' {{");

@@ -66,6 +66,7 @@ pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     tool::log::add_to_linker::<_, Of<_>>(linker, view!(messages))?;
     tool::chat::add_to_linker::<_, Of<_>>(linker, view!(chat))?;
     tool::mcp::add_to_linker::<_, Of<_>>(linker, view!(chat))?;
+    tool::subagent::add_to_linker::<_, Of<_>>(linker, view!(subagents))?;
     Ok(())
 }
 

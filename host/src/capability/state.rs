@@ -14,6 +14,7 @@ use super::log::Messages;
 use super::page::Page;
 use super::process::Commands;
 use super::shared::Shared;
+use super::subagent::SubagentTool;
 use super::wasi::{Machine, MachineView};
 use crate::app::page::LogLevel;
 use crate::ask::Ask;
@@ -33,6 +34,7 @@ pub(crate) struct CallState {
     pub(crate) commands: Commands,
     pub(crate) embeddings: Embeddings,
     pub(crate) background: Background,
+    pub(crate) subagents: SubagentTool,
     pub(crate) page: Page,
     /// What a component made for WASI believes to run on.
     pub(crate) machine: Machine,
@@ -65,6 +67,7 @@ impl CallState {
             commands: Commands::default(),
             embeddings: Embeddings::default(),
             background: Background::default(),
+            subagents: SubagentTool::default(),
             page: Page::default(),
             machine: Machine::default(),
         }

@@ -259,6 +259,7 @@ impl Components {
             tool: call.tool.clone(),
             arguments,
         };
+        state.subagents.result_bytes = self.guests.limits.result_bytes;
         let (result, mut state) = self
             .guests
             .run(

@@ -14,3 +14,14 @@ wit_bindgen::generate!({
     export_macro_name: "export_bindings",
     pub_export_macro: true,
 });
+
+/// What only Dunlin's own tool imports. Apart, so that no other component has it in its world.
+pub mod subagent_runner {
+    wit_bindgen::generate!({
+        path: "../../wit",
+        world: "subagent-runner",
+        with: {
+            "dunlin:tool/types@0.1.0": super::dunlin::tool::types,
+        },
+    });
+}

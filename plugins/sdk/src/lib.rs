@@ -44,6 +44,7 @@ pub mod search;
 mod section;
 pub mod settings;
 pub mod store;
+pub mod subagent;
 mod tool;
 pub mod tree;
 pub mod web;
