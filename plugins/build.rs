@@ -11,10 +11,11 @@ use wit_parser::Resolve;
 use dunlin_guest_build::{BuildError, MadeFor, script};
 
 /// The packages of the built-in tools.
-const GUESTS: [&str; 6] = [
+const GUESTS: [&str; 7] = [
     "dunlin-ask-user",
     "dunlin-edit-file",
     "dunlin-read-file",
+    "dunlin-run-subagent",
     "dunlin-run-terminal-command",
     "dunlin-web-fetch",
     "dunlin-web-search",

@@ -225,7 +225,7 @@ impl Environment {
 }
 
 /// A call of each built-in tool that comes to nothing: its component is compiled by that, which a list does not need.
-const CALLS: [(&str, &str); 6] = [
+const CALLS: [(&str, &str); 7] = [
     ("read_file", r#"{"file_path": "none"}"#),
     (
         "edit_file",
@@ -235,6 +235,7 @@ const CALLS: [(&str, &str); 6] = [
     ("web_fetch", r#"{"url": "http://127.0.0.1:1/"}"#),
     ("web_search", r#"{"query": "none"}"#),
     ("ask_user", r#"{"question": "Is anybody there?"}"#),
+    ("run_subagent", r#"{"task": "none"}"#),
 ];
 
 /// The cache of a machine on which each tool of this program was called; kept beside it until it is built anew.

@@ -7,8 +7,8 @@ use rmcp::model::{Tool as Offered, ToolAnnotations};
 use serde_json::Value;
 
 /// Tools that are of no use to another program: one opens the servers of Dunlin's own configuration, which the client
-/// has means of its own for.
-const NOT_OFFERED: [&str; 1] = ["mcp_loader"];
+/// has means of its own for, and one needs a chat.
+const NOT_OFFERED: [&str; 2] = ["mcp_loader", "run_subagent"];
 
 /// The tool that speaks with the user. Only clients that let a server ask can be offered it.
 const ASKS_USER: &str = "ask_user";
@@ -133,6 +133,7 @@ mod tests {
         let names = [
             "read_file".to_owned(),
             "mcp_loader".to_owned(),
+            "run_subagent".to_owned(),
             "ask_user".to_owned(),
         ];
         let check = |name, asks, some, all| {
@@ -142,6 +143,7 @@ mod tests {
         check("read_file", false, true, true);
         check("edit_file", false, false, true);
         check("mcp_loader", true, false, false);
+        check("run_subagent", true, false, false);
         check("ask_user", false, false, false);
         check("ask_user", true, true, true);
     }

@@ -184,6 +184,11 @@ pub const TRIALS: &[Trial] = &[
         "asks a thousand questions, where nobody is",
         Gives("the question is empty\nthe question has 5000 bytes; at most 4096 can be asked\nthere are 21 options; at most 20 can be offered\noption 1 is empty\noption 1 has 501 bytes; at most 500 can be offered\n0 of 1000 answered\nthis call has asked 8 times already; no more are possible"),
     ),
+    Trial::of(
+        "subagent",
+        "starts a subagent, as only Dunlin's own tool may",
+        Gives("only Dunlin's own tool can run subagents"),
+    ),
     // Files.
     Trial::of(
         "undeclared",

@@ -224,6 +224,7 @@ fn inside_the_project_nobody_is_asked() {
             "codebase_search",
             "edit_file",
             "read_file",
+            "run_subagent",
             "run_terminal_command",
             "web_fetch",
             "web_search"

@@ -23,6 +23,7 @@ mod questions;
 mod sending;
 mod servers;
 mod settled;
+mod subagents;
 mod syntax;
 mod text;
 mod wasi;
@@ -46,6 +47,7 @@ const TESTS: &[&str] = &[
     include_str!("names.rs"),
     include_str!("questions.rs"),
     include_str!("sending.rs"),
+    include_str!("subagents.rs"),
     include_str!("text.rs"),
     include_str!("wasi.rs"),
     include_str!("wasi_http.rs"),
