@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use dunlin_host::Permissions;
 use dunlin_host::command::StartError;
@@ -25,6 +25,7 @@ pub use self::key::KeyPlace;
 pub use self::subagents::SubagentChoice;
 use crate::args::Global;
 use crate::config::agent::{AgentEntry, ApiName, Kind};
+use crate::config::agent_files::AgentFiles;
 use crate::config::command_variables;
 use crate::config::env::Environment;
 use crate::config::file::{Author, KeyEntry, Loaded};
@@ -88,6 +89,8 @@ pub struct Settings {
     pub notices: Vec<String>,
     /// The environment, for keys that it holds.
     pub environment: Environment,
+    /// Agents in files of their own, read at the first use.
+    agent_files: OnceLock<AgentFiles>,
 }
 
 impl Settings {
@@ -143,6 +146,7 @@ impl Settings {
             project_file: None,
             notices,
             environment,
+            agent_files: OnceLock::new(),
         };
         if let Some(user) = user {
             settings.apply_user(user);

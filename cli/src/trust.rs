@@ -1,5 +1,5 @@
-//! Trusting what a project brings: its configuration, asked about at the start of a chat, and its prompt templates, asked
-//! about when one is sent. `dunlin config trust` and `untrust` give and take back trust in both.
+//! Trusting what a project brings: its configuration and its agent files, asked about at the start of a chat, and its
+//! prompt templates, asked about when one is sent. `dunlin config trust` and `untrust` give and take back trust in all.
 //!
 //! What is trusted is the text that was read. The question shows what it would set, each value whole and with its line. A
 //! yes counts only if all of that was on the screen, or if the file was read to its end with `v`. Where nobody can be asked
@@ -47,9 +47,36 @@ struct NoProjectFile {
     path: PathBuf,
 }
 
-/// Loads the settings, and asks once whether the project's configuration is to be trusted, if it wants that
-/// and somebody can be asked.
+/// Loads the settings, and asks once whether the project's configuration and its agent files are to be trusted, if they
+/// want that and somebody can be asked.
 pub fn offer(ui: &Ui, global: &Global, environment: Environment) -> Result<Settings, CliError> {
+    let mut settings = offer_file(ui, global, environment)?;
+    if ui.can_ask() {
+        let ignored = offer_agents(ui, &settings)?;
+        settings.notices.extend(ignored);
+    }
+    Ok(settings)
+}
+
+/// Asks about each agent file of the project that nobody has answered for. Says which do not count after that.
+fn offer_agents(ui: &Ui, settings: &Settings) -> Result<Option<String>, CliError> {
+    let folders = settings.agent_folders();
+    // What cannot be read is said when subagents are looked for.
+    let (files, _) = folders.foreign();
+    for file in &files {
+        let file = ForeignText::new(settings, Use::Agent, &file.path, &file.text)?;
+        if !matches!(file.trust, Trust::Unknown | Trust::Changed) {
+            continue;
+        }
+        let Some(trusted) = file.ask(ui, settings) else {
+            break;
+        };
+        file.keep(settings, trusted)?;
+    }
+    Ok(folders.ignored(&files))
+}
+
+fn offer_file(ui: &Ui, global: &Global, environment: Environment) -> Result<Settings, CliError> {
     let settings = Settings::load_here(global, environment.clone())?;
     let Some(file) = settings.project_file.as_ref() else {
         return Ok(settings);
@@ -66,16 +93,18 @@ pub fn offer(ui: &Ui, global: &Global, environment: Environment) -> Result<Setti
     Ok(Settings::load_here(global, environment)?)
 }
 
-/// `dunlin config trust`: shows what the file would set and what the project's templates would send, and asks.
+/// `dunlin config trust`: shows what the file would set, what the project's agent files say and what its templates would
+/// send, and asks.
 pub fn give(ui: &Ui, settings: &Settings, yes: bool) -> Result<Exit, CliError> {
-    let templates = project_templates(ui, settings)?;
+    let mut texts = project_agents(ui, settings)?;
+    texts.extend(project_templates(ui, settings)?);
     match &settings.project_file {
         Some(file) => give_file(ui, settings, file, yes)?,
-        None if templates.is_empty() => return Err(no_project_file(settings)),
+        None if texts.is_empty() => return Err(no_project_file(settings)),
         None => {}
     }
-    for template in templates {
-        give_template(ui, settings, &template, yes)?;
+    for text in texts {
+        give_text(ui, settings, &text, yes)?;
     }
     Ok(Exit::Done)
 }
@@ -119,8 +148,18 @@ fn say_trust(ui: &Ui, short: &str, trusted: Option<bool>) {
     });
 }
 
-/// A template of a project, as it was read.
-struct ForeignTemplate {
+/// What a text of a project is for.
+#[derive(Debug, Clone, Copy)]
+enum Use {
+    /// It is sent.
+    Template,
+    /// It makes a subagent.
+    Agent,
+}
+
+/// A text of a project, as it was read.
+struct ForeignText {
+    of: Use,
     path: PathBuf,
     text: String,
     /// The SHA-256 of the text, in hex.
@@ -128,11 +167,12 @@ struct ForeignTemplate {
     trust: Trust,
 }
 
-impl ForeignTemplate {
-    fn new(settings: &Settings, path: &Path, text: &str) -> Result<ForeignTemplate, CliError> {
+impl ForeignText {
+    fn new(settings: &Settings, of: Use, path: &Path, text: &str) -> Result<ForeignText, CliError> {
         let answers = settings.folders.trust_file();
         let digest = dunlin_host::sha256_hex(text.as_bytes());
-        Ok(ForeignTemplate {
+        Ok(ForeignText {
+            of,
             path: path.to_path_buf(),
             text: text.to_owned(),
             trust: trust::look_up(&answers, path, &digest).map_err(CliError::failed)?,
@@ -140,18 +180,23 @@ impl ForeignTemplate {
         })
     }
 
-    /// Only a yes is kept: a no is asked about again.
-    fn keep(&self, settings: &Settings) -> Result<(), CliError> {
+    fn keep(&self, settings: &Settings, trusted: bool) -> Result<(), CliError> {
         let answers = settings.folders.trust_file();
-        let kept = trust::keep(&answers, &self.path, Some((&self.digest, true)));
+        let kept = trust::keep(&answers, &self.path, Some((&self.digest, trusted)));
         kept.map_err(CliError::failed).map(drop)
     }
 
     fn ask(&self, ui: &Ui, settings: &Settings) -> Option<bool> {
         let short = settings.folders.short(&self.path);
-        let what = match self.trust {
-            Trust::Changed => "changed since you trusted it; this would be sent now:",
-            _ => "comes with this project; this would be sent:",
+        let what = match (self.of, self.trust) {
+            (Use::Template, Trust::Changed) => {
+                "changed since you trusted it; this would be sent now:"
+            }
+            (Use::Template, _) => "comes with this project; this would be sent:",
+            (Use::Agent, Trust::Changed) => {
+                "changed since you trusted it; a subagent would now be:"
+            }
+            (Use::Agent, _) => "comes with this project; a subagent would be:",
         };
         let heading = format!("{} {what}", escape(&short));
         let rows = |window| text_rows(&self.text, window);
@@ -159,8 +204,20 @@ impl ForeignTemplate {
     }
 }
 
+/// The agent files of a project that can be read; warns of the others.
+fn project_agents(ui: &Ui, settings: &Settings) -> Result<Vec<ForeignText>, CliError> {
+    let (files, problems) = settings.agent_folders().foreign();
+    for problem in problems {
+        ui.warn(&problem);
+    }
+    let files = files.iter();
+    files
+        .map(|file| ForeignText::new(settings, Use::Agent, &file.path, &file.text))
+        .collect()
+}
+
 /// The templates of a project that can be read; warns of the others.
-fn project_templates(ui: &Ui, settings: &Settings) -> Result<Vec<ForeignTemplate>, CliError> {
+fn project_templates(ui: &Ui, settings: &Settings) -> Result<Vec<ForeignText>, CliError> {
     let places = Places::of(settings);
     // One that has the name of a command is never sent; trusting it does no harm.
     let listing = places.list(|_| false);
@@ -168,36 +225,40 @@ fn project_templates(ui: &Ui, settings: &Settings) -> Result<Vec<ForeignTemplate
     let mut found = Vec::new();
     for template in templates.filter(|template| template.owner == Owner::Project) {
         match places.read(&template) {
-            Ok(text) => found.push(ForeignTemplate::new(settings, &template.path, &text)?),
+            Ok(text) => found.push(ForeignText::new(
+                settings,
+                Use::Template,
+                &template.path,
+                &text,
+            )?),
             Err(error) => ui.warn(&chain(&error)),
         }
     }
     Ok(found)
 }
 
-fn give_template(
-    ui: &Ui,
-    settings: &Settings,
-    template: &ForeignTemplate,
-    yes: bool,
-) -> Result<(), CliError> {
-    let short = settings.folders.short(&template.path);
+fn give_text(ui: &Ui, settings: &Settings, text: &ForeignText, yes: bool) -> Result<(), CliError> {
+    let short = settings.folders.short(&text.path);
     let short = escape(&short);
-    let trusted = match (template.trust, yes) {
+    let trusted = match (text.trust, yes) {
         (Trust::Trusted, _) => {
             ui.data(&format!("{short} is already trusted."));
             return Ok(());
         }
         (_, true) => {
-            ui.data(&format!("{short} sends:"));
-            ui.data_all(&text_rows(&template.text, ui.window()));
+            ui.data(&match text.of {
+                Use::Template => format!("{short} sends:"),
+                Use::Agent => format!("{short} makes a subagent:"),
+            });
+            ui.data_all(&text_rows(&text.text, ui.window()));
             Some(true)
         }
         (_, false) if !ui.can_ask() => return Err(nobody_to_ask()),
-        (_, false) => template.ask(ui, settings),
+        (_, false) => text.ask(ui, settings),
     };
+    // Only a yes is kept: who asks for the question gets it again.
     if trusted == Some(true) {
-        template.keep(settings)?;
+        text.keep(settings, true)?;
     }
     say_trust(ui, &short, trusted);
     Ok(())
@@ -214,7 +275,7 @@ pub fn of_template(
     path: &Path,
     text: &str,
 ) -> Result<bool, CliError> {
-    let template = ForeignTemplate::new(settings, path, text)?;
+    let template = ForeignText::new(settings, Use::Template, path, text)?;
     if template.trust == Trust::Trusted {
         return Ok(true);
     }
@@ -224,25 +285,21 @@ pub fn of_template(
         return Err(CliError::new(Exit::Denied, NotTrusted { path }).with_hint(hint));
     }
     let trusted = template.ask(ui, settings);
+    // Only a yes is kept: a no is asked about again.
     if trusted == Some(true) {
-        template.keep(settings)?;
+        template.keep(settings, true)?;
     }
     Ok(trusted == Some(true))
 }
 
 /// `dunlin config untrust`
 pub fn take_back(ui: &Ui, settings: &Settings) -> Result<(), CliError> {
-    let templates = match Places::of(settings).project() {
-        Some(folder) => trust::forget_below(&settings.folders.trust_file(), &folder),
-        None => Ok(0),
-    };
-    let templates = templates.map_err(CliError::failed)?;
-    if templates > 0 {
-        let answers = counted(templates, "template is", "templates are");
-        ui.data(&format!("{answers} no longer trusted"));
-    }
+    let templates = Places::of(settings).project();
+    let templates = forget(ui, settings, templates, "template is", "templates are")?;
+    let agents = settings.agent_folders().project();
+    let agents = forget(ui, settings, agents, "agent file is", "agent files are")?;
     let Some(file) = &settings.project_file else {
-        return match templates {
+        return match templates + agents {
             0 => Err(no_project_file(settings)),
             _ => Ok(()),
         };
@@ -256,6 +313,26 @@ pub fn take_back(ui: &Ui, settings: &Settings) -> Result<(), CliError> {
         ui.data(&format!("{short} was not trusted"));
     }
     Ok(())
+}
+
+/// Forgets the answers about the files of a folder; how many there were.
+fn forget(
+    ui: &Ui,
+    settings: &Settings,
+    folder: Option<PathBuf>,
+    one: &str,
+    more: &str,
+) -> Result<usize, CliError> {
+    let Some(folder) = folder else { return Ok(0) };
+    let forgotten = trust::forget_below(&settings.folders.trust_file(), &folder);
+    let forgotten = forgotten.map_err(CliError::failed)?;
+    if forgotten > 0 {
+        ui.data(&format!(
+            "{} no longer trusted",
+            counted(forgotten, one, more)
+        ));
+    }
+    Ok(forgotten)
 }
 
 /// What needs trust, a line each.

@@ -44,7 +44,11 @@ pub fn run(
         command,
         ConfigCommand::Trust { .. } | ConfigCommand::Untrust
     ) {
-        for notice in &settings.notices {
+        for notice in settings
+            .notices
+            .iter()
+            .chain(&settings.agent_files().notices)
+        {
             ui.warn(notice);
         }
     }
@@ -95,12 +99,17 @@ fn check_names(app: App) -> Result<(), CliError> {
             ui.warn(&format!("[mcp.servers.{name}]: {problem}"));
         }
     }
-    let mut chosen = settings.agents.iter();
+    let configured = settings.agents.iter();
+    let configured = configured.map(|(name, agent)| (name, &agent.value.options.tools));
+    let in_files = settings.agent_files().agents.iter();
+    let in_files = in_files.map(|agent| (&agent.name, &agent.text.tools));
+    let agents = configured.chain(in_files);
+    let named = agents.filter_map(|(name, tools)| Some((name, tools.as_deref()?)));
+    let named: Vec<(&String, &[String])> = named.collect();
     // Looking at the tools may mean compiling them.
-    if chosen.any(|(_, agent)| agent.value.options.tools.is_some()) {
+    if !named.is_empty() {
         let tools = look_at_tools(&app)?;
-        for (name, agent) in &settings.agents {
-            let names = agent.value.options.tools.as_deref().unwrap_or_default();
+        for (name, names) in named {
             warn_of_unknown(ui, name, &unknown_tools(names, &tools));
         }
     }
@@ -177,6 +186,16 @@ fn show(ui: &Ui, settings: &Settings) {
             at_key(&origin, field)
         };
         rows.extend(lines(&options, &name, origin));
+    }
+    for agent in &settings.agent_files().agents {
+        let path = escape(&agent.path.display().to_string()).into_owned();
+        let name = format!("agents.{}", agent.name);
+        let values = fields(&agent.text.written());
+        let values = values.into_iter();
+        rows.extend(
+            values
+                .map(|(field, value)| (format!("{name}.{field}"), value.to_string(), path.clone())),
+        );
     }
     if let Some(search) = &settings.web_search {
         let origin = |field: &str| at_key(&search.origin, field);

@@ -118,6 +118,7 @@ pub fn run(
                 local_model::installed(&mut report, &app.settings.folders);
                 local_model::meaning(&mut report, &app.settings);
             }
+            subagents(&mut report, &app.settings);
             tools(&mut report, &app);
             servers(&mut report, &app.settings);
             commands(&mut report, &app);
@@ -345,6 +346,16 @@ async fn endpoint(report: &mut Report<'_>, settings: &Settings) {
     }
     if let Some(warning) = warning {
         report.line(Verdict::Note, "key", &warning);
+    }
+}
+
+/// The agents that may be started by the one in use, and what cannot be used of their files.
+fn subagents(report: &mut Report<'_>, settings: &Settings) {
+    let names = settings.subagents().into_iter().map(|choice| choice.name);
+    let names: Vec<String> = names.collect();
+    report.line(Verdict::Good, "subagents", &names.join(", "));
+    for notice in &settings.agent_files().notices {
+        report.line(Verdict::Note, "subagents", notice);
     }
 }
 

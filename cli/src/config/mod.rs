@@ -5,11 +5,13 @@
 //! written, so it may only narrow what the user chose until the user trusts it: see [`settings::project`](crate::settings::project).
 
 pub mod agent;
+pub mod agent_files;
 pub mod command_variables;
 pub mod edit;
 pub mod env;
 pub mod file;
 pub mod json_file;
+pub mod markdown;
 pub mod mcp;
 pub mod meaning;
 pub mod origin;

@@ -1,4 +1,5 @@
-//! The agents that `run_subagent` may start: those of the configuration with `subagent = true`, and one that is built in.
+//! The agents that `run_subagent` may start: those of the configuration with `subagent = true`, those in files of their own,
+//! and one that is built in.
 //!
 //! A subagent can never do more than the agent that starts it: it may use those of its tools that its parent may use,
 //! too, and never the one that starts subagents.
@@ -6,7 +7,9 @@
 use std::collections::BTreeMap;
 
 use super::{Settings, SettingsError};
-use dunlin_chat::agent::{Agent, RUN_SUBAGENT};
+use crate::config::agent_files::{AgentFiles, AgentFolders, FileAgent};
+use crate::config::value::UpTo;
+use dunlin_chat::agent::{Agent, Api, RUN_SUBAGENT};
 
 /// A subagent that can be chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,23 +37,26 @@ for a page. Say what you did not find and what you are not sure of.";
 const RESEARCH_TOOLS: [&str; 4] = ["read_file", "codebase_search", "web_fetch", "web_search"];
 
 impl Settings {
-    /// The agents that `run_subagent` may start, by their names.
+    /// The agents that `run_subagent` may start, by their names. The first call reads the agent files.
     pub fn subagents(&self) -> Vec<SubagentChoice> {
         let mut found = BTreeMap::new();
+        if !self.agents.contains_key(RESEARCH) {
+            found.insert(RESEARCH, RESEARCH_DESCRIPTION);
+        }
+        for agent in &self.agent_files().agents {
+            found.insert(&agent.name, &agent.text.description);
+        }
         for (name, agent) in &self.agents {
             let options = &agent.value.options;
             if options.subagent == Some(true) {
-                found.insert(name.as_str(), options.description.as_deref());
+                found.insert(name, options.description.as_deref().unwrap_or_default());
             }
-        }
-        if !self.agents.contains_key(RESEARCH) {
-            found.insert(RESEARCH, Some(RESEARCH_DESCRIPTION));
         }
         let found = found.into_iter();
         found
             .map(|(name, description)| SubagentChoice {
                 name: name.to_owned(),
-                description: description.unwrap_or_default().trim().to_owned(),
+                description: description.trim().to_owned(),
             })
             .collect()
     }
@@ -65,6 +71,7 @@ impl Settings {
         name: &str,
         parent: &Agent,
     ) -> Result<(Agent, Option<String>), SettingsError> {
+        let in_file = || self.agent_files().agents.iter();
         let (own, warning) = match self.agents.get_key_value(name) {
             Some((name, entry)) if entry.value.options.subagent == Some(true) => {
                 self.complete(name, &entry.value, &entry.value.model)?
@@ -75,15 +82,59 @@ impl Settings {
                     known: self.subagent_names(),
                 });
             }
-            None if name == RESEARCH => (research(parent), None),
-            None => {
-                return Err(SettingsError::UnknownSubagent {
-                    name: name.to_owned(),
-                    known: self.subagent_names(),
-                });
-            }
+            None => match in_file().find(|agent| agent.name == name) {
+                Some(file) => self.agent_of(file, parent)?,
+                None if name == RESEARCH => (research(parent), None),
+                None => {
+                    return Err(SettingsError::UnknownSubagent {
+                        name: name.to_owned(),
+                        known: self.subagent_names(),
+                    });
+                }
+            },
         };
         Ok((below(own, parent), warning))
+    }
+
+    /// The agents in files of their own, and what cannot be used of them. The first call reads the files.
+    pub fn agent_files(&self) -> &AgentFiles {
+        self.agent_files.get_or_init(|| {
+            let known: Vec<&str> = self.agents.keys().map(String::as_str).collect();
+            self.agent_folders().read(&known)
+        })
+    }
+
+    /// Where agents in files of their own are.
+    pub fn agent_folders(&self) -> AgentFolders<'_> {
+        let project = self.is_project.then_some(self.project.as_path());
+        AgentFolders::new(&self.folders, project)
+    }
+
+    /// The agent of a file, at the endpoint of the agent that starts it or of the one that the file names.
+    fn agent_of(
+        &self,
+        file: &FileAgent,
+        parent: &Agent,
+    ) -> Result<(Agent, Option<String>), SettingsError> {
+        let text = &file.text;
+        let (base, warning) = match &text.agent {
+            Some((name, _)) => self.agent_named(name)?,
+            None => (parent.clone(), None),
+        };
+        let model = text.model.as_ref().unwrap_or(&base.model);
+        // What one model sees at once says nothing of another, but where it is what to request.
+        let is_same = *model == base.model || base.api == Api::Ollama;
+        let agent = Agent {
+            name: file.name.clone(),
+            base_url: self.address_of(base.api, &base.base_url, model),
+            model: model.clone(),
+            context_window: base.context_window.filter(|_| is_same),
+            temperature: text.temperature.map(UpTo::get).or(base.temperature),
+            system_prompt: text.prompt.clone(),
+            tools: text.tools.clone(),
+            ..base
+        };
+        Ok((agent, warning))
     }
 
     fn subagent_names(&self) -> Vec<String> {

@@ -3,42 +3,20 @@
 //! Looking for names reads the folders and no file. A project's folder is opened without following links: a link could
 //! lead to a file of the user's, which would then be sent.
 
-use std::ffi::OsStr;
-use std::fs::{File, Permissions};
-use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
+use std::fs::Permissions;
+use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use dunlin_host::files::make_private;
-use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
-use rustix::io::Errno;
 
-use super::text::{MAX_BYTES, TemplateText, TextError, file_of};
+use super::text::{TemplateText, file_of};
+pub use crate::config::markdown::Owner;
+use crate::config::markdown::{
+    FileError, MAX_BYTES, MarkdownFolders, NAME_RULE, SUFFIX, TextError, is_name,
+};
 use crate::config::paths::{Folders, PRIVATE_FILE_MODE};
 use crate::settings::Settings;
-
-/// How files of templates end.
-const SUFFIX: &str = ".md";
-
-/// The folder of templates, in the user's configuration and in a project's `.dunlin`.
-const FOLDER: &str = "prompts";
-
-/// How many entries a folder may have: completing must not take noticeable time.
-const MAX_ENTRIES: usize = 2000;
-
-/// The longest name, in bytes.
-const MAX_NAME_BYTES: usize = 64;
-
-/// Whose template it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Owner {
-    /// The user's.
-    User,
-    /// The project's: foreign text.
-    Project,
-}
 
 /// A template that was found; its text is not read yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,19 +94,13 @@ pub enum SaveError {
 
 /// Where templates are.
 #[derive(Debug, Clone)]
-pub struct Places {
-    user: PathBuf,
-    /// The project, if it is one.
-    project: Option<PathBuf>,
-}
+pub struct Places(MarkdownFolders);
 
 impl Places {
     /// The user's folder, and that of the project if it is one.
     pub fn new(folders: &Folders, (project, is_project): (&Path, bool)) -> Places {
-        Places {
-            user: folders.config.join(FOLDER),
-            project: is_project.then(|| project.to_path_buf()),
-        }
+        let project = is_project.then_some(project);
+        Places(MarkdownFolders::new("prompts", &folders.config, project))
     }
 
     /// The same from the settings.
@@ -138,13 +110,12 @@ impl Places {
 
     /// The folder in the user's configuration.
     pub fn user(&self) -> &Path {
-        &self.user
+        self.0.user()
     }
 
     /// The folder in the project, if it is one.
     pub fn project(&self) -> Option<PathBuf> {
-        let project = self.project.as_ref()?;
-        Some(project.join(".dunlin").join(FOLDER))
+        self.0.project()
     }
 
     /// What there is. `is_command` knows the names that commands have; where both folders have a name, the user's counts.
@@ -166,7 +137,7 @@ impl Places {
         let owners = [Owner::User, Owner::Project].into_iter();
         owners
             .filter_map(|owner| {
-                let path = self.folder(owner)?.join(format!("{name}{SUFFIX}"));
+                let path = self.0.of(owner)?.join(format!("{name}{SUFFIX}"));
                 let name = name.to_owned();
                 Some(Template { name, owner, path })
             })
@@ -178,37 +149,12 @@ impl Places {
     /// # Errors
     /// It cannot be read.
     pub fn read(&self, template: &Template) -> Result<String, ReadError> {
-        let failed = |source| ReadError::Read {
-            path: template.path.clone(),
-            source,
-        };
-        let open = || -> io::Result<Vec<u8>> {
-            let folder = self.open(template.owner)?.ok_or(Errno::NOENT)?;
-            let name = template.path.file_name().unwrap_or_default();
-            let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-            let file = openat(&folder, name, flags | links(template.owner), Mode::empty());
-            let file = File::from(file.map_err(said)?);
-            if !file.metadata()?.is_file() {
-                return Err(io::Error::other("it is not a regular file"));
-            }
-            let mut bytes = Vec::new();
-            file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-            if bytes.len() > MAX_BYTES {
-                let problem = format!("it is longer than {} kB", MAX_BYTES / 1024);
-                return Err(io::Error::other(problem));
-            }
-            Ok(bytes)
-        };
-        String::from_utf8(open().map_err(failed)?).map_err(|error| {
-            let valid = error.as_bytes().get(..error.utf8_error().valid_up_to());
-            let before = valid.unwrap_or_default().iter();
-            ReadError::Text {
-                path: template.path.clone(),
-                error: TextError {
-                    line: before.filter(|byte| **byte == b'\n').count() + 1,
-                    problem: "this is not UTF-8".to_owned(),
-                },
-            }
+        let name = template.path.file_name().unwrap_or_default();
+        let path = template.path.clone();
+        let read = self.0.read(template.owner, name);
+        read.map_err(|error| match error {
+            FileError::Read(source) => ReadError::Read { path, source },
+            FileError::Text(error) => ReadError::Text { path, error },
         })
     }
 
@@ -250,17 +196,17 @@ impl Places {
         if file.len() > MAX_BYTES {
             return Err(SaveError::TooLong);
         }
-        let path = self.user.join(format!("{name}{SUFFIX}"));
+        let path = self.user().join(format!("{name}{SUFFIX}"));
         let failed = |source| SaveError::Write {
             path: path.clone(),
             source,
         };
         let new = || {
-            make_private(&self.user)?;
+            make_private(self.user())?;
             let mut new = tempfile::Builder::new()
                 .prefix(".new.")
                 .permissions(Permissions::from_mode(PRIVATE_FILE_MODE))
-                .tempfile_in(&self.user)?;
+                .tempfile_in(self.user())?;
             new.write_all(file.as_bytes())?;
             new.as_file().sync_all()?;
             Ok(new)
@@ -275,40 +221,12 @@ impl Places {
         }
     }
 
-    fn folder(&self, owner: Owner) -> Option<PathBuf> {
-        match owner {
-            Owner::User => Some(self.user.clone()),
-            Owner::Project => self.project(),
-        }
-    }
-
-    /// Opens the folder of an owner. `None`: there is none.
-    fn open(&self, owner: Owner) -> io::Result<Option<OwnedFd>> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let below = flags | links(owner);
-        let opened = match (owner, &self.project) {
-            (Owner::User, _) => openat(CWD, &self.user, flags, Mode::empty()),
-            (Owner::Project, None) => return Ok(None),
-            (Owner::Project, Some(project)) => openat(CWD, project, flags, Mode::empty())
-                .and_then(|project| openat(&project, ".dunlin", below, Mode::empty()))
-                .and_then(|folder| openat(&folder, FOLDER, below, Mode::empty())),
-        };
-        match opened {
-            Ok(folder) => Ok(Some(folder)),
-            Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(said(error)),
-        }
-    }
-
     fn list_folder(&self, owner: Owner, is_command: &impl Fn(&str) -> bool, listing: &mut Listing) {
-        let Some(folder) = self.folder(owner) else {
+        let Some(folder) = self.0.of(owner) else {
             return;
         };
         let shown = |name: &str| folder.join(name).display().to_string();
-        let names = match self
-            .open(owner)
-            .and_then(|folder| folder.map_or(Ok(Vec::new()), names))
-        {
+        let names = match self.0.names(owner) {
             Ok(names) => names,
             Err(error) => {
                 listing
@@ -323,8 +241,7 @@ impl Places {
             };
             let taken = listing.templates.iter().find(|it| it.name == name);
             let problem = if !is_name(name) {
-                "its name may have letters, digits, - and _, and begins with a letter or digit"
-                    .to_owned()
+                NAME_RULE.to_owned()
             } else if is_command(name) {
                 format!("/{name} is a command of Dunlin; rename the file")
             } else if let Some(taken) = taken {
@@ -342,51 +259,6 @@ impl Places {
                 .push(format!("{} is not offered: {problem}", shown(&file)));
         }
     }
-}
-
-/// The names in a folder, sorted; what is hidden and what is not text is left out.
-fn names(folder: OwnedFd) -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for (index, entry) in Dir::new(folder)?.enumerate() {
-        let entry = entry?;
-        if index >= MAX_ENTRIES {
-            let problem = format!("it has more than {MAX_ENTRIES} entries");
-            return Err(io::Error::other(problem));
-        }
-        let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_string_lossy();
-        if !name.starts_with('.') {
-            names.push(name.into_owned());
-        }
-    }
-    names.sort();
-    Ok(names)
-}
-
-/// Whether a file of this owner may be a link.
-fn links(owner: Owner) -> OFlags {
-    match owner {
-        Owner::User => OFlags::empty(),
-        Owner::Project => OFlags::NOFOLLOW,
-    }
-}
-
-/// What the system says of a link that is not followed, in words.
-fn said(error: Errno) -> io::Error {
-    match error {
-        Errno::LOOP => io::Error::other("it is a symbolic link, which is not followed here"),
-        // Also what `O_DIRECTORY` says of a link.
-        Errno::NOTDIR => io::Error::other("it is not a folder, or a symbolic link"),
-        error => error.into(),
-    }
-}
-
-fn is_name(name: &str) -> bool {
-    let mut bytes = name.bytes();
-    name.len() <= MAX_NAME_BYTES
-        && bytes
-            .next()
-            .is_some_and(|byte| byte.is_ascii_alphanumeric())
-        && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
 #[cfg(test)]

@@ -17,8 +17,7 @@ use dunlin_host::nearest::nearest;
 use serde::Deserialize;
 use toml::Spanned;
 
-/// The longest file, in bytes. A prompt has rarely more than a page.
-pub const MAX_BYTES: usize = 64 * 1024;
+use crate::config::markdown::TextError;
 
 /// The longest text that filling in may make, in bytes: a placeholder may stand there often.
 const MAX_FILLED_BYTES: usize = 1024 * 1024;
@@ -37,16 +36,6 @@ const FENCE: &str = "+++";
 
 /// The same in other programs, whose front matter is YAML.
 const YAML_FENCE: &str = "---";
-
-/// What is wrong with a template, and where.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{problem}")]
-pub struct TextError {
-    /// The line, counted from 1.
-    pub line: usize,
-    /// What is wrong, and how to correct it.
-    pub problem: String,
-}
 
 /// Why a template cannot be filled in, as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,9 +1,11 @@
 //! Agents: what one may use, and which one answers.
 
-use dunlin_tests::{Provider, Response};
+use std::fs;
+
+use dunlin_tests::{Environment, Provider, Response};
 use serde_json::json;
 
-use crate::stage::{environment, read};
+use crate::stage::{Chat, environment, read};
 
 #[test]
 fn a_tool_that_the_agent_has_not_does_not_run() {
@@ -74,4 +76,86 @@ fn of_several_agents_one_is_chosen_in_the_configuration() {
     assert_eq!(output.status, Some(2), "{output}");
     let hint = "hint: default_agent = \"NAME\" in config.toml chooses one of: far, near";
     assert!(output.stderr.contains(hint), "{output}");
+}
+
+/// Opens a chat that asks about the project's agent file, and answers when the question is there.
+fn answer_at_start(environment: &Environment, heading: &str, line: &str, answer: &str) -> Chat {
+    let mut terminal = environment.terminal::<&str>([]);
+    let screen = terminal.wait_until("the question", |screen| {
+        screen
+            .cursor_line
+            .starts_with("Trust this version of the file?")
+    });
+    assert!(screen.contains(heading), "{screen:?}");
+    assert!(screen.contains(line), "{screen:?}");
+    terminal.type_line(answer);
+    let mut chat = Chat::waiting(terminal);
+    chat.prompt();
+    chat
+}
+
+#[test]
+fn a_projects_agent_file_is_asked_about_when_the_chat_opens() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let file = ".dunlin/agents/counter.md";
+    let text = "---\ndescription: Counts terns\ncolor: red\n---\nCount the terns.\n";
+    environment.project_file(file, text);
+    let is_offered = || {
+        let output = environment.run(["doctor"]);
+        let subagents = |line: &&str| line.contains(" subagents ");
+        let line = output.stdout.lines().find(subagents).expect("the line");
+        line.ends_with("counter, research")
+    };
+    assert!(!is_offered());
+
+    let heading = "counter.md comes with this project; a subagent would be:";
+    let chat = answer_at_start(&environment, heading, "5: Count the terns.", "n");
+    chat.terminal
+        .wait_for("not used until `dunlin config trust`");
+    chat.leave();
+    assert!(!is_offered());
+    // Nobody is asked twice about the same text.
+    let chat = Chat::open(&environment);
+    chat.terminal
+        .wait_for("not used until `dunlin config trust`");
+    chat.leave();
+    let output = environment.run(["config", "trust", "--yes"]);
+    assert!(output.stdout.contains("5: Count the terns."), "{output}");
+    assert!(is_offered());
+    let output = environment.run(["config", "show"]);
+    let shown = "agents.counter.description";
+    assert!(output.stdout.contains(shown), "{output}");
+    let warning = "counter.md:3: the key \"color\" is not used; known keys: name, description, tools, model, agent, \
+                   temperature";
+    assert!(output.stderr.contains(warning), "{output}");
+
+    environment.project_file(file, text.replace("Count the", "Mail the"));
+    assert!(!is_offered());
+    let heading = "changed since you trusted it; a subagent would now be:";
+    let chat = answer_at_start(&environment, heading, "5: Mail the terns.", "y");
+    chat.leave();
+    assert!(is_offered());
+    let output = environment.run(["config", "untrust"]);
+    let said = "1 agent file is no longer trusted";
+    assert!(output.stdout.contains(said), "{output}");
+    assert!(!is_offered());
+    assert!(provider.requests().is_empty());
+}
+
+#[test]
+fn a_tool_of_an_agent_file_that_does_not_exist_is_said_so() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let folder = environment.config_file().with_file_name("agents");
+    fs::create_dir(&folder).expect("the folder");
+    let text = "---\ndescription: x\ntools: reed_file, Grep\n---\n";
+    fs::write(folder.join("reader.md"), text).expect("the file");
+    let output = environment.run(["config", "check"]);
+    for warning in [
+        "warning: [agents.reader] names the tool \"reed_file\", which does not exist; the nearest is \"read_file\"\n",
+        "reader.md:3: these tools do not exist here: Grep (here: codebase_search)\n",
+    ] {
+        assert!(output.stderr.contains(warning), "{output}");
+    }
 }

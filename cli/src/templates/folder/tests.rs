@@ -1,6 +1,9 @@
 use std::os::unix::fs::symlink;
 
+use rustix::fs::{CWD, Mode};
+
 use super::*;
+use crate::config::markdown::MAX_ENTRIES;
 
 fn places(home: &Path) -> Places {
     let environment = [("HOME", home)].into_iter().collect();

@@ -1,0 +1,171 @@
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+struct Home {
+    folder: tempfile::TempDir,
+    folders: Folders,
+}
+
+impl Home {
+    fn new() -> Home {
+        let folder = tempfile::tempdir().unwrap();
+        let environment = [("HOME", folder.path())].into_iter().collect();
+        let folders = Folders::find(&environment).unwrap();
+        std::fs::create_dir_all(&folders.data).unwrap();
+        Home { folder, folders }
+    }
+
+    fn project(&self) -> PathBuf {
+        self.folder.path().join("project")
+    }
+
+    fn write(&self, path: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn trust(&self, path: &Path, trusted: bool) {
+        let digest = dunlin_host::sha256_hex(&std::fs::read(path).unwrap());
+        let answers = self.folders.trust_file();
+        trust::keep(&answers, path, Some((&digest, trusted))).unwrap();
+    }
+
+    fn read(&self, known: &[&str]) -> AgentFiles {
+        AgentFolders::new(&self.folders, Some(&self.project())).read(known)
+    }
+}
+
+fn names(files: &AgentFiles) -> Vec<&str> {
+    files.agents.iter().map(|it| it.name.as_str()).collect()
+}
+
+fn text(more: &str) -> String {
+    format!("---\ndescription: x\n{more}---\nBe brief.\n")
+}
+
+#[test]
+fn what_cannot_be_used_is_said() {
+    let home = Home::new();
+    assert_eq!(home.read(&[]), AgentFiles::default());
+    home.write(".config/dunlin/agents/b.md", text(""));
+    home.write(
+        ".config/dunlin/agents/a.md",
+        text("name: named\nagent: remote\n"),
+    );
+    home.write(".config/dunlin/agents/bad.md", "description: x");
+    home.write(".config/dunlin/agents/bytes.md", b"---\n\xff");
+    home.write(".config/dunlin/agents/c.md", text("name: b\n"));
+    home.write(".config/dunlin/agents/d.md", text("name: remote\n"));
+    home.write(".config/dunlin/agents/e.md", text("name: ../x\n"));
+    home.write(
+        ".config/dunlin/agents/f.md",
+        text("agent: gone\ncolor: red\n"),
+    );
+    home.write(".config/dunlin/agents/big.md", "x".repeat(65 * 1024));
+    home.write(".config/dunlin/agents/notes.txt", "x");
+    let found = home.read(&["remote"]);
+    assert_eq!(names(&found), ["b", "named"]);
+    let folder = "~/.config/dunlin/agents";
+    let expected = [
+        format!("cannot read {folder}/big.md: it is longer than 64 kB"),
+        format!("{folder}/bytes.md:2: this is not UTF-8"),
+        format!(
+            "{folder}/bad.md:1: the file must begin with a line of ---, its keys (description: what the agent is for) \
+             and another line of ---"
+        ),
+        format!("{folder}/c.md:1: \"b\" is not offered: {folder}/b.md has the same name"),
+        format!("{folder}/d.md:1: \"remote\" is not offered: config.toml has [agents.remote]"),
+        format!(
+            "{folder}/e.md:1: \"../x\" is not offered: its name may have letters, digits, - and _, and begins with a \
+             letter or digit"
+        ),
+        format!(
+            "{folder}/f.md:4: the key \"color\" is not used; known keys: name, description, tools, model, agent, \
+             temperature"
+        ),
+        format!("{folder}/f.md:3: there is no agent \"gone\" in config.toml; there are: remote"),
+    ];
+    assert_eq!(found.notices, expected);
+}
+
+#[test]
+fn a_projects_file_counts_as_long_as_it_is_trusted() {
+    let home = Home::new();
+    let mine = text("name: mine\n");
+    home.write(".config/dunlin/agents/mine.md", &mine);
+    let path = home.write("project/.dunlin/agents/theirs.md", text("agent: remote\n"));
+    let hidden = home.write("project/.dunlin/agents/mine.md", text(""));
+    let ignored = "not used until `dunlin config trust`, since they come with this project: \
+                   ~/project/.dunlin/agents/mine.md, ~/project/.dunlin/agents/theirs.md";
+    let found = home.read(&["remote"]);
+    assert_eq!(names(&found), ["mine"]);
+    assert_eq!(found.notices, [ignored]);
+
+    home.trust(&path, false);
+    assert_eq!(names(&home.read(&["remote"])), ["mine"]);
+
+    home.trust(&path, true);
+    home.trust(&hidden, true);
+    let found = home.read(&["remote"]);
+    assert_eq!(names(&found), ["mine", "theirs"]);
+    // Neither the endpoint nor the name of an agent of the user's is the project's to take.
+    assert_eq!(found.agents[0].owner, Owner::User);
+    assert_eq!(found.agents[1].text.agent, None);
+    assert_eq!(
+        found.notices,
+        [
+            "~/project/.dunlin/agents/mine.md:1: \"mine\" is not offered: ~/.config/dunlin/agents/mine.md has the same \
+             name",
+            "~/project/.dunlin/agents/theirs.md:3: the key \"agent\" is not used: which endpoint answers is yours to \
+             say, not a project's",
+        ]
+    );
+
+    std::fs::write(&path, text("tools: run_terminal_command\n")).unwrap();
+    let found = home.read(&[]);
+    assert_eq!(names(&found), ["mine"]);
+    assert!(
+        found.notices[0].ends_with("theirs.md"),
+        "{:?}",
+        found.notices
+    );
+
+    // What cannot be looked up is not trusted.
+    std::fs::write(home.folders.trust_file(), "{").unwrap();
+    assert_eq!(names(&home.read(&[])), ["mine"]);
+}
+
+#[test]
+fn no_link_of_a_project_is_followed() {
+    let home = Home::new();
+    let mine = home.write("notes/mine.md", text(""));
+    let agents = home.project().join(".dunlin/agents");
+    std::fs::create_dir_all(&agents).unwrap();
+    symlink(&mine, agents.join("linked.md")).unwrap();
+    home.trust(&mine, true);
+    let found = home.read(&[]);
+    assert_eq!(names(&found), [""; 0]);
+    assert_eq!(
+        found.notices,
+        [
+            "cannot read ~/project/.dunlin/agents/linked.md: it is a symbolic link, which is not followed here"
+        ]
+    );
+}
+
+#[test]
+fn a_folder_has_a_bounded_number_of_agents() {
+    let home = Home::new();
+    for number in 0..=MAX_FILES {
+        home.write(&format!(".config/dunlin/agents/a{number:02}.md"), text(""));
+    }
+    let found = home.read(&[]);
+    assert_eq!(found.agents.len(), MAX_FILES);
+    assert_eq!(
+        found.notices,
+        ["~/.config/dunlin/agents has more than 64 files, so those from a64.md on are left out"]
+    );
+}
