@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! sessions/k7mq2x9d-8f3a61c0.jsonl     a session; behind its id stands a hash of the project's path
+//! sessions/k7mq2x9d.subagents/         what its subagents said, a session each, numbered from 1
 //! sessions/last/8f3a61c0...            the name of the project's last session
 //! ```
 //!
@@ -23,6 +24,9 @@ use dunlin_host::display::own_command;
 use dunlin_host::files::{make_private, open_regular};
 
 const SUFFIX: &str = ".jsonl";
+
+/// How the name of the folder ends that holds what the subagents of a session say.
+const SUBAGENTS: &str = ".subagents";
 
 /// The folder of the hints.
 const HINTS: &str = "last";
@@ -228,6 +232,8 @@ impl Entry {
 pub struct Store {
     folder: PathBuf,
     project: PathBuf,
+    /// Whether the last session is remembered.
+    has_hints: bool,
 }
 
 impl Store {
@@ -236,6 +242,17 @@ impl Store {
         Store {
             folder: data.join("sessions"),
             project: project.to_path_buf(),
+            has_hints: true,
+        }
+    }
+
+    /// The store of what the subagents of a session say. Their ids are numbers.
+    #[must_use]
+    pub fn of_subagents(&self, session: &str) -> Store {
+        Store {
+            folder: self.folder.join(format!("{session}{SUBAGENTS}")),
+            project: self.project.clone(),
+            has_hints: false,
         }
     }
 
@@ -354,6 +371,9 @@ impl Store {
     /// Remembers a session as the last one of this project. Failing to do so, or being killed in the middle of it,
     /// only makes the next start look for it.
     pub fn remember(&self, entry: &Entry) {
+        if !self.has_hints {
+            return;
+        }
         let write = || -> io::Result<()> {
             make_private(&self.folder.join(HINTS))?;
             let name = entry.path.file_name().unwrap_or_default();
@@ -442,7 +462,11 @@ impl Store {
                 pid,
             });
         }
-        fs::remove_file(&entry.path).map_err(failed)
+        fs::remove_file(&entry.path).map_err(failed)?;
+        match fs::remove_dir_all(self.of_subagents(&entry.id).folder()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
+            _ => Ok(()),
+        }
     }
 }
 

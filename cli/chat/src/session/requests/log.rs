@@ -4,7 +4,7 @@
 //! request, finds the parts of the new body in it and in the body before, and appends the record. It is done long before
 //! a reply has ended, so [`RequestLog::answered`], which waits for it, does not wait in fact.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -21,7 +21,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::delta::{Part, Source, encode, escaped, from_hex};
 use super::file::{RequestFile, Side, numbered_lines};
 use super::restore::MAX_BODY_BYTES;
-use super::{AnswerEntry, Answered, Body, Kind, RequestEntry, Sent};
+use super::{AnswerEntry, Answered, Body, Kind, RequestEntry, Sent, Series};
 use crate::request::editor::Edit;
 use crate::session::reader::MAX_LINE_BYTES;
 use crate::session::record::Record;
@@ -230,8 +230,11 @@ pub(in crate::session) struct Follower {
     /// The lines since the last request of a turn, by their numbers.
     lines: Vec<(u64, Vec<u8>)>,
     /// The last requests, by what they are compared with.
-    bases: HashMap<bool, Base>,
+    bases: HashMap<Series, Base>,
 }
+
+/// How many of them are kept. The subagents of a turn come and go.
+const MAX_BASES: usize = 8;
 
 /// A request that was logged.
 #[derive(Debug)]
@@ -269,16 +272,13 @@ impl Follower {
     /// Finds the last requests of a file, and what it has gained since.
     fn begin(&mut self, file: &RequestFile) {
         let mut behind = 0;
-        for is_sampling in [false, true] {
-            let is_it = |kind: Kind| match is_sampling {
-                true => kind == Kind::Sampling,
-                false => kind == Kind::Turn,
-            };
-            let last = file
-                .requests()
-                .iter()
-                .rfind(|request| is_it(request.entry.kind));
-            let Some(last) = last else { continue };
+        let mut found = HashSet::new();
+        for last in file.requests().iter().rev() {
+            let series = last.entry.series();
+            let is_aside = last.entry.kind == Kind::Summary;
+            if is_aside || found.len() == MAX_BASES || !found.insert(series.clone()) {
+                continue;
+            }
             let number = last.entry.number;
             // Where it cannot be restored, the next body builds on nothing but lines.
             let (Ok(original), Ok(sent)) = (
@@ -287,6 +287,9 @@ impl Follower {
             ) else {
                 continue;
             };
+            if series == Series::Turn {
+                behind = last.line + 1;
+            }
             let base = Base {
                 number,
                 original: original.into(),
@@ -294,10 +297,7 @@ impl Follower {
                 // They are written again: whether they are the same is not worth looking.
                 edits: Vec::new(),
             };
-            self.bases.insert(is_sampling, base);
-            if !is_sampling {
-                behind = last.line + 1;
-            }
+            self.bases.insert(series, base);
         }
         let (lines, _) = numbered_lines(file.text());
         let lines = lines.into_iter().filter(|line| line.n >= behind);
@@ -312,8 +312,8 @@ impl Follower {
             original,
             sent,
         } = outgoing;
-        let is_sampling = entry.kind == Kind::Sampling;
-        let base = self.bases.get(&is_sampling);
+        let series = entry.series();
+        let base = self.bases.get(&series);
         let escaped: Vec<(u64, Vec<u8>)> = self
             .lines
             .iter()
@@ -350,14 +350,34 @@ impl Follower {
             };
             // What is not stored cannot be built on.
             match entry.sent_body().parts.is_some() && entry.original.parts.is_some() {
-                true => self.bases.insert(is_sampling, base),
-                false => self.bases.remove(&is_sampling),
+                true => self.bases.insert(series, base),
+                false => self.bases.remove(&series),
             };
+            self.forget_the_oldest();
         }
         if entry.kind == Kind::Turn {
             self.lines.clear();
         }
         entry
+    }
+}
+
+impl Follower {
+    /// Forgets the subagent that has sent nothing for longest, where there are too many.
+    fn forget_the_oldest(&mut self) {
+        let of_subagents = |(series, base): (&Series, &Base)| match series {
+            Series::Subagent(_) => Some((base.number, series.clone())),
+            Series::Turn | Series::Sampling => None,
+        };
+        if self.bases.len() > MAX_BASES
+            && let Some((_, oldest)) = self
+                .bases
+                .iter()
+                .filter_map(of_subagents)
+                .min_by_key(|it| it.0)
+        {
+            self.bases.remove(&oldest);
+        }
     }
 }
 

@@ -53,6 +53,8 @@ pub enum Kind {
     Summary,
     /// An MCP server asks the model.
     Sampling,
+    /// A round of a subagent, whose name stands in place of the agent's.
+    Subagent,
 }
 
 impl Kind {
@@ -62,6 +64,7 @@ impl Kind {
             Kind::Turn => "turn",
             Kind::Summary => "summary",
             Kind::Sampling => "sampling",
+            Kind::Subagent => "subagent",
         }
     }
 }
@@ -172,7 +175,26 @@ pub struct RequestEntry {
     pub same_edits: bool,
 }
 
+/// Requests that are about the same conversation, each of which holds much of the one before.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Series {
+    /// The conversation of the session, with its summaries.
+    Turn,
+    /// What servers ask.
+    Sampling,
+    /// The conversation of the subagent with this name.
+    Subagent(String),
+}
+
 impl RequestEntry {
+    fn series(&self) -> Series {
+        match self.kind {
+            Kind::Turn | Kind::Summary => Series::Turn,
+            Kind::Sampling => Series::Sampling,
+            Kind::Subagent => Series::Subagent(self.agent.clone()),
+        }
+    }
+
     /// The body as sent.
     pub fn sent_body(&self) -> &Body {
         self.sent.as_ref().unwrap_or(&self.original)

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::delta::{Part, Source, escaped, from_hex};
 use super::file::{LogError, LoggedRequest, RequestFile, Side};
-use super::{Body, Kind};
+use super::{Body, Kind, Series};
 use crate::session::reader::MAX_LINE_BYTES;
 
 /// The longest body, in bytes. It is that of a line: a body that has nothing in common with another must fit in one.
@@ -49,7 +49,7 @@ struct Whole {
 pub struct Restorer<'a> {
     file: &'a RequestFile,
     /// The bodies that the next ones build on. What a server asks for builds on what one asked for before.
-    last: HashMap<bool, Whole>,
+    last: HashMap<Series, Whole>,
     /// A summary, on which nothing builds.
     aside: Option<Whole>,
     /// The requests whose bodies cannot be restored.
@@ -78,27 +78,27 @@ impl<'a> Restorer<'a> {
     pub fn body(&mut self, number: u64, side: Side) -> Result<&[u8], LogError> {
         let file = self.file;
         let target = file.request(number)?;
-        let is_sampling = target.entry.kind == Kind::Sampling;
+        let series = target.entry.series();
         let is_aside = target.entry.kind == Kind::Summary;
         let place = |whole: &Whole| whole.number == number;
         let is_known = match is_aside {
             true => self.aside.as_ref().is_some_and(place),
-            false => self.last.get(&is_sampling).is_some_and(place),
+            false => self.last.get(&series).is_some_and(place),
         };
         if !is_known {
-            let whole = self.restore(target, is_sampling);
+            let whole = self.restore(target);
             if whole.is_err() {
                 self.failed.insert(number);
             }
             let whole = whole?;
             match is_aside {
                 true => self.aside = Some(whole),
-                false => drop(self.last.insert(is_sampling, whole)),
+                false => drop(self.last.insert(series.clone(), whole)),
             }
         }
         let whole = match is_aside {
             true => self.aside.as_ref(),
-            false => self.last.get(&is_sampling),
+            false => self.last.get(&series),
         };
         let whole = whole.ok_or(LogError::Excessive(number))?;
         let bytes = match side {
@@ -109,12 +109,12 @@ impl<'a> Restorer<'a> {
         Ok(bytes)
     }
 
-    fn restore(&mut self, target: &'a LoggedRequest, is_sampling: bool) -> Result<Whole, LogError> {
+    fn restore(&mut self, target: &'a LoggedRequest) -> Result<Whole, LogError> {
         let (file, number) = (self.file, target.entry.number);
         if let Some(base) = target.entry.base.filter(|base| self.failed.contains(base)) {
             return Err(LogError::Base { number, base });
         }
-        let last = self.last.get(&is_sampling);
+        let last = self.last.get(&target.entry.series());
         let last = last.filter(|last| Some(last.number) == target.entry.base);
         let (base, chain) = match last {
             Some(last) => (
