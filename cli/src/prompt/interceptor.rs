@@ -103,7 +103,7 @@ impl<'a> TerminalInterceptor<'a> {
             let woken = || {
                 let rows = rows_of(&remote, &mut paused.borrow_mut(), &ui);
                 match remote.is_over() {
-                    false => Some(rows.join("\n")),
+                    false => Some((rows.join("\n"), PROMPT)),
                     true => {
                         rows.iter().for_each(|row| ui.status(row));
                         let (before, after) = typed.get();

@@ -20,6 +20,15 @@ use super::style::Label;
 use super::{Sink, Ui, terminal, wrap};
 use crate::approval::line::is_answer;
 
+/// What can be typed while a turn runs and acts at once, as a line of its own.
+pub trait RunningCommands: Send {
+    /// Whether the line is such a command.
+    fn takes(&self, line: &str) -> bool;
+
+    /// Does what it says. Must not block.
+    fn run(&self, line: &str);
+}
+
 /// The time for which another program has the terminal. Ends with a panic, too.
 struct Lent<'a>(&'a AtomicBool);
 
@@ -54,6 +63,26 @@ impl Ui {
             self.toggle_steps();
         }
         typed
+    }
+
+    /// Has lines do something at once that are typed while a turn runs.
+    pub fn take_commands(&self, commands: Option<Box<dyn RunningCommands>>) {
+        *self.commands.lock() = commands;
+    }
+
+    /// Does what was typed for what runs, and keeps the rest.
+    fn do_typed_commands(&self) {
+        let commands = self.commands.lock();
+        let Some(commands) = commands.as_ref() else {
+            return;
+        };
+        loop {
+            let line = self.early.lock().take_line(|line| commands.takes(line));
+            match line {
+                Some(line) => commands.run(&line),
+                None => return,
+            }
+        }
     }
 
     /// Has the terminal mark what is pasted in the chat while nobody reads a line, or not any more. Without the marks the
@@ -113,6 +142,8 @@ impl Ui {
                 continue;
             };
             self.put_early_typing_aside();
+            self.do_typed_commands();
+            self.show_typed_early();
             if is_late && self.early.lock().take_escape() {
                 return;
             }
@@ -133,9 +164,9 @@ impl Ui {
             }
             let mut screen = self.screen();
             // The shell has written below it.
-            if let Some(live) = screen.live.take() {
-                self.write_rows(&mut screen, Sink::Out, &format!("\r{live}"));
-                screen.live = Some(live);
+            if screen.live.drawn.take().is_some() && !screen.live.is_others() {
+                self.write(&mut screen, Sink::Out, "\r");
+                self.draw(&mut screen, None);
             }
         }
         pending().await
@@ -143,10 +174,9 @@ impl Ui {
 
     /// Has the keyboard alone until the value is dropped.
     pub(super) fn hold_keyboard(&self) -> Keyboard<'_> {
-        Keyboard {
-            ui: self,
-            held: Some(self.keyboard.lock()),
-        }
+        let held = Some(self.keyboard.lock());
+        self.begin_reading();
+        Keyboard { ui: self, held }
     }
 
     /// Keeps a line that answered nothing for the next message.
@@ -314,6 +344,7 @@ pub(super) struct Keyboard<'a> {
 
 impl Drop for Keyboard<'_> {
     fn drop(&mut self) {
+        self.ui.end_reading();
         self.held.take();
         self.ui.keyboard_free.notify_one();
     }

@@ -220,6 +220,26 @@ impl EarlyKeys {
         std::mem::replace(&mut self.bytes, later)
     }
 
+    /// Takes the first line out of it that has ended and for which `wanted` holds. A paste is no line.
+    pub(super) fn take_line(&mut self, wanted: impl Fn(&str) -> bool) -> Option<String> {
+        let (mut state, mut begin) = (State::Text, 0);
+        for (at, byte) in self.bytes.iter().enumerate() {
+            let ends = state == State::Text && matches!(byte, b'\r' | b'\n');
+            state = state.after(*byte);
+            if !ends {
+                continue;
+            }
+            let line = typed_text(self.bytes.get(begin..at).unwrap_or_default());
+            if !line.contains('\n') && wanted(&line) {
+                self.bytes.drain(begin..=at);
+                self.line = self.line.saturating_sub(at + 1 - begin);
+                return Some(line);
+            }
+            begin = at + 1;
+        }
+        None
+    }
+
     /// Puts back what was taken for the next line.
     pub fn put_back(&mut self, typed: Vec<u8>) {
         // A line that had not ended is still being typed.
@@ -239,6 +259,18 @@ impl EarlyKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_can_be_taken_out() {
+        let mut keys = EarlyKeys::default();
+        keys.feed(b"one\r/stop 2\rtw\x1b[200~/stop 3\r\x1b[201~\r/stop 4\rthr");
+        let is_stop = |line: &str| line.starts_with("/stop");
+        let taken: Vec<String> = std::iter::from_fn(|| keys.take_line(is_stop)).collect();
+        assert_eq!(taken, ["/stop 2", "/stop 4"]);
+        assert_eq!(keys.open_line().as_deref(), Some("thr"));
+        let left = typed_text(&keys.take());
+        assert_eq!(left, "one\ntw/stop 3\n\nthr");
+    }
 
     /// Feeds pieces, and asks after each whether it was Esc, as if nothing more came for a long time.
     fn escapes(pieces: &[&[u8]]) -> (Vec<bool>, Vec<u8>) {

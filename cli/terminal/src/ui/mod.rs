@@ -26,6 +26,7 @@ pub mod keyboard;
 pub mod keys;
 pub mod legible;
 pub mod line_paste;
+mod live;
 pub mod markdown;
 pub mod newline;
 mod open_line;
@@ -64,7 +65,9 @@ use crate::approval::look::Window;
 use crate::variables::{self, Variables};
 use dunlin_chat::turn::CallState;
 use dunlin_chat::turn::CallView;
+use keyboard::RunningCommands;
 use keys::EarlyKeys;
+use live::Live;
 pub use read_answer::YesOrNo;
 use reply::ReplyState;
 use style::{ColorChoice, Label, Styles};
@@ -114,6 +117,8 @@ pub struct Ui {
     marks_pastes: AtomicBool,
     /// Whether another program has the terminal: an editor.
     lent: AtomicBool,
+    /// Takes the lines that are commands for what runs.
+    commands: Mutex<Option<Box<dyn RunningCommands>>>,
     /// Whether the line that is being read can be ended from another thread.
     wake: wake::Wake,
     streams: Streams,
@@ -140,14 +145,13 @@ struct Screen {
     err: Box<dyn Write + Send>,
     /// Whether the cursor stands in the middle of a line of the reply.
     mid_line: bool,
-    /// The line of a call that may still be drawn again, and what stands below it.
-    live: Option<String>,
+    live: Live,
     waiting: Option<Waiting>,
     reply: ReplyState,
     failure: Option<io::Error>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sink {
     Out,
     Err,
@@ -186,7 +190,7 @@ impl Ui {
             out,
             err,
             mid_line: false,
-            live: None,
+            live: Live::default(),
             waiting: None,
             reply: ReplyState::default(),
             failure: None,
@@ -202,6 +206,7 @@ impl Ui {
             wait_begun: Notify::new(),
             marks_pastes: AtomicBool::new(false),
             lent: AtomicBool::new(false),
+            commands: Mutex::default(),
             wake: wake::Wake::default(),
             streams,
             styles: Styles::plain(),
@@ -419,22 +424,40 @@ impl Ui {
         }
         let columns = self.status_columns();
         let line = calls::line(call, self.status_styles, columns);
+        let sink = self.status_sink();
         let mut screen = self.screen();
+        if !call.state.is_settled() {
+            if self.redraws {
+                screen.reply = ReplyState::default();
+                screen.waiting = None;
+                screen.live.line = Some(line);
+                if !screen.live.is_others() {
+                    self.draw(&mut screen, None);
+                }
+            }
+            return;
+        }
+        screen.live.line = None;
+        let is_shown = self.shows_steps() || call.state != CallState::Completed;
+        let text = is_shown.then(|| {
+            let lines = calls::ended(call, self.status_styles, columns);
+            let output = self.last_output(call, output, columns);
+            format!("{lines}{output}\n")
+        });
+        if screen.live.is_others() {
+            if let Some(text) = text {
+                screen.live.hold(sink, text);
+            }
+            return;
+        }
         self.end_line(&mut screen);
         screen.reply = ReplyState::default();
         screen.waiting = None;
         self.take_live_away(&mut screen);
-        let sink = self.status_sink();
-        if !call.state.is_settled() {
-            if self.redraws {
-                self.write_rows(&mut screen, sink, &line);
-                screen.live = Some(line);
-            }
-        } else if self.shows_steps() || call.state != CallState::Completed {
-            let lines = calls::ended(call, self.status_styles, columns);
-            let output = self.last_output(call, output, columns);
-            self.write_rows(&mut screen, sink, &format!("{lines}{output}\n"));
+        if let Some(text) = text {
+            self.write_rows(&mut screen, sink, &text);
         }
+        self.draw(&mut screen, None);
     }
 
     /// Waits until nobody reads the output any more.
@@ -471,10 +494,6 @@ impl Ui {
     }
 
     fn line(&self, sink: Sink, text: &str) {
-        let mut screen = self.screen();
-        self.end_line(&mut screen);
-        let live = screen.live.clone();
-        self.take_live_away(&mut screen);
         let is_terminal = match sink {
             Sink::Out => self.streams.output,
             Sink::Err => self.streams.error,
@@ -484,39 +503,16 @@ impl Ui {
             // What reads a pipe may want the text as it is.
             false => Cow::Borrowed(text),
         };
-        self.write_rows(&mut screen, sink, &format!("{text}\n"));
-        if let Some(live) = live {
-            self.write_rows(&mut screen, self.status_sink(), &live);
-            screen.live = Some(live);
+        let mut screen = self.screen();
+        if screen.live.is_others() {
+            return screen.live.hold(sink, format!("{text}\n"));
         }
-    }
-
-    fn take_live_line_away(&self) {
-        let mut screen = self.screen();
-        self.end_waiting(&mut screen);
-        self.take_live_away(&mut screen);
-    }
-
-    /// Draws what stays only until something else is printed: whole lines that fit the screen.
-    fn draw_live(&self, text: String) {
-        let mut screen = self.screen();
-        screen.waiting = None;
         self.end_line(&mut screen);
+        let was_drawn = screen.live.drawn.is_some();
         self.take_live_away(&mut screen);
-        self.write_rows(&mut screen, self.status_sink(), &text);
-        screen.live = Some(text);
-    }
-
-    fn take_live_away(&self, screen: &mut Screen) {
-        let Some(live) = screen.live.take() else {
-            return;
-        };
-        match rows_above_cursor(&live, terminal::size().0) {
-            0 => self.write(screen, self.status_sink(), CLEAR_LINE),
-            above => {
-                let clear = format!("\r\x1b[{above}A\x1b[J");
-                self.write(screen, self.status_sink(), &clear);
-            }
+        self.write_rows(&mut screen, sink, &format!("{text}\n"));
+        if was_drawn {
+            self.draw(&mut screen, None);
         }
     }
 

@@ -108,8 +108,8 @@ impl Ui {
         self.ask(above, (prompt, ("", "")), false, editor)
     }
 
-    /// The same for a line that [`Ui::wake`] can end. Then `woken` says what to show above it from now on, and the line goes
-    /// on as it was; `None`: the line is over. `typed` is kept up to date by the editor's helper.
+    /// The same for a line that [`Ui::wake`] can end. Then `woken` says what to show above it from now on and what
+    /// stands before it, and the line goes on as it was; `None`: the line is over. `typed` is kept up to date by the editor's helper.
     ///
     /// `follows`: this is the next line about what the user has seen already, so that what was typed since the last one is
     /// the beginning of this one. Enter is dropped: nobody has seen the line.
@@ -119,11 +119,11 @@ impl Ui {
         (prompt, follows): (&str, bool),
         typed: &TypedSoFar,
         editor: impl Fn(&LinePaste) -> rustyline::Result<Editor<H, I>>,
-        mut woken: impl FnMut() -> Option<String>,
+        mut woken: impl FnMut() -> Option<(String, &'static str)>,
     ) -> Typed {
         // Nobody else takes what is typed while there is no line.
         let _keyboard = self.hold_keyboard();
-        let mut above = above.to_owned();
+        let (mut above, mut prompt) = (above.to_owned(), prompt);
         let mut wait = match follows {
             true => Wait::Keep(typed),
             false => Wait::Silence,
@@ -149,7 +149,7 @@ impl Ui {
             // The line has not begun, and still has to wait.
             if read == Typed::Woken {
                 match woken() {
-                    Some(rows) => above = rows,
+                    Some(line) => (above, prompt) = line,
                     None => return Typed::Woken,
                 }
                 continue;
@@ -161,7 +161,7 @@ impl Ui {
             // Ctrl-C stays a key.
             keys = keys.or_else(TurnMode::keys);
             match woken() {
-                Some(rows) => above = rows,
+                Some(line) => (above, prompt) = line,
                 None => return Typed::Woken,
             }
             if let Some(left) = typed.go_on(&self.typed_meanwhile(SILENCE)) {
@@ -237,17 +237,16 @@ impl Ui {
     ) -> Typed {
         // Holds from before the question is shown until the answer is read, and is dropped before the keyboard is released.
         let mode = self.streams.input.then(TurnMode::question).flatten();
-        let live = {
+        {
             let mut screen = self.screen();
             self.end_waiting(&mut screen);
+            self.print_held(&mut screen);
             self.end_line(&mut screen);
-            let live = screen.live.clone();
             self.take_live_away(&mut screen);
             if !above.is_empty() {
                 self.write_rows(&mut screen, Sink::Out, &format!("{above}\n"));
             }
-            live
-        };
+        }
         let editor = || {
             let mut editor = editor()?;
             editor.bind_sequence(Event::Any, paste.inserts());
@@ -255,11 +254,7 @@ impl Ui {
             Ok(editor)
         };
         let typed = self.read_answer(line, how, mode.is_some(), paste, editor);
-        let mut screen = self.screen();
-        if let Some(live) = live {
-            self.write_rows(&mut screen, self.status_sink(), &live);
-            screen.live = Some(live);
-        }
+        self.draw(&mut self.screen(), None);
         typed
     }
 

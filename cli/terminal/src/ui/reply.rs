@@ -129,6 +129,7 @@ impl Ui {
     fn put(&self, screen: &mut Screen, text: &str, sink: Sink) {
         if !text.is_empty() {
             screen.waiting = None;
+            screen.live.line = None;
             self.take_live_away(screen);
             screen.mid_line = true;
             self.write(screen, sink, text);

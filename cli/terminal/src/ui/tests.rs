@@ -34,7 +34,7 @@ impl Write for Head {
     }
 }
 
-fn record(change: impl FnOnce(&mut Ui), act: impl FnOnce(&Ui)) -> String {
+pub(super) fn record(change: impl FnOnce(&mut Ui), act: impl FnOnce(&Ui)) -> String {
     let tape = Tape::default();
     let head = |is_error| {
         Box::new(Head {

@@ -74,7 +74,7 @@ impl Ui {
     /// Draws the next picture. `false`: nothing is waited for.
     pub(super) fn draw_waiting(&self) -> bool {
         let mut screen = self.screen();
-        let has_other_line = screen.live.is_some();
+        let has_other_line = screen.live.drawn.is_some() || screen.live.is_others();
         let Some(waiting) = &mut screen.waiting else {
             return false;
         };
@@ -91,7 +91,7 @@ impl Ui {
         if is_first {
             self.end_line(&mut screen);
             self.write_rows(&mut screen, self.status_sink(), &text);
-        } else if screen.live.as_ref().is_some_and(is_broken) {
+        } else if screen.live.drawn.as_ref().is_some_and(is_broken) {
             // The window was made narrower.
             self.take_live_away(&mut screen);
             self.write_rows(&mut screen, self.status_sink(), &text);
@@ -100,7 +100,8 @@ impl Ui {
             let again = format!("\r{text}\x1b[K");
             self.write_rows(&mut screen, self.status_sink(), &again);
         }
-        screen.live = Some(text);
+        screen.live.line = Some(text.clone());
+        screen.live.drawn = Some(text);
         true
     }
 
@@ -121,6 +122,7 @@ impl Ui {
             .take()
             .is_some_and(|waiting| waiting.is_drawn)
         {
+            screen.live.line = None;
             self.take_live_away(screen);
         }
     }
