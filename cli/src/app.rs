@@ -36,6 +36,7 @@ use crate::pausing::Pausing;
 use crate::plugin::installed::InstalledPlugins;
 use crate::prompt::slash_table::Slash;
 use crate::settings::Settings;
+use crate::subagents::Roster;
 use dunlin_chat::session::Store;
 use dunlin_chat::turn::log::CallLog;
 use dunlin_provider::http;
@@ -105,6 +106,8 @@ pub struct App {
     pub aside: Aside,
     /// The apps that are open.
     pub apps: Apps,
+    /// The subagents of this session.
+    pub subagents: Arc<Roster>,
     /// What `/metadata` shows.
     metadata: RefCell<Vec<MetadataField>>,
     /// How many sections are listed of a request whose edits are saved.
@@ -189,6 +192,7 @@ impl App {
             pausing,
             aside: Aside::default(),
             apps: Apps::default(),
+            subagents: Arc::default(),
             asks,
             commands,
             plugins,
@@ -309,6 +313,7 @@ impl App {
         id.clone_into(&mut self.session.borrow_mut());
         self.take_leave();
         self.accepts_edits.store(false, Ordering::Relaxed);
+        self.subagents.begin_session();
         if let Some(host) = self.host.get() {
             host.begin_session(id);
         }

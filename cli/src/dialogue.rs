@@ -5,7 +5,7 @@ pub mod attach;
 pub mod budget;
 pub mod choice;
 pub mod presenter;
-mod sampling_model;
+pub mod sampling_model;
 pub mod switch;
 pub mod way_out;
 
@@ -20,10 +20,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::app::App;
 use crate::config::request_editor::PauseMode;
 use crate::error::{CliError, Exit};
-use crate::prompt::approver::TerminalApprover;
+use crate::prompt::decider::Decider;
 use crate::prompt::interceptor::TerminalInterceptor;
 use crate::prompt::line::Recall;
 use crate::prompt::metadata::Answering;
+use crate::subagents;
+use crate::subagents::launch::Launcher;
+use crate::subagents::run::Parent;
 use crate::tools;
 use attach::Tags;
 use dunlin_chat::agent::Agent;
@@ -32,13 +35,12 @@ use dunlin_chat::provider::Provider;
 use dunlin_chat::provider::error::ProviderError;
 use dunlin_chat::provider::retry::RetryPolicy;
 use dunlin_chat::request::ContextBudget;
-use dunlin_chat::request::report::Spent;
+use dunlin_chat::request::report::{Cost, Spent};
 use dunlin_chat::session::record::Speaker;
 use dunlin_chat::session::{Entry, Loaded, Session, Store, StoreError, title_of};
-use dunlin_chat::turn::approve::DenyAll;
 use dunlin_chat::turn::{
-    Approver, CallContext, CancelReason, Denial, Interceptor, Journal, NoInterceptor, NoJournal,
-    TurnContext, TurnEnd, TurnReport, TurnRules, run_turn, with_joined,
+    CallContext, CancelReason, Denial, Interceptor, Journal, NoInterceptor, NoJournal, TurnContext,
+    TurnEnd, TurnReport, TurnRules, run_turn, with_joined,
 };
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
@@ -298,13 +300,14 @@ impl Dialogue {
         presenter.shows_reply = self.shows_reply;
         presenter.model.clone_from(&self.agent.model);
         presenter.keep_calls(&app.calls);
+        presenter.subagents = Some(Arc::clone(&app.subagents));
         // In a pipe the reply is data, and stays whole.
         presenter.folding =
             (app.ui.is_chat() && settings.writes_apps(&self.agent.name)).then(Mutex::default);
         presenter.accepts_edits = Arc::clone(&app.accepts_edits);
         let known = with_joined(&self.tools, host.joined());
         let recall = Arc::new(recall);
-        let approver = approver(app, &known, Arc::clone(&recall));
+        let decider = Decider::new(app, &known, Arc::clone(&recall));
         let interceptor: Box<dyn Interceptor> = match app.asks() {
             true => {
                 let answering = Answering {
@@ -323,6 +326,7 @@ impl Dialogue {
                 session.requests().watch(watcher);
             }
         }
+        app.subagents.begin_turn();
         let journal = journal_of(self.session.as_ref());
         let log = self.session.as_ref().map(|it| it.requests().clone());
         let sampling_model = Arc::new(SamplingModel::new(
@@ -330,9 +334,11 @@ impl Dialogue {
             &self.agent,
             log,
         ));
+        let (launcher, starts) = Launcher::new(&app.subagents);
         let ask = Arc::new(AskWithModel {
-            ask: app.asker(),
+            ask: decider.ask(None),
             model: Arc::clone(&sampling_model),
+            subagents: Some(Arc::new(launcher)),
             unasked: Mutex::default(),
         });
         let context = TurnContext {
@@ -350,7 +356,7 @@ impl Dialogue {
                     on_denial: settings.general.on_denial.value,
                     max_tool_rounds: settings.limits.max_tool_rounds.value.clamped(),
                 },
-                approver: approver.as_ref(),
+                approver: decider.approver(),
                 ask: ask.clone(),
                 frontend: Arc::new(presenter),
             },
@@ -364,11 +370,26 @@ impl Dialogue {
             prompt.text.push_str("\n\n");
             prompt.text.push_str(&note);
         }
+        let session = self.session.as_ref();
+        let running = Parent {
+            app,
+            host,
+            agent: &self.agent,
+            provider: &self.provider,
+            tools: &known,
+            decider: &decider,
+            sampling_model: &sampling_model,
+            conversation: self.conversation.beside(),
+            session: session.map(|it| (app.store(), it.id(), it.requests().clone())),
+            roster: &app.subagents,
+        };
         let turn = run_turn(&mut self.conversation, prompt, &context, interrupt);
         let mut report = app.runtime()?.block_on(async {
             tokio::select! {
                 biased;
                 report = turn => report,
+                never = running.serve(starts) => match never {},
+                never = decider.serve() => match never {},
                 never = app.ui.animate() => match never {},
                 never = app.ui.survive_stops() => match never {},
             }
@@ -384,11 +405,19 @@ impl Dialogue {
             self.undone.clear();
             self.undone_versions = 0;
         }
+        drop(running);
+        app.ui.show_rows(Vec::new());
         ask.complete(&mut report.denials);
+        report.denials.extend(app.subagents.denials());
         app.ui.end_reply();
         app.show_notices(host, app.runtime()?);
-        let (sampling_usage, sampling_requests) = sampling_model.spent();
-        report.usage = report.usage.plus(sampling_usage);
+        let (usage, requests) = sampling_model.spent();
+        let own = Cost {
+            usage: report.usage.plus(usage),
+            requests: report.rounds + requests,
+        };
+        let of_subagents = app.subagents.spent();
+        report.usage = own.plus(of_subagents).usage;
         if let Some(session) = &self.session {
             session.uses(host.used_servers());
             if let Some(sync) = session.turn_ended(&self.conversation, report.usage) {
@@ -399,10 +428,9 @@ impl Dialogue {
             }
         }
         drop(context);
-        drop(approver);
+        drop(decider);
         drop(interceptor);
-        self.spent
-            .add(report.usage, report.rounds + sampling_requests);
+        self.spent.add(own, of_subagents);
         self.speak_of_the_window(app);
         Ok(report)
     }
@@ -413,23 +441,6 @@ fn journal_of(session: Option<&Session>) -> &dyn Journal {
     match session {
         Some(session) => session,
         None => &NoJournal,
-    }
-}
-
-/// Who decides about calls before they run: the user, or nobody.
-pub fn approver<'a>(
-    app: &'a App,
-    tools: &'a [Tool],
-    recall: Arc<Recall>,
-) -> Box<dyn Approver + 'a> {
-    if app.asks() {
-        Box::new(TerminalApprover::new(app, tools, recall))
-    } else {
-        // Without a host there is nothing to be noted.
-        if let Ok(host) = app.host() {
-            host.nobody_answers();
-        }
-        Box::new(DenyAll)
     }
 }
 
@@ -457,8 +468,9 @@ const MAX_NAME_CHARS: usize = 100;
 /// All tools there are, after a warning of plugins that have none because they are broken. The first look
 /// compiles the plugins and may take a while: Ctrl-C ends it.
 pub fn look_at_tools(app: &App) -> Result<Vec<Tool>, CliError> {
-    let (tools, broken) = look_at_tools_of(app, app.host()?)?;
+    let (mut tools, broken) = look_at_tools_of(app, app.host()?)?;
     app.ui.warn_of(&broken);
+    subagents::introduce(&app.settings, &mut tools);
     Ok(tools)
 }
 

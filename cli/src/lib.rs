@@ -29,6 +29,7 @@ pub mod saved_edits;
 pub mod serve;
 mod sessions;
 pub mod settings;
+pub mod subagents;
 mod summary;
 pub mod templates;
 mod tools;

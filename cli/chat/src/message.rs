@@ -149,7 +149,7 @@ impl Message {
 /// Messages in order, always fit to be sent.
 #[derive(Debug, Default)]
 pub struct Conversation {
-    messages: Vec<Message>,
+    messages: Arc<Vec<Message>>,
     /// Calls of the last assistant message that still lack a result, in order.
     open: Vec<ToolCall>,
     names: Arc<Mutex<CallNames>>,
@@ -198,7 +198,7 @@ impl CallNames {
 impl Clone for Conversation {
     fn clone(&self) -> Conversation {
         Conversation {
-            messages: self.messages.clone(),
+            messages: Arc::clone(&self.messages),
             open: self.open.clone(),
             names: Arc::new(Mutex::new(self.names.lock().clone())),
         }
@@ -236,7 +236,7 @@ impl Conversation {
                 }
                 Role::System | Role::User => {
                     conversation.close_open_calls(LOST);
-                    conversation.messages.push(message);
+                    conversation.push(message);
                 }
             }
         }
@@ -260,6 +260,16 @@ impl Conversation {
         &self.messages
     }
 
+    /// The messages as they are now, for whoever wants to look at them while the conversation goes on. As long as that is
+    /// kept, the next change copies them.
+    pub fn snapshot(&self) -> Arc<Vec<Message>> {
+        Arc::clone(&self.messages)
+    }
+
+    fn push(&mut self, message: Message) {
+        Arc::make_mut(&mut self.messages).push(message);
+    }
+
     /// The calls that still lack a result.
     pub fn open_calls(&self) -> &[ToolCall] {
         &self.open
@@ -269,7 +279,7 @@ impl Conversation {
     pub fn push_user(&mut self, said: impl Into<UserMessage>) {
         self.close_open_calls(CANCELLED);
         let UserMessage { text, attached } = said.into();
-        self.messages.push(Message {
+        self.push(Message {
             attached,
             ..Message::text(Role::User, text)
         });
@@ -277,7 +287,7 @@ impl Conversation {
 
     /// Takes back what the user said last, if nothing came after it.
     pub fn take_back_user(&mut self) -> Option<Message> {
-        self.messages.pop_if(|message| message.role == Role::User)
+        Arc::make_mut(&mut self.messages).pop_if(|message| message.role == Role::User)
     }
 
     /// Adds an assistant message. An empty one is dropped, since endpoints refuse it later; ids
@@ -295,7 +305,7 @@ impl Conversation {
         }
         drop(names);
         self.open.clone_from(&message.tool_calls);
-        self.messages.push(message);
+        self.push(message);
         self.open.clone()
     }
 
@@ -305,20 +315,20 @@ impl Conversation {
             return false;
         };
         let call = self.open.remove(position);
-        self.messages.push(Message::result(&call, content));
+        self.push(Message::result(&call, content));
         true
     }
 
     /// Gives every open call this result.
     pub fn close_open_calls(&mut self, content: &str) {
         for call in std::mem::take(&mut self.open) {
-            self.messages.push(Message::result(&call, content));
+            self.push(Message::result(&call, content));
         }
     }
 
     /// Forgets the messages. The ids and the numbers of calls stay used.
     pub fn clear(&mut self) {
-        self.messages.clear();
+        self.messages = Arc::default();
         self.open.clear();
     }
 }
@@ -453,7 +463,10 @@ mod tests {
         conversation.push_assistant(calls(&["a"]));
         let mut beside = conversation.beside();
         let stored = beside.push_assistant(calls(&["a", "b"]));
-        let names: Vec<_> = stored.iter().map(|it| (it.id.as_str(), it.number)).collect();
+        let names: Vec<_> = stored
+            .iter()
+            .map(|it| (it.id.as_str(), it.number))
+            .collect();
         assert_eq!(names, [("call00001", 2), ("b", 3)]);
         let stored = conversation.push_assistant(calls(&["b"]));
         assert_eq!((stored[0].id.as_str(), stored[0].number), ("call00002", 4));

@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 
 use dunlin_host::json;
+use dunlin_host::subagent::SubagentEnd;
 use serde::Serialize;
 
 use crate::app::App;
@@ -12,6 +13,7 @@ use crate::dialogue::{Dialogue, choice, conclude_one};
 use crate::error::{CliError, Exit};
 use crate::pausing;
 use crate::prompt::line::Recall;
+use crate::subagents::Subagent;
 use dunlin_chat::provider::Usage;
 use dunlin_chat::turn::{CallRecord, CallState, Denial, TurnEnd, TurnReport};
 
@@ -37,10 +39,56 @@ struct Document<'a> {
     reply: &'a str,
     calls: &'a [CallRecord],
     denials: &'a [Denial],
+    /// What all requests cost together, those of subagents included.
     usage: Usage,
     rounds: u32,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    subagents: Vec<SubagentDocument>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+}
+
+/// One subagent in the document.
+#[derive(Serialize)]
+struct SubagentDocument {
+    name: String,
+    agent: String,
+    model: String,
+    task: String,
+    /// The id of the call that started it.
+    call: String,
+    /// `answered`, `cut_off`, `denied`, `round_limit`, `stopped`, `too_long` or `failed`.
+    end: &'static str,
+    rounds: u32,
+    calls: u32,
+    usage: Usage,
+    duration_ms: f64,
+}
+
+impl SubagentDocument {
+    fn of(subagent: &Subagent) -> SubagentDocument {
+        let live = subagent.live();
+        SubagentDocument {
+            name: subagent.name.clone(),
+            agent: subagent.agent.name.clone(),
+            model: subagent.agent.model.clone(),
+            task: subagent.task.clone(),
+            call: subagent.call.clone(),
+            end: match &live.end {
+                Some(SubagentEnd::Answered) => "answered",
+                Some(SubagentEnd::CutOff) => "cut_off",
+                Some(SubagentEnd::Denied(_)) => "denied",
+                Some(SubagentEnd::RoundLimit) => "round_limit",
+                Some(SubagentEnd::TooLong(_)) => "too_long",
+                Some(SubagentEnd::Failed(_)) => "failed",
+                Some(SubagentEnd::Stopped) | None => "stopped",
+            },
+            rounds: live.rounds,
+            calls: live.calls,
+            usage: live.usage,
+            duration_ms: live.elapsed().as_secs_f64() * 1e3,
+        }
+    }
 }
 
 /// Asks, prints, ends.
@@ -107,6 +155,12 @@ fn print_document(app: &App, report: &TurnReport) -> Result<(), CliError> {
         denials: &report.denials,
         usage: report.usage,
         rounds: report.rounds,
+        subagents: app
+            .subagents
+            .of_turn()
+            .iter()
+            .map(|it| SubagentDocument::of(it))
+            .collect(),
         error: match &report.end {
             TurnEnd::Failed(error) => Some(error.to_string()),
             TurnEnd::TooLong(why) => Some(why.to_string()),

@@ -11,8 +11,9 @@ use crate::app::App;
 use crate::args::ToolsCommand;
 use crate::dialogue::presenter::Presenter;
 use crate::dialogue::way_out::way_to_allow_always;
-use crate::dialogue::{HandsOff, approver, interrupted, look_at_tools};
+use crate::dialogue::{HandsOff, interrupted, look_at_tools};
 use crate::error::{CliError, Exit};
+use crate::prompt::decider::Decider;
 use crate::tools::{print, unknown_tool};
 use dunlin_chat::provider::ProposedCall;
 use dunlin_chat::turn::{CallContext, CallState, TurnRules, run_calls};
@@ -96,19 +97,24 @@ pub fn by_hand(app: &App, call: ProposedCall) -> Result<Option<(String, bool)>, 
     let interrupt = interrupted(app)?;
     let host = app.host()?;
     let tool = call.tool.clone();
-    let approver = approver(app, &[], Arc::default());
+    let decider = Decider::new(app, &[], Arc::default());
     let context = CallContext {
         tools: host,
         rules: TurnRules::default(),
-        approver: approver.as_ref(),
-        ask: app.asker(),
+        approver: decider.approver(),
+        ask: decider.ask(None),
         frontend: Arc::new(Presenter::new(Arc::clone(&app.ui)).without_reasons()),
     };
     let report = {
         let _hands_off = HandsOff::begin(app);
         host.begin_turn();
-        app.runtime()?
-            .block_on(run_calls(vec![call], 0, &context, interrupt))
+        app.runtime()?.block_on(async {
+            tokio::select! {
+                biased;
+                report = run_calls(vec![call], 0, &context, interrupt) => report,
+                never = decider.serve() => match never {},
+            }
+        })
     };
     let Some(record) = report.calls.into_iter().next() else {
         return Err(CliError::silent(Exit::Interrupted));

@@ -11,10 +11,11 @@ use std::time::SystemTime;
 use dunlin_host::Progress;
 use serde_json::json;
 
-use super::{Dialogue, HandsOff, approver, interrupted};
+use super::{Dialogue, HandsOff, interrupted};
 use crate::app::App;
 use crate::error::CliError;
 use crate::mentions::{self, Meaning};
+use crate::prompt::decider::Decider;
 use crate::prompt::line::Recall;
 use dunlin_chat::message::UserMessage;
 use dunlin_chat::provider::ProposedCall;
@@ -274,26 +275,28 @@ impl Dialogue {
                 repaired: false,
             });
         }
-        let approver = approver(app, &self.tools, Arc::new(recall));
+        let decider = Decider::new(app, &self.tools, Arc::new(recall));
         let context = CallContext {
             tools: host,
             rules: TurnRules {
                 on_denial: OnDenial::Continue,
                 ..TurnRules::default()
             },
-            approver: approver.as_ref(),
-            ask: app.asker(),
+            approver: decider.approver(),
+            ask: decider.ask(None),
             frontend: Arc::new(Unseen),
         };
         let interrupt = interrupted(app)?;
         let report = {
             let _hands_off = HandsOff::begin(app);
-            app.runtime()?.block_on(run_calls(
-                calls,
-                self.conversation.last_call(),
-                &context,
-                interrupt,
-            ))
+            let last = self.conversation.last_call();
+            app.runtime()?.block_on(async {
+                tokio::select! {
+                    biased;
+                    report = run_calls(calls, last, &context, interrupt) => report,
+                    never = decider.serve() => match never {},
+                }
+            })
         };
         for record in &report.calls {
             self.conversation.number_calls_after(record.number);

@@ -13,7 +13,7 @@ use crate::prompt::metadata::Answering;
 use dunlin_chat::message::{Message, Role};
 use dunlin_chat::provider::Dialect;
 use dunlin_chat::request::cuts::Compacted;
-use dunlin_chat::request::report::{Report, Spent};
+use dunlin_chat::request::report::{Cost, Report, Spent};
 use dunlin_chat::request::{ContextBudget, HistoryLimits, Occasion};
 use dunlin_chat::session::{Loaded, Session};
 use dunlin_chat::tokens::counted;
@@ -92,7 +92,11 @@ impl Dialogue {
         match summary {
             None => quiet("(interrupted)"),
             Some(Ok(summary)) => {
-                self.spent.add(summary.usage, 1);
+                let cost = Cost {
+                    usage: summary.usage,
+                    requests: 1,
+                };
+                self.spent.add(cost, Cost::default());
                 let compacted = Compacted {
                     through: compacting.through,
                     summary: summary.text,
@@ -122,7 +126,10 @@ impl Dialogue {
     /// beginning.
     pub(super) fn know(&mut self, loaded: &Loaded) {
         self.spent = Spent {
-            all: loaded.usage,
+            all: Cost {
+                usage: loaded.usage,
+                requests: 0,
+            },
             ..Spent::default()
         };
         if let Some(compacted) = &loaded.compacted {

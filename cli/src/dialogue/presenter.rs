@@ -11,6 +11,8 @@ use dunlin_host::edit::FileEdit;
 use dunlin_host::target::Need;
 use parking_lot::Mutex;
 
+use crate::subagents::{Roster, rows};
+use dunlin_chat::agent::RUN_SUBAGENT;
 use dunlin_chat::provider::retry::Retrying;
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::log::CallLog;
@@ -35,6 +37,8 @@ pub struct Presenter {
     pub(super) model: String,
     /// Where calls are kept.
     pub(super) calls: Option<Arc<CallLog>>,
+    /// The subagents that calls run: they have rows of their own.
+    pub(super) subagents: Option<Arc<Roster>>,
     /// The call whose line is being shown: progress is added to it.
     pub(super) current: Mutex<Option<CallView>>,
     /// What the call that is shown next has changed in files, and whether the user saw that before.
@@ -64,6 +68,7 @@ impl Presenter {
             says_why: true,
             model: String::new(),
             calls: None,
+            subagents: None,
             current: Mutex::default(),
             edits: Mutex::default(),
             accepts_edits: Arc::default(),
@@ -158,6 +163,18 @@ impl Presenter {
                 Shown::Complete(_) => {}
             }
         }
+    }
+
+    /// Shows a call that runs a subagent once it is over: until then the subagent has a row.
+    fn subagent(&self, mut call: CallView) {
+        if !call.state.is_settled() {
+            return;
+        }
+        let subagent = self.subagents.as_ref().and_then(|it| it.of_call(&call.id));
+        if let Some(subagent) = subagent.filter(|_| call.note.is_none()) {
+            call.note = Some(rows::note(&subagent));
+        }
+        self.ui.call(&call);
     }
 
     fn wait(&self) {
@@ -275,6 +292,9 @@ impl Frontend for Presenter {
         // What waits is shown by whoever asks about it.
         if call.state == CallState::Asking {
             return;
+        }
+        if call.tool == RUN_SUBAGENT {
+            return self.subagent(call);
         }
         let (edits, was_seen) = std::mem::take(&mut *self.edits.lock());
         let is_done = call.state == CallState::Completed;

@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use dunlin_host::ForeignError;
 use dunlin_host::ask::{Answer, Ask, Question, TextQuestion};
 use dunlin_host::model::{AnswerEnd, Model, ModelAnswer, Prompt, Speaker};
+use dunlin_host::subagent::Subagents;
 use futures::StreamExt;
 use parking_lot::Mutex;
 
@@ -147,12 +148,14 @@ impl Model for SamplingModel {
     }
 }
 
-/// Asks as somebody else does, and has a model besides.
+/// Asks as somebody else does, and has a model besides, and what runs subagents.
 pub struct AskWithModel {
     /// Who asks.
     pub ask: Arc<dyn Ask>,
     /// The model.
     pub model: Arc<SamplingModel>,
+    /// What runs subagents, where there may be any.
+    pub subagents: Option<Arc<dyn Subagents>>,
     /// The first question of each call that was denied because nobody could be asked.
     pub unasked: Mutex<Vec<Question>>,
 }
@@ -192,6 +195,10 @@ impl Ask for AskWithModel {
     fn model(&self) -> Option<Arc<dyn Model>> {
         let model: Arc<dyn Model> = self.model.clone();
         Some(model)
+    }
+
+    fn subagents(&self) -> Option<Arc<dyn Subagents>> {
+        self.subagents.clone()
     }
 
     fn went_unasked(&self, question: &Question) {

@@ -1,6 +1,6 @@
 //! Waits for decisions about calls at the prompt, where everything else that can be typed works, too.
 
-use std::cell::RefCell;
+use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,62 +11,127 @@ use dunlin_host::display::escape;
 use dunlin_host::permission::ToolMode;
 
 use super::accepting;
+use super::desk::{Desk, Reply as DeskReply};
 use super::line::Recall;
 use super::slash_table::{self, Input, NEXT, Slash};
 use super::templates;
 use crate::app::App;
 use crate::error::CliError;
+use crate::inspect::shared_state::WAKE_AGAIN;
+use dunlin_chat::message::Conversation;
 use dunlin_chat::turn::{Approver, Choice, Resolution, Waiting};
 use dunlin_terminal::approval::editor::{ARGUMENTS, Edited, pretty, understand};
 use dunlin_terminal::approval::entry::Entry;
+use dunlin_terminal::approval::line::looks_like_answer;
 use dunlin_terminal::approval::look::{MARGIN, height};
 use dunlin_terminal::approval::pending::{PendingApprovals, Reply};
 use dunlin_terminal::editor;
 use dunlin_terminal::ui::Typed;
+use dunlin_terminal::ui::wake::TypedSoFar;
 use dunlin_terminal::ui::wrap;
 
 /// How many rows stand below a view: a sentence, the key and the line to answer in.
 const ROWS_BELOW: usize = 4;
 
-/// Asks at the terminal before calls run.
+/// Shows what waits at the desk, and reads the answers.
 pub struct TerminalApprover<'a> {
     app: &'a App,
     tools: &'a [Tool],
     recall: Arc<Recall>,
-    /// Never borrowed while anything is waited for.
-    approvals: RefCell<PendingApprovals>,
+    desk: Arc<Desk>,
 }
 
 impl<'a> TerminalApprover<'a> {
-    /// An approver for one turn. `tools` is what `/tools` lists, `recall` what the line editor knows.
+    /// For one turn with its subagents. `tools` is what `/tools` lists, `recall` what the line editor knows.
     pub fn new(app: &'a App, tools: &'a [Tool], recall: Arc<Recall>) -> Self {
         TerminalApprover {
             app,
             tools,
             recall,
-            approvals: RefCell::default(),
+            desk: Arc::default(),
         }
     }
 
-    /// Shows rows, and reads a line below them.
+    /// Where everything waits that it asks about.
+    pub fn desk(&self) -> &Arc<Desk> {
+        &self.desk
+    }
+
+    /// Has the user decide about whatever waits. Never ends; to be polled beside the turn.
+    pub async fn serve(&self) -> Infallible {
+        loop {
+            self.desk.waits().await;
+            self.converse().await;
+        }
+    }
+
+    /// Asks until something is decided, or nothing waits any more.
+    async fn converse(&self) {
+        let mut rows = self.desk.state().open(self.app.ui.window()).0;
+        loop {
+            let resolution = match self.read(&rows).await {
+                Typed::Line(line) => match self.follow(&line).await {
+                    ControlFlow::Break(resolution) => resolution,
+                    ControlFlow::Continue(next) => {
+                        rows = next;
+                        continue;
+                    }
+                },
+                // Nothing waits any more.
+                Typed::Woken => return,
+                Typed::End | Typed::Interrupted => Resolution::Stop,
+            };
+            if !self.desk.resolve(&resolution) {
+                self.app.ui.interrupt_turn();
+            }
+            return;
+        }
+    }
+
+    /// Shows rows, and reads a line below them. What waits from then on is shown above it, and the line goes on.
     async fn read(&self, rows: &[String]) -> Typed {
-        let (ui, recall) = (Arc::clone(&self.app.ui), Arc::clone(&self.recall));
-        let (above, prompt) = (rows.join("\n"), self.approvals.borrow().prompt());
-        let read = move || ui.ask_line_with(&above, prompt, |paste| recall.editor(paste));
-        let typed = tokio::task::spawn_blocking(read).await;
-        // A panic while reading ends the turn.
-        typed.unwrap_or(Typed::End)
+        let (ui, recall, desk) = (
+            Arc::clone(&self.app.ui),
+            Arc::clone(&self.recall),
+            Arc::clone(&self.desk),
+        );
+        let (above, prompt) = (rows.join("\n"), self.desk.state().approvals.prompt());
+        let work = move || {
+            let typed = TypedSoFar::default();
+            let editor = |paste: &_| recall.editor_with(None, typed.clone(), paste);
+            let woken = || {
+                let mut state = desk.state();
+                let (rows, are_there) = state.open(ui.window());
+                let (before, after) = typed.get();
+                let line = format!("{before}{after}");
+                // It was meant for what is gone.
+                if !are_there && looks_like_answer(&line) {
+                    typed.set("", 0);
+                } else if state.is_empty() && ui.is_chat() && !line.trim().is_empty() {
+                    ui.keep_for_later(&line);
+                }
+                (!state.is_empty()).then(|| (rows.join("\n"), state.approvals.prompt()))
+            };
+            ui.ask_line_until_woken(&above, (prompt, false), &typed, editor, woken)
+        };
+        let mut reading = tokio::task::spawn_blocking(work);
+        loop {
+            tokio::select! {
+                // A panic while reading ends the turn.
+                typed = &mut reading => return typed.unwrap_or(Typed::End),
+                () = self.desk.is_outdated() => {
+                    self.app.ui.wake();
+                    tokio::time::sleep(WAKE_AGAIN).await;
+                }
+            }
+        }
     }
 
     /// What follows a line: the waiting is over, or other rows and another line.
-    async fn follow(
-        &self,
-        line: &str,
-        waiting: Waiting<'_>,
-    ) -> ControlFlow<Resolution, Vec<String>> {
+    async fn follow(&self, line: &str) -> ControlFlow<Resolution, Vec<String>> {
         let ui = &self.app.ui;
         let window = ui.window();
-        let reply = self.approvals.borrow_mut().answer(line, window);
+        let reply = self.desk.state().approvals.answer(line, window);
         match reply {
             Reply::Say(rows) => ControlFlow::Continue(rows),
             Reply::View(rows, sentence) => {
@@ -79,7 +144,7 @@ impl<'a> TerminalApprover<'a> {
                 let room = window.columns.saturating_sub(MARGIN.len() + 1);
                 let sentence = sentence.map_or_else(Vec::new, |text| wrap::rows(&text, room));
                 rows.extend(sentence.into_iter().map(|row| format!("{MARGIN}{row}")));
-                rows.push(self.approvals.borrow().key(window));
+                rows.push(self.desk.state().approvals.key(window));
                 ControlFlow::Continue(rows)
             }
             Reply::Resolve(rows, resolution) => {
@@ -100,7 +165,7 @@ impl<'a> TerminalApprover<'a> {
             }
             Reply::Tools(tools, mode) => {
                 let Ok(host) = self.app.host() else {
-                    return ControlFlow::Continue(self.approvals.borrow().again(window));
+                    return ControlFlow::Continue(self.desk.state().approvals.again(window));
                 };
                 for tool in tools {
                     host.permissions().set_tool_mode(&tool, mode);
@@ -115,7 +180,7 @@ impl<'a> TerminalApprover<'a> {
                 }
                 ControlFlow::Break(Resolution::Reconsider)
             }
-            Reply::Slash => self.command(line, waiting),
+            Reply::Slash => self.command(line),
             Reply::Edit(number) => self.edit(number).await,
         }
     }
@@ -133,32 +198,33 @@ impl<'a> TerminalApprover<'a> {
         let shown = rows.clone();
         let paged = tokio::task::spawn_blocking(move || pager.show(&ui, &shown)).await;
         match paged {
-            Ok(Ok(())) => self.approvals.borrow().list(self.app.ui.window()),
+            Ok(Ok(())) => self.desk.state().approvals.list(self.app.ui.window()),
             _ => rows,
         }
     }
 
-    fn command(&self, line: &str, waiting: Waiting<'_>) -> ControlFlow<Resolution, Vec<String>> {
+    fn command(&self, line: &str) -> ControlFlow<Resolution, Vec<String>> {
         let ui = &self.app.ui;
         // What a command prints may be the model's, and look like a question.
-        let again = || ControlFlow::Continue(self.approvals.borrow_mut().show_again(ui.window()));
+        let again = || ControlFlow::Continue(self.desk.state().approvals.show_again(ui.window()));
         match slash_table::parse(line) {
             Input::Slash(command, rest) => {
                 if command == Slash::Tools
                     && let [tool, mode] = *rest.split_whitespace().collect::<Vec<_>>()
                     && mode == ToolMode::Always.to_string()
                     && let Some(rows) = self
+                        .desk
+                        .state()
                         .approvals
-                        .borrow_mut()
                         .refuses_always(tool, ui.window())
                 {
                     return ControlFlow::Continue(rows);
                 }
-                let messages = waiting.conversation.messages();
+                let messages = Arc::clone(&self.desk.state().messages);
                 let looked = self
                     .app
                     .commands
-                    .while_waiting(self.app, messages, self.tools, command, &rest);
+                    .while_waiting(self.app, &messages, self.tools, command, &rest);
                 match looked {
                     Ok(false) => again(),
                     Ok(true) => ControlFlow::Break(Resolution::Reconsider),
@@ -180,8 +246,9 @@ impl<'a> TerminalApprover<'a> {
                 let sentence =
                     "That is not an answer; the text is back in the input line after these calls.";
                 let reply = self
+                    .desk
+                    .state()
                     .approvals
-                    .borrow()
                     .say([sentence.to_owned()], ui.window());
                 match reply {
                     Reply::Say(rows) => ControlFlow::Continue(rows),
@@ -196,18 +263,19 @@ impl<'a> TerminalApprover<'a> {
         let ui = Arc::clone(&self.app.ui);
         let say = |sentence: String| {
             let reply = self
+                .desk
+                .state()
                 .approvals
-                .borrow()
                 .say([sentence], self.app.ui.window());
             match reply {
                 Reply::Say(rows) => ControlFlow::Continue(rows),
                 _ => ControlFlow::Continue(Vec::new()),
             }
         };
-        let Some(entry) = self.approvals.borrow().entry(number).cloned() else {
+        let Some(entry) = self.desk.state().approvals.entry(number).cloned() else {
             return say("That call is not pending any more.".to_owned());
         };
-        let draft = self.approvals.borrow().drafts.get(&number).cloned();
+        let draft = self.desk.state().approvals.drafts.get(&number).cloned();
         let text = draft.unwrap_or_else(|| pretty(&entry.question.arguments));
         let settings = &self.app.settings;
         let program = self.app.editor();
@@ -222,24 +290,24 @@ impl<'a> TerminalApprover<'a> {
         };
         match understand(&text, &entry.question.arguments) {
             Edited::Arguments(arguments) => {
-                self.approvals.borrow_mut().drafts.remove(&number);
+                self.desk.state().approvals.drafts.remove(&number);
                 let decision = entry.decide(Choice::Edit(arguments), None);
                 ControlFlow::Break(Resolution::Decided(vec![decision]))
             }
             Edited::Unchanged => {
-                self.approvals.borrow_mut().drafts.remove(&number);
+                self.desk.state().approvals.drafts.remove(&number);
                 // Whoever empties the file gives up, and need not have read it.
                 if !text.trim().is_empty() {
                     let window = self.app.ui.window();
-                    self.approvals.borrow_mut().was_read(number, window);
+                    self.desk.state().approvals.was_read(number, window);
                 }
                 let mut rows = vec![format!("{MARGIN}The arguments are unchanged.")];
-                let approvals = self.approvals.borrow();
-                rows.extend(approvals.question_again(number, self.app.ui.window()));
+                let state = self.desk.state();
+                rows.extend(state.approvals.question_again(number, self.app.ui.window()));
                 ControlFlow::Continue(rows)
             }
             Edited::Broken(problem) => {
-                self.approvals.borrow_mut().drafts.insert(number, text);
+                self.desk.state().approvals.drafts.insert(number, text);
                 say(format!(
                     "The arguments cannot be used: {problem}; e opens them as you left them."
                 ))
@@ -248,9 +316,31 @@ impl<'a> TerminalApprover<'a> {
     }
 }
 
+/// Puts the calls of a turn on the desk before they run.
+pub struct DeskApprover<'a> {
+    app: &'a App,
+    desk: Arc<Desk>,
+    /// No other has this number.
+    turn: u64,
+    /// Whose turn it is, if it is a subagent's.
+    subagent: Option<String>,
+}
+
+impl<'a> DeskApprover<'a> {
+    /// For the turn with this number.
+    pub fn new(app: &'a App, desk: &Arc<Desk>, turn: u64, subagent: Option<String>) -> Self {
+        DeskApprover {
+            app,
+            desk: Arc::clone(desk),
+            turn,
+            subagent,
+        }
+    }
+}
+
 #[async_trait(?Send)]
-impl Approver for TerminalApprover<'_> {
-    /// Dropping the future withdraws the question; the line on the screen then answers nothing any more.
+impl Approver for DeskApprover<'_> {
+    /// Dropping the future withdraws the question.
     async fn decide(&self, waiting: Waiting<'_>) -> Resolution {
         if self.app.accepts_edits.load(Ordering::Relaxed) {
             let project = &self.app.settings.project;
@@ -259,25 +349,30 @@ impl Approver for TerminalApprover<'_> {
                 return Resolution::Decided(decisions);
             }
         }
-        let reply = waiting.calls.first().map_or(0, |call| call.number);
+        if self.subagent.is_none() {
+            self.runs_beside(waiting.conversation);
+        }
+        let reply = DeskReply {
+            turn: self.turn,
+            first: waiting.calls.first().map_or(0, |call| call.number as u64),
+        };
         let entries = waiting.open().map(|call| {
             let mut entry = Entry::of(call);
             entry.mode = self.app.tool_mode(&call.call.tool);
+            entry.subagent.clone_from(&self.subagent);
             entry
         });
-        let window = self.app.ui.window();
-        let mut rows = self
-            .approvals
-            .borrow_mut()
-            .open(reply, entries.collect(), window);
-        loop {
-            let Typed::Line(line) = self.read(&rows).await else {
-                return Resolution::Stop;
-            };
-            match self.follow(&line, waiting).await {
-                ControlFlow::Break(resolution) => return resolution,
-                ControlFlow::Continue(next) => rows = next,
-            }
+        let resolution = self.desk.decide(reply, entries.collect()).await;
+        // The conversation goes on, and a copy of it would be made.
+        if self.subagent.is_none() {
+            self.desk.state().messages = Arc::default();
+        }
+        resolution
+    }
+
+    fn runs_beside(&self, conversation: &Conversation) {
+        if self.subagent.is_none() {
+            self.desk.state().messages = conversation.snapshot();
         }
     }
 }

@@ -6,6 +6,8 @@
 pub mod accepting;
 pub mod approver;
 pub mod complete;
+pub mod decider;
+pub mod desk;
 pub mod files;
 pub mod inspecting;
 pub mod interceptor;

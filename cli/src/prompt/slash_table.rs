@@ -36,6 +36,8 @@ pub enum Slash {
     Show,
     /// Shows a call whole.
     Expand,
+    /// Lists the subagents, shows or ends one.
+    Agents,
     /// Shows what a call has changed in files, or all calls of the last turn.
     Diff,
     /// Shows the steps to a reply, or leaves them out.
@@ -295,6 +297,12 @@ pub const GROUPS: &[(&str, &[Command])] = &[
                 "[N] [all]",
                 "show call N in full; without a number, the last one",
                 Slash::Expand,
+            ),
+            command(
+                "/agents",
+                "[N|stop N]",
+                "list the subagents, show what number N did, or end it; stop works while they run",
+                Slash::Agents,
             ),
             command(
                 "/diff",

@@ -5,7 +5,7 @@ use crate::dialogue::Dialogue;
 use crate::dialogue::budget::share;
 use crate::error::CliError;
 use dunlin_chat::message::Message;
-use dunlin_chat::request::report::{Report, Source, Spent};
+use dunlin_chat::request::report::{Cost, Report, Source, Spent};
 use dunlin_host::display::{grouped, one_line};
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::ui::calls::fit;
@@ -220,24 +220,30 @@ pub fn cost_rows(spent: &Spent, report: &Report, styles: Styles) -> Vec<String> 
         format!("{MARGIN}{name:<12}{columns}")
     };
     let heading = ["requests", "tokens in", "cached", "tokens out"].map(str::to_owned);
-    let numbers = |requests: u32, usage: dunlin_chat::provider::Usage| {
+    let numbers = |cost: Cost| {
         [
-            u64::from(requests),
-            usage.input_tokens,
-            usage.cached_tokens,
-            usage.output_tokens,
+            u64::from(cost.requests),
+            cost.usage.input_tokens,
+            cost.usage.cached_tokens,
+            cost.usage.output_tokens,
         ]
         .map(grouped)
     };
-    let mut rows = vec![
-        styles.paint(Label::Quiet, &row("", heading)),
-        row("last turn", numbers(spent.turn_requests, spent.turn)),
-        row("session", numbers(spent.all_requests, spent.all)),
-    ];
-    if spent.all.input_tokens == 0 && spent.all_requests > 0 {
+    let mut rows = vec![styles.paint(Label::Quiet, &row("", heading))];
+    for (name, own, subagents) in [
+        ("last turn", spent.turn, spent.turn_subagents),
+        ("session", spent.all, spent.all_subagents),
+    ] {
+        rows.push(row(name, numbers(own)));
+        if subagents.requests > 0 {
+            rows.push(row("  subagents", numbers(subagents)));
+            rows.push(row("  together", numbers(own.plus(subagents))));
+        }
+    }
+    if spent.all.usage.input_tokens == 0 && spent.all.requests > 0 {
         rows.push(format!("{MARGIN}The server does not count tokens."));
     }
-    let about = match spent.all.input_tokens {
+    let about = match spent.all.usage.input_tokens {
         0 => "about ",
         _ => "",
     };
@@ -385,8 +391,9 @@ mod tests {
             cached_tokens: 8_000,
             output_tokens: 512,
         };
-        spent.add(usage, 3);
-        spent.add(usage, 1);
+        let cost = |requests| Cost { usage, requests };
+        spent.add(cost(3), Cost::default());
+        spent.add(cost(1), Cost::default());
         let rows = cost_rows(&spent, &report(), Styles::plain());
         let expected = "
                  requests  tokens in     cached tokens out
@@ -394,8 +401,22 @@ mod tests {
   session               4     24,690     16,000      1,024
   next request  5,832 of 8,192 tokens, 71 % of the window";
         assert_eq!(rows.join("\n"), expected.trim_start_matches('\n'));
+        spent.add(cost(1), cost(2));
+        let rows = cost_rows(&spent, &report(), Styles::plain());
+        let expected = "
+                 requests  tokens in     cached tokens out
+  last turn             1     12,345      8,000        512
+    subagents           2     12,345      8,000        512
+    together            3     24,690     16,000      1,024
+  session               5     37,035     24,000      1,536
+    subagents           2     12,345      8,000        512
+    together            7     49,380     32,000      2,048";
+        assert_eq!(rows[..7].join("\n"), expected.trim_start_matches('\n'));
         let silent = Spent {
-            all_requests: 1,
+            all: Cost {
+                requests: 1,
+                ..Cost::default()
+            },
             ..Spent::default()
         };
         let rows = cost_rows(&silent, &report(), Styles::plain());

@@ -4,6 +4,7 @@
 //! thread started. Ctrl-C never loses anything: in a turn it ends the turn and keeps what was said, on a line
 //! it clears the line, and only twice in a row on an empty line it leaves.
 
+mod agents;
 mod apps;
 pub mod auto;
 pub mod budget;
@@ -24,6 +25,7 @@ mod tags;
 mod transcript;
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use dunlin_host::display::{escape, own_command};
@@ -71,6 +73,11 @@ pub fn run(app: &App, args: &ChatArgs) -> Result<Exit, CliError> {
     hub::check(app, args)?;
     welcome(app)?;
     warn_of_permissions(app);
+    app.ui
+        .take_commands(Some(Box::new(agents::StopWhileRunning {
+            roster: Arc::clone(&app.subagents),
+            ui: Arc::clone(&app.ui),
+        })));
     let (mut hub, mut dialogue) = Hub::open(app, args)?;
     let listening = server::listen(&settings.folders.run, &app.shared).map_err(CliError::failed);
     if let Err(error) = &listening {

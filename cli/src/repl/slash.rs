@@ -9,8 +9,8 @@ use dunlin_host::display::{escape, own_command};
 use dunlin_host::undo::UndoOutcome;
 
 use super::{
-    apps, auto, budget, compose, expand, help, last_request, leaving, messages, requests, servers,
-    sessions, tags,
+    agents, apps, auto, budget, compose, expand, help, last_request, leaving, messages, requests,
+    servers, sessions, tags,
 };
 use crate::app::{App, Commands};
 use crate::dialogue::{Dialogue, choice, look_at_tools};
@@ -207,7 +207,11 @@ fn look(
                 "Nothing has this number. /show 2 shows call 2, /show m2 the second message; /history lists both.",
             ),
         },
-        Slash::Expand => ui.data_all(&expand::rows(&app.calls, rest, ui.window())),
+        Slash::Expand => {
+            ui.data_all(&expand::rows(&app.calls, rest, ui.window()));
+            agents::expand(app, rest);
+        }
+        Slash::Agents => agents::run(app, rest),
         Slash::Diff => ui.data_all(&expand::edits(&app.calls, rest, ui.window())),
         Slash::Steps => steps::run(ui, rest),
         Slash::Auto => auto::run(app, rest)?,

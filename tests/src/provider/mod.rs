@@ -64,6 +64,8 @@ pub struct Received {
 struct Log {
     /// Answers to the next chat requests.
     script: VecDeque<Response>,
+    /// Answers to the next requests of conversations that are told apart by their first message.
+    conversations: Vec<(String, VecDeque<Response>)>,
     /// The answer to all chat requests after the script.
     then_always: Option<Response>,
     /// The chat requests so far.
@@ -86,6 +88,21 @@ impl Provider {
     pub fn play(script: impl IntoIterator<Item = Response>) -> Self {
         Provider::start(Log {
             script: script.into_iter().collect(),
+            ..Log::default()
+        })
+    }
+
+    /// Answers each conversation by a script of its own, in whatever order their requests come: the one whose first message of
+    /// the user contains the text before it.
+    ///
+    /// # Panics
+    ///
+    /// When the machine has no loopback port left.
+    pub fn play_each<'a>(scripts: impl IntoIterator<Item = (&'a str, Vec<Response>)>) -> Self {
+        let scripts = scripts.into_iter();
+        let scripts = scripts.map(|(text, script)| (text.to_owned(), script.into()));
+        Provider::start(Log {
+            conversations: scripts.collect(),
             ..Log::default()
         })
     }
@@ -170,11 +187,10 @@ impl Provider {
     pub fn violations(&self) -> Vec<String> {
         self.log.read(|log| {
             let mut all = log.violations.clone();
-            if !log.script.is_empty() {
-                all.push(format!(
-                    "{} answers of the script were never asked for",
-                    log.script.len()
-                ));
+            let of_conversations = log.conversations.iter().map(|(_, script)| script.len());
+            let left = log.script.len() + of_conversations.sum::<usize>();
+            if left > 0 {
+                all.push(format!("{left} answers of the script were never asked for"));
             }
             all
         })
@@ -184,7 +200,7 @@ impl Provider {
         log.secrets.push(API_KEY.to_owned());
         let log = Arc::new(Watched::new(log));
         let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
+            .enable_all()
             .build()
             .expect("a runtime for the scripted provider");
         let listener = runtime
@@ -217,6 +233,22 @@ impl Provider {
                 self.log.read(|log| log.chats.clone())
             )
         })
+    }
+}
+
+impl Log {
+    /// The answer to a request.
+    fn answer(&mut self, request: &Received) -> Option<Response> {
+        let said = request.messages().iter().find(|it| it["role"] == "user");
+        let said = said
+            .and_then(|it| it["content"].as_str())
+            .unwrap_or_default();
+        let mut conversations = self.conversations.iter_mut();
+        let its_own = conversations.find(|(text, _)| said.contains(text.as_str()));
+        let of_conversation = its_own.and_then(|(_, script)| script.pop_front());
+        of_conversation
+            .or_else(|| self.script.pop_front())
+            .or_else(|| self.then_always.clone())
     }
 }
 

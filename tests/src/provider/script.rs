@@ -13,6 +13,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -43,6 +44,8 @@ pub(super) enum Step {
     Bytes(Vec<u8>),
     /// Goes on when the test opens the gate.
     Wait(Gate),
+    /// Goes on after this time, as a server does that thinks. For benchmarks: a test waits for a gate.
+    Take(Duration),
     /// One piece of the body, written again and again until the client hangs up.
     Endless(Vec<u8>),
     /// Never goes on.
@@ -184,6 +187,12 @@ impl Response {
     /// Bytes as they are: half an event, a comment, nonsense.
     pub fn raw(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.steps.push(Step::Bytes(bytes.into()));
+        self
+    }
+
+    /// Takes this time, as a server does that thinks. For benchmarks: a test waits for a gate.
+    pub fn take(mut self, time: Duration) -> Self {
+        self.steps.push(Step::Take(time));
         self
     }
 

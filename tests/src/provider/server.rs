@@ -74,8 +74,8 @@ fn answer_to(received: Received, log: &mut Log) -> (Option<usize>, Response) {
                     .into_iter()
                     .map(|what| format!("request {index}: {what}")),
             );
+            let response = log.answer(&received);
             log.chats.push(received);
-            let response = log.script.pop_front().or_else(|| log.then_always.clone());
             let response = response.unwrap_or_else(|| {
                 log.violations
                     .push(format!("request {index}: the script has no answer to it"));
@@ -128,6 +128,7 @@ async fn play(stream: &mut TcpStream, response: Response) -> io::Result<KeepAliv
                 () = gate.pass() => {}
                 gone = hang_up(stream) => return Err(gone),
             },
+            Step::Take(time) => tokio::time::sleep(time).await,
             Step::Stall => return Err(hang_up(stream).await),
             Step::Cut => return Ok(KeepAlive(false)),
         }

@@ -54,6 +54,7 @@ mod stage;
 mod startup;
 mod steps;
 mod storing;
+mod subagents;
 mod surroundings;
 mod templates;
 mod terminal_commands;

@@ -1,6 +1,7 @@
 //! What a user does to a conversation as a whole: takes back its last turn, goes on with it elsewhere.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::{Conversation, Role, UserMessage};
 
@@ -16,7 +17,9 @@ impl Conversation {
     pub fn cut_last_turn(&mut self) -> Option<UserMessage> {
         let said = |message: &super::Message| message.role == Role::User;
         let start = self.messages.iter().rposition(said)?;
-        let mut cut = self.messages.split_off(start).into_iter();
+        let mut cut = Arc::make_mut(&mut self.messages)
+            .split_off(start)
+            .into_iter();
         self.open.clear();
         cut.next().map(|message| UserMessage {
             text: message.content,
@@ -29,7 +32,7 @@ impl Conversation {
     pub fn move_elsewhere(&mut self) {
         let mut renamed = HashMap::new();
         let mut names = self.names.lock();
-        for message in &mut self.messages {
+        for message in Arc::make_mut(&mut self.messages) {
             for call in &mut message.tool_calls {
                 if !is_strict(&call.id) {
                     let id = names.fresh_id();

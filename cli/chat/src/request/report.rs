@@ -1,7 +1,7 @@
 //! What fills a request, to look at.
 
 use super::context_budget::{ContextBudget, Limit, Occasion, reserve};
-use super::cost::Cost;
+use super::cost::Cost as Length;
 use super::cuts::ResultCut;
 use crate::message::{Message, Role};
 use crate::provider::Usage;
@@ -81,6 +81,9 @@ pub enum Source {
     RefusedMore,
 }
 
+/// The part that the messages of the user are.
+pub const MESSAGES: &str = "your messages";
+
 /// How many results are named.
 const MOST_RESULTS: usize = 5;
 
@@ -109,7 +112,7 @@ impl ContextBudget {
             .collect();
         tools.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
         let prompt = occasion.agent.system_prompt.as_deref().unwrap_or_default();
-        let all: Cost = cuts.total(messages, &costs);
+        let all: Length = cuts.total(messages, &costs);
         let each: u64 = (0..messages.len()).map(sent).sum();
         let mut parts = vec![
             Part {
@@ -117,7 +120,7 @@ impl ContextBudget {
                 tokens: of(Role::Tool),
             },
             Part {
-                name: "your messages",
+                name: MESSAGES,
                 tokens: of(Role::User),
             },
             Part {
@@ -199,23 +202,43 @@ impl ContextBudget {
 /// What a dialogue has cost, as the provider counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// The last turn.
-    pub turn: Usage,
-    /// Requests of the last turn.
-    pub turn_requests: u32,
-    /// All turns.
-    pub all: Usage,
-    /// All requests.
-    pub all_requests: u32,
+    /// The last turn, without its subagents.
+    pub turn: Cost,
+    /// Its subagents.
+    pub turn_subagents: Cost,
+    /// All turns, without their subagents.
+    pub all: Cost,
+    /// All subagents.
+    pub all_subagents: Cost,
+}
+
+/// What some requests have cost, as the provider counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Tokens.
+    pub usage: Usage,
+    /// How many requests.
+    pub requests: u32,
+}
+
+impl Cost {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Cost) -> Cost {
+        Cost {
+            usage: self.usage.plus(other.usage),
+            requests: self.requests.saturating_add(other.requests),
+        }
+    }
 }
 
 impl Spent {
-    /// Adds a turn.
-    pub fn add(&mut self, usage: Usage, requests: u32) {
-        self.turn = usage;
-        self.turn_requests = requests;
-        self.all = self.all.plus(usage);
-        self.all_requests = self.all_requests.saturating_add(requests);
+    /// Adds a turn, and what its subagents have cost.
+    pub fn add(&mut self, turn: Cost, subagents: Cost) {
+        self.turn = turn;
+        self.turn_subagents = subagents;
+        self.all = self.all.plus(turn);
+        self.all_subagents = self.all_subagents.plus(subagents);
     }
 }
 
@@ -299,17 +322,15 @@ mod tests {
             cached_tokens: 40,
             output_tokens: 7,
         };
-        spent.add(usage, 2);
-        spent.add(usage, 1);
-        assert_eq!(
-            (
-                spent.all.input_tokens,
-                spent.all.cached_tokens,
-                spent.all.output_tokens
-            ),
-            (200, 80, 14)
-        );
-        assert_eq!((spent.turn_requests, spent.all_requests), (1, 3));
-        assert_eq!(spent.turn, usage);
+        let cost = |requests| Cost { usage, requests };
+        spent.add(cost(2), cost(4));
+        spent.add(cost(1), Cost::default());
+        let all = Cost {
+            usage: usage.plus(usage),
+            requests: 3,
+        };
+        assert_eq!((spent.turn, spent.all), (cost(1), all));
+        assert_eq!(spent.turn_subagents, Cost::default());
+        assert_eq!(spent.all_subagents, cost(4));
     }
 }

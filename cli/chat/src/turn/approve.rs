@@ -76,6 +76,10 @@ pub trait Approver {
     /// Comes back once something is decided, after as long as the user thinks. Dropping the future
     /// withdraws the question.
     async fn decide(&self, waiting: Waiting<'_>) -> Resolution;
+
+    /// Told of the conversation when calls begin to run that may run beside others: others may be asked about meanwhile,
+    /// and whoever answers may want to look at it.
+    fn runs_beside(&self, _conversation: &Conversation) {}
 }
 
 /// Denies everything: wherever nobody can be asked.

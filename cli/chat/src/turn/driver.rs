@@ -210,6 +210,9 @@ async fn drive(
             Effect::Run(number) => match planned(&turn, number) {
                 Some((call, plan)) => {
                     let (call, plan) = (Arc::clone(call), Arc::clone(plan));
+                    if plan.runs_beside {
+                        context.approver.runs_beside(turn.conversation());
+                    }
                     running.push(async move { (number, context.run(&call, &plan).await) });
                     None
                 }

@@ -110,7 +110,15 @@ fn those_that_run_now_hold_up_the_questions() {
             kept(2),
             finished(2, Ok("C")),
         ],
-        &["Wait", "Run(0)", "Run(1)", "Wait", "Keep(2, yes)", "Run(2)", "Compose"],
+        &[
+            "Wait",
+            "Run(0)",
+            "Run(1)",
+            "Wait",
+            "Keep(2, yes)",
+            "Run(2)",
+            "Compose",
+        ],
         &["a: A", "b: B", "c: C"],
     );
 }

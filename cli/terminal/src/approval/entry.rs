@@ -29,6 +29,8 @@ pub struct Entry {
     pub runs: bool,
     /// What is set for its tool, where that is something.
     pub mode: Option<&'static str>,
+    /// The subagent whose call it is.
+    pub subagent: Option<String>,
 }
 
 impl Entry {
@@ -92,6 +94,7 @@ impl Entry {
             problem: None,
             runs: false,
             mode: None,
+            subagent: None,
         }
     }
 

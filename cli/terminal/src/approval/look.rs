@@ -35,6 +35,9 @@ const CUT_BODY_ROWS: usize = 8;
 /// How many columns of a command line are to be seen among others, however narrow the screen.
 const MIN_ABOUT_COLUMNS: usize = 24;
 
+/// How much of the name of a subagent is shown, in columns.
+const MAX_SUBAGENT_COLUMNS: usize = 20;
+
 /// How many rows of one call are shown unasked, however large the screen: a question is for reading.
 const MAX_ROWS: usize = 200;
 
@@ -137,6 +140,8 @@ pub fn row(entry: &Entry, seen: bool, window: Window) -> String {
     let mut left = window
         .columns
         .saturating_sub(display::width(&head) + display::width(&end) + 1);
+    let subagent = subagent(entry, window);
+    left = left.saturating_sub(visible(&subagent));
     let mut tool = fit(&name(&entry.question.tool), left);
     // What a command does is in its line; every one is run by the same tool.
     if only_command(entry).is_some() && left < display::width(&tool) + MIN_ABOUT_COLUMNS {
@@ -158,6 +163,7 @@ pub fn row(entry: &Entry, seen: bool, window: Window) -> String {
     };
     [
         styles.paint(label, &head),
+        subagent,
         styles.paint(Label::Name, &tool),
         about,
         styles.paint(label, &end),
@@ -400,6 +406,15 @@ fn name(tool: &str) -> String {
     }
 }
 
+/// The subagent whose call it is, before the name of the tool.
+fn subagent(entry: &Entry, window: Window) -> String {
+    let name = entry.subagent.as_deref().map(one_line);
+    let name = name.map(|name| format!("[{}] ", fit(&name, MAX_SUBAGENT_COLUMNS)));
+    window
+        .styles
+        .paint(Label::Target, &name.unwrap_or_default())
+}
+
 /// The line above the body of a call.
 fn heading(entry: &Entry, numbered: bool, window: Window) -> String {
     let styles = window.styles;
@@ -436,7 +451,8 @@ fn heading(entry: &Entry, numbered: bool, window: Window) -> String {
         Origin::Redirect => " asks to follow a redirect",
         Origin::Server => " asks in the middle of its call",
     };
-    format!("{MARGIN}{number} {tool}{asks}{edited}{mode}")
+    let subagent = subagent(entry, window);
+    format!("{MARGIN}{number} {subagent}{tool}{asks}{edited}{mode}")
 }
 
 #[cfg(test)]

@@ -41,13 +41,13 @@ pub enum Reply {
     Keep(Vec<String>),
 }
 
-/// The calls of one reply while they wait. Lives for a whole conversation; each reply begins anew.
+/// Calls while they wait together. Lives for a whole conversation; each list of them begins anew.
 #[derive(Debug, Default)]
 pub struct PendingApprovals {
     entries: Vec<Entry>,
-    /// The number of the first call of the reply.
-    reply: Option<usize>,
-    /// Whether more than one call was asked about since the reply came.
+    /// Which list of calls this is.
+    list: Option<usize>,
+    /// Whether more than one call was asked about since it began.
     several: bool,
     /// Forms of calls that stood here, that did so whole, and whose targets did.
     shown: HashSet<Form>,
@@ -67,17 +67,22 @@ fn form(entry: &Entry) -> Form {
 }
 
 impl PendingApprovals {
-    /// Makes the open calls of a reply pending; its first call has the number `reply`. Returns what is to
+    /// Makes these calls pending. `list` names the list that they belong to: another one begins anew. Returns what is to
     /// be shown: everything that was not shown before, and a row of what was.
-    pub fn open(&mut self, reply: usize, entries: Vec<Entry>, window: Window) -> Vec<String> {
-        if self.reply != Some(reply) {
+    pub fn open(&mut self, list: usize, entries: Vec<Entry>, window: Window) -> Vec<String> {
+        if self.list != Some(list) {
             *self = PendingApprovals {
-                reply: Some(reply),
+                list: Some(list),
                 ..PendingApprovals::default()
             };
         }
         self.entries = entries;
         self.show(window)
+    }
+
+    /// The open calls, and those that were decided with them.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
     }
 
     /// Shows all open calls once more: something else was printed below them, or the terminal broke their rows anew. What a
@@ -281,6 +286,7 @@ impl PendingApprovals {
             Word::Run => self.run(&which, comment, window),
             Word::Tool(mode) => {
                 let chosen = self.choose(&which, &format!("tool {mode}"))?;
+                self.not_while_running(&chosen)?;
                 if mode == ToolMode::Always && chosen.iter().all(|it| it.longest == Scope::Once) {
                     return Err(
                         "Dunlin asks about such a call each time, so tool always would not answer it: type y or n."
@@ -313,8 +319,9 @@ impl PendingApprovals {
                 Ok(Reply::View(rows, None))
             }
             Word::Edit => {
-                self.not_while_running()?;
-                match self.choose(&which, "e")?.as_slice() {
+                let chosen = self.choose(&which, "e")?;
+                self.not_while_running(&chosen)?;
+                match chosen.as_slice() {
                     [entry] => Ok(Reply::Edit(entry.number)),
                     [entry, ..] => Err(format!(
                         "e opens one call at a time, as in e {}.",
@@ -324,8 +331,8 @@ impl PendingApprovals {
                 }
             }
             Word::Skip => {
-                self.not_while_running()?;
                 let chosen = self.choose(&which, "skip")?;
+                self.not_while_running(&chosen)?;
                 let decisions = chosen
                     .into_iter()
                     .map(|entry| entry.decide(Choice::Skip, comment.clone()))
@@ -356,10 +363,10 @@ impl PendingApprovals {
         comment: Option<&str>,
         window: Window,
     ) -> Result<Reply, String> {
-        if comment.is_some() {
-            self.not_while_running()?;
-        }
         let chosen = self.choose(which, if answer.allow { "y" } else { "n" })?;
+        if comment.is_some() {
+            self.not_while_running(&chosen)?;
+        }
         for entry in &chosen {
             self.check(entry, answer)?;
         }
@@ -508,8 +515,8 @@ impl PendingApprovals {
     fn run(&self, which: &Which, comment: Option<String>, window: Window) -> Result<Reply, String> {
         let approved = |entry: &&Entry| entry.state == CallState::Approved;
         if let Which::Numbers(_) = which {
-            self.not_while_running()?;
             let chosen = self.choose(which, "run")?;
+            self.not_while_running(&chosen)?;
             let yes = Answer {
                 allow: true,
                 scope: Scope::Once,
@@ -570,10 +577,15 @@ impl PendingApprovals {
         }
     }
 
-    fn not_while_running(&self) -> Result<(), String> {
-        match self.entries.iter().any(|entry| entry.runs) {
-            true => Err("The call runs already: answer with a yes or a no alone.".to_owned()),
-            false => Ok(()),
+    /// A call that runs is held up by its question, which a yes or a no answers.
+    fn not_while_running(&self, chosen: &[&Entry]) -> Result<(), String> {
+        match chosen.iter().find(|entry| entry.runs) {
+            Some(entry) if self.several && entry.index > 0 => Err(format!(
+                "Call {} runs already: answer with a yes or a no alone.",
+                entry.index
+            )),
+            Some(_) => Err("The call runs already: answer with a yes or a no alone.".to_owned()),
+            None => Ok(()),
         }
     }
 

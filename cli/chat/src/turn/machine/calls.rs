@@ -362,7 +362,9 @@ impl Turn<'_> {
     /// of the rest. Whether any call runs.
     fn start(&mut self, concerned: impl Fn(&TurnCall) -> bool, effects: &mut Vec<Effect>) -> bool {
         let runs = |call: &TurnCall| call.state == CallState::Running;
-        let mut is_alone = self.first(|call| runs(call) && !call.runs_beside()).is_some();
+        let mut is_alone = self
+            .first(|call| runs(call) && !call.runs_beside())
+            .is_some();
         for number in self.reply_start..self.calls.len() {
             let call = &self.calls[number];
             let is_next = call.state == CallState::Approved && concerned(call) && !self.halted;

@@ -1,0 +1,88 @@
+//! Who decides about calls: the user at the terminal, or nobody.
+
+use std::convert::Infallible;
+use std::future::pending;
+use std::sync::Arc;
+
+use dunlin_chat::turn::Approver;
+use dunlin_chat::turn::approve::DenyAll;
+use dunlin_host::Tool;
+use dunlin_host::ask::Ask;
+
+use super::approver::{DeskApprover, TerminalApprover};
+use super::desk::DeskAsk;
+use super::line::Recall;
+use crate::app::App;
+
+/// The number of the chat's own turn among the turns that wait together.
+const TURN: u64 = 0;
+
+/// Decides about the calls of one turn and of its subagents.
+pub struct Decider<'a> {
+    app: &'a App,
+    terminal: Option<TerminalApprover<'a>>,
+    own: Box<dyn Approver + 'a>,
+}
+
+impl<'a> Decider<'a> {
+    /// `tools` is what `/tools` lists, `recall` what the line editor knows.
+    pub fn new(app: &'a App, tools: &'a [Tool], recall: Arc<Recall>) -> Decider<'a> {
+        let terminal = app
+            .asks()
+            .then(|| TerminalApprover::new(app, tools, recall));
+        // Without a host there is nothing to be noted.
+        if let (None, Ok(host)) = (&terminal, app.host()) {
+            host.nobody_answers();
+        }
+        let own = approver(app, terminal.as_ref(), TURN, None);
+        Decider { app, terminal, own }
+    }
+
+    /// Decides about the calls of the turn before they run.
+    pub fn approver(&self) -> &dyn Approver {
+        self.own.as_ref()
+    }
+
+    /// Decides about the calls of a subagent before they run. `number` is no other subagent's.
+    pub fn approver_of(&self, number: u64, name: &str) -> Box<dyn Approver + 'a> {
+        approver(
+            self.app,
+            self.terminal.as_ref(),
+            TURN + number,
+            Some(name.to_owned()),
+        )
+    }
+
+    /// Decides about what comes up while a call of the turn, or of the subagent with this name, runs.
+    pub fn ask(&self, subagent: Option<&str>) -> Arc<dyn Ask> {
+        match &self.terminal {
+            Some(terminal) => Arc::new(DeskAsk {
+                desk: Arc::clone(terminal.desk()),
+                ui: Arc::clone(&self.app.ui),
+                calls: Arc::clone(&self.app.calls),
+                subagent: subagent.map(str::to_owned),
+            }),
+            None => Arc::new(dunlin_host::ask::DenyAll),
+        }
+    }
+
+    /// Has the user asked. Never ends; to be polled beside the turn.
+    pub async fn serve(&self) -> Infallible {
+        match &self.terminal {
+            Some(terminal) => terminal.serve().await,
+            None => pending().await,
+        }
+    }
+}
+
+fn approver<'a>(
+    app: &'a App,
+    terminal: Option<&TerminalApprover<'a>>,
+    turn: u64,
+    subagent: Option<String>,
+) -> Box<dyn Approver + 'a> {
+    match terminal {
+        Some(terminal) => Box::new(DeskApprover::new(app, terminal.desk(), turn, subagent)),
+        None => Box::new(DenyAll),
+    }
+}

@@ -1,0 +1,111 @@
+//! What is shown of a subagent while it runs: what it is doing, in its row. Its calls can be looked at as any others.
+
+use std::sync::Arc;
+
+use dunlin_chat::provider::retry::Retrying;
+use dunlin_chat::turn::log::CallLog;
+use dunlin_chat::turn::{CallState, CallView, Frontend, TurnCall};
+use dunlin_host::Progress;
+use dunlin_host::ask::Answer;
+use dunlin_host::display::escape;
+use dunlin_host::target::Need;
+use dunlin_terminal::approval::storing;
+use dunlin_terminal::ui::Ui;
+use dunlin_terminal::ui::style::Label;
+
+use super::{Roster, Subagent};
+
+/// Shows one subagent.
+pub struct SubagentFrontend {
+    /// Which one.
+    pub subagent: Arc<Subagent>,
+    /// Draws the rows.
+    pub roster: Arc<Roster>,
+    /// Where.
+    pub ui: Arc<Ui>,
+    /// Where calls are kept.
+    pub calls: Arc<CallLog>,
+}
+
+impl SubagentFrontend {
+    /// It does this from now on.
+    fn does(&self, activity: String) {
+        self.subagent.note(|live| live.activity = activity);
+        self.roster.draw(&self.ui);
+    }
+
+    fn waits(&self) {
+        self.does(format!("waiting for {}", self.subagent.agent.model));
+    }
+}
+
+impl Progress for SubagentFrontend {
+    fn progress(&self, _call: &str, _message: &str, _percent: Option<u8>) {}
+}
+
+impl Frontend for SubagentFrontend {
+    fn round(&self, _round: u32) {
+        self.waits();
+    }
+
+    fn text(&self, _piece: &str) {
+        let is_new = self.subagent.live.lock().activity != WRITING;
+        if is_new {
+            self.does(WRITING.to_owned());
+        }
+    }
+
+    fn call_started(&self, tool: &str) {
+        self.does(format!("writing a call of {tool}"));
+    }
+
+    fn keep_call(&self, call: &TurnCall) {
+        self.calls.keep(call.record());
+    }
+
+    fn call(&self, call: &CallView) {
+        let what = match call.target.is_empty() {
+            true => call.tool.clone(),
+            false => format!("{} {}", call.tool, call.target),
+        };
+        match call.state {
+            CallState::Running => self.does(what),
+            CallState::Asking => self.does(format!("asks: {what}")),
+            _ => {}
+        }
+    }
+
+    fn notice(&self, text: &str) {
+        if !self.ui.shows_steps() {
+            return;
+        }
+        let text = text.strip_prefix("· ").unwrap_or(text);
+        let text = format!("  · [{}] {}", self.subagent.name, escape(text));
+        let text = self.ui.status_styles().paint(Label::Quiet, &text);
+        self.ui.status_with_foreign(&text);
+    }
+
+    fn stored(&self, tool: &str, needs: &[Need], answer: Answer) {
+        let said = match needs {
+            [] => storing::after_call(tool, answer).into_iter().collect(),
+            needs => storing::after(needs, answer),
+        };
+        for text in said {
+            self.ui.say_stored(&text);
+        }
+    }
+
+    fn warning(&self, text: &str) {
+        self.ui.warn(&format!("[{}] {text}", self.subagent.name));
+    }
+
+    fn retrying(&self, wait: Option<&Retrying>) {
+        match wait {
+            Some(wait) => self.does(wait.line()),
+            None => self.waits(),
+        }
+    }
+}
+
+/// While a reply comes.
+const WRITING: &str = "writing";

@@ -1,0 +1,70 @@
+//! Keeps what a subagent says in a session of its own, and its requests in the log of the chat's.
+
+use std::sync::Arc;
+
+use dunlin_chat::message::Conversation;
+use dunlin_chat::request::cuts::Compacted;
+use dunlin_chat::session::Session;
+use dunlin_chat::session::requests::{Answered, Kind, RequestLog, Sent};
+use dunlin_chat::turn::{CallRecord, Journal};
+
+use super::Subagent;
+
+/// The journal of one subagent.
+pub struct SubagentJournal {
+    /// Who it is.
+    pub subagent: Arc<Subagent>,
+    /// Its own session; `None`: nothing is kept.
+    pub session: Option<Session>,
+    /// The log of the requests of the chat.
+    pub log: Option<RequestLog>,
+}
+
+impl Journal for SubagentJournal {
+    fn text(&self, piece: &str) {
+        if let Some(session) = &self.session {
+            session.text(piece);
+        }
+    }
+
+    fn keep(&self, conversation: &Conversation, ended: &[CallRecord]) {
+        self.subagent
+            .note(|live| live.messages = conversation.snapshot());
+        if let Some(session) = &self.session {
+            session.keep(conversation, ended);
+        }
+    }
+
+    fn started(&self, id: &str) {
+        self.subagent.note(|live| live.calls += 1);
+        if let Some(session) = &self.session {
+            session.started(id);
+        }
+    }
+
+    fn compacted(&self, compacted: &Compacted) {
+        if let Some(session) = &self.session {
+            session.compacted(compacted);
+        }
+    }
+
+    fn sent(&self, sent: &Sent<'_>) -> u64 {
+        self.subagent.note(|live| live.rounds += 1);
+        let sent = Sent {
+            kind: Kind::Subagent,
+            agent: &self.subagent.name,
+            ..*sent
+        };
+        self.log.as_ref().map_or(0, |log| log.sent(&sent))
+    }
+
+    fn answered(&self, number: u64, answered: &Answered) {
+        if let Some(usage) = answered.usage {
+            self.subagent
+                .note(|live| live.usage = live.usage.plus(usage));
+        }
+        if let Some(log) = &self.log {
+            log.answered(number, answered);
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Subagents: conversations that the model starts with `run_subagent`, each with its own messages, limits and tools, under the
+//! same permissions as the chat.
+//!
+//! The call of the tool runs in the sandbox and asks for a subagent through the host ([`launch`]); [`run`] polls all of them
+//! beside the turn, in the same task. [`Roster`] knows what each is doing: the rows below the turn, `/agents`, and the sums
+//! of their cost come from there. What they say is kept in sessions of their own beside that of the chat; their requests are
+//! in its log ([`journal`]).
+
+mod frontend;
+mod journal;
+pub mod launch;
+pub mod rows;
+pub mod run;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use dunlin_chat::agent::{Agent, RUN_SUBAGENT};
+use dunlin_chat::message::Message;
+use dunlin_chat::provider::{Provider, Usage};
+use dunlin_chat::request::report::Cost;
+use dunlin_chat::session::Store;
+use dunlin_chat::turn::Denial;
+use dunlin_host::Tool;
+use dunlin_host::subagent::SubagentEnd;
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use crate::settings::{Settings, SubagentChoice};
+
+/// How many run at once. Others wait for one of them to end.
+pub const MAX_RUNNING: usize = 4;
+
+/// How many a turn can start.
+pub const MAX_OF_TURN: usize = 16;
+
+/// How many that have ended are listed.
+pub const MAX_LISTED: usize = 10;
+
+/// The subagents of a session: those that run, and the last that have ended.
+#[derive(Default)]
+pub struct Roster(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    all: VecDeque<Arc<Subagent>>,
+    /// The number of the last one, once it is known.
+    last: Option<u64>,
+    /// Those of this turn.
+    of_turn: Vec<Arc<Subagent>>,
+}
+
+/// One subagent.
+pub struct Subagent {
+    /// Its number in the session, from 1.
+    pub number: u64,
+    /// What it is called: the name of its agent, with its number.
+    pub name: String,
+    /// The id of the call that it runs for.
+    pub call: String,
+    /// What it is to do.
+    pub task: String,
+    /// Who it is, with the tools that it may use.
+    pub agent: Agent,
+    /// All tools there are.
+    pub tools: Arc<[Tool]>,
+    /// The way to its model.
+    pub provider: Arc<dyn Provider>,
+    /// Ends it, and not the turn.
+    pub stop: CancellationToken,
+    live: Mutex<Live>,
+}
+
+/// How a subagent is doing.
+#[derive(Debug, Clone)]
+pub struct Live {
+    /// What it does; once it has ended, nothing.
+    pub activity: String,
+    /// Why it is over.
+    pub end: Option<SubagentEnd>,
+    /// Calls that it made.
+    pub calls: u32,
+    /// Requests that it made.
+    pub rounds: u32,
+    /// What they have cost.
+    pub usage: Usage,
+    /// When it began; until then it waits for others to end.
+    pub begun: Option<Instant>,
+    /// How long it ran.
+    pub duration: Option<Duration>,
+    /// What was said.
+    pub messages: Arc<Vec<Message>>,
+    /// The calls that were denied to it.
+    pub denials: Vec<Denial>,
+}
+
+/// What a subagent begins with.
+struct New {
+    call: String,
+    task: String,
+    agent: Agent,
+    tools: Arc<[Tool]>,
+    provider: Arc<dyn Provider>,
+}
+
+impl Subagent {
+    /// How it is doing.
+    pub fn live(&self) -> Live {
+        self.live.lock().clone()
+    }
+
+    /// Notes how it is doing.
+    fn note(&self, change: impl FnOnce(&mut Live)) {
+        change(&mut self.live.lock());
+    }
+
+    /// Whether it is over.
+    pub fn has_ended(&self) -> bool {
+        self.live.lock().end.is_some()
+    }
+}
+
+impl Live {
+    /// How long it has been running, or ran.
+    pub fn elapsed(&self) -> Duration {
+        let running = self.begun.map(|begun| begun.elapsed());
+        self.duration.or(running).unwrap_or_default()
+    }
+}
+
+/// Why a subagent cannot be stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum StopError {
+    /// There is none with this number.
+    #[error("there is no subagent {0}; /agents lists them")]
+    Unknown(u64),
+    /// It is over already.
+    #[error("subagent {0} has ended")]
+    Ended(u64),
+}
+
+impl Roster {
+    /// A turn begins: what is counted from here on is its.
+    pub fn begin_turn(&self) {
+        self.0.lock().of_turn.clear();
+    }
+
+    /// Another session begins: its subagents are others.
+    pub fn begin_session(&self) {
+        *self.0.lock() = State::default();
+    }
+
+    /// Whether this turn may start one more.
+    fn may_start(&self) -> bool {
+        self.0.lock().of_turn.len() < MAX_OF_TURN
+    }
+
+    /// One more begins, or waits to. `store`: where what they say is kept.
+    fn add(&self, store: Option<&Store>, new: New) -> Arc<Subagent> {
+        let New {
+            call,
+            task,
+            agent,
+            tools,
+            provider,
+        } = new;
+        let mut state = self.0.lock();
+        let number = state.last.unwrap_or_else(|| store.map_or(0, last_stored)) + 1;
+        state.last = Some(number);
+        let subagent = Arc::new(Subagent {
+            number,
+            name: format!("{} {number}", agent.name),
+            call,
+            task,
+            agent,
+            tools,
+            provider,
+            stop: CancellationToken::new(),
+            live: Mutex::new(Live {
+                activity: "waiting for another to end".to_owned(),
+                end: None,
+                calls: 0,
+                rounds: 0,
+                usage: Usage::default(),
+                begun: None,
+                duration: None,
+                messages: Arc::default(),
+                denials: Vec::new(),
+            }),
+        });
+        state.all.push_back(Arc::clone(&subagent));
+        state.of_turn.push(Arc::clone(&subagent));
+        let ended = state.all.iter().filter(|it| it.has_ended()).count();
+        if let Some(surplus) = ended.checked_sub(MAX_LISTED).filter(|it| *it > 0) {
+            let mut surplus = surplus;
+            state.all.retain(|it| {
+                let goes = surplus > 0 && it.has_ended();
+                surplus -= usize::from(goes);
+                !goes
+            });
+        }
+        subagent
+    }
+
+    /// All that are known, in the order in which they began.
+    pub fn all(&self) -> Vec<Arc<Subagent>> {
+        self.0.lock().all.iter().cloned().collect()
+    }
+
+    /// Those of this turn, or of the last one.
+    pub fn of_turn(&self) -> Vec<Arc<Subagent>> {
+        self.0.lock().of_turn.clone()
+    }
+
+    /// The one with this number.
+    pub fn find(&self, number: u64) -> Option<Arc<Subagent>> {
+        let state = self.0.lock();
+        state.all.iter().find(|it| it.number == number).cloned()
+    }
+
+    /// The one that runs for the call with this id.
+    pub fn of_call(&self, call: &str) -> Option<Arc<Subagent>> {
+        let state = self.0.lock();
+        state.all.iter().rev().find(|it| it.call == call).cloned()
+    }
+
+    /// Ends one. What it has said goes back to whoever started it.
+    ///
+    /// # Errors
+    /// There is none with this number, or it is over.
+    pub fn stop(&self, number: u64) -> Result<Arc<Subagent>, StopError> {
+        let subagent = self.find(number).ok_or(StopError::Unknown(number))?;
+        if subagent.has_ended() {
+            return Err(StopError::Ended(number));
+        }
+        subagent.stop.cancel();
+        Ok(subagent)
+    }
+
+    /// What those of this turn have cost.
+    pub fn spent(&self) -> Cost {
+        let of_turn = self.of_turn();
+        let lives = of_turn.iter().map(|it| it.live());
+        let costs = lives.map(|live| Cost {
+            usage: live.usage,
+            requests: live.rounds,
+        });
+        costs.fold(Cost::default(), Cost::plus)
+    }
+
+    /// What was denied to those of this turn.
+    pub fn denials(&self) -> Vec<Denial> {
+        let of_turn = self.of_turn();
+        of_turn.iter().flat_map(|it| it.live().denials).collect()
+    }
+}
+
+/// Tells the model which agents it can start.
+pub fn introduce(settings: &Settings, tools: &mut [Tool]) {
+    let Some(tool) = tools.iter_mut().find(|tool| tool.name == RUN_SUBAGENT) else {
+        return;
+    };
+    let choices = settings.subagents();
+    if !choices.is_empty() {
+        tool.description.push_str("\n\nAgents:");
+    }
+    for SubagentChoice { name, description } in choices {
+        tool.description
+            .push_str(&format!("\n- {name}: {description}"));
+    }
+}
+
+/// The number of the last subagent whose session is kept here.
+fn last_stored(store: &Store) -> u64 {
+    let numbers = store.entries(true).into_iter();
+    let numbers = numbers.filter_map(|entry| entry.id.parse::<u64>().ok());
+    numbers.max().unwrap_or_default()
+}

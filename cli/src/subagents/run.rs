@@ -1,0 +1,345 @@
+//! Runs subagents beside the turn that started them.
+//!
+//! All of them are polled in one future, in the task of the turn: nothing is spawned, so nothing outlives the turn. Four
+//! run at once; the others wait in the order in which they came.
+
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Instant;
+
+use dunlin_chat::agent::{Agent, RUN_SUBAGENT};
+use dunlin_chat::message::{Conversation, UserMessage};
+use dunlin_chat::provider::Provider;
+use dunlin_chat::provider::retry::RetryPolicy;
+use dunlin_chat::session::record::Speaker;
+use dunlin_chat::session::requests::RequestLog;
+use dunlin_chat::session::{Session, Store};
+use dunlin_chat::turn::{
+    CallContext, Journal, NoInterceptor, TurnContext, TurnEnd, TurnReport, TurnRules, run_turn,
+};
+use dunlin_host::subagent::{ContextFile, SubagentEnd, SubagentReport, SubagentTask};
+use dunlin_host::{ForeignError, Host, Tool};
+use dunlin_terminal::ui::Ui;
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use parking_lot::Mutex;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::{Duration, MissedTickBehavior, interval};
+
+use super::frontend::SubagentFrontend;
+use super::journal::SubagentJournal;
+use super::launch::Start;
+use super::{MAX_RUNNING, New, Roster, Subagent};
+use crate::app::App;
+use crate::dialogue::sampling_model::{AskWithModel, SamplingModel};
+use crate::dialogue::switch::connect;
+use crate::error::CliError;
+use crate::prompt::decider::Decider;
+
+/// What stands before the files of a task.
+const HEADING: &str = "Files that were given with this task:";
+
+/// How often the rows are drawn again: they count seconds.
+const TICK: Duration = Duration::from_secs(1);
+
+/// What subagents have of the chat that starts them.
+pub struct Parent<'a> {
+    /// Everything else.
+    pub app: &'a App,
+    /// What runs their calls.
+    pub host: &'a Host,
+    /// The agent of the chat.
+    pub agent: &'a Agent,
+    /// The way to its model.
+    pub provider: &'a Arc<dyn Provider>,
+    /// All tools there are.
+    pub tools: &'a [Tool],
+    /// Decides about their calls.
+    pub decider: &'a Decider<'a>,
+    /// The chat's model, for MCP servers.
+    pub sampling_model: &'a Arc<SamplingModel>,
+    /// A conversation of the chat's session, in which nothing is said: theirs are beside it.
+    pub conversation: Conversation,
+    /// Where the chat is kept: its store, its id, and the log of its requests.
+    pub session: Option<(Store, String, RequestLog)>,
+    /// Where they are listed.
+    pub roster: &'a Arc<Roster>,
+}
+
+impl Parent<'_> {
+    /// Runs whatever is to be started. Never ends; to be polled beside the turn. Dropping it ends all of them.
+    pub async fn serve(&self, mut starts: mpsc::UnboundedReceiver<Start>) -> Infallible {
+        let room = Semaphore::new(MAX_RUNNING);
+        let mut running = FuturesUnordered::new();
+        let mut tick = interval(TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                Some(start) = starts.recv() => running.push(self.start(start, &room)),
+                Some(()) = running.next() => {}
+                _ = tick.tick(), if !running.is_empty() => {}
+                else => std::future::pending().await,
+            }
+            self.roster.draw(&self.app.ui);
+        }
+    }
+
+    /// Runs one until it has ended, or nobody waits for it any more.
+    async fn start(&self, start: Start, room: &Semaphore) {
+        let Start {
+            call,
+            task,
+            mut report,
+        } = start;
+        let ended = tokio::select! {
+            biased;
+            // Dropping it has said that it was stopped.
+            () = report.closed() => return,
+            ended = self.run(&call, task, room) => ended,
+        };
+        // Whoever waited may have gone.
+        let _ = report.send(ended);
+    }
+
+    async fn run(
+        &self,
+        call: &str,
+        task: SubagentTask,
+        room: &Semaphore,
+    ) -> Result<SubagentReport, ForeignError> {
+        let agent = self.agent_of(&task)?;
+        let tools: Arc<[Tool]> = self.tools.into();
+        let store = self.session.as_ref();
+        let store = store.map(|(store, id, _)| store.of_subagents(id));
+        let provider = self.provider_of(&agent).map_err(|it| it.in_one_line())?;
+        let new = New {
+            call: call.to_owned(),
+            task: task.task.clone(),
+            agent,
+            tools,
+            provider,
+        };
+        let subagent = self.roster.add(store.as_ref(), new);
+        let _stopped = Stopped(Arc::clone(&subagent));
+        let stop = subagent.stop.cancelled();
+        let mut stop = pin!(stop);
+        let has_room = tokio::select! {
+            biased;
+            () = stop.as_mut() => None,
+            room = room.acquire() => room.ok(),
+        };
+        let (end, text) = match has_room {
+            Some(_room) => {
+                subagent.note(|live| live.begun = Some(Instant::now()));
+                self.turn(&subagent, &task, store.as_ref(), stop).await
+            }
+            None => (SubagentEnd::Stopped, String::new()),
+        };
+        subagent.ended(end.clone());
+        let live = subagent.live();
+        Ok(SubagentReport {
+            name: subagent.name.clone(),
+            end,
+            text,
+            rounds: live.rounds,
+            calls: live.calls,
+            input_tokens: live.usage.input_tokens,
+            output_tokens: live.usage.output_tokens,
+            duration: live.elapsed(),
+        })
+    }
+
+    /// Leads its conversation; how that ended, and what it said last.
+    async fn turn(
+        &self,
+        subagent: &Arc<Subagent>,
+        task: &SubagentTask,
+        store: Option<&Store>,
+        stop: impl Future<Output = ()>,
+    ) -> (SubagentEnd, String) {
+        let (app, settings) = (self.app, &self.app.settings);
+        let agent = &subagent.agent;
+        let speaker = Speaker {
+            agent: agent.name.clone(),
+            model: agent.model.clone(),
+        };
+        let number = subagent.number;
+        let session = store.map(|store| Session::fresh(store, &number.to_string(), speaker));
+        let journal = SubagentJournal {
+            subagent: Arc::clone(subagent),
+            session,
+            log: self.session.as_ref().map(|(_, _, log)| log.clone()),
+        };
+        let ask = Arc::new(AskWithModel {
+            ask: self.decider.ask(Some(&subagent.name)),
+            model: Arc::clone(self.sampling_model),
+            // A subagent starts none.
+            subagents: None,
+            unasked: Mutex::default(),
+        });
+        let approver = self.decider.approver_of(number, &subagent.name);
+        let most = settings.limits.max_tool_rounds.value.clamped();
+        let context_budget = Mutex::default();
+        let context = TurnContext {
+            agent,
+            provider: subagent.provider.as_ref(),
+            tool_list: &subagent.tools,
+            limits: settings.history_limits(),
+            context_budget: &context_budget,
+            retries: RetryPolicy::with_retries(settings.limits.max_retries.value),
+            journal: &journal,
+            interceptor: &NoInterceptor,
+            calls: CallContext {
+                tools: self.host,
+                rules: TurnRules {
+                    on_denial: settings.general.on_denial.value,
+                    max_tool_rounds: task.max_rounds.map_or(most, |rounds| rounds.min(most)),
+                },
+                approver: approver.as_ref(),
+                ask: ask.clone(),
+                frontend: Arc::new(SubagentFrontend {
+                    subagent: Arc::clone(subagent),
+                    roster: Arc::clone(self.roster),
+                    ui: Arc::clone(&app.ui),
+                    calls: Arc::clone(&app.calls),
+                }),
+            },
+        };
+        let mut said = Said {
+            journal: &journal,
+            ui: &app.ui,
+            conversation: self.conversation.beside(),
+        };
+        let mut report = run_turn(&mut said.conversation, message(task), &context, stop).await;
+        ask.complete(&mut report.denials);
+        subagent.note(|live| live.denials.clone_from(&report.denials));
+        let text = std::mem::take(&mut report.reply);
+        (end_of(&report), text)
+    }
+
+    /// Who a task is for. It never has more tools than the chat that starts it.
+    fn agent_of(&self, task: &SubagentTask) -> Result<Agent, ForeignError> {
+        let app = self.app;
+        let mut agent = match &task.agent {
+            Some(name) => {
+                let (agent, warning) = app.settings.subagent(name, self.agent)?;
+                if let Some(warning) = warning {
+                    app.ui.warn(&warning);
+                }
+                agent
+            }
+            None => Agent {
+                denied_tools: vec![RUN_SUBAGENT.to_owned()],
+                ..self.agent.clone()
+            },
+        };
+        if let Some(wanted) = &task.tools {
+            let exists = |name: &String| self.tools.iter().any(|tool| tool.name == *name);
+            let other = wanted
+                .iter()
+                .find(|name| !agent.may_use(name) || !exists(name));
+            if let Some(other) = other {
+                let own = self.tools.iter().map(|tool| tool.name.as_str());
+                let own: Vec<&str> = own.filter(|name| agent.may_use(name)).collect();
+                let problem = format!("tools: it cannot have {other:?}, only {}", own.join(", "));
+                return Err(problem.into());
+            }
+            agent.tools = Some(wanted.clone());
+        }
+        Ok(agent)
+    }
+
+    /// The way to its model: that of the chat, where it is the same.
+    fn provider_of(&self, agent: &Agent) -> Result<Arc<dyn Provider>, CliError> {
+        let own = self.agent;
+        let is_same = (agent.api, &agent.base_url, &agent.api_key, &agent.endpoint)
+            == (own.api, &own.base_url, &own.api_key, &own.endpoint)
+            && agent.model == own.model;
+        match is_same {
+            true => Ok(Arc::clone(self.provider)),
+            false => connect(self.app, agent),
+        }
+    }
+}
+
+/// What a subagent says. Keeps it when the subagent is over, also where it is dropped.
+struct Said<'a> {
+    journal: &'a SubagentJournal,
+    ui: &'a Ui,
+    conversation: Conversation,
+}
+
+impl Drop for Said<'_> {
+    fn drop(&mut self) {
+        let subagent = &self.journal.subagent;
+        subagent.note(|live| live.messages = self.conversation.snapshot());
+        let Some(session) = &self.journal.session else {
+            return;
+        };
+        session.keep(&self.conversation, &[]);
+        let usage = subagent.live().usage;
+        if let Some(sync) = session.turn_ended(&self.conversation, usage) {
+            tokio::task::spawn_blocking(|| sync.run());
+        }
+        if let Some(trouble) = session.take_trouble() {
+            self.ui.warn(&trouble);
+        }
+    }
+}
+
+/// Notes that a subagent was stopped if it is dropped before it has ended.
+struct Stopped(Arc<Subagent>);
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        if !self.0.has_ended() {
+            self.0.ended(SubagentEnd::Stopped);
+        }
+    }
+}
+
+impl Subagent {
+    /// It is over.
+    fn ended(&self, end: SubagentEnd) {
+        self.note(|live| {
+            live.duration = Some(live.elapsed());
+            live.activity.clear();
+            live.end = Some(end);
+        });
+    }
+}
+
+/// The task with its files, as the first message.
+fn message(task: &SubagentTask) -> UserMessage {
+    let mut text = task.task.clone();
+    if !task.context.is_empty() {
+        text.push_str(&format!("\n\n{HEADING}\n"));
+    }
+    for ContextFile {
+        path,
+        text: content,
+    } in &task.context
+    {
+        text.push_str(&format!("\n{path}:\n{content}\n"));
+    }
+    UserMessage {
+        text,
+        attached: task.context.iter().map(|file| file.path.clone()).collect(),
+    }
+}
+
+fn end_of(report: &TurnReport) -> SubagentEnd {
+    match &report.end {
+        TurnEnd::Answered => SubagentEnd::Answered,
+        TurnEnd::CutOff => SubagentEnd::CutOff,
+        TurnEnd::Denied => {
+            let denied = report.denials.last();
+            SubagentEnd::Denied(denied.map_or_else(String::new, |it| it.question.clone()))
+        }
+        TurnEnd::RoundLimit => SubagentEnd::RoundLimit,
+        TurnEnd::Interrupted | TurnEnd::Withdrawn { .. } => SubagentEnd::Stopped,
+        TurnEnd::TooLong(why) => SubagentEnd::TooLong(why.to_string()),
+        TurnEnd::Failed(error) => SubagentEnd::Failed(error.to_string()),
+    }
+}

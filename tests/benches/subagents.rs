@@ -1,0 +1,115 @@
+//! What subagents cost: four at once beside one alone, until one sends its first request, and in memory.
+//!
+//! The server takes its time for each reply, as a server does; what it takes is the same for all of them, so four that
+//! run side by side should take as long as one.
+
+#[expect(dead_code, reason = "this one draws no peers")]
+mod stage;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use dunlin_tests::{Environment, Provider, Response, program};
+use serde_json::json;
+use stage::{median, millis, ratio};
+
+const ROUNDS: usize = 7;
+
+/// Requests of one subagent.
+const REQUESTS: usize = 10;
+
+/// What the server takes for a reply.
+const REPLY: Duration = Duration::from_millis(100);
+
+/// How often the memory is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// A turn in which so many subagents make their requests, each of which but the last calls a tool.
+fn turn(subagents: usize) -> (Provider, Environment) {
+    let tasks: Vec<String> = (1..=subagents)
+        .map(|number| format!("Task {number}."))
+        .collect();
+    let calls = tasks
+        .iter()
+        .map(|task| ("run_subagent", json!({ "task": task })));
+    let parent = vec![Response::calls(calls), Response::reply("Done.")];
+    let call = |_| {
+        let path = json!({ "file_path": "notes.txt" });
+        Response::stream()
+            .take(REPLY)
+            .calls_of([("read_file", path)])
+    };
+    let own = || {
+        let mut script: Vec<Response> = (1..REQUESTS).map(call).collect();
+        script.push(Response::stream().take(REPLY).text("Found.").finish("stop"));
+        script
+    };
+    let scripts = tasks.iter().map(|task| (task.as_str(), own()));
+    let provider = Provider::play_each(scripts.chain([("Go", parent)]));
+    let environment = Environment::new(program!());
+    environment.configure(&format!(
+        "[agents.assistant]\nbase_url = \"{}\"\nmodel = \"scripted\"\n",
+        provider.base_url()
+    ));
+    environment.project_file("notes.txt", &"The eggs are speckled.\n".repeat(400));
+    // Compiles the tools, so that the caches are warm.
+    let warm = environment.run(["tools", "list"]);
+    assert_eq!(warm.status, Some(0), "{}", warm.stderr);
+    (provider, environment)
+}
+
+/// How long a turn takes, and the most memory that the program had, in KiB.
+fn run(subagents: usize) -> (Duration, u64) {
+    let (_provider, environment) = turn(subagents);
+    let mut command = Command::new(environment.program());
+    command
+        .args(["ask", "--json", "Go"])
+        .current_dir(environment.project())
+        .env_clear()
+        .envs(environment.variables())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
+    let start = Instant::now();
+    let mut child = command.spawn().expect("the program starts");
+    let mut most = 0;
+    loop {
+        most = most.max(peak_kib(child.id()).unwrap_or_default());
+        if let Some(status) = child.try_wait().expect("the program can be waited for") {
+            assert!(status.success(), "{status}");
+            return (start.elapsed(), most);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// The most memory that a process has had so far, in KiB.
+fn peak_kib(process: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    peak.split_whitespace().next()?.parse().ok()
+}
+
+#[expect(clippy::print_stdout, reason = "the result")]
+fn main() {
+    let mut times = [Vec::new(), Vec::new()];
+    let mut memory = [Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        for (index, subagents) in [1, 4].into_iter().enumerate() {
+            let (time, kib) = run(subagents);
+            times[index].push(time);
+            memory[index].push(kib);
+        }
+    }
+    let [one, four] = times.each_mut().map(|it| median(it));
+    let [with_one, with_four] = memory.each_mut().map(|it| median(it));
+    println!("one subagent of {REQUESTS} requests    {}", millis(one));
+    println!(
+        "four of them             {} (×{:.2})",
+        millis(four),
+        ratio(four, one)
+    );
+    let each = with_four.saturating_sub(with_one) as f64 / 3.0 / 1024.0;
+    println!("memory of each more      {each:.1} MiB");
+}
