@@ -1,6 +1,8 @@
 //! An app that is open: its page is served, and its program runs.
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use dunlin_apps::page::{Backend, BackendError, Content, Page, PageOptions};
@@ -8,8 +10,9 @@ use dunlin_apps::store::App;
 use dunlin_apps::{Part, Parts};
 use dunlin_host::Host;
 use dunlin_host::app::{AppError, AppOptions, AppPage, LogLevel};
+use parking_lot::Mutex;
 use tokio::runtime::Runtime;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::output::{AppOutput, DeferredAsk};
@@ -18,6 +21,9 @@ use crate::error::CliError;
 /// Errors of the page that wait to be shown; more are counted.
 const MAX_WAITING_ERRORS: usize = 16;
 
+/// How often it is looked whether an app was deleted. Another process does that, for example `dunlin app delete`.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
 /// No page can be served.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot serve the page of the app")]
@@ -25,13 +31,21 @@ struct CannotServe(#[source] std::io::Error);
 
 /// An app that is open. Dropping it closes it.
 pub struct OpenApp {
-    /// What is kept of it.
-    pub app: App,
-    page: Arc<Page>,
-    program: Option<Arc<Program>>,
+    served: Arc<Served>,
     output: Arc<AppOutput>,
-    /// What listens to the page and starts the program.
+    /// What listens to the page, starts the program and looks whether the app was deleted.
     tasks: JoinSet<()>,
+}
+
+/// What can be closed from elsewhere.
+struct Served {
+    /// What is kept of the app, as it was when it was shown.
+    app: Mutex<App>,
+    page: Arc<Page>,
+    program: Mutex<Option<Arc<Program>>>,
+    /// Whether it was said that the app was deleted, and whether all of it is closed.
+    said_deleted: AtomicBool,
+    is_deleted: watch::Sender<bool>,
 }
 
 impl OpenApp {
@@ -62,10 +76,22 @@ impl OpenApp {
             }
         };
         tasks.spawn_on(listen, runtime.handle());
-        let mut open = OpenApp {
-            app,
+        let served = Arc::new(Served {
+            app: Mutex::new(app),
             page,
-            program,
+            program: Mutex::new(program),
+            said_deleted: AtomicBool::new(false),
+            is_deleted: watch::Sender::new(false),
+        });
+        let (watched, told) = (Arc::clone(&served), Arc::clone(output));
+        let watch = async move {
+            while !watched.closes_if_deleted(&told).await {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+        };
+        tasks.spawn_on(watch, runtime.handle());
+        let mut open = OpenApp {
+            served,
             output: Arc::clone(output),
             tasks,
         };
@@ -80,38 +106,63 @@ impl OpenApp {
     pub fn reload(&mut self, host: &Host, runtime: &Runtime, app: App) -> Result<(), CliError> {
         let parts = app.parts().map_err(CliError::failed)?;
         let program = Program::of(host, &self.output, &app, &parts);
-        self.page.reload(
+        let before = std::mem::replace(&mut *self.served.program.lock(), program.clone());
+        // First: what the program of the one before still sends is not for the new page.
+        if let Some(before) = &before {
+            before.page.lock().take();
+        }
+        self.served.page.reload(
             content(&app, &parts),
-            program.clone().map(|program| program as Arc<dyn Backend>),
+            program.map(|program| program as Arc<dyn Backend>),
         );
-        self.end_program();
-        (self.app, self.program) = (app, program);
+        if let Some(before) = before {
+            before.app.close();
+        }
+        *self.served.app.lock() = app;
         // After the page: what the program sends at its start is for the new one.
         self.start(runtime);
         Ok(())
     }
 
-    fn end_program(&self) {
-        if let Some(program) = &self.program {
-            program.app.clone().close();
-        }
+    /// Closes it, and tells the browsers that show it.
+    pub fn close(self, runtime: &Runtime) {
+        self.served.end_program();
+        runtime.block_on(self.served.page.close());
+    }
+
+    /// Closes it if it was deleted, and says so. Whether it was.
+    pub fn closes_if_deleted(&self, runtime: &Runtime) -> bool {
+        runtime.block_on(self.served.closes_if_deleted(&self.output))
+    }
+
+    /// Waits until it is closed because it was deleted.
+    pub async fn deleted(&self) {
+        let mut deleted = self.served.is_deleted.subscribe();
+        // It is not dropped while it is borrowed.
+        let _ = deleted.wait_for(|is_deleted| *is_deleted).await;
+    }
+
+    /// Whether it was deleted, and this session had worked on it.
+    pub fn is_lost_to(&self, session: &str) -> bool {
+        let app = self.served.app.lock();
+        app.session() == Some(session) && app.is_deleted()
     }
 
     /// Where its page is. Whoever has the address can use the app.
     pub fn url(&self) -> String {
-        self.page.url()
+        self.served.page.url()
     }
 
     /// Whether a browser shows the page.
     pub fn is_shown(&self) -> bool {
-        *self.page.connections().borrow() > 0
+        *self.served.page.connections().borrow() > 0
     }
 
     /// Starts the program, so that its errors are seen before it is called.
     fn start(&mut self, runtime: &Runtime) {
-        if let Some(program) = self.program.clone() {
-            // It is set once, for this program.
-            let _ = program.page.set(Arc::downgrade(&self.page));
+        let program = self.served.program.lock().clone();
+        if let Some(program) = program {
+            *program.page.lock() = Some(Arc::downgrade(&self.served.page));
             let start = async move {
                 if let Err(error) = program.app.start().await {
                     program.failed(&error);
@@ -125,7 +176,37 @@ impl OpenApp {
 impl Drop for OpenApp {
     fn drop(&mut self) {
         // Calls that run hold the program, too.
+        self.served.end_program();
+    }
+}
+
+impl Served {
+    fn end_program(&self) {
+        if let Some(program) = &*self.program.lock() {
+            program.app.close();
+        }
+    }
+
+    async fn closes_if_deleted(&self, output: &Arc<AppOutput>) -> bool {
+        let app = self.app.lock().clone();
+        if !app.is_deleted() {
+            return false;
+        }
         self.end_program();
+        self.page.close().await;
+        let program = self.program.lock().clone();
+        if let Some(program) = program
+            && let Err(error) = program.app.discard().await
+        {
+            let why = format!("what it has stored cannot be removed: {error}");
+            output.warn(app.name(), &why);
+        }
+        // The chat and the task that looks may both be here.
+        if !self.said_deleted.swap(true, Ordering::Relaxed) {
+            output.warn(app.name(), "it was deleted, and is closed");
+        }
+        self.is_deleted.send_replace(true);
+        true
     }
 }
 
@@ -143,14 +224,14 @@ struct Program {
     name: String,
     app: dunlin_host::app::App,
     output: Arc<AppOutput>,
-    page: Arc<OnceLock<Weak<Page>>>,
+    page: PageOfProgram,
 }
 
 impl Program {
     /// The program of this version; `None`: it has none.
     fn of(host: &Host, output: &Arc<AppOutput>, app: &App, parts: &Parts) -> Option<Arc<Program>> {
         let source = parts.get(Part::Main)?;
-        let page = Arc::new(OnceLock::new());
+        let page = PageOfProgram::default();
         let name = app.name().to_owned();
         let to_page = PageSink {
             name: name.clone(),
@@ -209,17 +290,25 @@ impl Backend for Program {
     }
 }
 
+/// The page that a program talks to, as long as it shows the version of the program.
+type PageOfProgram = Arc<Mutex<Option<Weak<Page>>>>;
+
 /// What the program talks to.
 struct PageSink {
     name: String,
-    page: Arc<OnceLock<Weak<Page>>>,
+    page: PageOfProgram,
     output: Arc<AppOutput>,
 }
 
 impl AppPage for PageSink {
     fn emit(&self, event: &str, payload: &str) {
-        let page = self.page.get().and_then(Weak::upgrade);
-        if let Some(Err(error)) = page.map(|page| page.emit(event, payload)) {
+        let emitted = {
+            // Until it was sent: another version waits for that.
+            let page = self.page.lock();
+            let page = page.as_ref().and_then(Weak::upgrade);
+            page.map(|page| page.emit(event, payload))
+        };
+        if let Some(Err(error)) = emitted {
             let text = format!("the event {event:?} was not sent: {error}");
             self.output.logged(&self.name, LogLevel::Warn, &text);
         }

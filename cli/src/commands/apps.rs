@@ -108,8 +108,18 @@ fn serve(app: &App, name: &str, opens: bool) -> Result<Exit, CliError> {
         true => app.show_page(name, &open.url()),
         false => ui.data(&open.url()),
     }
-    runtime.block_on(interrupt);
-    Ok(Exit::Done)
+    let is_deleted = runtime.block_on(async {
+        tokio::select! {
+            () = interrupt => false,
+            () = open.deleted() => true,
+        }
+    });
+    open.close(runtime);
+    // It was said.
+    Ok(match is_deleted {
+        true => Exit::Failed,
+        false => Exit::Done,
+    })
 }
 
 fn show(app: &App, name: &str, part: Option<Part>) -> Result<Exit, CliError> {

@@ -82,6 +82,7 @@ fn current(app: &App) -> Result<Option<StoredApp>, CliError> {
 
 /// Shows the current version of an app: in the page that is open, or in a new one.
 fn show(app: &App, stored: StoredApp) -> Result<(), CliError> {
+    close_deleted(app)?;
     let (host, runtime) = (app.host()?, app.runtime()?);
     let name = stored.name().to_owned();
     let mut open = app.apps.open.borrow_mut();
@@ -109,10 +110,20 @@ pub fn run(app: &App, rest: &str) -> Result<(), CliError> {
         true => (verb, name.trim()),
         false => ("", rest),
     };
+    // No name has spaces.
+    if name.contains(char::is_whitespace) {
+        ui.status(
+            "Usage: /app [open|close|list] [NAME]. `dunlin app` has more, in another terminal.",
+        );
+        return Ok(());
+    }
+    if verb == "close" {
+        return close(app, name);
+    }
+    close_deleted(app)?;
     match verb {
         "list" if name.is_empty() => return list(app),
         "list" => ui.status("Usage: /app list"),
-        "close" => close(app, name)?,
         _ => match named_or_current(app, name)? {
             None => ui.status(NONE_YET),
             Some(stored) if verb == "open" => {
@@ -142,22 +153,55 @@ pub fn run(app: &App, rest: &str) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Closes an app, which another Dunlin may have deleted meanwhile.
+/// Closes those that another process has deleted, and says so.
+fn close_deleted(app: &App) -> Result<(), CliError> {
+    let runtime = app.runtime()?;
+    let mut open = app.apps.open.borrow_mut();
+    open.retain(|_, open| !open.closes_if_deleted(runtime));
+    Ok(())
+}
+
+/// The chat is left: closes all apps, so that their pages say so.
+pub fn close_all(app: &App) -> Result<(), CliError> {
+    for (_, open) in app.apps.open.take() {
+        open.close(app.runtime()?);
+    }
+    Ok(())
+}
+
+/// The app that this session had worked on, and that is still open although it was deleted.
+fn lost(app: &App) -> Option<String> {
+    let session = app.session_id();
+    let open = app.apps.open.borrow();
+    let mut lost = open.iter().filter(|(_, open)| open.is_lost_to(&session));
+    lost.next().map(|(name, _)| name.clone())
+}
+
+/// Closes an app, which another process may have deleted meanwhile.
 fn close(app: &App, name: &str) -> Result<(), CliError> {
     let ui = &app.ui;
     let name = match name {
-        "" => current(app)?.map(|stored| stored.name().to_owned()),
+        "" => match current(app)? {
+            Some(stored) => Some(stored.name().to_owned()),
+            None => lost(app),
+        },
         name => Some(name.to_owned()),
     };
     let Some(name) = name else {
         ui.status(NONE_YET);
         return Ok(());
     };
-    let closed = app.apps.open.borrow_mut().remove(&name);
-    ui.status(&match closed {
-        Some(_) => format!("app '{name}' is closed."),
-        None => format!("app '{}' is not open.", escape(&name)),
-    });
+    let opened = app.apps.open.borrow_mut().remove(&name);
+    match opened {
+        Some(open) => {
+            let runtime = app.runtime()?;
+            if !open.closes_if_deleted(runtime) {
+                open.close(runtime);
+            }
+            ui.status(&format!("app '{name}' is closed."));
+        }
+        None => ui.status(&format!("app '{}' is not open.", escape(&name))),
+    }
     Ok(())
 }
 

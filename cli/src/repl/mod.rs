@@ -84,8 +84,9 @@ pub fn run(app: &App, args: &ChatArgs) -> Result<Exit, CliError> {
         ui.warn(&error.in_one_line());
     }
     let done = converse(app, &mut editor, &mut hub, &mut dialogue);
+    let closed = apps::close_all(app);
     say_how_to_resume(app, dialogue.as_ref());
-    done
+    closed.and(done)
 }
 
 /// Says that the permission file cannot be used: every call would fail.

@@ -1,5 +1,7 @@
 //! What all apps of a host share: the engine, ready to be instantiated, and the places for instances.
 
+use std::fs;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,10 +9,11 @@ use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 use wasmtime::Store;
 use wasmtime::component::InstancePre;
 
-use super::{App, AppError, AppOptions};
+use super::{App, AppError, AppOptions, subject};
 use crate::ask::Ask;
 use crate::bindings::app::{App as Bindings, AppPre};
 use crate::capability::page::Page;
+use crate::capability::store::store_folder;
 use crate::capability::{self, CallState, Phase, Shared};
 use crate::engine::cache::Cache;
 use crate::engine::error::EngineError;
@@ -77,6 +80,15 @@ impl Apps {
 
     pub(crate) fn open(self: &Arc<Self>, options: AppOptions) -> App {
         App::new(Arc::clone(self), options)
+    }
+
+    /// Removes what the app with this id has stored.
+    pub(super) fn remove_store(&self, id: &str) -> io::Result<()> {
+        let stored = store_folder(&self.shared.stores, &subject(id), None);
+        match fs::remove_dir_all(stored) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// The id of one more event. No call of a tool has one like that.

@@ -18,6 +18,7 @@ mod tests;
 mod worker;
 
 use std::fmt;
+use std::io;
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{mpsc, oneshot};
@@ -171,8 +172,20 @@ impl App {
     }
 
     /// Ends the program at once, whatever it does. Calls that wait fail with [`AppError::Closed`], as do all that follow.
-    pub fn close(self) {
+    pub fn close(&self) {
         self.0.closing.cancel();
+    }
+
+    /// Closes an app that nothing leads to any more, waits until its program is gone and removes what it has stored.
+    ///
+    /// # Errors
+    /// What it has stored cannot be removed.
+    pub async fn discard(&self) -> io::Result<()> {
+        self.close();
+        if let Some(running) = self.0.running.get() {
+            running.commands.closed().await;
+        }
+        self.0.apps.remove_store(&self.0.options.id)
     }
 
     async fn send<T>(

@@ -1,11 +1,11 @@
 //! Apps: an agent writes one, its page is served, and its back end asks in the chat.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::thread;
 
-use dunlin_tests::{Environment, Gate, Provider, Response, Screen, program};
+use dunlin_tests::{Environment, Gate, Key, Provider, Response, Screen, program};
 use serde_json::{Value, json};
 
 use crate::stage::Chat;
@@ -289,6 +289,110 @@ fn errors_are_shown_and_sent_to_the_model() {
 }
 
 #[test]
+fn an_app_that_is_deleted_elsewhere_is_closed() {
+    // It stores something all the time.
+    let storing = FIRST.replace(
+        "console.log",
+        "let n = 0;\nsetInterval(() => dunlin.store.set('n', n++), 20);\n\
+         await dunlin.store.set('n', n);\nconsole.log",
+    );
+    let provider = Provider::play([Response::reply(&storing), Response::reply(&storing)]);
+    let environment = environment(&provider);
+    let stores = environment.data().join("stores");
+    let stored = || match fs::read_dir(&stores) {
+        Ok(entries) => entries.count(),
+        Err(_) => 0,
+    };
+    let delete = || {
+        let deleted = environment.run(["app", "delete", "--yes", "tide-table"]);
+        assert_eq!(deleted.status, Some(0), "{deleted}");
+    };
+    let mut chat = Chat::open(&environment);
+    chat.turn("a tide table please");
+    let page = ready(&chat);
+    let (host, _) = page["http://".len()..].split_once('/').unwrap();
+    assert_eq!(stored(), 1);
+    delete();
+    // Nothing was typed.
+    chat.terminal
+        .wait_for("app 'tide-table': it was deleted, and is closed");
+    assert!(TcpStream::connect(host).is_err(), "the page is gone");
+    assert_eq!(stored(), 0);
+    for (said, expected) in [
+        ("/app list", "There is no app yet."),
+        ("/app close tide-table", "app 'tide-table' is not open."),
+        ("/app close", "This chat has no app yet."),
+    ] {
+        chat.say(said);
+        let screen = chat.prompt();
+        assert!(screen.contains(expected), "{said}: {:?}", chat.terminal);
+    }
+
+    // Who closes it is not told that it does not exist.
+    chat.turn("once more");
+    let page = ready(&chat);
+    let (host, _) = page["http://".len()..].split_once('/').unwrap();
+    delete();
+    chat.say("/app close");
+    let screen = chat.prompt();
+    assert!(
+        screen.contains("app 'tide-table' is closed."),
+        "{:?}",
+        chat.terminal
+    );
+    assert!(TcpStream::connect(host).is_err(), "the page is gone");
+    assert_eq!(stored(), 0);
+    chat.leave();
+}
+
+#[test]
+fn a_command_that_serves_an_app_ends_with_it() {
+    let provider = Provider::play([Response::reply(FIRST)]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.turn("a tide table please");
+    ready(&chat);
+    chat.leave();
+    let served = environment.terminal(["app", "serve", "tide-table"]);
+    served.wait_for("app 'tide-table': ready");
+    let deleted = environment.run(["app", "delete", "--yes", "tide-table"]);
+    assert_eq!(deleted.status, Some(0), "{deleted}");
+    served.wait_for("app 'tide-table': it was deleted, and is closed");
+    assert_eq!(served.wait_end(), Some(1), "{served:?}");
+}
+
+#[test]
+fn events_of_a_version_that_is_replaced_do_not_reach_the_next_one() {
+    let emits = |what: &str| {
+        format!(
+            "```html\n<title>Tide table</title>\n```\n```main-js\nsetInterval(() => dunlin.emit('tide', '{what}'), 4);\nconsole.log('ready');\n```"
+        )
+    };
+    let provider = Provider::play([
+        Response::reply(&emits("old")),
+        Response::reply(&emits("new")),
+    ]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.turn("a tide table please");
+    let page = ready(&chat);
+    let (host, token) = page["http://".len()..].split_once('/').unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    let head = format!(
+        "GET /{token}events HTTP/1.1\r\nhost: {host}\r\nsec-fetch-site: same-origin\r\nsec-fetch-dest: empty\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("\"old\"")));
+    chat.say("another one");
+    assert!(lines.any(|line| line.contains("\"version\":2")));
+    let next = lines.find(|line| line.contains("\"tide\""));
+    assert!(next.is_some_and(|line| line.contains("\"new\"")));
+    chat.prompt();
+    chat.leave();
+}
+
+#[test]
 fn apps_are_managed_on_the_command_line() {
     let provider = Provider::play([Response::reply(FIRST)]);
     let environment = environment(&provider);
@@ -355,7 +459,7 @@ fn apps_are_managed_on_the_command_line() {
     let page = address(&served.wait_for("http://127.0.0.1:"));
     served.wait_for("app 'tide-table': ready");
     assert_eq!(invoke(&page, 1, "hello", json!({})), (200, json!("hi")));
-    served.press(dunlin_tests::Key::CtrlC);
+    served.press(Key::CtrlC);
     assert_eq!(served.wait_end(), Some(0), "{served:?}");
 
     let refused = run(&["app", "delete", "tide-table"]);

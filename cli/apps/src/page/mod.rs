@@ -33,7 +33,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -67,7 +67,8 @@ pub struct PageOptions {
 /// A page that is being served. Dropping it closes the port and cancels the calls.
 pub struct Page {
     shared: Arc<Shared>,
-    server: JoinHandle<()>,
+    /// Gone while it is being closed, and afterwards.
+    server: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Page {
@@ -96,7 +97,10 @@ impl Page {
         });
         shared.begin();
         let server = tokio::spawn(server::run(listener, Arc::clone(&shared)));
-        Ok(Self { shared, server })
+        Ok(Self {
+            shared,
+            server: Mutex::new(Some(server)),
+        })
     }
 
     /// Where the page is. It contains the token: whoever has it can use the app.
@@ -134,21 +138,26 @@ impl Page {
         self.shared.streams.watch()
     }
 
-    /// Tells open browsers that the app is closed, cancels its calls and ends the server.
-    pub async fn close(mut self) {
+    /// Tells open browsers that the app is closed, cancels its calls and ends the server. Afterwards the port is free.
+    pub async fn close(&self) {
         self.shared.version().end(End::Closed);
         self.shared.streams.close();
         let mut open = self.connections();
         let all_told = open.wait_for(|open| *open == 0);
         // Whoever does not read in time notices that the connection ended.
         drop(tokio::time::timeout(CLOSING, all_told).await);
-        self.server.abort();
-        let _aborted = (&mut self.server).await;
+        let server = self.server.lock().take();
+        if let Some(server) = server {
+            server.abort();
+            let _aborted = server.await;
+        }
     }
 }
 
 impl Drop for Page {
     fn drop(&mut self) {
-        self.server.abort();
+        if let Some(server) = self.server.get_mut() {
+            server.abort();
+        }
     }
 }

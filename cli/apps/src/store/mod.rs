@@ -216,6 +216,16 @@ impl App {
         self.record.versions.len().saturating_sub(1)
     }
 
+    /// Whether it was deleted since it was read; another may have its name by now.
+    pub fn is_deleted(&self) -> bool {
+        match Record::read(&self.folder) {
+            Ok(record) => record.id != self.record.id,
+            Err(StoreError::Io { source, .. }) => source.kind() == std::io::ErrorKind::NotFound,
+            // It is there, whatever it says.
+            Err(_) => false,
+        }
+    }
+
     /// The parts of the current version.
     pub fn parts(&self) -> Result<Parts, StoreError> {
         let folder = self.version_folder(self.version());

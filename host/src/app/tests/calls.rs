@@ -1,6 +1,7 @@
 //! Values, errors, timers, and calls that wait.
 
 use super::*;
+use crate::limits::MAX_OPEN_APPS;
 
 #[tokio::test]
 async fn values_go_both_ways() {
@@ -215,4 +216,36 @@ async fn closing_ends_whatever_runs() {
     assert_eq!(queued, Err(AppError::Closed));
     assert_eq!(app.invoke("x", "1").await, Err(AppError::Closed));
     assert_eq!(app.start().await, Err(AppError::Closed));
+}
+
+#[tokio::test]
+async fn programs_that_loop_at_their_start_are_gone_when_they_are_closed() {
+    let place = Place::new();
+    // More than may run at one time.
+    for n in 0..=MAX_OPEN_APPS {
+        let (app, mut heard) = place.open("dunlin.emit('loops', 1); for (;;) {}");
+        let close = async {
+            heard.next().await;
+            app.discard().await.unwrap();
+        };
+        let (started, ()) = tokio::join!(app.start(), close);
+        assert_eq!(started, Err(AppError::Closed), "{n}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_deleted_app_has_stored_is_removed() {
+    let place = Place::new();
+    let stores = || std::fs::read_dir(place.path("data/stores")).map_or(0, Iterator::count);
+    let (app, mut heard) = place.open(
+        "let n = 0; setInterval(() => dunlin.store.set('n', n++), 1);\n\
+         await dunlin.store.set('n', n); dunlin.emit('stored', 1);",
+    );
+    app.start().await.unwrap();
+    heard.next().await;
+    assert_eq!(stores(), 1);
+    app.discard().await.unwrap();
+    assert_eq!(stores(), 0);
+    assert_eq!(app.start().await, Err(AppError::Closed));
+    assert_eq!(stores(), 0);
 }

@@ -186,7 +186,7 @@ async fn the_end_of_a_page_is_told_and_closes_its_port() {
     let mut events = stage.events().await;
     events.next().await.expect("an event");
     let host = stage.address().host.clone();
-    let closing = tokio::spawn(stage.page.close());
+    let closing = tokio::spawn(async move { stage.page.close().await });
     assert_eq!(events.next().await, Some(("closed".to_owned(), json!({}))));
     assert_eq!(events.next().await, None);
     closing.await.expect("closed");
@@ -232,7 +232,7 @@ async fn the_end_of_a_page_cancels_its_calls_before_browsers_are_told() {
     // Does not read, so that the end waits for it.
     let _window = stage.events().await;
     let answer = call_without_end(&stage).await;
-    let closing = tokio::spawn(stage.page.close());
+    let closing = tokio::spawn(async move { stage.page.close().await });
     let answer = answer.await;
     assert_eq!(
         (answer.status, &answer.json()["kind"]),
