@@ -1,7 +1,9 @@
 //! The connections of a page.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,7 +16,7 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::RwLock;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
 use super::address::Address;
 use super::admission::{self, Route};
@@ -24,7 +26,8 @@ use super::errors::{Errors, PageError};
 use super::events::{EventBody, Streams};
 use super::policy;
 
-/// Connections at one time. A browser opens six; the others are for a second browser, and for whoever tries the port.
+/// Connections at one time. A browser opens six; the others are for a second browser, and for whoever tries the port. One
+/// more takes the place of the oldest that has not shown yet that it knows a token.
 const MAX_CONNECTIONS: usize = 32;
 
 /// How long a connection may take to say what it wants, and may be idle.
@@ -85,27 +88,56 @@ impl Shared {
 
 /// Serves until it is dropped, which ends all connections.
 pub(super) async fn run(listener: TcpListener, shared: Arc<Shared>) {
-    let mut connections = JoinSet::new();
+    let mut tasks = JoinSet::new();
+    let mut open = VecDeque::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) if connections.len() < MAX_CONNECTIONS => {
-                    connections.spawn(serve(stream, Arc::clone(&shared)));
+                Ok((stream, _)) if makes_room(&mut open) => {
+                    let knows_token = Arc::new(AtomicBool::new(false));
+                    let serving = serve(stream, Arc::clone(&shared), Arc::clone(&knows_token));
+                    let task = tasks.spawn(serving);
+                    open.push_back(Connection { task, knows_token });
                 }
                 Ok(_) => {}
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             },
-            Some(_) = connections.join_next() => {}
+            Some(_) = tasks.join_next() => {}
         }
     }
 }
 
-async fn serve(stream: TcpStream, shared: Arc<Shared>) {
+/// A connection that is being served.
+struct Connection {
+    task: AbortHandle,
+    /// Whether it had a request with the right token.
+    knows_token: Arc<AtomicBool>,
+}
+
+/// Makes room for one more connection: other users of the machine cannot keep the browser out by holding all of them.
+/// `false`: all belong to browsers that know the token.
+fn makes_room(open: &mut VecDeque<Connection>) -> bool {
+    open.retain(|it| !it.task.is_finished());
+    if open.len() < MAX_CONNECTIONS {
+        return true;
+    }
+    let is_stranger = |it: &Connection| !it.knows_token.load(Ordering::Relaxed);
+    let stranger = open.iter().position(is_stranger);
+    match stranger.and_then(|at| open.remove(at)) {
+        Some(stranger) => {
+            stranger.task.abort();
+            true
+        }
+        None => false,
+    }
+}
+
+async fn serve(stream: TcpStream, shared: Arc<Shared>, knows_token: Arc<AtomicBool>) {
     // Without it, a small answer may wait for a confirmation of what was sent before.
     let _best_effort = stream.set_nodelay(true);
     let service = service_fn(|request| {
-        let shared = Arc::clone(&shared);
-        async move { Ok::<_, Infallible>(answer(request, &shared).await) }
+        let (shared, knows_token) = (Arc::clone(&shared), Arc::clone(&knows_token));
+        async move { Ok::<_, Infallible>(answer(request, &shared, &knows_token).await) }
     });
     // A connection that breaks concerns nobody but its browser.
     let _ended = http1::Builder::new()
@@ -117,10 +149,13 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
         .await;
 }
 
-async fn answer(request: Request<Incoming>, shared: &Shared) -> Answer {
+async fn answer(request: Request<Incoming>, shared: &Shared, knows_token: &AtomicBool) -> Answer {
     let (head, body) = request.into_parts();
     let mut answer = match admission::admit(&head, &shared.address) {
-        Ok(route) => admitted(route, body, shared).await,
+        Ok(route) => {
+            knows_token.store(true, Ordering::Relaxed);
+            admitted(route, body, shared).await
+        }
         Err(status) => empty(status),
     };
     if answer.status() == StatusCode::METHOD_NOT_ALLOWED {

@@ -347,6 +347,28 @@ async fn too_many_headers_and_a_long_head_are_refused() {
 }
 
 #[tokio::test]
+async fn connections_without_the_token_make_room() {
+    let stage = stage().await;
+    // A browser that reads the events, and another user of the machine.
+    let mut events = stage.events().await;
+    events.next().await.expect("an event");
+    let guess = stage.get("", "document").at("/guess/".to_owned()).text();
+    let mut strangers = Vec::new();
+    for _ in 0..40 {
+        let mut stranger = stage.connect().await;
+        let _dropped = stranger.write_all(guess.as_bytes()).await;
+        strangers.push(stranger);
+    }
+    let ask = stage.invoke("say", &json!(1));
+    assert_eq!(stage.status(&ask).await, 200);
+    // The first of them had to go, and not the browser.
+    let mut rest = Vec::new();
+    let _reset = strangers[0].read_to_end(&mut rest).await;
+    stage.page.emit("tide", "1").expect("sent");
+    assert_eq!(events.next().await.expect("an event").0, "emit");
+}
+
+#[tokio::test]
 async fn connections_beyond_the_limit_are_closed_and_find_room_later() {
     let stage = stage().await;
     let mut open = Vec::new();
