@@ -37,24 +37,50 @@ impl Part {
     }
 
     /// The part that a block with this info string is. Models write the name alone (`main-js`), after a language (`js
-    /// main-js`), as a file (`js main.js`) or as an attribute (`js title="main.js"`).
+    /// main-js`), as a file (`js main.js`) or as an attribute (`js title="main.js"`). Behind the language of a script nothing
+    /// else may stand: an example that mentions `main.js` is no part.
     pub fn of_info(info: &str) -> Option<Part> {
         let info = info.to_ascii_lowercase();
-        let mut words = info
-            .split(|c: char| c.is_whitespace() || ":=\"'{},".contains(c))
-            .filter(|word| !word.is_empty());
-        let first = words.next()?;
-        let script = |word: &str| match word {
+        let (first, rest) = first_word(&info);
+        match first {
+            "html" => Some(Part::Html),
+            _ if is_script(first) => Part::of_script(named(rest)),
+            _ => Part::of_script(first),
+        }
+    }
+
+    fn of_script(name: &str) -> Option<Part> {
+        match name {
             "renderer-js" | "renderer.js" => Some(Part::Renderer),
             "main-js" | "main.js" => Some(Part::Main),
             _ => None,
-        };
-        match first {
-            "html" => Some(Part::Html),
-            "js" | "javascript" | "mjs" => words.find_map(script),
-            _ => script(first),
         }
     }
+}
+
+/// The first word of an info string, which is the language, and what follows.
+fn first_word(info: &str) -> (&str, &str) {
+    let ends = |c: char| c.is_whitespace() || ":=\"'{},".contains(c);
+    let info = info.trim();
+    info.split_at(info.find(ends).unwrap_or(info.len()))
+}
+
+fn is_script(language: &str) -> bool {
+    ["js", "javascript", "mjs"].contains(&language)
+}
+
+/// The name in what stands behind a language: alone, or as the value of the only attribute.
+fn named(rest: &str) -> &str {
+    let rest = rest.trim_start_matches(':').trim();
+    let rest = rest.strip_prefix('{').unwrap_or(rest);
+    let rest = rest.strip_suffix('}').unwrap_or(rest).trim();
+    let value = match rest.split_once('=') {
+        Some((key, value)) if ["title", "name", "file", "filename"].contains(&key.trim()) => {
+            value.trim()
+        }
+        _ => rest,
+    };
+    value.trim_matches(['"', '\''])
 }
 
 impl FromStr for Part {
@@ -79,9 +105,8 @@ impl fmt::Display for Part {
 
 /// Whether a block with this info string is a script that does not say which part it is.
 pub(crate) fn is_unnamed_script(info: &str) -> bool {
-    let first = info.split_whitespace().next().unwrap_or_default();
-    let is_script = ["js", "javascript", "mjs"].contains(&first.to_ascii_lowercase().as_str());
-    is_script && Part::of_info(info).is_none()
+    let info = info.to_ascii_lowercase();
+    is_script(first_word(&info).0) && Part::of_info(&info).is_none()
 }
 
 /// The parts of an app, as far as there are any.
@@ -150,6 +175,8 @@ mod tests {
             ("js:main.js", Some(Part::Main)),
             ("js title=\"main.js\"", Some(Part::Main)),
             ("js {name=main-js}", Some(Part::Main)),
+            ("js file='renderer.js'", Some(Part::Renderer)),
+            ("JS Main.js", Some(Part::Main)),
             ("main-js", Some(Part::Main)),
             ("js", None),
             ("json main-js", None),
@@ -158,6 +185,18 @@ mod tests {
         ] {
             assert_eq!(Part::of_info(info), part, "{info}");
             assert_eq!(is_unnamed_script(info), info == "js", "{info}");
+        }
+        for info in [
+            "js // see main.js for details",
+            "js example, compare with main.js",
+            "js main.js renderer.js",
+            "js main.js (excerpt)",
+            "js title=\"main.js\" lines=1-3",
+            "js alt=main.js",
+            "js:",
+        ] {
+            assert_eq!(Part::of_info(info), None, "{info}");
+            assert!(is_unnamed_script(info), "{info}");
         }
     }
 

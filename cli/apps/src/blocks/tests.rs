@@ -127,6 +127,52 @@ fn parts_are_folded_while_a_reply_streams() {
     assert_eq!(folding.piece("`\n"), [Shown::Complete(grown)]);
 }
 
+/// A reply, what it shows while it streams, and its parts.
+#[derive(Debug, Clone)]
+struct Written {
+    reply: String,
+    shown: String,
+    parts: Vec<(Part, String)>,
+}
+
+/// Text, blocks of other languages and up to one block of each part, one after the other.
+fn written() -> impl Strategy<Value = Written> {
+    let line = "[a-zä<> ]{0,6}";
+    let lines = proptest::collection::vec(line, 0..4);
+    let fence = ("(`{3,5}|~{3,4})", 0_usize..3, "(\n|\r\n)");
+    let gap = prop_oneof![
+        lines.prop_map(|lines| lines.iter().map(|line| format!("{line}\n")).collect()),
+        Just("```sh\nls `x`\n```\n".to_owned()),
+        Just("a `b` ``c\n~~\n".to_owned()),
+    ];
+    let parts = Just(Part::ALL.to_vec()).prop_shuffle();
+    let blocks =
+        proptest::collection::vec((gap, fence, proptest::collection::vec(line, 0..4)), 0..=3);
+    (blocks, parts, "[a-z]{0,4}").prop_map(|(blocks, parts, end)| {
+        let mut written = Written {
+            reply: String::new(),
+            shown: String::new(),
+            parts: Vec::new(),
+        };
+        for ((gap, (fence, indent, newline), lines), part) in blocks.into_iter().zip(parts) {
+            let indent = " ".repeat(indent);
+            // A part has something in it.
+            let lines: Vec<String> = lines.into_iter().chain(["x".to_owned()]).collect();
+            let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            written.reply += &format!("{gap}{indent}{fence}{part}{newline}");
+            for line in &lines {
+                written.reply += &format!("{indent}{line}{newline}");
+            }
+            written.reply += &format!("{indent}{fence}{newline}");
+            written.shown += &format!("{gap}[{}]\n", Folded::of(part, &text));
+            written.parts.push((part, text));
+        }
+        written.reply += &end;
+        written.shown += &end;
+        written
+    })
+}
+
 fn pieces() -> impl Strategy<Value = Vec<String>> {
     let piece = prop_oneof![
         "(`{2,5}|~{3})(html|main-js|js|renderer-js)?\r?\n",
@@ -137,6 +183,28 @@ fn pieces() -> impl Strategy<Value = Vec<String>> {
 }
 
 proptest! {
+    /// The parts are those that were written, and in whatever two pieces the reply comes, or letter by letter, the same is
+    /// shown of it.
+    #[test]
+    fn parts_are_what_was_written(written in written()) {
+        let Written { reply, shown, mut parts } = written;
+        let found = find(&reply).expect("each part once");
+        prop_assert_eq!(&found.notes, &[""; 0]);
+        let found: Vec<(Part, String)> = found
+            .parts
+            .iter()
+            .map(|(part, text)| (part, text.to_owned()))
+            .collect();
+        parts.sort_by_key(|(part, _)| *part);
+        prop_assert_eq!(found, parts);
+        for (at, _) in reply.char_indices() {
+            let (begin, end) = reply.split_at(at);
+            prop_assert_eq!(&folded(&[begin, end]), &shown, "at {}", at);
+        }
+        let letters: Vec<&str> = reply.split("").collect();
+        prop_assert_eq!(folded(&letters), shown);
+    }
+
     /// Whatever comes, in whatever pieces: the same is shown, nothing outside of parts is lost, and nothing panics.
     #[test]
     fn pieces_do_not_matter(pieces in pieces()) {
@@ -144,14 +212,16 @@ proptest! {
         let reply = pieces.concat();
         let whole = folded(&[&reply]);
         prop_assert_eq!(folded(&pieces), whole.clone());
+        let letters: Vec<&str> = reply.split("").collect();
+        prop_assert_eq!(folded(&letters), whole.clone());
         match find(&reply) {
-            Ok(found) if found.parts.is_empty() && !whole.contains('·') => {
-                prop_assert_eq!(whole, reply);
-            }
-            Ok(found) => for (_, text) in found.parts.iter() {
-                prop_assert!(text.lines().all(|line| reply.contains(line)));
+            // Without parts, all of it is shown; with a part in it, a line in its place.
+            Ok(found) if found.parts.is_empty() => prop_assert_eq!(whole, reply),
+            Ok(found) if found.notes.is_empty() => for (part, text) in found.parts.iter() {
+                let line = format!("[{}]\n", Folded::of(part, text));
+                prop_assert!(whole.contains(&line), "{} in {}", line, whole);
             },
-            Err(_) => {}
+            _ => {}
         }
     }
 }
