@@ -230,14 +230,13 @@ pub(crate) fn now() -> String {
     jiff::Timestamp::now().to_string()
 }
 
-/// How many bytes more a call may write into the audit log, with whatever it does in the background. Clones are the
-/// same.
+/// How many bytes more a call may write into a log, with whatever it does in the background. Clones are the same.
 #[derive(Debug, Clone)]
-pub(crate) struct AuditRoom(Arc<AtomicUsize>);
+pub(crate) struct LogRoom(Arc<AtomicUsize>);
 
-impl AuditRoom {
-    pub(crate) fn new(bytes: usize) -> AuditRoom {
-        AuditRoom(Arc::new(bytes.into()))
+impl LogRoom {
+    pub(crate) fn new(bytes: usize) -> LogRoom {
+        LogRoom(Arc::new(bytes.into()))
     }
 
     pub(crate) fn is_used_up(&self) -> bool {

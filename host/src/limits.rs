@@ -423,6 +423,10 @@ pub(crate) const MAX_APP_FETCHES: usize = 120;
 /// fills a tenth of it.
 pub(crate) const APP_AUDIT_PERIOD: Duration = Duration::from_hours(1);
 
+/// Bytes of the log that the messages of an app may fill within [`APP_AUDIT_PERIOD`], and of one event more. It is shared by
+/// all plugins, and what comes last pushes out what others have said before.
+pub(crate) const MAX_APP_LOG_BYTES: usize = 2 * MIB;
+
 /// How often the timers of an app are run, at most: as in browsers.
 pub(crate) const APP_TIMER_PERIOD: Duration = Duration::from_millis(4);
 

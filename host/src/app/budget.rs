@@ -4,13 +4,16 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::audit::AuditRoom;
-use crate::limits::{APP_AUDIT_PERIOD, APP_COUNT_PERIOD, MAX_AUDIT_BYTES};
+use crate::audit::LogRoom;
+use crate::capability::{AppAllowance, AppCounts};
+use crate::limits::{APP_AUDIT_PERIOD, APP_COUNT_PERIOD, MAX_APP_LOG_BYTES, MAX_AUDIT_BYTES};
 
 pub(super) struct Budget {
     counting: Period,
     logging: Period,
-    audit_room: AuditRoom,
+    audit_room: LogRoom,
+    message_room: LogRoom,
+    counts: AppCounts,
 }
 
 impl Budget {
@@ -18,17 +21,31 @@ impl Budget {
         Budget {
             counting: Period(None),
             logging: Period(None),
-            audit_room: AuditRoom::new(MAX_AUDIT_BYTES),
+            audit_room: LogRoom::new(MAX_AUDIT_BYTES),
+            message_room: LogRoom::new(MAX_APP_LOG_BYTES),
+            counts: AppCounts::default(),
         }
     }
 
-    /// What an event that begins now may write into the audit log, and whether questions and requests are counted anew.
-    pub(super) fn begin_event(&mut self, now: Instant) -> (AuditRoom, bool) {
+    /// What an event that begins now may use up.
+    pub(super) fn begin_event(&mut self, now: Instant) -> AppAllowance {
         if self.logging.is_over(APP_AUDIT_PERIOD, now) {
-            self.audit_room = AuditRoom::new(MAX_AUDIT_BYTES);
+            self.audit_room = LogRoom::new(MAX_AUDIT_BYTES);
+            self.message_room = LogRoom::new(MAX_APP_LOG_BYTES);
         }
-        let counts_anew = self.counting.is_over(APP_COUNT_PERIOD, now);
-        (self.audit_room.clone(), counts_anew)
+        if self.counting.is_over(APP_COUNT_PERIOD, now) {
+            self.counts = AppCounts::default();
+        }
+        AppAllowance {
+            audit_room: self.audit_room.clone(),
+            message_room: self.message_room.clone(),
+            counts: self.counts,
+        }
+    }
+
+    /// What was asked and sent when the event ended, however it did.
+    pub(super) fn end_event(&mut self, counts: AppCounts) {
+        self.counts = counts;
     }
 }
 
@@ -51,19 +68,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_room_in_the_audit_log_is_of_an_hour() {
+    fn the_room_in_the_logs_is_of_an_hour() {
         let start = Instant::now();
         let mut budget = Budget::new();
-        let (room, _) = budget.begin_event(start);
-        room.take(MAX_AUDIT_BYTES);
+        let first = budget.begin_event(start);
+        first.audit_room.take(MAX_AUDIT_BYTES);
+        first.message_room.take(MAX_APP_LOG_BYTES);
         let second = Duration::from_secs(1);
         for (age, is_used_up) in [
             (second, true),
             (APP_AUDIT_PERIOD - second, true),
             (APP_AUDIT_PERIOD, false),
         ] {
-            let (room, _) = budget.begin_event(start + age);
-            assert_eq!(room.is_used_up(), is_used_up, "{age:?}");
+            let now = budget.begin_event(start + age);
+            let rooms = [now.audit_room, now.message_room].map(|room| room.is_used_up());
+            assert_eq!(rooms, [is_used_up; 2], "{age:?}");
         }
     }
 
@@ -71,15 +90,12 @@ mod tests {
     fn questions_and_requests_are_counted_by_the_minute() {
         let start = Instant::now();
         let mut budget = Budget::new();
-        for (seconds, counts_anew) in [
-            (0, true),
-            (59, false),
-            (60, true),
-            (119, false),
-            (500, true),
-        ] {
+        for (seconds, counted) in [(0, 0), (59, 1), (60, 0), (119, 1), (500, 0)] {
             let now = start + Duration::from_secs(seconds);
-            assert_eq!(budget.begin_event(now).1, counts_anew, "{seconds} s");
+            let mut counts = budget.begin_event(now).counts;
+            assert_eq!(counts.questions, counted, "{seconds} s");
+            counts.questions += 1;
+            budget.end_event(counts);
         }
     }
 }

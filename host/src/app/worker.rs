@@ -281,13 +281,13 @@ impl Worker {
         };
         self.forget_cancelled();
         let call = self.apps.next_event();
-        let (room, counts_anew) = self.budget.begin_event(Instant::now());
+        let allowance = self.budget.begin_event(Instant::now());
         let Instance {
             store, bindings, ..
         } = &mut instance;
         store
             .data_mut()
-            .begin_event(&call, clock.clone(), room, counts_anew);
+            .begin_event(&call, clock.clone(), allowance);
         let engine = self.apps.engine().await?;
         let outcome = {
             let _running = engine.machine.ticking.running();
@@ -315,6 +315,7 @@ impl Worker {
             Ok(value) => {
                 let error = failed_words(failed(&value));
                 let ended = store.data_mut().end_event(error.as_deref(), None);
+                self.budget.end_event(store.data().app_counts());
                 self.instance = Some(instance);
                 ended.map_err(|e| AppError::Unavailable(chain(&e)))?;
                 Ok(value)
@@ -325,6 +326,7 @@ impl Worker {
                 let mut state = instance.store.into_data();
                 // That the log has a gap matters less than why the program ended.
                 let _ = state.end_event(Some(&words), Some(&words));
+                self.budget.end_event(state.app_counts());
                 self.end(&error);
                 Err(error)
             }

@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use super::context::{CallContext, Phase, UsedInDescribe, View};
 use super::wasi::Source;
+use crate::audit::LogRoom;
 use crate::bindings::dunlin::tool::log;
-use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES};
+use crate::limits::{MAX_APP_LOG_BYTES, MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES};
 
 /// The messages of one call, written when it has ended.
 #[derive(Debug, Default)]
@@ -57,7 +58,8 @@ impl Messages {
         (printed, unprinted): (VecDeque<(Source, String)>, usize),
         broken: Option<&str>,
     ) {
-        if self.kept.is_empty() && printed.is_empty() && broken.is_none() {
+        let is_full = call.message_room.as_ref().is_some_and(LogRoom::is_used_up);
+        if (self.kept.is_empty() && printed.is_empty() && broken.is_none()) || is_full {
             return;
         }
         let time = crate::audit::now();
@@ -88,7 +90,17 @@ impl Messages {
             lines.push(line("warn", &all_dropped));
         }
         lines.extend(broken.map(|problem| line("error", problem)));
-        let _ = call.shared.log.append(&lines);
+        let written = call.shared.log.append_counted(&lines);
+        if let (Some(room), Ok(written)) = (&call.message_room, written) {
+            room.take(written);
+            if room.is_used_up() {
+                let mebibytes = MAX_APP_LOG_BYTES >> 20;
+                let note = format!(
+                    "this app has filled {mebibytes} MiB of the log within an hour; what it logs until the next is left out"
+                );
+                let _ = call.shared.log.append(&[line("warn", &note)]);
+            }
+        }
     }
 }
 

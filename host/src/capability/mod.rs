@@ -34,7 +34,9 @@ mod web_headers;
 
 use wasmtime::component::{HasSelf, Linker};
 
-pub(crate) use self::context::{BrokenFile, Edits, Phase, ShownRequest, UsedInDescribe, notices};
+pub(crate) use self::context::{
+    AppAllowance, AppCounts, BrokenFile, Edits, Phase, ShownRequest, UsedInDescribe, notices,
+};
 use self::context::{CallContext, Of, View};
 pub(crate) use self::shared::Shared;
 pub(crate) use self::state::CallState;

@@ -8,7 +8,7 @@ use wasmtime_wasi_io::IoView;
 
 use super::background::Background;
 use super::chat::Chat;
-use super::context::{CallContext, CallerKind, Phase, View};
+use super::context::{AppAllowance, AppCounts, CallContext, CallerKind, Phase, View};
 use super::embedding::Embeddings;
 use super::log::Messages;
 use super::page::Page;
@@ -18,7 +18,7 @@ use super::subagent::SubagentTool;
 use super::wasi::{Machine, MachineView};
 use crate::app::page::LogLevel;
 use crate::ask::Ask;
-use crate::audit::{AuditError, AuditRoom};
+use crate::audit::AuditError;
 use crate::engine::memory_limit::Limiter;
 use crate::engine::time_limit::Clock;
 use crate::limits::MAX_APP_FETCHES;
@@ -123,18 +123,15 @@ impl CallState {
         self.context.closed = true;
     }
 
-    /// Something begins in an app, which outlives it, with the limits of a call. `counts_anew`: what it asked and sent
-    /// before does not count any more.
-    pub(crate) fn begin_event(
-        &mut self,
-        call: &str,
-        clock: Clock,
-        audit_room: AuditRoom,
-        counts_anew: bool,
-    ) {
-        self.context
-            .begin_event(call, clock, audit_room, counts_anew);
+    /// Something begins in an app, which outlives it, with the limits of a call.
+    pub(crate) fn begin_event(&mut self, call: &str, clock: Clock, allowance: AppAllowance) {
+        self.context.begin_event(call, clock, allowance);
         self.limiter.forget_refused();
+    }
+
+    /// What the app has asked and sent so far.
+    pub(crate) fn app_counts(&self) -> AppCounts {
+        self.context.app_counts()
     }
 
     /// It is over. `broken`: how the app broke. The audit log has it only if something was used, or went wrong: an app may run

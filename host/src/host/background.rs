@@ -9,7 +9,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::component::{CallFrontend, ComponentTool, Components};
 use crate::NoProgress;
 use crate::ask::DenyAll;
-use crate::audit::AuditRoom;
+use crate::audit::LogRoom;
 use crate::call::{Call, Plan};
 use crate::capability::Edits;
 use crate::limits::{MAX_BACKGROUND_RUNS, MAX_BACKGROUND_TIME, MAX_BACKGROUND_TOOLS};
@@ -50,7 +50,7 @@ impl Components {
         tool: ComponentTool,
         plan: &Plan,
         arguments: &str,
-        room: AuditRoom,
+        room: LogRoom,
     ) {
         let Ok(arguments) = serde_json::from_str(arguments) else {
             return;

@@ -12,7 +12,7 @@ use super::results::{checked_arguments, declared, fault, success};
 use crate::Progress;
 use crate::actions;
 use crate::ask::{Answer, Ask, Scope};
-use crate::audit::{AuditRoom, Event, Record};
+use crate::audit::{Event, LogRoom, Record};
 use crate::bindings::declared::ProposedCall;
 use crate::bindings::dunlin::tool::types;
 use crate::call::{Action, Call, Failure, Outcome, Plan, Standing, Success};
@@ -187,7 +187,7 @@ impl Components {
         progress: Arc<dyn Progress>,
     ) -> Outcome {
         let clock = self.clock();
-        let room = AuditRoom::new(limits::MAX_AUDIT_BYTES);
+        let room = LogRoom::new(limits::MAX_AUDIT_BYTES);
         let edits = Edits::default();
         let result = self
             .run_once(
@@ -224,7 +224,7 @@ impl Components {
         plan: &Plan,
         front: CallFrontend,
         clock: &Clock,
-        audit_room: &AuditRoom,
+        audit_room: &LogRoom,
     ) -> Result<(Success, Option<String>), Failure> {
         let ComponentTool {
             plugin,

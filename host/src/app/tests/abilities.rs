@@ -288,7 +288,8 @@ async fn what_the_user_has_just_refused_is_told_from_what_is_denied_anyway() {
 #[tokio::test]
 async fn requests_of_a_minute_are_counted_together() {
     let place = Place::new();
-    let (app, heard) = place.open(USES);
+    let breaks = format!("{USES} dunlin.handle('large', () => 'x'.repeat(12000000));");
+    let (app, heard) = place.open(&breaks);
     let url = "\"https://example.com/\"";
     // Each is denied, which counts as well.
     for n in 0..MAX_APP_FETCHES {
@@ -302,6 +303,11 @@ async fn requests_of_a_minute_are_counted_together() {
     assert_eq!(heard.messages(), [(LogLevel::Warn, note)]);
     // Other uses go on, and so do requests in the next minute.
     assert_eq!(invoke(&app, "read", "\"notes.txt\"").await, "\"Grüße\"");
+    // It does not help to break.
+    let crash = app.invoke("large", "1").await.unwrap_err();
+    assert!(matches!(crash, AppError::Crash(_)), "{crash}");
+    assert_eq!(invoke(&app, "fetch", url).await, "\"TooLargeError\"");
+    assert_eq!(heard.messages().len(), 1, "it was said");
     tokio::time::pause();
     tokio::time::advance(APP_COUNT_PERIOD).await;
     tokio::time::resume();

@@ -1,7 +1,7 @@
 //! What ends a program, and what does not.
 
 use super::*;
-use crate::limits::{MAX_APP_STARTS, MAX_EMITS_PER_SECOND, MAX_OPEN_APPS};
+use crate::limits::{APP_AUDIT_PERIOD, MAX_APP_STARTS, MAX_EMITS_PER_SECOND, MAX_OPEN_APPS};
 
 /// `n` counts the calls since the program was started.
 const COUNTS: &str = "let n = 0; dunlin.handle('count', () => (n += 1));\n";
@@ -178,6 +178,35 @@ async fn a_flood_of_events_is_cut() {
         .iter()
         .filter(|(_, text)| text.contains("messages in a second"));
     assert_eq!(notes.count(), 1);
+}
+
+#[tokio::test]
+async fn the_log_of_all_plugins_is_not_filled_by_one_app() {
+    let place = Place::new();
+    let (app, _heard) = place.open(
+        "dunlin.handle('log', () => { const text = 'x'.repeat(4000);\n\
+           for (let i = 0; i < 1000; i++) console.log(text); });\n\
+         dunlin.handle('large', () => 'x'.repeat(12000000));",
+    );
+    let log = || std::fs::read_to_string(place.path("data/log.jsonl")).unwrap();
+    let note = "this app has filled 2 MiB of the log within an hour";
+    for _ in 0..2 {
+        app.invoke("log", "1").await.unwrap();
+    }
+    let full = log().len();
+    // The second one found no room any more.
+    assert!((3 << 20..6 << 20).contains(&full), "{full}");
+    assert_eq!(log().matches(note).count(), 1);
+    // It does not help to break.
+    let crash = app.invoke("large", "1").await.unwrap_err();
+    assert!(matches!(crash, AppError::Crash(_)), "{crash}");
+    app.invoke("log", "1").await.unwrap();
+    assert_eq!(log().len(), full);
+    tokio::time::pause();
+    tokio::time::advance(APP_AUDIT_PERIOD).await;
+    tokio::time::resume();
+    app.invoke("log", "1").await.unwrap();
+    assert_eq!(log().matches(note).count(), 2);
 }
 
 #[tokio::test]

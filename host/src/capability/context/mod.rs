@@ -1,5 +1,6 @@
 //! The context of one call: who calls, how long it may take, which handles it holds, and the one way to be allowed anything.
 
+mod app_allowance;
 mod authorise;
 mod uses;
 
@@ -12,13 +13,15 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use wasmtime::component::{HasData, ResourceTable};
 
+use self::app_allowance::AppRequests;
+pub(crate) use self::app_allowance::{AppAllowance, AppCounts};
 pub(crate) use self::authorise::notices;
 use self::uses::{Noted, Use};
 use super::refusal::Refusal;
 use super::shared::Shared;
 use crate::Progress;
 use crate::ask::Ask;
-use crate::audit::AuditRoom;
+use crate::audit::LogRoom;
 use crate::bindings::dunlin::tool::types;
 use crate::call::{Action, WebRequest};
 use crate::ceiling::Ceiling;
@@ -121,22 +124,6 @@ impl ShownRequest {
     }
 }
 
-/// How many requests an app has sent over the web in this minute.
-#[derive(Debug, Default)]
-pub(super) struct AppRequests {
-    count: usize,
-    /// Whether more were refused, and whether that was said.
-    are_too_many: bool,
-    was_said: bool,
-}
-
-impl AppRequests {
-    /// Whether requests were refused, and nobody was told yet.
-    pub(super) fn take_excess(&mut self) -> bool {
-        self.are_too_many && !std::mem::replace(&mut self.was_said, true)
-    }
-}
-
 /// What every interface needs of a call: its identity, its clock, its handles, and the decisions about it.
 pub(crate) struct CallContext {
     pub(crate) shared: Arc<Shared>,
@@ -174,13 +161,15 @@ pub(crate) struct CallContext {
     announced_questions: usize,
     uses: Vec<Use>,
     /// What is left for it of the audit log.
-    pub(crate) audit_room: AuditRoom,
+    pub(crate) audit_room: LogRoom,
     /// What was decided last about each need, so that a repetition is counted and not logged again.
     decided: HashMap<Need, Noted>,
     /// How many requests were sent over the web.
     requests: usize,
     /// The same of an app in this minute.
     pub(super) app_requests: AppRequests,
+    /// What the messages of an app may fill of their log. Those of a call of a tool have no such bound: a call has one.
+    pub(super) message_room: Option<LogRoom>,
     /// The line of the command that was decided about last, for the audit log.
     pub(super) line: Option<String>,
     /// The question that the user answered with no, of several the last.
@@ -239,7 +228,8 @@ impl CallContext {
             questions: 0,
             announced_questions: 0,
             uses: Vec::new(),
-            audit_room: AuditRoom::new(limits::MAX_AUDIT_BYTES),
+            audit_room: LogRoom::new(limits::MAX_AUDIT_BYTES),
+            message_room: None,
             decided: HashMap::new(),
             requests: 0,
             app_requests: AppRequests::default(),
@@ -257,15 +247,8 @@ impl CallContext {
         }
     }
 
-    /// Another call begins in the same store, with limits of its own. What the guest holds it keeps holding. Unless
-    /// `counts_anew`, questions and requests over the web are counted with those of the calls before.
-    pub(super) fn begin_event(
-        &mut self,
-        call: &str,
-        clock: Clock,
-        audit_room: AuditRoom,
-        counts_anew: bool,
-    ) {
+    /// Another call begins in the same store, with limits of its own. What the guest holds it keeps holding.
+    pub(super) fn begin_event(&mut self, call: &str, clock: Clock, allowance: AppAllowance) {
         let fresh = CallContext::new(
             Arc::clone(&self.shared),
             self.phase,
@@ -280,10 +263,17 @@ impl CallContext {
         self.table = before.table;
         self.values = before.values;
         self.declared_bytes = before.declared_bytes;
-        self.audit_room = audit_room;
-        if !counts_anew {
-            self.app_requests = before.app_requests;
-            self.questions = before.questions;
+        self.audit_room = allowance.audit_room;
+        self.message_room = Some(allowance.message_room);
+        self.questions = allowance.counts.questions;
+        self.app_requests = allowance.counts.requests;
+    }
+
+    /// What the app has asked and sent so far.
+    pub(super) fn app_counts(&self) -> AppCounts {
+        AppCounts {
+            questions: self.questions,
+            requests: self.app_requests,
         }
     }
 
