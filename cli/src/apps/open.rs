@@ -246,7 +246,7 @@ impl Program {
             // The page says what the program is called with.
             version: format!("{pages:?}"),
             page: Arc::new(to_page),
-            ask: Arc::new(DeferredAsk(Arc::clone(output))),
+            ask: Arc::new(DeferredAsk::new(Arc::clone(output), app.name())),
         });
         Some(Arc::new(Program {
             name,

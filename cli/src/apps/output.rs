@@ -6,11 +6,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use dunlin_apps::Part;
-use dunlin_apps::page::{PageError, Source};
+use dunlin_apps::Allowance;
+use dunlin_apps::page::PageError;
 use dunlin_host::app::{AppError, LogLevel, ProgramError};
 use dunlin_host::ask::{Answer, Ask, Question};
 use dunlin_host::display::{escape, escape_multiline, shorten};
@@ -30,8 +31,15 @@ const INTERVAL: Duration = Duration::from_millis(400);
 /// The longest line of an app, in characters.
 const MAX_LINE_CHARS: usize = 400;
 
-/// How many lines wait until they can be shown.
-const MAX_LINES: usize = 50;
+/// How many lines wait until they can be shown, the latest: what an app said during a long turn must not push it away.
+const MAX_LINES: usize = 20;
+
+/// How many refusals in a row are taken as the answer to whatever else this version of an app asks: who says no three times
+/// does not want to be asked eight times a minute.
+const MAX_REFUSALS: u32 = 3;
+
+/// Said of an app with so many.
+const NOT_ASKED_ANY_MORE: &str = "you refused three times in a row: whatever else this version asks is refused, too, until the app is closed and opened again";
 
 /// How many errors are kept for `/fix`, the latest, and how much of each, in characters.
 const MAX_ERRORS: usize = 10;
@@ -56,9 +64,7 @@ pub struct AppOutput {
 
 #[derive(Default)]
 struct State {
-    lines: VecDeque<(Label, String)>,
-    /// Lines that there was no room for.
-    dropped: usize,
+    lines: WaitingLines,
     questions: VecDeque<(Question, oneshot::Sender<Answer>)>,
     /// A message is being read.
     is_reading: bool,
@@ -69,44 +75,47 @@ struct State {
 }
 
 /// What is kept of an app.
-#[derive(Default)]
 struct OfApp {
     allowance: Allowance,
     errors: VecDeque<String>,
 }
 
-/// How many lines may still be shown.
-struct Allowance {
-    left: u32,
-    counted: Instant,
-    omitted: u64,
-}
-
-impl Default for Allowance {
-    fn default() -> Allowance {
-        Allowance {
-            left: BURST,
-            counted: Instant::now(),
-            omitted: 0,
+impl Default for OfApp {
+    fn default() -> OfApp {
+        OfApp {
+            allowance: Allowance::new(BURST, INTERVAL, Instant::now()),
+            errors: VecDeque::new(),
         }
     }
 }
 
-impl Allowance {
-    /// Whether one more line may be shown, and how many were left out before it.
-    fn take(&mut self, now: Instant) -> Option<u64> {
-        let passed = now.duration_since(self.counted).as_millis() / INTERVAL.as_millis();
-        if passed > 0 {
-            let passed = u32::try_from(passed).unwrap_or(u32::MAX);
-            self.left = self.left.saturating_add(passed).min(BURST);
-            self.counted = now;
+/// The latest lines that wait until they can be shown.
+#[derive(Default)]
+struct WaitingLines {
+    lines: VecDeque<(Label, String)>,
+    /// Lines before them that there was no room for.
+    dropped: usize,
+}
+
+impl WaitingLines {
+    fn push(&mut self, label: Label, line: String) {
+        if self.lines.len() == MAX_LINES {
+            self.lines.pop_front();
+            self.dropped += 1;
         }
-        if self.left == 0 {
-            self.omitted += 1;
-            return None;
-        }
-        self.left -= 1;
-        Some(std::mem::take(&mut self.omitted))
+        self.lines.push_back((label, line));
+    }
+
+    /// All of them, below one that says how many are missing.
+    fn take(&mut self) -> Vec<(Label, String)> {
+        let dropped = match std::mem::take(&mut self.dropped) {
+            0 => None,
+            dropped => {
+                let earlier = counted(dropped, "earlier line", "earlier lines");
+                Some((Label::Quiet, format!("({earlier} of apps left out)")))
+            }
+        };
+        dropped.into_iter().chain(self.lines.drain(..)).collect()
     }
 }
 
@@ -140,13 +149,9 @@ impl AppOutput {
     /// Shows and keeps an error of the page.
     pub fn page_error(self: &Arc<Self>, app: &str, error: &PageError) {
         let message = escape(&shorten(&error.message, MAX_LINE_CHARS)).into_owned();
-        let place = error.location.map(|it| {
-            let part = match it.source {
-                Source::Html => Part::Html,
-                Source::Renderer => Part::Renderer,
-            };
-            format!("{part}, line {}, column {}: ", it.line, it.column)
-        });
+        let place = error
+            .location
+            .map(|it| format!("{}, line {}, column {}: ", it.part, it.line, it.column));
         let text = format!("{}{message}", place.unwrap_or_else(|| "page: ".to_owned()));
         self.keep_error(app, &text);
         let more = match error.omitted {
@@ -213,11 +218,7 @@ impl AppOutput {
             drop(state);
             return self.print(label, &line);
         }
-        if state.lines.len() == MAX_LINES {
-            state.dropped += 1;
-            return;
-        }
-        state.lines.push_back((label, line));
+        state.lines.push(label, line);
         drop(state);
         self.wake();
     }
@@ -230,22 +231,14 @@ impl AppOutput {
     /// A message is about to be read, or its line to be drawn again: shows the lines that wait. Whether questions wait, which
     /// [`AppOutput::answer`] asks.
     pub fn begin_reading(&self) -> bool {
-        let (lines, dropped, waits) = {
+        let (lines, waits) = {
             let mut state = self.state.lock();
             state.is_reading = true;
             state.questions.retain(|(_, answer)| !answer.is_closed());
-            (
-                std::mem::take(&mut state.lines),
-                std::mem::take(&mut state.dropped),
-                !state.questions.is_empty(),
-            )
+            (state.lines.take(), !state.questions.is_empty())
         };
         for (label, line) in lines {
             self.print(label, &line);
-        }
-        if dropped > 0 {
-            let more = counted(dropped, "more line", "more lines");
-            self.print(Label::Quiet, &format!("({more} of apps)"));
         }
         waits
     }
@@ -294,34 +287,82 @@ impl AppOutput {
     /// begins anew.
     fn goes_on_waking(&self) -> bool {
         let mut state = self.state.lock();
-        let waits = !(state.lines.is_empty() && state.questions.is_empty());
+        let waits = !(state.lines.lines.is_empty() && state.questions.is_empty());
         state.is_waking = state.is_reading && waits;
         state.is_waking
     }
 }
 
-/// Asks in the moments in which the user can be asked.
-pub struct DeferredAsk(pub Arc<AppOutput>);
+/// Asks for one version of an app in the moments in which the user can be asked, until it is plain that they refuse.
+pub struct DeferredAsk {
+    output: Arc<AppOutput>,
+    app: String,
+    refusals: Refusals,
+}
 
-#[async_trait]
-impl Ask for DeferredAsk {
-    async fn ask(&self, question: Question) -> Answer {
-        let output = &self.0;
+impl DeferredAsk {
+    /// For the version of the app that is opened now.
+    pub fn new(output: Arc<AppOutput>, app: &str) -> DeferredAsk {
+        DeferredAsk {
+            output,
+            app: app.to_owned(),
+            refusals: Refusals::default(),
+        }
+    }
+
+    async fn answer(&self, question: Question) -> Option<Answer> {
+        let output = &self.output;
         if output.when == ShowWhen::Now || !output.ask.is_attended() {
-            return output.ask.ask(question).await;
+            return Some(output.ask.ask(question).await);
         }
         let (sender, answer) = oneshot::channel();
         output.state.lock().questions.push_back((question, sender));
         output.wake();
-        answer.await.unwrap_or(Answer::DENY)
+        answer.await.ok()
+    }
+}
+
+#[async_trait]
+impl Ask for DeferredAsk {
+    async fn ask(&self, question: Question) -> Answer {
+        if self.refusals.are_enough() {
+            return Answer::DENY;
+        }
+        // Nobody has answered what is not asked any more.
+        let Some(answer) = self.answer(question).await else {
+            return Answer::DENY;
+        };
+        if self.output.ask.is_attended() && self.refusals.count(answer.allow) {
+            self.output.warn(&self.app, NOT_ASKED_ANY_MORE);
+        }
+        answer
     }
 
     fn is_attended(&self) -> bool {
-        self.0.ask.is_attended()
+        self.output.ask.is_attended()
     }
 
     fn went_unasked(&self, question: &Question) {
-        self.0.ask.went_unasked(question);
+        self.output.ask.went_unasked(question);
+    }
+}
+
+/// How often the user has refused in a row.
+#[derive(Default)]
+struct Refusals(AtomicU32);
+
+impl Refusals {
+    fn are_enough(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= MAX_REFUSALS
+    }
+
+    /// Counts an answer. Whether it was the refusal that makes them enough.
+    fn count(&self, is_allowed: bool) -> bool {
+        if is_allowed {
+            self.0.store(0, Ordering::Relaxed);
+            return false;
+        }
+        self.0.fetch_add(1, Ordering::Relaxed) + 1 == MAX_REFUSALS
     }
 }
 
@@ -343,17 +384,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_flood_of_lines_a_few_are_shown_and_the_rest_is_counted() {
-        let mut allowance = Allowance::default();
-        let begun = allowance.counted;
-        let shown = (0..100).filter_map(|_| allowance.take(begun)).count();
-        assert_eq!(shown, BURST as usize);
-        let left_out = 100 - u64::from(BURST);
-        assert_eq!(allowance.take(begun + INTERVAL), Some(left_out));
-        assert_eq!(allowance.take(begun + INTERVAL), None);
-        let later = begun + INTERVAL * 1000;
-        assert_eq!(allowance.take(later), Some(1));
-        assert_eq!(allowance.left, BURST - 1);
+    fn of_the_lines_that_wait_the_latest_are_kept() {
+        let mut waiting = WaitingLines::default();
+        let taken = |waiting: &mut WaitingLines| {
+            let lines = waiting.take().into_iter();
+            lines.map(|(_, line)| line).collect::<Vec<_>>()
+        };
+        for n in 0..MAX_LINES {
+            waiting.push(Label::Quiet, n.to_string());
+        }
+        let all: Vec<_> = (0..MAX_LINES).map(|n| n.to_string()).collect();
+        assert_eq!(taken(&mut waiting), all);
+        for n in 0..MAX_LINES + 3 {
+            waiting.push(Label::Quiet, n.to_string());
+        }
+        let lines = taken(&mut waiting);
+        assert_eq!(lines.len(), MAX_LINES + 1);
+        assert_eq!(lines[..2], ["(3 earlier lines of apps left out)", "3"]);
+        assert_eq!(taken(&mut waiting), [""; 0]);
+    }
+
+    #[test]
+    fn refusals_count_in_a_row() {
+        let refusals = Refusals::default();
+        let allowed = |allowed: &[bool]| {
+            let counted = allowed.iter().map(|it| refusals.count(*it));
+            counted.collect::<Vec<_>>()
+        };
+        assert_eq!(allowed(&[false, false, true, false, false]), [false; 5]);
+        assert!(!refusals.are_enough());
+        assert_eq!(allowed(&[false, false]), [true, false], "said once");
+        assert!(refusals.are_enough());
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use dunlin_apps::page::{Location, Source};
+use dunlin_apps::Part;
+use dunlin_apps::page::Location;
 use dunlin_tests::DEADLINE;
 use serde_json::json;
 
@@ -127,55 +128,49 @@ fn a_flood_of_events_arrives_in_order_or_is_counted() {
 
 #[test]
 fn errors_say_where_they_are_in_what_the_model_wrote() {
-    let at = |source, line, column| {
-        Some(Location {
-            source,
-            line,
-            column,
-        })
-    };
+    let at = |part, line, column| Some(Location { part, line, column });
     let cases = [
         (
             "",
             "\n  nope();",
             "ReferenceError: nope is not defined",
-            at(Source::Renderer, 2, 3),
+            at(Part::Renderer, 2, 3),
         ),
         (
             "",
             "let a = 1;\nlet a = 2;",
             "SyntaxError",
-            at(Source::Renderer, 2, 5),
+            at(Part::Renderer, 2, 5),
         ),
         (
             "",
             "\nPromise.reject(new Error('low tide'));",
             "in a promise: Error: low tide",
-            at(Source::Renderer, 2, 16),
+            at(Part::Renderer, 2, 16),
         ),
         (
             "",
             "dunlin.on('x', () => 1);\nsetTimeout(() => {\n throw new TypeError('late'); }, 1);",
             "TypeError: late",
-            at(Source::Renderer, 3, 2),
+            at(Part::Renderer, 3, 2),
         ),
         (
             "<script>nope();</script>",
             "",
             "ReferenceError",
-            at(Source::Html, 1, 9),
+            at(Part::Html, 1, 9),
         ),
         (
             "<!doctype html>\n<html><head>\n<script>\nnope();\n</script>",
             "",
             "ReferenceError",
-            at(Source::Html, 4, 1),
+            at(Part::Html, 4, 1),
         ),
         (
             "",
             "\nalert('tide');",
             "alert() does nothing in an app",
-            at(Source::Renderer, 2, 1),
+            at(Part::Renderer, 2, 1),
         ),
         (
             "<p id=p>",
@@ -183,7 +178,7 @@ fn errors_say_where_they_are_in_what_the_model_wrote() {
             "use addEventListener",
             None,
         ),
-        ("", "eval('1');", "EvalError", at(Source::Renderer, 1, 1)),
+        ("", "eval('1');", "EvalError", at(Part::Renderer, 1, 1)),
         (
             "<img src=https://elsewhere.test/x>",
             "",

@@ -393,6 +393,54 @@ fn events_of_a_version_that_is_replaced_do_not_reach_the_next_one() {
 }
 
 #[test]
+fn an_app_that_is_refused_three_times_is_not_asked_about_again() {
+    let provider = Provider::play([Response::reply(FIRST)]);
+    let environment = environment(&provider);
+    environment.outside_file("secret.txt", "from outside");
+    let mut chat = Chat::open(&environment);
+    chat.turn("a tide table please");
+    let page = ready(&chat);
+    let read = |page: &str| {
+        let page = page.to_owned();
+        let secret = json!({ "path": "../outside/secret.txt" });
+        thread::spawn(move || invoke(&page, 1, "read", secret))
+    };
+    for _ in 0..3 {
+        let call = read(&page);
+        chat.question();
+        chat.answer("n");
+        assert_eq!(call.join().unwrap().0, 422);
+    }
+    let screen = chat
+        .terminal
+        .wait_for("app 'tide-table': you refused three times in a row");
+    let asked = screen.count("app 'tide-table' asks");
+    for _ in 0..2 {
+        let (status, error) = read(&page).join().unwrap();
+        assert_eq!(
+            (status, &error["kind"]),
+            (422, &json!("PermissionDeniedError")),
+            "{error}"
+        );
+    }
+    let said = chat.terminal.screen();
+    assert_eq!(said.count("app 'tide-table' asks"), asked);
+    assert_eq!(said.count("three times in a row"), 1);
+    // Whoever opens it again is asked again.
+    chat.say("/app close");
+    chat.terminal.wait_for("app 'tide-table' is closed.\n› ");
+    chat.say("/app open");
+    let opened = chat.terminal.wait_until("another page", |screen| {
+        screen.count("app 'tide-table': ready") == 2 && screen.cursor_line.starts_with('›')
+    });
+    let call = read(&address(&opened));
+    chat.question();
+    chat.answer("y");
+    assert_eq!(call.join().unwrap().0, 200);
+    chat.leave();
+}
+
+#[test]
 fn apps_are_managed_on_the_command_line() {
     let provider = Provider::play([Response::reply(FIRST)]);
     let environment = environment(&provider);

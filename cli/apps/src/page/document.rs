@@ -8,8 +8,9 @@ use tokio::sync::watch;
 
 use super::address::Address;
 use super::backend::Backend;
-use super::errors::{Location, Source};
+use super::errors::Location;
 use super::policy;
+use crate::part::Part;
 
 /// What a page shows: the parts of an app that run in a browser.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -120,7 +121,7 @@ impl Version {
     /// The place in what the model wrote, of a place in what the browser got.
     pub(super) fn written(&self, location: Location) -> Location {
         let mut written = location;
-        if location.source == Source::Html && location.line == 1 {
+        if location.part == Part::Html && location.line == 1 {
             written.column = location.column.saturating_sub(self.before).max(1);
         }
         written

@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+
+use crate::allowance::Allowance;
+use crate::part::Part;
 
 /// The longest message that is kept, in characters: some lines on a terminal.
 const MAX_MESSAGE_CHARS: usize = 1000;
@@ -31,83 +35,60 @@ pub struct PageError {
 /// A place in what the model wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct Location {
-    /// In which block.
-    pub source: Source,
+    /// In which block, of those of the page.
+    #[serde(rename = "source", deserialize_with = "part_of_page")]
+    pub part: Part,
     /// The line, from 1.
     pub line: u32,
     /// The column, from 1.
     pub column: u32,
 }
 
-/// A part of the page of an app.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub enum Source {
-    /// The block `html`.
-    #[serde(rename = "html")]
-    Html,
-    /// The block `renderer-js`.
-    #[serde(rename = "renderer-js")]
-    Renderer,
+fn part_of_page<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Part, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    match name.parse() {
+        Ok(part @ (Part::Html | Part::Renderer)) => Ok(part),
+        _ => Err(D::Error::custom("a page has no such part")),
+    }
 }
 
 /// Passes errors on, a few per second.
 pub(super) struct Errors {
     to: mpsc::Sender<PageError>,
-    flow: Mutex<Flow>,
+    allowance: Mutex<Allowance>,
 }
 
-struct Flow {
-    allowance: u32,
-    filled: Instant,
-    omitted: u64,
-}
-
-impl Flow {
-    fn new() -> Self {
-        Self {
-            allowance: BURST,
-            filled: Instant::now(),
-            omitted: 0,
-        }
-    }
+fn now() -> std::time::Instant {
+    Instant::now().into_std()
 }
 
 impl Errors {
     pub(super) fn new(to: mpsc::Sender<PageError>) -> Self {
         Self {
             to,
-            flow: Mutex::new(Flow::new()),
+            allowance: Mutex::new(Allowance::new(BURST, INTERVAL, now())),
         }
     }
 
     /// Begins anew, for another version of the app: what is wrong with it must not drown in the errors of the one before.
     pub(super) fn begin(&self) {
-        *self.flow.lock() = Flow::new();
+        *self.allowance.lock() = Allowance::new(BURST, INTERVAL, now());
     }
 
     /// Passes an error on, or counts it.
     pub(super) fn report(&self, mut error: PageError) {
-        let mut flow = self.flow.lock();
-        let passed = flow.filled.elapsed().as_millis() / INTERVAL.as_millis();
-        if passed > 0 {
-            let passed = u32::try_from(passed).unwrap_or(u32::MAX);
-            flow.allowance = flow.allowance.saturating_add(passed).min(BURST);
-            flow.filled = Instant::now();
-        }
-        flow.omitted = flow.omitted.saturating_add(error.omitted);
-        if flow.allowance == 0 {
-            flow.omitted = flow.omitted.saturating_add(1);
+        let mut allowance = self.allowance.lock();
+        allowance.omit(error.omitted);
+        let Some(omitted) = allowance.take(now()) else {
             return;
-        }
-        flow.allowance -= 1;
+        };
         if let Some((end, _)) = error.message.char_indices().nth(MAX_MESSAGE_CHARS) {
             error.message.truncate(end);
             error.message.push('…');
         }
-        error.omitted = flow.omitted;
-        match self.to.try_send(error) {
-            Ok(()) => flow.omitted = 0,
-            Err(_) => flow.omitted = flow.omitted.saturating_add(1),
+        error.omitted = omitted;
+        if self.to.try_send(error).is_err() {
+            allowance.omit(omitted.saturating_add(1));
         }
     }
 }

@@ -48,7 +48,7 @@ use self::server::Shared;
 pub use self::backend::{Backend, BackendError};
 pub use self::calls::MAX_CALLS;
 pub use self::document::Content;
-pub use self::errors::{Location, PageError, Source};
+pub use self::errors::{Location, PageError};
 pub use self::events::EmitError;
 
 /// How long the end of a page waits for browsers to be told. They are on this machine.

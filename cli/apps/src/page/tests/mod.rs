@@ -15,6 +15,7 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{Notify, mpsc};
 
 use super::*;
+use crate::part::Part;
 
 /// Answers with what it was asked, or as its name says.
 #[derive(Default)]

@@ -146,15 +146,15 @@ async fn errors_arrive_with_their_place_in_what_the_model_wrote() {
     let cases = [
         (
             json!({ "source": "renderer-js", "line": 1, "column": 7 }),
-            Some((Source::Renderer, 1, 7)),
+            Some((Part::Renderer, 1, 7)),
         ),
         (
             json!({ "source": "html", "line": 2, "column": 7 }),
-            Some((Source::Html, 2, 7)),
+            Some((Part::Html, 2, 7)),
         ),
         (
             json!({ "source": "html", "line": 1, "column": before + 7 }),
-            Some((Source::Html, 1, 7)),
+            Some((Part::Html, 1, 7)),
         ),
         (Value::Null, None),
     ];
@@ -164,7 +164,7 @@ async fn errors_arrive_with_their_place_in_what_the_model_wrote() {
             204
         );
         let error = stage.errors.recv().await.expect("an error");
-        let location = error.location.map(|it| (it.source, it.line, it.column));
+        let location = error.location.map(|it| (it.part, it.line, it.column));
         assert_eq!((error.message.as_str(), location), ("broken", expected));
     }
     stage.page.reload(content(), None);
