@@ -1,7 +1,8 @@
 //! An app as a folder that a browser can show without Dunlin.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use dunlin_apps::{Part, Parts};
@@ -17,12 +18,24 @@ globalThis.dunlin = {
 /// The name of the file with [`STUB`].
 const STUB_FILE: &str = "dunlin.js";
 
-/// Writes the parts into a folder that does not exist yet.
+/// Writes the parts into a folder that does not exist yet. What fails leaves nothing behind.
 ///
 /// # Errors
 /// It exists, or a file cannot be written.
 pub fn export(folder: &Path, parts: &Parts) -> io::Result<()> {
-    fs::create_dir(folder)?;
+    if folder.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let parent = folder.parent().filter(|it| !it.as_os_str().is_empty());
+    let aside = tempfile::Builder::new()
+        .prefix(".export-")
+        .permissions(Permissions::from_mode(0o777))
+        .tempdir_in(parent.unwrap_or(Path::new(".")))?;
+    write(aside.path(), parts)?;
+    fs::rename(aside.path(), folder)
+}
+
+fn write(folder: &Path, parts: &Parts) -> io::Result<()> {
     let write = |name: &str, text: &str| {
         let mut file = fs::File::create_new(folder.join(name))?;
         file.write_all(text.as_bytes())
@@ -96,5 +109,34 @@ mod tests {
         assert_eq!(names, ["dunlin.js", "index.html", "renderer.js"]);
         let again = export(&to, &parts).unwrap_err();
         assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
+        // Also not where a folder is empty, and a file is no folder.
+        for (name, is_folder) in [("empty", true), ("file", false)] {
+            let to = folder.path().join(name);
+            match is_folder {
+                true => fs::create_dir(&to).unwrap(),
+                false => fs::write(&to, "x").unwrap(),
+            }
+            let kind = export(&to, &parts).unwrap_err().kind();
+            assert_eq!(kind, io::ErrorKind::AlreadyExists, "{name}");
+        }
+        let below_file = folder.path().join("file/app");
+        assert!(export(&below_file, &parts).is_err());
+        let mut left: Vec<_> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|it| it.unwrap().file_name())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["app", "empty", "file"]);
+    }
+
+    #[test]
+    fn what_fails_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        // The name is too long for the folder, which is known last.
+        let to = folder.path().join("x".repeat(300));
+        let mut parts = Parts::default();
+        parts.set(Part::Html, "<p>".to_owned());
+        assert!(export(&to, &parts).is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

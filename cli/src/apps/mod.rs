@@ -62,7 +62,7 @@ pub fn find(store: &Store, name: &str) -> Result<App, CliError> {
     })
 }
 
-/// All apps that can be read, after a warning of the others.
+/// All apps that can be read, after a warning of the others. For a list, and before one is made that could be among them.
 ///
 /// # Errors
 /// Their folder cannot be read.

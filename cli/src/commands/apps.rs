@@ -19,7 +19,6 @@ use crate::apps::{self, export};
 use crate::args::AppCommand;
 use crate::dialogue::interrupted;
 use crate::error::{CliError, Exit};
-use dunlin_chat::tokens::counted;
 
 /// There is nobody to ask whether apps may be deleted.
 #[derive(Debug, thiserror::Error)]
@@ -156,14 +155,17 @@ fn export(app: &App, name: &str, folder: Option<PathBuf>) -> Result<Exit, CliErr
         .map_err(CliError::failed)?;
     let folder = folder.unwrap_or_else(|| PathBuf::from(name));
     export::export(&folder, &parts).map_err(|source| {
-        let exists = source.kind() == std::io::ErrorKind::AlreadyExists;
+        let kind = source.kind();
         let error = CliError::failed(CannotExport {
             folder: folder.clone(),
             source,
         });
-        match exists {
-            true => error.with_hint("name a folder that does not exist".to_owned()),
-            false => error,
+        match kind {
+            ErrorKind::AlreadyExists => {
+                error.with_hint("name a folder that does not exist".to_owned())
+            }
+            ErrorKind::NotFound => error.with_hint("make the folder around it first".to_owned()),
+            _ => error,
         }
     })?;
     let page = folder.join(Part::Html.file_name());
@@ -191,7 +193,7 @@ fn delete(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> {
         }
         let what = match names {
             [name] => format!("the app '{name}'"),
-            names => counted(names.len(), "app", "apps"),
+            names => format!("the apps '{}'", names.join("', '")),
         };
         if !ui.confirms(&format!(
             "Delete {what} with all versions and all that was stored?"

@@ -17,6 +17,9 @@ use dunlin_terminal::ui::style::Label;
 /// The verbs of `/app`. Any other word is the name of an app.
 const VERBS: [&str; 3] = ["open", "close", "list"];
 
+/// How many lines of what `/fix` sends are shown: three errors with their calls, and one line of each other.
+const MAX_FIX_LINES: usize = 40;
+
 /// Said where the chat has no app.
 const NONE_YET: &str = "This chat has no app yet. An agent with kind = \"app\" writes one; /app list lists those that there are.";
 
@@ -56,6 +59,7 @@ pub fn take_reply(
                 unchanged("a new app needs an html block");
                 return Ok(());
             };
+            apps::all(&app.ui, &app.app_store())?;
             let first = message.lines().find(|line| !line.trim().is_empty());
             let title = title_of(html).unwrap_or_else(|| first.unwrap_or_default().to_owned());
             let session = app.session_id();
@@ -76,7 +80,9 @@ pub fn take_reply(
 /// The app that this session works on.
 fn current(app: &App) -> Result<Option<StoredApp>, CliError> {
     let session = app.session_id();
-    let mut apps = apps::all(&app.ui, &app.app_store())?.into_iter();
+    // The list warns of those that cannot be read.
+    let (apps, _) = app.app_store().all().map_err(CliError::failed)?;
+    let mut apps = apps.into_iter();
     Ok(apps.find(|stored| stored.session() == Some(&session)))
 }
 
@@ -261,7 +267,7 @@ fn describe(app: &App, stored: &StoredApp) -> Result<(), CliError> {
     Ok(())
 }
 
-/// `/fix`: a message with the latest errors; `None`: there is none to send.
+/// `/fix`: a message with the latest errors, which is shown; `None`: there is none to send.
 pub fn fix(app: &App, dialogue: Option<&Dialogue>) -> Result<Option<UserMessage>, CliError> {
     let ui = &app.ui;
     if !is_written_here(app, dialogue) {
@@ -281,11 +287,22 @@ pub fn fix(app: &App, dialogue: Option<&Dialogue>) -> Result<Option<UserMessage>
         .iter()
         .map(|error| format!("- {}", error.replace('\n', "\n  ")))
         .collect();
-    // An app wrote them: no file is attached because of what they say.
-    Ok(Some(UserMessage::from(format!(
+    let message = format!(
         "The app reports these errors. Find their cause and send the parts that have to change.\n\n{}",
         errors.join("\n")
-    ))))
+    );
+    // An app wrote them, and they were escaped: what is sent is what is seen.
+    let lines: Vec<&str> = message.lines().collect();
+    for line in lines.iter().take(MAX_FIX_LINES) {
+        let line = format!("  {line}");
+        ui.status(&ui.status_styles().paint(Label::Quiet, line.trim_end()));
+    }
+    if lines.len() > MAX_FIX_LINES {
+        let more = counted(lines.len() - MAX_FIX_LINES, "more line", "more lines");
+        let note = format!("  … {more}: /show shows the message in full");
+        ui.status(&ui.status_styles().paint(Label::Quiet, &note));
+    }
+    Ok(Some(UserMessage::from(message)))
 }
 
 /// Whether the agent of this chat writes apps.

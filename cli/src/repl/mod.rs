@@ -377,6 +377,7 @@ fn respond(
             show_said(app, &said.text);
             take_turn(app, dialogue, editor, said, Source::Foreign(None))
         }
+        Next::Shown(said) => take_turn(app, dialogue, editor, said, Source::Foreign(None)),
     }
 }
 

@@ -49,7 +49,7 @@ pub fn run(app: &mut App, args: &ChatArgs) -> Result<Exit, CliError> {
             Next::Prompt => continue,
             Next::Leave => break,
             Next::Say(text) => text.into(),
-            Next::AsItIs(said) => said,
+            Next::AsItIs(said) | Next::Shown(said) => said,
         };
         let dialogue = match &mut dialogue {
             Some(dialogue) => dialogue,

@@ -33,6 +33,8 @@ pub enum Next {
     Say(String),
     /// A message that is sent as it is: it was sent before, or a server wrote it.
     AsItIs(UserMessage),
+    /// The same of one that was shown.
+    Shown(UserMessage),
     /// The end.
     Leave,
 }
@@ -54,7 +56,7 @@ pub fn run(
         Slash::App => apps::run(app, rest)?,
         Slash::Fix => {
             if let Some(message) = apps::fix(app, dialogue.as_ref())? {
-                return Ok(Next::AsItIs(message));
+                return Ok(Next::Shown(message));
             }
         }
         Slash::Undo => {

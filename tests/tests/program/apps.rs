@@ -279,6 +279,15 @@ fn errors_are_shown_and_sent_to_the_model() {
     for part in ["main-js, line 3, column", "TypeError", "NoHandlerError"] {
         assert!(said.contains(part), "{part}: {said}");
     }
+    // All of it is shown, however long its lines are.
+    let without_space = |text: &str| text.split_whitespace().collect::<String>();
+    let said = request.messages().last().unwrap()["content"]
+        .as_str()
+        .map(without_space)
+        .unwrap();
+    chat.terminal.wait_until("what is sent", |screen| {
+        without_space(&screen.text).contains(&said)
+    });
     gate.open();
     // An error of the new version is seen although nothing calls it.
     chat.terminal
@@ -389,6 +398,52 @@ fn events_of_a_version_that_is_replaced_do_not_reach_the_next_one() {
     let next = lines.find(|line| line.contains("\"tide\""));
     assert!(next.is_some_and(|line| line.contains("\"new\"")));
     chat.prompt();
+    chat.leave();
+}
+
+#[test]
+fn only_the_errors_of_the_app_of_the_chat_are_sent() {
+    let provider = Provider::play([
+        Response::reply(
+            &FIRST
+                .replace("Tide table", "Ebb")
+                .replace("null.x", "null.ebb"),
+        ),
+        Response::reply(FIRST),
+        Response::reply("I see."),
+    ]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.turn("an app about ebb please");
+    chat.terminal.wait_for("app 'ebb': ready");
+    chat.leave();
+    let mut chat = Chat::open(&environment);
+    chat.turn("a tide table please");
+    let own = ready(&chat);
+    chat.say("/app open ebb");
+    chat.terminal.wait_for("app 'ebb': ready");
+    let other = address(&chat.prompt());
+    assert_ne!(own, other);
+    for (page, shown) in [
+        (&own, "app 'tide-table': main-js"),
+        (&other, "app 'ebb': main-js"),
+    ] {
+        assert_eq!(invoke(page, 1, "fail", json!({})).0, 422);
+        chat.terminal.wait_for(shown);
+    }
+    chat.turn("/fix");
+    let request = provider.requests().pop().unwrap();
+    let said = request.messages().last().unwrap()["content"].to_string();
+    assert_eq!(said.matches("TypeError").count(), 1, "{said}");
+    assert!(!said.contains("ebb"), "{said}");
+    // Those of the other one are its own.
+    chat.say("/fix");
+    let screen = chat.prompt();
+    assert!(
+        screen.contains("The app has reported no error"),
+        "{:?}",
+        chat.terminal
+    );
     chat.leave();
 }
 
