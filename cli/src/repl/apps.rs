@@ -77,6 +77,52 @@ pub fn take_reply(
     show(app, stored)
 }
 
+/// A message with those parts of the app that the conversation does not have: it was begun, cleared or condensed since they
+/// were written.
+pub fn with_source(
+    app: &App,
+    dialogue: &Dialogue,
+    said: UserMessage,
+) -> Result<UserMessage, CliError> {
+    if !app.settings.writes_apps(&dialogue.agent().name) {
+        return Ok(said);
+    }
+    let Some(stored) = current(app)? else {
+        return Ok(said);
+    };
+    let parts = stored.parts().map_err(CliError::failed)?;
+    let messages = dialogue.messages().iter().map(|it| it.content.as_str());
+    let texts: Vec<&str> = messages.chain([said.text.as_str()]).collect();
+    let is_unknown = |text: &str| !texts.iter().any(|it| it.contains(text.trim()));
+    let unknown: Vec<_> = parts.iter().filter(|(_, it)| is_unknown(it)).collect();
+    if unknown.is_empty() {
+        return Ok(said);
+    }
+    let folded = unknown
+        .iter()
+        .map(|(part, text)| Folded::of(*part, text).to_string());
+    let folded = folded.collect::<Vec<_>>().join(", ");
+    let line = format!("  with app '{}' as it is: {folded}", stored.name());
+    let ui = &app.ui;
+    ui.status(&ui.status_styles().paint(Label::Quiet, &line));
+    let blocks = unknown.iter().map(|(part, text)| block(*part, text));
+    let blocks: String = blocks.collect();
+    Ok(UserMessage {
+        text: format!("{}\n\nThe app as it is now:\n{blocks}", said.text),
+        ..said
+    })
+}
+
+/// A part as a model writes it.
+fn block(part: Part, text: &str) -> String {
+    const MARK: &str = "```";
+    let mut fence = MARK.to_owned();
+    while text.contains(&fence) {
+        fence.push('`');
+    }
+    format!("\n{fence}{part}\n{}\n{fence}\n", text.trim_end())
+}
+
 /// The app that this session works on.
 fn current(app: &App) -> Result<Option<StoredApp>, CliError> {
     let session = app.session_id();

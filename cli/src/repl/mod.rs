@@ -425,6 +425,7 @@ fn take_turn(
         if interceptor::may_hold(app) {
             dialogue.keep_unsent(Some(&typed));
         }
+        let said = apps::with_source(app, dialogue, said)?;
         let report = dialogue.turn(app, said, editor.recall())?;
         if let TurnEnd::Withdrawn {
             is_unsent: true, ..

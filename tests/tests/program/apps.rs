@@ -298,6 +298,64 @@ fn errors_are_shown_and_sent_to_the_model() {
 }
 
 #[test]
+fn a_conversation_that_does_not_have_the_app_is_told_of_it() {
+    let provider = Provider::play([
+        Response::reply(FIRST),
+        Response::reply("```main-js\nconsole.log(\"second\")\n```"),
+        Response::reply("You're welcome."),
+        Response::reply("```main-js\nconsole.log(\"third\")\n```"),
+        Response::reply("Fine."),
+    ]);
+    let environment = environment(&provider);
+    let last = |number: usize| {
+        let request = &provider.requests()[number];
+        request.messages().last().unwrap()["content"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let mut chat = Chat::open(&environment);
+    chat.turn("a tide table please");
+    assert_eq!(last(0), "a tide table please");
+    chat.leave();
+
+    // Another conversation continues it.
+    let mut chat = Chat::open(&environment);
+    chat.say("/app tide-table");
+    chat.prompt();
+    let screen = chat.turn("say second");
+    let told = last(1);
+    for part in [
+        "say second\n\nThe app as it is now:\n",
+        "\n```html\n<title>Tide table</title>\n<h1>Tides</h1>\n```\n",
+        "\n```main-js\ndunlin.handle(",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(
+        screen.contains("with app 'tide-table' as it is: html · 2 lines, renderer-js · 1 line, main-js · 4 lines\n"),
+        "{:?}",
+        chat.terminal
+    );
+    chat.turn("thanks");
+    assert_eq!(last(2), "thanks", "it has it");
+    // What was said is gone, and the app is not.
+    chat.say("/clear");
+    chat.terminal.wait_for("Forget the conversation? [y/n]");
+    chat.say("y");
+    chat.prompt();
+    chat.turn("say third");
+    let told = last(3);
+    assert!(
+        told.contains("```html\n") && told.contains("console.log(\"second\")"),
+        "{told}"
+    );
+    chat.turn("thanks again");
+    assert_eq!(last(4), "thanks again");
+    chat.leave();
+}
+
+#[test]
 fn an_app_that_is_deleted_elsewhere_is_closed() {
     // It stores something all the time.
     let storing = FIRST.replace(
