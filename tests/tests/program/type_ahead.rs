@@ -341,3 +341,15 @@ fn a_command_replaces_a_message_that_was_put_back() {
     chat.terminal.type_line("exit");
     assert_eq!(chat.terminal.wait_end(), Some(0), "{:?}", chat.terminal);
 }
+
+#[test]
+fn keys_that_come_while_a_line_is_drawn_again_belong_to_it() {
+    for (key, expected) in [(Key::CtrlD, "read: End"), (Key::CtrlC, "read: Interrupted")] {
+        let environment = Environment::new(env!("CARGO_BIN_EXE_dunlin-line"));
+        let mut terminal = environment.terminal::<&str>([]);
+        terminal.wait_for("the line is away");
+        terminal.press(key);
+        terminal.wait_for(expected);
+        assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
+    }
+}

@@ -365,7 +365,9 @@ impl Ui {
         // With a printer the line editor waits for signals, too. Nothing is printed with it.
         let printer = editor.create_external_printer().ok();
         typed.set(early, early.len());
-        let mut keys = None;
+        // The line editor gives the terminal back in this mode whenever its line is ended: what is typed until the next one
+        // stays in the terminal, and no key has an effect there.
+        let keys = TurnMode::keys();
         let read = loop {
             // First: whoever changes what the prompt says after it was made must find that there is a line.
             self.wake.reads(Some((typed, paste)));
@@ -378,8 +380,6 @@ impl Ui {
             if !self.wake.reads(None) || read != Typed::Interrupted {
                 break read;
             }
-            // What is typed meanwhile stays in the terminal, and Ctrl-C stays a key.
-            keys = keys.or_else(TurnMode::keys);
             let (before, after) = typed.get();
             self.take_row_away(&format!("{prompt}{before}{after}"));
         };

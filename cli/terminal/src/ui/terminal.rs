@@ -135,9 +135,12 @@ impl TurnMode {
         })
     }
 
-    /// As during a turn, but Ctrl-C is a key: a line that will read it is away for a moment.
+    /// As during a turn, but Ctrl-C is a key: a line that will read it is away for a moment. The terminal must not take
+    /// Ctrl-D for itself either, which it would as the end of a line.
     pub fn keys() -> Option<TurnMode> {
-        TurnMode::with(|modes| modes.remove(LocalModes::ISIG))
+        TurnMode::with(|modes| {
+            modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+        })
     }
 
     fn with(change: impl FnOnce(&mut LocalModes)) -> Option<TurnMode> {
