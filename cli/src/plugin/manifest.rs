@@ -17,22 +17,6 @@ use super::read_regular;
 /// The name of the file.
 pub const FILE: &str = "plugin.toml";
 
-/// What only a test has, for who writes it elsewhere.
-const TEST_KEYS: [&str; 12] = [
-    "tool",
-    "arguments",
-    "expect",
-    "fails",
-    "calls",
-    "files",
-    "allow",
-    "web",
-    "settings",
-    "answers",
-    "after",
-    "logs",
-];
-
 /// Bytes of it that are read.
 const MAX_BYTES: u64 = 1024 * 1024;
 
@@ -337,15 +321,10 @@ fn in_words(before: &str, message: &str) -> String {
         let key = key.map_or_else(|| "this".to_owned(), |key| key.trim().to_owned());
         return format!("{key} takes {}, not {}", taken(expected), given(found));
     }
-    if let Some((key, known)) = message
-        .strip_prefix("unknown field `")
-        .and_then(|rest| rest.split_once("`, expected one of "))
-    {
-        let names = known.split(", ").map(|name| name.trim_matches('`'));
+    if let Some((key, known)) = unknown_key(message) {
+        let names = keys(known);
         let near = misspelt(key, names).map(|near| format!("did you mean {near}?"));
-        let of_test = TEST_KEYS
-            .contains(&key)
-            .then(|| format!("{key} is a key of a [[test]]"));
+        let of_test = is_key_of_test(key).then(|| format!("{key} is a key of a [[test]]"));
         let known = known.replace('`', "");
         let more = near
             .or(of_test)
@@ -363,6 +342,26 @@ fn in_words(before: &str, message: &str) -> String {
         return format!("{} is unknown; there are {known}", word.replace('`', "\""));
     }
     message.to_owned()
+}
+
+/// The key that a message calls unknown, and those that it says there are.
+fn unknown_key(message: &str) -> Option<(&str, &str)> {
+    let rest = message.strip_prefix("unknown field `")?;
+    rest.split_once("`, expected one of ")
+}
+
+fn keys(known: &str) -> impl Iterator<Item = &str> {
+    known.split(", ").map(|name| name.trim_matches('`'))
+}
+
+/// Whether a test has this key, for who writes it elsewhere. The reader itself says which a test has.
+fn is_key_of_test(key: &str) -> bool {
+    let Err(error) = toml::from_str::<Trial>("\"\" = 0") else {
+        return false;
+    };
+    // A plugin has a name of its own.
+    let known = unknown_key(error.message()).map(|(_, known)| known);
+    known.is_some_and(|known| keys(known).any(|known| known == key && key != "name"))
 }
 
 /// What a key takes, with how it is written.
@@ -538,6 +537,16 @@ mod tests {
         ] {
             let problem = Manifest::parse(text).unwrap_err();
             assert!(problem.contains(said), "{problem}");
+        }
+    }
+
+    #[test]
+    fn the_keys_of_a_test_are_known() {
+        for key in ["tool", "arguments", "calls", "web", "logs"] {
+            assert!(is_key_of_test(key), "{key}");
+        }
+        for key in ["name", "language", "", "autors"] {
+            assert!(!is_key_of_test(key), "{key}");
         }
     }
 }
