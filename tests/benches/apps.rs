@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use dunlin_apps::page::{Backend, BackendError, Content, Page, PageOptions};
-use dunlin_host::app::{App, AppOptions, AppPage, LogLevel};
+use dunlin_host::app::{AppOptions, AppPage, AppProgram, LogLevel};
 use dunlin_host::ask::DenyAll;
 use dunlin_host::{Host, HostOptions, Limits, Plugin};
 use dunlin_tests::sandbox::Sandbox;
@@ -35,7 +35,7 @@ impl AppPage for NoPage {
 }
 
 /// What a page calls.
-struct Program(App);
+struct Program(AppProgram);
 
 #[async_trait]
 impl Backend for Program {
@@ -61,7 +61,7 @@ fn host(sandbox: &Sandbox) -> Host {
     Host::new(options, Vec::new()).expect("a host")
 }
 
-fn open(host: &Host, id: u32) -> App {
+fn open(host: &Host, id: u32) -> AppProgram {
     host.open_app(AppOptions {
         name: id.to_string(),
         id: id.to_string(),
@@ -72,7 +72,7 @@ fn open(host: &Host, id: u32) -> App {
     })
 }
 
-async fn serve(app: App) -> Page {
+async fn serve(app: AppProgram) -> Page {
     let options = PageOptions {
         content: Content::default(),
         backend: Some(Arc::new(Program(app))),

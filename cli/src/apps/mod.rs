@@ -13,7 +13,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dunlin_apps::store::{App, Store, StoreError};
+use dunlin_apps::store::{Store, StoreError, StoredApp};
 use dunlin_host::display::escape;
 use dunlin_host::nearest::nearest;
 
@@ -47,7 +47,7 @@ impl Apps {
 ///
 /// # Errors
 /// There is none, or it cannot be read.
-pub fn find(store: &Store, name: &str) -> Result<App, CliError> {
+pub fn find(store: &Store, name: &str) -> Result<StoredApp, CliError> {
     store.open(name).map_err(|error| {
         let is_unknown = matches!(error, StoreError::Unknown(_));
         let error = CliError::new(Exit::Failed, error);
@@ -66,7 +66,7 @@ pub fn find(store: &Store, name: &str) -> Result<App, CliError> {
 ///
 /// # Errors
 /// Their folder cannot be read.
-pub fn all(ui: &Ui, store: &Store) -> Result<Vec<App>, CliError> {
+pub fn all(ui: &Ui, store: &Store) -> Result<Vec<StoredApp>, CliError> {
     let (apps, broken) = store.all().map_err(CliError::failed)?;
     for error in broken {
         ui.warn(&escape(&error.to_string()));
@@ -75,7 +75,7 @@ pub fn all(ui: &Ui, store: &Store) -> Result<Vec<App>, CliError> {
 }
 
 /// An app in a list.
-pub fn line(ui: &Ui, app: &App) -> String {
+pub fn line(ui: &Ui, app: &StoredApp) -> String {
     let name = ui.styles().paint(Label::Name, app.name());
     format!(
         "{name}  {} · version {}",

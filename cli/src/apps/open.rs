@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dunlin_apps::page::{Backend, BackendError, Content, Page, PageOptions};
-use dunlin_apps::store::App;
+use dunlin_apps::store::StoredApp;
 use dunlin_apps::{Part, Parts};
 use dunlin_host::Host;
 use dunlin_host::app::{AppError, AppOptions, AppPage, LogLevel};
@@ -40,7 +40,7 @@ pub struct OpenApp {
 /// What can be closed from elsewhere.
 struct Served {
     /// What is kept of the app, as it was when it was shown.
-    app: Mutex<App>,
+    app: Mutex<StoredApp>,
     page: Arc<Page>,
     program: Mutex<Option<Arc<Program>>>,
     /// Whether it was said that the app was deleted, and whether all of it is closed.
@@ -56,7 +56,7 @@ impl OpenApp {
     pub fn open(
         (host, runtime): (&Host, &Runtime),
         output: &Arc<AppOutput>,
-        app: App,
+        app: StoredApp,
     ) -> Result<OpenApp, CliError> {
         let parts = app.parts().map_err(CliError::failed)?;
         let program = Program::of(host, output, &app, &parts);
@@ -103,7 +103,12 @@ impl OpenApp {
     ///
     /// # Errors
     /// Its parts cannot be read; all stays as it was.
-    pub fn reload(&mut self, host: &Host, runtime: &Runtime, app: App) -> Result<(), CliError> {
+    pub fn reload(
+        &mut self,
+        host: &Host,
+        runtime: &Runtime,
+        app: StoredApp,
+    ) -> Result<(), CliError> {
         let parts = app.parts().map_err(CliError::failed)?;
         let program = Program::of(host, &self.output, &app, &parts);
         let before = std::mem::replace(&mut *self.served.program.lock(), program.clone());
@@ -210,7 +215,7 @@ impl Served {
     }
 }
 
-fn content(app: &App, parts: &Parts) -> Content {
+fn content(app: &StoredApp, parts: &Parts) -> Content {
     let text = |part| parts.get(part).unwrap_or_default().to_owned();
     Content {
         title: app.title().to_owned(),
@@ -222,14 +227,19 @@ fn content(app: &App, parts: &Parts) -> Content {
 /// The program of an app, as its page calls it.
 struct Program {
     name: String,
-    app: dunlin_host::app::App,
+    app: dunlin_host::app::AppProgram,
     output: Arc<AppOutput>,
     page: PageOfProgram,
 }
 
 impl Program {
     /// The program of this version; `None`: it has none.
-    fn of(host: &Host, output: &Arc<AppOutput>, app: &App, parts: &Parts) -> Option<Arc<Program>> {
+    fn of(
+        host: &Host,
+        output: &Arc<AppOutput>,
+        app: &StoredApp,
+        parts: &Parts,
+    ) -> Option<Arc<Program>> {
         let source = parts.get(Part::Main)?;
         let page = PageOfProgram::default();
         let name = app.name().to_owned();

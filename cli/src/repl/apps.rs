@@ -2,7 +2,7 @@
 
 use dunlin_apps::Part;
 use dunlin_apps::blocks::{Folded, find};
-use dunlin_apps::store::{App as StoredApp, title_of};
+use dunlin_apps::store::{StoredApp, title_of};
 use dunlin_host::display::escape;
 
 use crate::app::App;

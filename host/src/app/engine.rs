@@ -9,7 +9,7 @@ use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 use wasmtime::Store;
 use wasmtime::component::InstancePre;
 
-use super::{App, AppError, AppOptions, subject};
+use super::{AppError, AppOptions, AppProgram, subject};
 use crate::ask::Ask;
 use crate::bindings::app::{App as Bindings, AppPre};
 use crate::capability::page::Page;
@@ -78,8 +78,8 @@ impl Apps {
         })
     }
 
-    pub(crate) fn open(self: &Arc<Self>, options: AppOptions) -> App {
-        App::new(Arc::clone(self), options)
+    pub(crate) fn open(self: &Arc<Self>, options: AppOptions) -> AppProgram {
+        AppProgram::new(Arc::clone(self), options)
     }
 
     /// Removes what the app with this id has stored.

@@ -102,7 +102,7 @@ pub fn subject(id: &str) -> String {
 
 /// An open app. Clones are the same app; it is closed when the last one is dropped.
 #[derive(Clone)]
-pub struct App(Arc<Inner>);
+pub struct AppProgram(Arc<Inner>);
 
 struct Inner {
     apps: Arc<Apps>,
@@ -123,15 +123,15 @@ impl Drop for Running {
     }
 }
 
-impl fmt::Debug for App {
+impl fmt::Debug for AppProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("App").field(&self.0.options).finish()
+        f.debug_tuple("AppProgram").field(&self.0.options).finish()
     }
 }
 
-impl App {
-    pub(crate) fn new(apps: Arc<Apps>, options: AppOptions) -> App {
-        App(Arc::new(Inner {
+impl AppProgram {
+    pub(crate) fn new(apps: Arc<Apps>, options: AppOptions) -> AppProgram {
+        AppProgram(Arc::new(Inner {
             apps,
             options,
             running: OnceLock::new(),

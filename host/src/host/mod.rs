@@ -19,7 +19,7 @@ use self::guests::Guests;
 use self::servers::{McpTools, ServerTool, Timed};
 pub use self::servers::{PromptError, ServerPrompt};
 use crate::answer::NOBODY;
-use crate::app::{App, AppOptions, Apps};
+use crate::app::{AppOptions, AppProgram, Apps};
 use crate::ask::{Answer, Ask, Scope};
 use crate::audit::{Event, JsonLines, Record};
 use crate::call::{Call, Failure, Outcome, Plan, Standing};
@@ -152,7 +152,7 @@ impl Host {
     }
 
     /// Opens an app. Nothing of it is loaded before its first use.
-    pub fn open_app(&self, options: AppOptions) -> App {
+    pub fn open_app(&self, options: AppOptions) -> AppProgram {
         self.0.apps.open(options)
     }
 

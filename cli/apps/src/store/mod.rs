@@ -66,7 +66,7 @@ struct Record {
 
 /// One app, as it was when it was read.
 #[derive(Debug, Clone)]
-pub struct App {
+pub struct StoredApp {
     folder: PathBuf,
     name: String,
     record: Record,
@@ -96,7 +96,7 @@ impl Store {
     }
 
     /// The app of this name.
-    pub fn open(&self, name: &str) -> Result<App, StoreError> {
+    pub fn open(&self, name: &str) -> Result<StoredApp, StoreError> {
         if !is_name(name) {
             return Err(StoreError::Unknown(name.to_owned()));
         }
@@ -107,7 +107,7 @@ impl Store {
             }
             record => record,
         };
-        Ok(App {
+        Ok(StoredApp {
             name: name.to_owned(),
             record: record?,
             folder,
@@ -115,7 +115,7 @@ impl Store {
     }
 
     /// All apps, by their names, and why others cannot be read.
-    pub fn all(&self) -> Result<(Vec<App>, Vec<StoreError>), StoreError> {
+    pub fn all(&self) -> Result<(Vec<StoredApp>, Vec<StoreError>), StoreError> {
         let (mut apps, mut broken) = (Vec::new(), Vec::new());
         for name in self.names()? {
             match self.open(&name) {
@@ -132,10 +132,10 @@ impl Store {
         title: &str,
         session: Option<&str>,
         parts: &Parts,
-    ) -> Result<App, StoreError> {
+    ) -> Result<StoredApp, StoreError> {
         fs::create_dir_all(&self.folder).map_err(io(&self.folder))?;
         let title = tidy(title);
-        let mut app = App {
+        let mut app = StoredApp {
             folder: PathBuf::new(),
             name: String::new(),
             record: Record {
@@ -180,7 +180,7 @@ impl Store {
     }
 }
 
-impl App {
+impl StoredApp {
     /// The name, by which the user calls it.
     pub fn name(&self) -> &str {
         &self.name

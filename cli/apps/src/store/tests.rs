@@ -22,7 +22,7 @@ fn of_session(store: &Store, session: &str) -> Option<String> {
 }
 
 /// The versions that have a folder, sorted.
-fn numbers(app: &App) -> Vec<u32> {
+fn numbers(app: &StoredApp) -> Vec<u32> {
     let entries = fs::read_dir(app.folder().join(VERSIONS)).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut numbers: Vec<u32> = names.map(|name| name.parse().unwrap()).collect();
@@ -112,7 +112,7 @@ fn versions_that_nothing_leads_to_go() {
     let mut app = store
         .create("a", None, &parts(&[(Part::Html, "0")]))
         .unwrap();
-    let save = |app: &mut App| app.save(&parts(&[(Part::Main, "1")])).unwrap();
+    let save = |app: &mut StoredApp| app.save(&parts(&[(Part::Main, "1")])).unwrap();
     for _ in 1..MAX_VERSIONS {
         save(&mut app);
     }

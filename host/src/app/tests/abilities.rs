@@ -17,7 +17,7 @@ const USES: &str = "
 
 const DENIED: &str = "\"PermissionDeniedError\"";
 
-async fn invoke(app: &App, name: &str, arguments: &str) -> String {
+async fn invoke(app: &AppProgram, name: &str, arguments: &str) -> String {
     app.invoke(name, arguments).await.unwrap()
 }
 

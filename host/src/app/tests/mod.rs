@@ -48,11 +48,11 @@ impl Place {
     }
 
     /// An app that is denied what it has to ask for.
-    fn open(&self, source: &str) -> (App, Heard) {
+    fn open(&self, source: &str) -> (AppProgram, Heard) {
         self.open_as("tide-table", source, Arc::new(DenyAll))
     }
 
-    fn open_as(&self, id: &str, source: &str, ask: Arc<dyn Ask>) -> (App, Heard) {
+    fn open_as(&self, id: &str, source: &str, ask: Arc<dyn Ask>) -> (AppProgram, Heard) {
         let (page, heard) = page();
         let app = self.host.open_app(AppOptions {
             name: id.to_owned(),
