@@ -2,7 +2,6 @@
 
 mod command;
 pub mod filter;
-mod key;
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -14,7 +13,6 @@ use crate::config::request_editor::PauseMode;
 use dunlin_terminal::request::pins::Pins;
 
 pub use command::{intercept, names_of, run};
-pub use key::Toggle;
 
 /// Which requests are paused; shared with the key that changes it.
 #[derive(Default)]
@@ -94,6 +92,14 @@ impl Pausing {
             }
         }
         self.changed();
+    }
+
+    /// Has the next request paused, or none at all any more.
+    pub fn toggle(&self) {
+        self.set(match self.mode() {
+            PauseMode::Off => PauseMode::Next,
+            _ => PauseMode::Off,
+        });
     }
 
     /// What is set; [`PauseMode::Next`] where nothing but the next request is paused.

@@ -4,14 +4,11 @@
 //! ordinary file in the project is asked about as before.
 
 use std::path::{Component, Path};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use dunlin_host::ask::{Answer, Scope};
 use dunlin_host::call::{Action, Standing};
 use dunlin_host::secrets::looks_secret;
 use dunlin_host::target::Target;
-use rustyline::{Cmd, ConditionalEventHandler, Event, EventContext, RepeatCount};
 
 use dunlin_chat::turn::{CallState, Choice, Decision, TurnCall, Waiting};
 
@@ -73,22 +70,6 @@ fn is_ordinary(path: &Path, project: &Path) -> bool {
         _ => false,
     };
     !looks_secret(path) && inside.components().all(is_plain)
-}
-
-/// Shift+Tab on a line: the line is read again, below a prompt that says how it stands now.
-pub struct Toggle {
-    /// Whether edits are accepted.
-    pub accepts: Arc<AtomicBool>,
-    /// Whether the line was left for that.
-    pub toggled: Arc<AtomicBool>,
-}
-
-impl ConditionalEventHandler for Toggle {
-    fn handle(&self, _: &Event, _: RepeatCount, _: bool, _: &EventContext<'_>) -> Option<Cmd> {
-        self.accepts.fetch_xor(true, Ordering::Relaxed);
-        self.toggled.store(true, Ordering::Relaxed);
-        Some(Cmd::AcceptLine)
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! `/steps` and Ctrl-V: whether the steps to a reply are shown.
 
-use std::sync::Arc;
-
-use rustyline::{Cmd, ConditionalEventHandler, Event, EventContext, RepeatCount};
+use rustyline::Cmd;
 
 use dunlin_host::display::width;
 use dunlin_terminal::ui::{Ui, terminal};
@@ -23,25 +21,13 @@ pub fn run(ui: &Ui, typed: &str) {
 }
 
 /// Ctrl-V on a line: the line stays as it is.
-pub struct Toggle(pub Arc<Ui>);
-
-impl ConditionalEventHandler for Toggle {
-    fn handle(
-        &self,
-        _: &Event,
-        _: RepeatCount,
-        _: bool,
-        context: &EventContext<'_>,
-    ) -> Option<Cmd> {
-        let Toggle(ui) = self;
-        let line = context.line();
-        let room = terminal::size().0.saturating_sub(PROMPT_COLUMNS);
-        if !line.contains('\n') && width(line) < room {
-            // The line is drawn again below what is said.
-            ui.say_above_line(|| ui.toggle_steps());
-        } else {
-            ui.show_steps(!ui.shows_steps());
-        }
-        Some(Cmd::Repaint)
+pub fn toggle(ui: &Ui, line: &str) -> Cmd {
+    let room = terminal::size().0.saturating_sub(PROMPT_COLUMNS);
+    if !line.contains('\n') && width(line) < room {
+        // The line is drawn again below what is said.
+        ui.say_above_line(|| ui.toggle_steps());
+    } else {
+        ui.show_steps(!ui.shows_steps());
     }
+    Cmd::Repaint
 }

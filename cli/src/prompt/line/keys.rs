@@ -3,72 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dunlin_terminal::ui::line_paste::LinePaste;
+use dunlin_terminal::ui::on_key::on_key;
 use dunlin_terminal::ui::terminal;
-use dunlin_terminal::ui::wake::TypedSoFar;
-use rustyline::{
-    Cmd, ConditionalEventHandler, Editor, Event, EventContext, KeyCode, KeyEvent, Modifiers,
-    Movement, RepeatCount,
-};
+use rustyline::{Cmd, EventContext, EventHandler, KeyCode, KeyEvent, Modifiers, Movement};
 
-use super::helper::LineHelper;
 use crate::prompt::paste::Pastes;
 use crate::prompt::put_back::PutBack;
 
-/// Binds a key that is one only where it is typed.
-pub(super) fn bind<I: rustyline::history::History>(
-    editor: &mut Editor<LineHelper, I>,
-    paste: &LinePaste,
-    key: impl Into<Event>,
-    handler: impl ConditionalEventHandler + 'static,
-) {
-    editor.bind_sequence(key, paste.typed(handler));
-}
-
 /// Ctrl-C on a line with text clears it; on an empty one it is the prompt's to decide.
-pub(super) struct ClearLine;
-
-impl ConditionalEventHandler for ClearLine {
-    fn handle(
-        &self,
-        _: &Event,
-        _: RepeatCount,
-        _: bool,
-        context: &EventContext<'_>,
-    ) -> Option<Cmd> {
-        (!context.line().is_empty()).then_some(Cmd::Kill(Movement::WholeBuffer))
-    }
-}
-
-/// A key that begins to search the history, or goes on with it. What it does is the line editor's.
-pub(super) struct BeginSearch(pub(super) Arc<AtomicBool>);
-
-impl ConditionalEventHandler for BeginSearch {
-    fn handle(&self, _: &Event, _: RepeatCount, _: bool, _: &EventContext<'_>) -> Option<Cmd> {
-        self.0.store(true, Ordering::Relaxed);
-        None
-    }
-}
-
-/// Ctrl-C on a line with text clears it, and ends a search that has found nothing yet.
-pub(super) struct ClearOrEndSearch(pub(super) Arc<AtomicBool>, pub(super) TypedSoFar);
-
-impl ConditionalEventHandler for ClearOrEndSearch {
-    fn handle(
-        &self,
-        event: &Event,
-        count: RepeatCount,
-        is_positive: bool,
-        context: &EventContext<'_>,
-    ) -> Option<Cmd> {
-        let is_search = self.0.swap(false, Ordering::Relaxed);
-        let clear = ClearLine.handle(event, count, is_positive, context);
-        let instead = clear.or(is_search.then_some(Cmd::Abort));
-        if instead.is_none() {
-            self.1.interrupt();
-        }
-        instead
-    }
+pub(super) fn clear_line(context: &EventContext<'_>) -> Option<Cmd> {
+    (!context.line().is_empty()).then_some(Cmd::Kill(Movement::WholeBuffer))
 }
 
 /// A key to which nothing else is bound.
@@ -100,20 +44,14 @@ impl AnyKey {
             .or(is_x.then_some(Cmd::Noop))
             .or(is_newline.then_some(Cmd::Newline))
     }
-}
 
-impl ConditionalEventHandler for AnyKey {
-    fn handle(
-        &self,
-        event: &Event,
-        count: RepeatCount,
-        _: bool,
-        context: &EventContext<'_>,
-    ) -> Option<Cmd> {
-        let key = *event.get(0)?;
-        match self.key(key, (context.line(), context.pos())) {
-            Some(Cmd::Insert(_, text)) if count != 1 => Some(self.pastes.insert_once(text)),
-            instead => instead,
-        }
+    pub(super) fn handler(self) -> EventHandler {
+        on_key(move |event, count, context| {
+            let key = *event.get(0)?;
+            match self.key(key, (context.line(), context.pos())) {
+                Some(Cmd::Insert(_, text)) if count != 1 => Some(self.pastes.insert_once(text)),
+                instead => instead,
+            }
+        })
     }
 }

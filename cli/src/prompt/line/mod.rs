@@ -18,21 +18,20 @@ use dunlin_terminal::ui::read_answer::{clear_with_escape, no_key_waits};
 use dunlin_terminal::ui::style::Styles;
 use dunlin_terminal::ui::wake::TypedSoFar;
 use dunlin_terminal::ui::{Typed, Ui, terminal};
-use rustyline::history::{FileHistory, MemHistory};
-use rustyline::{Config, Editor, Event, EventHandler, Helper, KeyCode, KeyEvent, Modifiers};
+use rustyline::history::{FileHistory, History, MemHistory};
+use rustyline::{Cmd, Config, Editor, Event, Helper, KeyCode, KeyEvent, Modifiers};
 
 pub use self::helper::Completion;
 use self::helper::LineHelper;
-use self::keys::{AnyKey, BeginSearch, ClearLine, ClearOrEndSearch, bind};
-use super::accepting;
+use self::keys::{AnyKey, clear_line};
 use super::complete::Names;
 use super::files::FileIndex;
 use super::paste::Pastes;
 use super::put_back::PutBack;
 use super::slash_table::{self, Input};
-use super::steps::Toggle;
+use super::steps;
 use crate::config::paths::Folders;
-use crate::pausing::{self, Pausing};
+use crate::pausing::Pausing;
 use crate::templates::Places;
 
 /// How many messages are remembered between sessions.
@@ -130,9 +129,10 @@ impl LineEditor {
         });
         no_key_waits(&mut editor);
         for key in [Event::Any, KeyEvent::ctrl('X').into()] {
-            editor.bind_sequence(key, EventHandler::Conditional(Box::new(any.clone())));
+            editor.bind_sequence(key, any.clone().handler());
         }
-        bind(&mut editor, pastes.open(), KeyEvent::ctrl('C'), ClearLine);
+        let clear = pastes.open().typed(clear_line);
+        editor.bind_sequence(KeyEvent::ctrl('C'), clear);
         let history = folders.history_file();
         if history
             .metadata()
@@ -154,38 +154,34 @@ impl LineEditor {
 
     /// Has Ctrl-V turn the steps of a reply on and off.
     pub fn toggle_steps_of(&mut self, ui: &Arc<Ui>) {
-        let toggle = Toggle(Arc::clone(ui));
-        bind(
-            &mut self.editor,
-            self.pastes.open(),
-            KeyEvent::ctrl('V'),
-            toggle,
-        );
+        toggle_steps(&mut self.editor, self.pastes.open(), ui);
         self.ui = Some(Arc::clone(ui));
     }
 
     /// Has Shift+Tab turn this on and off.
     pub fn toggle_accepted_edits(&mut self, accepts: &Arc<AtomicBool>) {
-        let toggle = accepting::Toggle {
-            accepts: Arc::clone(accepts),
-            toggled: Arc::clone(&self.toggled),
-        };
+        let accepts = Arc::clone(accepts);
         let key = KeyEvent(KeyCode::BackTab, Modifiers::NONE);
-        bind(&mut self.editor, self.pastes.open(), key, toggle);
+        self.toggle_with(key, move || {
+            accepts.fetch_xor(true, Ordering::Relaxed);
+        });
     }
 
     /// Has Alt+P have the next request paused, or not.
     pub fn toggle_pausing(&mut self, pausing: &Arc<Pausing>) {
-        let toggle = pausing::Toggle {
-            pausing: Arc::clone(pausing),
-            toggled: Arc::clone(&self.toggled),
-        };
-        bind(
-            &mut self.editor,
-            self.pastes.open(),
-            KeyEvent::alt('p'),
-            toggle,
-        );
+        let pausing = Arc::clone(pausing);
+        self.toggle_with(KeyEvent::alt('p'), move || pausing.toggle());
+    }
+
+    /// Has a key do this, and the line read again, below a prompt that says how it stands now.
+    fn toggle_with(&mut self, key: KeyEvent, toggle: impl Fn() + Send + Sync + 'static) {
+        let toggled = Arc::clone(&self.toggled);
+        let handler = self.pastes.open().typed(move |_| {
+            toggle();
+            toggled.store(true, Ordering::Relaxed);
+            Some(Cmd::AcceptLine)
+        });
+        self.editor.bind_sequence(key, handler);
     }
 
     /// Whether the line that was read last was left by Shift+Tab or Alt+P; says so once.
@@ -383,15 +379,27 @@ impl Recall {
         if is_completed {
             let search = Arc::<AtomicBool>::default();
             for key in ['R', 'S'] {
-                let begins = BeginSearch(Arc::clone(&search));
-                bind(&mut editor, paste, KeyEvent::ctrl(key), begins);
+                // What the key does is the line editor's.
+                let search = Arc::clone(&search);
+                let begins = paste.typed(move |_| {
+                    search.store(true, Ordering::Relaxed);
+                    None
+                });
+                editor.bind_sequence(KeyEvent::ctrl(key), begins);
             }
-            let clear = ClearOrEndSearch(search, leaves);
-            bind(&mut editor, paste, KeyEvent::ctrl('C'), clear);
+            // Clears a line with text, and ends a search that has found nothing yet.
+            let clear = paste.typed(move |line| {
+                let is_search = search.swap(false, Ordering::Relaxed);
+                let instead = clear_line(line).or(is_search.then_some(Cmd::Abort));
+                if instead.is_none() {
+                    leaves.interrupt();
+                }
+                instead
+            });
+            editor.bind_sequence(KeyEvent::ctrl('C'), clear);
         }
         if let Some(ui) = &self.ui {
-            let toggle = Toggle(Arc::clone(ui));
-            bind(&mut editor, paste, KeyEvent::ctrl('V'), toggle);
+            toggle_steps(&mut editor, paste, ui);
         }
         for line in &self.history {
             // One that is not taken is not recalled.
@@ -399,6 +407,13 @@ impl Recall {
         }
         Ok(editor)
     }
+}
+
+/// Has Ctrl-V turn the steps of a reply on and off.
+fn toggle_steps<I: History>(editor: &mut Editor<LineHelper, I>, paste: &LinePaste, ui: &Arc<Ui>) {
+    let ui = Arc::clone(ui);
+    let toggle = paste.typed(move |context| Some(steps::toggle(&ui, context.line())));
+    editor.bind_sequence(KeyEvent::ctrl('V'), toggle);
 }
 
 #[cfg(test)]

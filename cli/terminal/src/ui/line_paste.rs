@@ -6,11 +6,10 @@
 
 use std::sync::Arc;
 
-use parking_lot::{Mutex, MutexGuard};
-use rustyline::{
-    Cmd, ConditionalEventHandler, Event, EventContext, EventHandler, KeyCode, KeyEvent, Modifiers,
-    RepeatCount,
-};
+use parking_lot::Mutex;
+use rustyline::{Cmd, EventContext, EventHandler, KeyCode, KeyEvent, Modifiers};
+
+use super::on_key::on_key;
 
 /// The paste that a line is in the middle of: what came of it.
 #[derive(Debug, Clone, Default)]
@@ -28,17 +27,17 @@ pub enum Pasted {
 impl LinePaste {
     /// Whether a paste goes on.
     pub fn is_open(&self) -> bool {
-        self.open().is_some()
+        self.0.lock().is_some()
     }
 
     /// Forgets a paste that does not go on.
     pub fn end(&self) {
-        *self.open() = None;
+        *self.0.lock() = None;
     }
 
     /// What a key comes to; `None`: it is not part of a paste.
     pub fn key(&self, key: KeyEvent) -> Option<Pasted> {
-        let mut open = self.open();
+        let mut open = self.0.lock();
         let Some(text) = &mut *open else {
             let begins = key.0 == KeyCode::BracketedPasteStart;
             return begins.then(|| {
@@ -61,56 +60,29 @@ impl LinePaste {
         Some(Pasted::More)
     }
 
-    /// Inserts pastes into the line as they came. For [`Event::Any`].
+    /// Inserts pastes into the line as they came. For [`rustyline::Event::Any`].
     pub fn inserts(&self) -> EventHandler {
-        EventHandler::Conditional(Box::new(Insert(self.clone())))
+        let paste = self.clone();
+        on_key(move |event, count, _| {
+            Some(match paste.key(*event.get(0)?)? {
+                // The line editor would insert it as often as digits with Alt said, which only a hostile paste holds.
+                Pasted::All(text) if count == 1 => {
+                    Cmd::Insert(1, text.replace("\r\n", "\n").replace('\r', "\n"))
+                }
+                Pasted::All(_) | Pasted::More => Cmd::Noop,
+            })
+        })
     }
 
     /// The handler of a key that does its work where it is typed, and none within a paste.
-    pub fn typed(&self, handler: impl ConditionalEventHandler + 'static) -> EventHandler {
-        EventHandler::Conditional(Box::new(Typed(self.clone(), handler)))
-    }
-
-    fn open(&self) -> MutexGuard<'_, Option<String>> {
-        // A panic elsewhere must not take the terminal away from whoever reports it.
-        self.0.lock()
-    }
-}
-
-struct Insert(LinePaste);
-
-impl ConditionalEventHandler for Insert {
-    fn handle(
+    pub fn typed(
         &self,
-        event: &Event,
-        count: RepeatCount,
-        _: bool,
-        _: &EventContext<'_>,
-    ) -> Option<Cmd> {
-        Some(match self.0.key(*event.get(0)?)? {
-            // The line editor would insert it as often as digits with Alt said, which only a hostile paste holds.
-            Pasted::All(text) if count == 1 => {
-                Cmd::Insert(1, text.replace("\r\n", "\n").replace('\r', "\n"))
-            }
-            Pasted::All(_) | Pasted::More => Cmd::Noop,
+        work: impl Fn(&EventContext<'_>) -> Option<Cmd> + Send + Sync + 'static,
+    ) -> EventHandler {
+        let paste = self.clone();
+        on_key(move |_, _, context| match paste.is_open() {
+            true => Some(Cmd::Noop),
+            false => work(context),
         })
-    }
-}
-
-/// A key that is bound to something.
-struct Typed<T>(LinePaste, T);
-
-impl<T: ConditionalEventHandler> ConditionalEventHandler for Typed<T> {
-    fn handle(
-        &self,
-        event: &Event,
-        count: RepeatCount,
-        positive: bool,
-        context: &EventContext<'_>,
-    ) -> Option<Cmd> {
-        if self.0.is_open() {
-            return Some(Cmd::Noop);
-        }
-        self.1.handle(event, count, positive, context)
     }
 }

@@ -29,6 +29,7 @@ pub mod line_paste;
 mod live;
 pub mod markdown;
 pub mod newline;
+pub mod on_key;
 mod open_line;
 pub mod output;
 pub mod pager;

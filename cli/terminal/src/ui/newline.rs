@@ -15,10 +15,9 @@ use std::sync::{Arc, Once};
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use parking_lot::Mutex;
 use rustyline::history::History;
-use rustyline::{
-    Cmd, ConditionalEventHandler, Editor, Event, EventContext, EventHandler, Helper, KeyCode,
-    KeyEvent, Modifiers, RepeatCount,
-};
+use rustyline::{Cmd, Editor, EventContext, Helper, KeyCode, KeyEvent, Modifiers};
+
+use super::on_key::on_key;
 
 /// Asks for xterm's form, and gives it up.
 pub(super) const ASK: &str = "\x1b[>4;1m";
@@ -50,21 +49,61 @@ pub fn bind<H: Helper, I: History>(
         // Another one cannot be there; if it were, Shift+Enter would do nothing.
         let _ = log::set_logger(&Listener);
     });
-    let begun = Begun::default();
+    let begun = Arc::<Begun>::default();
+    let (unknown, also_text) = (Arc::clone(&begun), Arc::clone(&text));
     editor.bind_sequence(
-        KeyEvent(KeyCode::UnknownEscSeq, Modifiers::NONE),
-        EventHandler::Conditional(Box::new(Unknown(begun.clone(), Arc::clone(&text)))),
+        UNKNOWN,
+        on_key(move |_, _, line| {
+            let sequence = LAST.lock().take()?;
+            also_text(UNKNOWN, line.line()).or_else(|| unknown.begin(&sequence, line))
+        }),
     );
-    for key in ('0'..='9').chain(['~']) {
+    for digit in ('0'..='9').chain(['~']) {
+        let (begun, text) = (Arc::clone(&begun), Arc::clone(&text));
+        let key = KeyEvent(KeyCode::Char(digit), Modifiers::NONE);
         editor.bind_sequence(
-            KeyEvent(KeyCode::Char(key), Modifiers::NONE),
-            EventHandler::Conditional(Box::new(Rest(begun.clone(), key, Arc::clone(&text)))),
+            key,
+            on_key(move |_, _, line| match begun.take(line) {
+                Some(form) => Some(begun.go_on(form, digit)),
+                None => text(key, line.line()),
+            }),
         );
     }
 }
 
+/// How the line editor calls each key that it does not know.
+const UNKNOWN: KeyEvent = KeyEvent(KeyCode::UnknownEscSeq, Modifiers::NONE);
+
 /// What came of xterm's form: where the cursor stood when it began, and the digits since then.
-type Begun = Arc<Mutex<Option<(usize, String)>>>;
+#[derive(Default)]
+struct Begun(Mutex<Option<(usize, String)>>);
+
+impl Begun {
+    /// What a sequence does that the line editor does not know.
+    fn begin(&self, sequence: &str, line: &EventContext<'_>) -> Option<Cmd> {
+        let begins = sequence.starts_with(XTERM);
+        *self.0.lock() = begins.then(|| (line.pos(), String::new()));
+        (sequence == SHIFT_ENTER).then_some(Cmd::Newline)
+    }
+
+    /// The form that the next key belongs to; elsewhere digits are text.
+    fn take(&self, line: &EventContext<'_>) -> Option<(usize, String)> {
+        self.0.lock().take().filter(|(at, _)| *at == line.pos())
+    }
+
+    fn go_on(&self, (at, mut number): (usize, String), key: char) -> Cmd {
+        if key != '~' {
+            number.push(key);
+            *self.0.lock() = Some((at, number));
+            return Cmd::Noop;
+        }
+        match number.as_str() {
+            ENTER => Cmd::Newline,
+            // Another key, to which nothing is bound.
+            _ => Cmd::Noop,
+        }
+    }
+}
 
 /// Writes past everything that holds output back: the line editor has the terminal.
 pub fn say(text: &str) {
@@ -114,56 +153,4 @@ impl Log for Listener {
     }
 
     fn flush(&self) {}
-}
-
-/// A key that the line editor does not know.
-struct Unknown<F>(Begun, Arc<F>);
-
-impl<F: Fn(KeyEvent, &str) -> Option<Cmd> + Send + Sync> ConditionalEventHandler for Unknown<F> {
-    fn handle(
-        &self,
-        _: &Event,
-        _: RepeatCount,
-        _: bool,
-        context: &EventContext<'_>,
-    ) -> Option<Cmd> {
-        let sequence = LAST.lock().take()?;
-        let key = KeyEvent(KeyCode::UnknownEscSeq, Modifiers::NONE);
-        if let Some(instead) = (self.1)(key, context.line()) {
-            return Some(instead);
-        }
-        *self.0.lock() = sequence
-            .starts_with(XTERM)
-            .then(|| (context.pos(), String::new()));
-        (sequence == SHIFT_ENTER).then_some(Cmd::Newline)
-    }
-}
-
-/// A digit or the end of xterm's form. Elsewhere they are text.
-struct Rest<F>(Begun, char, Arc<F>);
-
-impl<F: Fn(KeyEvent, &str) -> Option<Cmd> + Send + Sync> ConditionalEventHandler for Rest<F> {
-    fn handle(
-        &self,
-        _: &Event,
-        _: RepeatCount,
-        _: bool,
-        context: &EventContext<'_>,
-    ) -> Option<Cmd> {
-        let mut begun = self.0.lock();
-        let Some((at, mut number)) = begun.take().filter(|(at, _)| *at == context.pos()) else {
-            let key = KeyEvent(KeyCode::Char(self.1), Modifiers::NONE);
-            return (self.2)(key, context.line());
-        };
-        if self.1 != '~' {
-            number.push(self.1);
-            *begun = Some((at, number));
-            return Some(Cmd::Noop);
-        }
-        Some(match number.as_str() {
-            ENTER => Cmd::Newline,
-            // Another key, to which nothing is bound.
-            _ => Cmd::Noop,
-        })
-    }
 }

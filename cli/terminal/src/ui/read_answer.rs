@@ -20,8 +20,7 @@ use rustyline::hint::Hinter;
 use rustyline::history::{History, MemHistory};
 use rustyline::validate::Validator;
 use rustyline::{
-    Cmd, ConditionalEventHandler, Config, Context, Editor, Event, EventContext, Helper, KeyCode,
-    KeyEvent, Modifiers, Movement, RepeatCount,
+    Cmd, Config, Context, Editor, Event, Helper, KeyCode, KeyEvent, Modifiers, Movement,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -479,8 +478,12 @@ fn answer_editor(
         Echo::Choice { hidden } => hidden,
     }));
     if let Echo::Choice { .. } = echo {
-        let toggle = ToggleEcho(Arc::clone(&hidden));
-        editor.bind_sequence(KeyEvent::ctrl('T'), paste.typed(toggle));
+        let hidden = Arc::clone(&hidden);
+        let toggle = paste.typed(move |_| {
+            hidden.fetch_xor(true, Ordering::Relaxed);
+            Some(Cmd::Repaint)
+        });
+        editor.bind_sequence(KeyEvent::ctrl('T'), toggle);
     }
     editor.set_helper(Some(AnswerLine {
         hidden,
@@ -506,26 +509,8 @@ pub fn no_key_waits<H: Helper, I: History>(editor: &mut Editor<H, I>) {
 pub fn clear_with_escape<H: Helper, I: History>(editor: &mut Editor<H, I>, paste: &LinePaste) {
     editor.bind_sequence(
         KeyEvent(KeyCode::Esc, Modifiers::NONE),
-        paste.typed(ClearLine),
+        paste.typed(|_| Some(Cmd::Kill(Movement::WholeBuffer))),
     );
-}
-
-struct ClearLine;
-
-impl ConditionalEventHandler for ClearLine {
-    fn handle(&self, _: &Event, _: RepeatCount, _: bool, _: &EventContext<'_>) -> Option<Cmd> {
-        Some(Cmd::Kill(Movement::WholeBuffer))
-    }
-}
-
-/// Shows or hides the line that is being typed.
-struct ToggleEcho(Arc<AtomicBool>);
-
-impl ConditionalEventHandler for ToggleEcho {
-    fn handle(&self, _: &Event, _: RepeatCount, _: bool, _: &EventContext<'_>) -> Option<Cmd> {
-        self.0.fetch_xor(true, Ordering::Relaxed);
-        Some(Cmd::Repaint)
-    }
 }
 
 /// Paints a line as it is, or as spaces.

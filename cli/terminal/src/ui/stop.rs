@@ -17,10 +17,7 @@ use parking_lot::Mutex;
 use rustix::process::{Signal, getpgrp, kill_process_group};
 use rustix::termios::{self, InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 use rustyline::history::History;
-use rustyline::{
-    Cmd, ConditionalEventHandler, Editor, Event, EventContext, Helper, KeyEvent, Modifiers,
-    RepeatCount,
-};
+use rustyline::{Cmd, Editor, Helper, KeyEvent, Modifiers};
 use signal_hook::low_level::{pipe, unregister};
 
 use super::keys::EarlyKeys;
@@ -41,8 +38,12 @@ pub(super) fn bind<H: Helper, I: History>(
     early: &Arc<Mutex<EarlyKeys>>,
 ) {
     if !above.is_empty() {
-        let clear = Clear(above.to_owned());
-        editor.bind_sequence(KeyEvent::ctrl('L'), paste.typed(clear));
+        let above = above.to_owned();
+        let clear = paste.typed(move |_| {
+            newline::say(&format!("\x1b[H\x1b[2J{above}\n"));
+            Some(Cmd::Repaint)
+        });
+        editor.bind_sequence(KeyEvent::ctrl('L'), clear);
     }
     // Before the line editor has changed the mode.
     let Ok(mode) = termios::tcgetattr(io::stdin()) else {
@@ -58,7 +59,7 @@ pub(super) fn bind<H: Helper, I: History>(
         early: Arc::clone(early),
     };
     let key = KeyEvent::new(char::from(key), Modifiers::NONE);
-    editor.bind_sequence(key, paste.typed(stop));
+    editor.bind_sequence(key, paste.typed(move |_| stop.stop()));
 }
 
 struct Stop {
@@ -67,8 +68,8 @@ struct Stop {
     early: Arc<Mutex<EarlyKeys>>,
 }
 
-impl ConditionalEventHandler for Stop {
-    fn handle(&self, _: &Event, _: RepeatCount, _: bool, _: &EventContext<'_>) -> Option<Cmd> {
+impl Stop {
+    fn stop(&self) -> Option<Cmd> {
         let reading = termios::tcgetattr(io::stdin()).ok()?;
         if self.has_keys {
             newline::say(newline::GIVE_UP);
@@ -90,16 +91,6 @@ impl ConditionalEventHandler for Stop {
             silence::wait(&self.early, how, take, || {}, silence::first_pause);
             newline::say(&format!("{}\n", self.above));
         }
-        Some(Cmd::Repaint)
-    }
-}
-
-/// Clears the screen and shows this again.
-struct Clear(String);
-
-impl ConditionalEventHandler for Clear {
-    fn handle(&self, _: &Event, _: RepeatCount, _: bool, _: &EventContext<'_>) -> Option<Cmd> {
-        newline::say(&format!("\x1b[H\x1b[2J{}\n", self.0));
         Some(Cmd::Repaint)
     }
 }
