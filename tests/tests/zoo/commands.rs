@@ -5,6 +5,7 @@ mod attributes;
 mod git;
 mod git_evasion;
 mod git_states;
+mod git_worktrees;
 mod hostile;
 mod lies;
 mod limits;

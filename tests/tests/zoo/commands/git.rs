@@ -69,40 +69,6 @@ async fn repositories_work_in_the_sandbox() {
 }
 
 #[tokio::test]
-async fn submodules_work_in_the_sandbox() {
-    let yard = Yard::new();
-    let project = yard.sandbox.project();
-    let library = project.parent().unwrap().join("outside/library");
-    fs::create_dir(&library).unwrap();
-    git(&library, "init -q -b main .");
-    git(&library, "commit -q --allow-empty -m one");
-    git(&project, "init -q -b main .");
-    let add = format!(
-        "-c protocol.file.allow=always submodule add -q {} lib",
-        library.display()
-    );
-    git(&project, &add);
-    git(&project, "commit -q -m lib");
-    let text = yard
-        .run(&format!(
-            "cd lib && {COMMIT} && cd .. && git add lib && {COMMIT} && git submodule status"
-        ))
-        .await
-        .text;
-    assert!(text.ends_with("exit status 0"), "{text}");
-    assert_eq!(git(&project, "status --porcelain lib"), "");
-    for line in [
-        "git config -f .git/modules/lib/config core.fsmonitor x",
-        "echo x > .git/modules/lib/hooks/post-commit",
-        "rm lib/.git",
-        "echo 'gitdir: /tmp' > lib/.git",
-        "mv .git/modules .git/other; mv .git/modules/lib .git/modules/other",
-    ] {
-        yard.refused(line).await;
-    }
-}
-
-#[tokio::test]
 async fn settings_that_are_there_cannot_be_changed() {
     let yard = Yard::new();
     let project = yard.sandbox.project();
@@ -459,21 +425,6 @@ async fn another_name_for_a_setting_does_not_change_it() {
 }
 
 #[tokio::test]
-async fn a_worktree_that_is_led_elsewhere_is_found() {
-    let yard = Yard::new();
-    let project = yard.sandbox.project();
-    let line = "mkdir tree && git init -q sub && git -C sub config core.worktree ../../tree";
-    let note = yard.run(line).await.note.unwrap_or_default();
-    assert!(note.contains("sub/.git/HEAD.set-aside"), "{note}");
-    git(&project, "init -q mine");
-    git(&project, "-C mine config core.worktree ../../tree");
-    assert_eq!(yard.run("true").await.note, None);
-    let line = "rmdir tree && ln -s ../outside tree";
-    let note = yard.run(line).await.note.unwrap_or_default();
-    assert!(note.contains("mine/.git/HEAD.set-aside"), "{note}");
-}
-
-#[tokio::test]
 async fn only_a_command_that_runs_git_changes_the_repository() {
     let yard = Yard::new();
     let project = yard.sandbox.project();
@@ -606,18 +557,6 @@ async fn a_root_is_not_taken_for_a_repository() {
 }
 
 #[tokio::test]
-async fn settings_that_a_worktree_shares_stay_protected() {
-    let yard = Yard::new();
-    let project = yard.sandbox.project();
-    git(&project, "init -q --bare -b main E");
-    git(&project, "--git-dir=E worktree add -q --orphan src");
-    // Git takes it for no repository any more, but the worktree still leads there.
-    yard.run("rm E/HEAD").await;
-    yard.refused("echo x >> E/config").await;
-    assert!(project.join("src/.git").exists());
-}
-
-#[tokio::test]
 async fn cherry_picks_work_in_the_sandbox() {
     let yard = Yard::new();
     let project = yard.sandbox.project();
@@ -658,20 +597,4 @@ async fn a_repository_that_cannot_be_listed_is_protected() {
     }
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
     assert!(folder.join("config").exists());
-}
-
-#[tokio::test]
-async fn a_linked_repository_works_and_stays() {
-    let yard = Yard::new();
-    let project = yard.sandbox.project();
-    git(&project, "init -q -b main inner");
-    symlink("inner/.git", project.join(".git")).unwrap();
-    let text = yard
-        .run(&format!("{COMMIT} && git log --oneline"))
-        .await
-        .text;
-    assert!(text.ends_with("exit status 0"), "{text}");
-    yard.refused("rm .git").await;
-    yard.refused("echo x >> inner/.git/config").await;
-    assert!(project.join(".git").is_symlink());
 }

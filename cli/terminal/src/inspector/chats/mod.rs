@@ -7,6 +7,8 @@
 //! - `run` owns the terminal and asks a [`Source`] for news.
 
 mod history;
+#[cfg(test)]
+mod key_tests;
 mod row;
 mod state;
 #[cfg(test)]
