@@ -212,6 +212,7 @@ async fn what_a_guest_may_not_send_is_refused() {
     let host = host(&sandbox);
     let port = site.port();
     let at = |authority: &str, path: &str| json!({ "authority": authority, "path": path });
+    let posted_to = |authority: &str| json!({ "authority": authority, "path": "/", "method": "POST", "body": ["x", 1] });
     let header = |name: &str| here(port, json!({ "headers": [[name, "x"]] }));
     let written = |text: &str, times: usize, more: Value| {
         let mut arguments = here(port, json!({ "method": "POST", "body": [text, times] }));
@@ -257,6 +258,7 @@ async fn what_a_guest_may_not_send_is_refused() {
             "only http and https",
         ),
         (at("no.example", "/"), "DestinationNotFound"),
+        (posted_to("no.example"), "DestinationNotFound"),
         (at("169.254.169.254", "/"), "HttpRequestDenied"),
         (
             at("metadata.example", "/"),

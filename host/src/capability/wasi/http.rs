@@ -227,7 +227,10 @@ impl View<'_, Machine> {
         request.body = body;
         let answered = match self.admit(request, written).await {
             Ok((admitted, under)) => Ok((admitted, self.meter(under))),
-            Err(Refusal::Guest(error)) => Err(refused(error)),
+            Err(Refusal::Guest(error)) => {
+                *self.own.http.problem.lock() = text_of(&error);
+                Err(code(error).into())
+            }
             Err(trap) => return Err(trap),
         };
         // The component may have dropped the answer.
@@ -264,7 +267,9 @@ impl View<'_, Machine> {
         let problem = Arc::clone(&self.own.http.problem);
         let sending = spawn(async move {
             let sent = sending.await.inspect_err(|error| {
-                *problem.lock() = in_words(error);
+                if let Some(words) = in_words(error) {
+                    *problem.lock() = Some(words);
+                }
             });
             Ok((sent?, spawn(async {})))
         });
@@ -402,11 +407,11 @@ fn incoming(body: Body, meter: Arc<AtomicU64>) -> HyperIncomingBody {
     StreamBody::new(pieces).boxed_unsync()
 }
 
-/// Why a request failed, for whoever wrote it. What the user refused ends the call in the host's own words.
+/// Why a request failed, for whoever wrote it; `None`: whoever refused it has said so.
 fn in_words(error: &Error) -> Option<String> {
     match error {
         Error::InternalError(text) => text.clone(),
-        Error::HttpRequestDenied => None,
+        Error::HttpRequestDenied | Error::DestinationNotFound | Error::ConnectionTimeout => None,
         Error::ConnectionReadTimeout => Some("it took too long".to_owned()),
         Error::HttpRequestBodySize(Some(most)) => Some(format!(
             "its body has more than {most} bytes; GET and HEAD have none"
@@ -415,7 +420,7 @@ fn in_words(error: &Error) -> Option<String> {
     }
 }
 
-/// The same for one that is refused before it is sent.
+/// The same for one that is refused before it is sent. What the user refused ends the call in the host's own words.
 fn text_of(error: &types::Error) -> Option<String> {
     match error {
         types::Error::NotFound(text)
@@ -444,21 +449,6 @@ fn code(error: types::Error) -> ErrorCode {
         | types::Error::Unavailable(text)
         | types::Error::Failed(text) => ErrorCode::InternalError(Some(text)),
         other => ErrorCode::InternalError(Some(format!("{other:?}"))),
-    }
-}
-
-/// The same where the answer is being waited for.
-fn refused(error: types::Error) -> Error {
-    match error {
-        types::Error::Denied(_) => Error::HttpRequestDenied,
-        types::Error::TimedOut(_) => Error::ConnectionReadTimeout,
-        types::Error::Invalid(text)
-        | types::Error::TooLarge(text)
-        | types::Error::NotFound(text)
-        | types::Error::Unsupported(text)
-        | types::Error::Unavailable(text)
-        | types::Error::Failed(text) => Error::InternalError(Some(text)),
-        other => Error::InternalError(Some(format!("{other:?}"))),
     }
 }
 
