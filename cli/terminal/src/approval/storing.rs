@@ -12,8 +12,8 @@ const MAX_NAMED: usize = 5;
 /// What a lasting yes to sending means.
 const SENDS: &str = "the plugin may send anything to it; you no longer see what";
 
-/// What a lasting yes to asking a server means.
-const READS: &str = "with any query and headers";
+/// What a yes to reading whatever a server has, or a lasting one to any of it, means.
+pub(super) const READS: &str = "with any query and headers";
 
 /// Where the answers of the session are taken back.
 const FORGET: &str = "/permissions forget";

@@ -3,8 +3,7 @@
 use dunlin_host::call::Action;
 use dunlin_host::display::escape;
 
-/// How a tab is shown; escaped like other controls it would make a script hard to read.
-const TAB: &str = "→   ";
+use super::foreign_line;
 
 /// The lines of all commands that the question, as it is shown, does not say to the letter: those of several lines,
 /// with gaps, or too long for it.
@@ -17,10 +16,7 @@ pub fn lines(actions: &[Action], wording: &str) -> Vec<String> {
     commands
         .filter(|line| !is_said(line))
         .flat_map(|line| line.split('\n'))
-        .map(|line| {
-            let parts: Vec<_> = line.split('\t').map(escape).collect();
-            parts.join(TAB)
-        })
+        .map(foreign_line::shown)
         .collect()
 }
 

@@ -1,12 +1,12 @@
 //! What an edit does, as it stands in a question: the difference that it makes, and what is not told by lines.
 
 use dunlin_host::call::Action;
-use dunlin_host::display::escape;
 use dunlin_host::edit::diff::{Change, Diff};
 use dunlin_host::edit::{ContentHash, EditKind, FileEdit};
 
 use super::calls::fit;
 use super::dump;
+use super::foreign_line;
 use super::style::Label;
 use super::wrap;
 use crate::approval::look::Window;
@@ -15,9 +15,6 @@ use dunlin_chat::turn::Changes;
 
 /// What stands before the bar.
 const ROW_MARGIN: &str = "  ";
-
-/// How a tab is shown: escaped like other controls it would make most indentation unreadable.
-const TAB: &str = "→   ";
 
 /// The lines of all edits with their looks, escaped. Several files are headed by their names. `whole`: of what is not text
 /// more than the beginning.
@@ -45,7 +42,7 @@ fn edits(actions: &[Action]) -> Vec<&FileEdit> {
 /// A row for each file that is edited: its name, and how many lines come and go.
 pub fn counts(actions: &[Action]) -> Vec<String> {
     let row = |edit: &FileEdit| {
-        let path = shown(&edit.path.to_string_lossy());
+        let path = foreign_line::shown(&edit.path.to_string_lossy());
         format!("{path}  {}", count([edit]))
     };
     edits(actions).into_iter().map(row).collect()
@@ -109,7 +106,7 @@ fn lines_of(edits: &[&FileEdit], whole: bool) -> Vec<(String, Option<Label>)> {
     let mut lines = Vec::new();
     for edit in edits {
         if edits.len() > 1 {
-            let path = shown(&edit.path.to_string_lossy());
+            let path = foreign_line::shown(&edit.path.to_string_lossy());
             lines.push((path, Some(Label::Target)));
         }
         // Whatever the tool's question is: that a file goes is in Dunlin's own words.
@@ -130,7 +127,7 @@ fn lines_of(edits: &[&FileEdit], whole: bool) -> Vec<(String, Option<Label>)> {
             }
             EditKind::Renamed(_) | EditKind::Folder => {}
             EditKind::Link(to) => {
-                let to = shown(&format!("  leads to {}", to.display()));
+                let to = foreign_line::shown(&format!("  leads to {}", to.display()));
                 lines.push((to, None));
             }
         }
@@ -145,7 +142,7 @@ fn heading(edit: &FileEdit) -> Option<String> {
     match (&edit.kind, edit.new) {
         (EditKind::Renamed(to), _) => {
             let names = format!("{} → {}", edit.path.display(), to.display());
-            Some(format!("{what}: {}", shown(&names)))
+            Some(format!("{what}: {}", foreign_line::shown(&names)))
         }
         (EditKind::Bytes { after: 0, .. }, Some(_)) => Some("empties the file".to_owned()),
         (EditKind::Bytes { .. }, Some(_)) => Some("not all of it is text".to_owned()),
@@ -171,7 +168,7 @@ fn add(lines: &mut Vec<(String, Option<Label>)>, diff: &Diff) {
     for hunk in &diff.hunks {
         lines.push((hunk.header(), Some(Label::Place)));
         for line in &hunk.lines {
-            let text = shown(&format!("{}{}", line.change.mark(), line.text));
+            let text = foreign_line::shown(&format!("{}{}", line.change.mark(), line.text));
             let label = match line.change {
                 Change::Kept => None,
                 Change::Added => Some(Label::Added),
@@ -187,12 +184,6 @@ fn add(lines: &mut Vec<(String, Option<Label>)>, diff: &Diff) {
     if diff.hunks.is_empty() {
         lines.push(("(an empty file)".to_owned(), Some(Label::Quiet)));
     }
-}
-
-/// Foreign text that can neither act nor hide, nor leave its line.
-fn shown(text: &str) -> String {
-    let parts: Vec<_> = text.split('\t').map(escape).collect();
-    parts.join(TAB)
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod decoder;
 pub mod diff;
 mod dump;
 mod edge;
+mod foreign_line;
 mod guard;
 pub mod input_marks;
 pub mod keyboard;
@@ -253,7 +254,6 @@ impl Ui {
         );
     }
 
-    /// Which streams are terminals.
     pub fn streams(&self) -> Streams {
         self.streams
     }
@@ -551,7 +551,6 @@ impl Ui {
         }
     }
 
-    /// A panic elsewhere does not take the terminal away from whoever reports it: this lock knows no poison.
     fn screen(&self) -> MutexGuard<'_, Screen> {
         self.screen.lock()
     }

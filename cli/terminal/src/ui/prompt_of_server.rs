@@ -1,13 +1,10 @@
 //! What a server wants to ask the model, as it stands in a question: whole, line by line, and nothing in it hidden.
 
 use dunlin_host::call::Action;
-use dunlin_host::display::escape;
 use dunlin_host::model::{Prompt, Speaker};
 
+use super::foreign_line;
 use super::style::Label;
-
-/// How a tab is shown; escaped like other controls it would make code hard to read.
-const TAB: &str = "→   ";
 
 /// The lines of all prompts with their looks, escaped. Who says something stands on a line of its own, further left than
 /// anything that is said.
@@ -25,8 +22,7 @@ fn add(lines: &mut Vec<(String, Option<Label>)>, prompt: &Prompt) {
     let mut say = |who: &str, text: &str| {
         lines.push((who.to_owned(), Some(Label::Place)));
         for line in text.lines() {
-            let parts: Vec<_> = line.split('\t').map(escape).collect();
-            lines.push((format!("  {}", parts.join(TAB)), None));
+            lines.push((format!("  {}", foreign_line::shown(line)), None));
         }
     };
     if let Some(system) = &prompt.system {

@@ -6,10 +6,8 @@ use dunlin_host::display::{escape, one_line};
 use dunlin_host::target::Need;
 
 use super::dump;
+use super::foreign_line;
 use super::style::Label;
-
-/// How a tab is shown; escaped like other controls it would make code hard to read.
-const TAB: &str = "→   ";
 
 /// The request among these that does more than read, if there is one.
 pub fn sent(actions: &[Action]) -> Option<&WebRequest> {
@@ -47,10 +45,10 @@ pub fn lines(actions: &[Action], whole: bool) -> Vec<(String, Option<Label>)> {
         lines.push((header, Some(Label::Quiet)));
     }
     match std::str::from_utf8(&request.body) {
-        Ok(text) => lines.extend(text.lines().map(|line| {
-            let parts: Vec<_> = line.split('\t').map(escape).collect();
-            (format!("  {}", parts.join(TAB)), None)
-        })),
+        Ok(text) => lines.extend(
+            text.lines()
+                .map(|line| (format!("  {}", foreign_line::shown(line)), None)),
+        ),
         Err(_) => dump::add(&mut lines, &request.body, request.body.len(), whole),
     }
     lines

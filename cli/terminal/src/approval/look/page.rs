@@ -9,7 +9,7 @@ use dunlin_host::target::{Operation, Target};
 
 use super::{MAX_VIEW_CHARS, Window, only_command, pretty, shows_arguments};
 use crate::approval::entry::Entry;
-use crate::approval::storing;
+use crate::approval::storing::{self, READS};
 use crate::approval::text::{BAR, room, wrap};
 use crate::ui::style::Label;
 use crate::ui::wrap::{self as words, visible};
@@ -117,8 +117,8 @@ impl Page {
                         web_request::read_under(need, &entry.question.actions).peekable();
                     if urls.peek().is_none() {
                         let any = match (&need.target, need.operation) {
-                            (Target::Site(_), Operation::Read) => ", with any query and headers",
-                            _ => "",
+                            (Target::Site(_), Operation::Read) => format!(", {READS}"),
+                            _ => String::new(),
                         };
                         self.need(verb, &format!("{}{any}", target_text(&need.target)));
                     }
