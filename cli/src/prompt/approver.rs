@@ -23,15 +23,12 @@ use dunlin_chat::turn::{Approver, Choice, Resolution, Waiting};
 use dunlin_terminal::approval::editor::{ARGUMENTS, Edited, pretty, understand};
 use dunlin_terminal::approval::entry::Entry;
 use dunlin_terminal::approval::line::looks_like_answer;
-use dunlin_terminal::approval::look::{MARGIN, height};
+use dunlin_terminal::approval::look::{MARGIN, fits};
 use dunlin_terminal::approval::pending::{PendingApprovals, Reply};
 use dunlin_terminal::editor;
 use dunlin_terminal::ui::Typed;
 use dunlin_terminal::ui::wake::TypedSoFar;
 use dunlin_terminal::ui::wrap;
-
-/// How many rows stand below a view: a sentence, the key and the line to answer in.
-const ROWS_BELOW: usize = 4;
 
 /// Shows what waits at the desk, and reads the answers.
 pub struct TerminalApprover<'a> {
@@ -135,11 +132,9 @@ impl<'a> TerminalApprover<'a> {
         match reply {
             Reply::Say(rows) => ControlFlow::Continue(rows),
             Reply::View(rows, sentence) => {
-                // The key and the line to answer in stand below them, and perhaps a sentence.
-                let taken: usize = rows.iter().map(|row| height(row, window)).sum();
-                let mut rows = match taken + ROWS_BELOW > window.rows {
-                    true => self.page(rows).await,
-                    false => rows,
+                let mut rows = match fits(&rows, window) {
+                    true => rows,
+                    false => self.page(rows).await,
                 };
                 let room = window.columns.saturating_sub(MARGIN.len() + 1);
                 let sentence = sentence.map_or_else(Vec::new, |text| wrap::rows(&text, room));

@@ -49,11 +49,8 @@ const MAX_VIEW_DIFF_ROWS: usize = 20_000;
 /// The window, and how it can be painted.
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
-    /// Columns.
     pub columns: usize,
-    /// Rows.
     pub rows: usize,
-    /// Colours.
     pub styles: Styles,
 }
 
@@ -177,6 +174,15 @@ pub fn height(row: &str, window: Window) -> usize {
     lines
         .map(|line| visible(line).div_ceil(window.columns.max(1)).max(1))
         .sum()
+}
+
+/// How many rows stand below a view: a sentence or the key in a narrow window, the key and the line to answer in.
+const ROWS_BELOW_VIEW: usize = 4;
+
+/// Whether a view is in the window as a whole, together with what stands below it.
+pub fn fits(rows: &[String], window: Window) -> bool {
+    let taken: usize = rows.iter().map(|row| height(row, window)).sum();
+    taken + ROWS_BELOW_VIEW <= window.rows
 }
 
 /// Everything about a call, up to what a person could read.

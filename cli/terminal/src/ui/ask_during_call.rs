@@ -11,7 +11,7 @@ use dunlin_host::ask::{Answer, Ask, Question, TextQuestion};
 use super::pager::Pager;
 use super::{Typed, Ui, question};
 use crate::approval::entry::Entry;
-use crate::approval::look::height;
+use crate::approval::look::fits;
 use crate::approval::pending::{PendingApprovals, Reply};
 use crate::approval::storing;
 use dunlin_chat::turn::log::CallLog;
@@ -24,9 +24,6 @@ pub struct TerminalAsk {
     calls: Arc<CallLog>,
     pager: Option<Pager>,
 }
-
-/// Rows that are needed below what `v` shows: the key, in a narrow window, and the line to answer in.
-const ROWS_BELOW: usize = 4;
 
 impl TerminalAsk {
     /// Asks with this object, which must be on a terminal ([`Ui::can_ask`]). `calls` has the numbers of the calls, and `pager`
@@ -91,9 +88,7 @@ fn converse(ui: &Ui, entry: Entry, pager: Option<&Pager>) -> Answer {
             }
             Reply::Say(rows) => Reply::Say(rows),
             Reply::View(mut rows, _) => {
-                let taken: usize = rows.iter().map(|row| height(row, window)).sum();
-                if taken + ROWS_BELOW > window.rows
-                    && pager.is_some_and(|pager| pager.show(ui, &rows).is_ok())
+                if !fits(&rows, window) && pager.is_some_and(|pager| pager.show(ui, &rows).is_ok())
                 {
                     rows.clear();
                 }
