@@ -1,6 +1,5 @@
 //! Makes a component of the folder of a plugin, with the tools of its language.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -10,6 +9,7 @@ use dunlin_guest_build::{BuildError, Request, Way, said};
 use dunlin_host::ceiling::{Ceiling, CeilingError};
 use dunlin_host::sha256_hex;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::about;
 use super::manifest::{Language, Manifest, ManifestError, Target};
@@ -72,20 +72,15 @@ pub enum BuildFailed {
     /// Rust could not be compiled.
     #[error(transparent)]
     Rust(#[from] BuildError),
-    /// A tool is not there.
     #[error("{tool} cannot be started")]
     Missing {
-        /// The tool.
         tool: String,
         /// How to come by it.
         hint: &'static str,
-        /// Why.
         source: io::Error,
     },
-    /// A tool failed.
     #[error("{tool} failed")]
     Tool {
-        /// The tool.
         tool: String,
         /// What it said, in lines.
         said: String,
@@ -111,12 +106,7 @@ pub enum BuildFailed {
     },
     /// A file cannot be read or written.
     #[error("cannot use {}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
 impl BuildFailed {
@@ -144,7 +134,6 @@ impl BuildFailed {
 /// What came of a build.
 #[derive(Debug)]
 pub struct Built {
-    /// The component.
     pub path: PathBuf,
     /// Whether it stood there already.
     pub is_unchanged: bool,
@@ -178,7 +167,8 @@ pub fn build(
     let unchanged = made_of.as_ref().and_then(|made_of| {
         let bytes = read_regular(&path, MAX_COMPONENT_BYTES).ok()?;
         let known: Notes = json_file::read(notes).ok()?;
-        (known.0.get(&sha256_hex(&bytes)) == Some(made_of)).then_some(bytes)
+        let known = known.0.get(&sha256_hex(&bytes))?.as_str();
+        (known == Some(made_of)).then_some(bytes)
     });
     let is_unchanged = unchanged.is_some();
     let bytes = match unchanged {
@@ -207,20 +197,23 @@ pub fn build(
     Ok(Built { path, is_unchanged })
 }
 
-/// What the components were made of that were built here: by their SHA-256, a digest of their sources. Kept where no project
-/// writes: a component that says of itself what it was made of may be anybody's.
+/// What the components were made of that were built here: by their SHA-256, a digest of their sources; the last one was built
+/// last. Kept where no project writes: a component that says of itself what it was made of may be anybody's.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Notes(BTreeMap<String, String>);
+struct Notes(Map<String, Value>);
 
 impl Notes {
     /// Components that are known; one that is not is built again.
     const MAX: usize = 500;
 
     fn add(&mut self, component: String, made_of: String) {
-        while self.0.len() >= Notes::MAX {
-            self.0.pop_first();
+        self.0.shift_remove(&component);
+        let dropped = (self.0.len() + 1).saturating_sub(Notes::MAX);
+        let oldest: Vec<String> = self.0.keys().take(dropped).cloned().collect();
+        for component in oldest {
+            self.0.shift_remove(&component);
         }
-        self.0.insert(component, made_of);
+        self.0.insert(component, made_of.into());
     }
 }
 
@@ -516,6 +509,20 @@ mod tests {
             hint: None,
         };
         no_package(not_imported(failed)).hint()
+    }
+
+    #[test]
+    fn what_was_built_longest_ago_is_forgotten() {
+        let mut known = Notes::default();
+        for number in (0..Notes::MAX).rev() {
+            known.add(format!("{number:03}"), "sources".to_owned());
+        }
+        known.add("499".to_owned(), "other sources".to_owned());
+        known.add("new".to_owned(), "sources".to_owned());
+        let has = |component| known.0.contains_key(component);
+        let found = ["498", "497", "000", "499", "new"].map(has);
+        assert_eq!(found, [false, true, true, true, true]);
+        assert_eq!(known.0.len(), Notes::MAX);
     }
 
     #[test]
