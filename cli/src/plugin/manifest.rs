@@ -204,7 +204,7 @@ impl Trial {
             };
             return Err(format!("a call of {} {problem}", call.tool));
         }
-        PlayedWeb::of(&self.web)?;
+        PlayedWeb::of(&self.web).map_err(|error| error.to_string())?;
         for name in self.files.keys().chain(self.after.keys()) {
             let mut parts = Path::new(name).components();
             let is_inside = parts.all(|part| matches!(part, Component::Normal(_)));

@@ -16,6 +16,25 @@ const NOWHERE: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);
 /// How much of a body is repeated that was not to be sent, in characters.
 const MAX_SHOWN_CHARS: usize = 200;
 
+/// Why a test cannot play a server.
+#[derive(Debug, thiserror::Error)]
+pub enum PlayedWebError {
+    #[error("{key:?} in web of a test has to be an address, or a method and an address")]
+    Key { key: String },
+    /// Methods are compared to the letter, and a guest sends them in upper case.
+    #[error("{key:?} in web of a test: write the method as {upper}")]
+    LowerCase {
+        key: String,
+        /// As it has to be written.
+        upper: String,
+    },
+    /// The address makes no sense.
+    #[error("{key:?} in web of a test: {problem}")]
+    Address { key: String, problem: EgressError },
+    #[error("the answer of {key:?} in web of a test: {problem}")]
+    Answer { key: String, problem: http::Error },
+}
+
 /// The answers of a test, by method and address.
 #[derive(Debug, Default)]
 pub struct PlayedWeb(Vec<(Method, Url, http::Response<Bytes>, Option<String>)>);
@@ -24,35 +43,37 @@ impl PlayedWeb {
     /// Reads what a test says.
     ///
     /// # Errors
-    /// What makes no sense, in words.
-    pub fn of(answers: &BTreeMap<String, WebAnswer>) -> Result<PlayedWeb, String> {
-        let read = |(key, answer): (&String, &WebAnswer)| {
-            let (method, url) = match key.split_once(' ') {
+    /// What makes no sense.
+    pub fn of(answers: &BTreeMap<String, WebAnswer>) -> Result<PlayedWeb, PlayedWebError> {
+        let read = |(written, answer): (&String, &WebAnswer)| {
+            let key = || written.clone();
+            let (method, url) = match written.split_once(' ') {
                 Some((method, url)) => (method.parse().ok(), url),
-                None => (Some(Method::GET), key.as_str()),
+                None => (Some(Method::GET), written.as_str()),
             };
-            let method = method.ok_or_else(|| {
-                format!("{key:?} in web of a test has to be an address, or a method and an address")
-            })?;
+            let method: Method = method.ok_or_else(|| PlayedWebError::Key { key: key() })?;
             if method
                 .as_str()
                 .bytes()
                 .any(|byte| byte.is_ascii_lowercase())
             {
                 let upper = method.as_str().to_ascii_uppercase();
-                return Err(format!(
-                    "{key:?} in web of a test: write the method as {upper}"
-                ));
+                return Err(PlayedWebError::LowerCase { key: key(), upper });
             }
-            let url =
-                read_url(url).map_err(|error| format!("{key:?} in web of a test: {error}"))?;
+            let url = read_url(url).map_err(|problem| PlayedWebError::Address {
+                key: key(),
+                problem,
+            })?;
             let mut response = http::Response::builder().status(answer.status.unwrap_or(200));
             for (name, value) in &answer.headers {
                 response = response.header(name, value);
             }
             let response = response
                 .body(Bytes::from(answer.body.clone()))
-                .map_err(|error| format!("the answer of {key:?} in web of a test: {error}"))?;
+                .map_err(|problem| PlayedWebError::Answer {
+                    key: key(),
+                    problem,
+                })?;
             Ok((method, url, response, answer.sent.clone()))
         };
         answers

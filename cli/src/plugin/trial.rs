@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use super::differences;
 use super::manifest::{Expected, Trial};
-use super::played_web::PlayedWeb;
+use super::played_web::{PlayedWeb, PlayedWebError};
 
 /// How many of the plugin's messages are shown with what was not as expected.
 const MAX_MESSAGES: usize = 20;
@@ -49,8 +49,8 @@ pub enum TrialError {
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// What servers answer makes no sense.
-    #[error("{0}")]
-    Web(String),
+    #[error(transparent)]
+    Web(#[from] PlayedWebError),
     /// TOML can say what JSON cannot.
     #[error("cannot write the arguments as JSON")]
     Arguments(#[from] serde_json::Error),
@@ -105,7 +105,7 @@ pub async fn run(
         embedder: None,
         ..options
     };
-    let web = Arc::new(PlayedWeb::of(&trial.web).map_err(TrialError::Web)?);
+    let web = Arc::new(PlayedWeb::of(&trial.web)?);
     let played: Vec<String> = web.targets().collect();
     if !trial.web.is_empty() {
         options.web.sites = Arc::default();
