@@ -17,7 +17,6 @@ pub struct Arguments {
 pub enum Selection {
     /// No word about it: the beginning.
     Beginning,
-    /// The whole file.
     Entire,
     /// A range, not yet checked: only the file itself tells what would be right.
     Range {

@@ -5,15 +5,13 @@
 //! is given whole only when the user attached it or a tool edited it: then it is the subject, not a
 //! place where something might be.
 //!
-//! [`arguments`] says what is wanted, [`read`] fetches it through a [`source::Source`], [`page`] lays
-//! it out. However large the file is, only what is shown is ever in memory (and for an outline a file
+//! [`arguments`] says what is wanted, [`read`] fetches it, [`page`] lays it out. However large the file is, only what is shown is ever in memory (and for an outline a file
 //! of at most [`read::OUTLINE_FILE_BYTES`]): the host finds the lines.
 
 pub mod arguments;
 pub mod outline;
 pub mod page;
 pub mod read;
-pub mod source;
 
 use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, files::File, parameters};
 

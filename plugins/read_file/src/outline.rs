@@ -16,7 +16,6 @@ const MAX_ENTRY_CHARS: usize = 100;
 
 /// A language whose landmarks are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
 pub enum Language {
     Rust,
     Python,

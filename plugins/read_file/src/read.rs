@@ -1,11 +1,11 @@
 //! Fetches the lines that are wanted and says what else there is.
 
+use dunlin_sdk::files::File;
 use dunlin_sdk::{Error, Failure};
 
 use crate::arguments::Selection;
 use crate::outline::{self, Language};
 use crate::page::{MAX_LINE_BYTES, Page, size};
-use crate::source::Source;
 
 /// Lines of the answer to a call without a range: most source files fit, and the rest has an outline.
 pub const BEGINNING_LINES: u64 = 250;
@@ -13,7 +13,6 @@ pub const BEGINNING_LINES: u64 = 250;
 /// Lines of a file that is given whole for the asking.
 pub const ENTIRE_LINES: u64 = 500;
 
-/// Lines of one range.
 pub const RANGE_LINES: u64 = 2000;
 
 /// Bytes of a file that is read through for an outline. Larger files are data or logs.
@@ -47,7 +46,7 @@ const OUTLINE_FETCH_BYTES: u32 = 256 * 1024;
 
 /// Reads the selection from an open file; the result is what the model gets. `path` is its own
 /// spelling of the file's name.
-pub fn read(source: &impl Source, path: &str, selection: Selection) -> Result<String, Failure> {
+pub fn read(source: &File, path: &str, selection: Selection) -> Result<String, Failure> {
     let bytes = source.metadata()?.size_bytes;
     let head = source.read_at(0, SNIFF_BYTES)?;
     if head.is_empty() {
@@ -68,8 +67,8 @@ pub fn read(source: &impl Source, path: &str, selection: Selection) -> Result<St
 }
 
 /// A file that is text at least at its start, and not empty.
-struct TextFile<'a, S> {
-    source: &'a S,
+struct TextFile<'a> {
+    source: &'a File,
     path: &'a str,
     bytes: u64,
     head: Vec<u8>,
@@ -85,7 +84,7 @@ struct Fetched {
     at_end: bool,
 }
 
-impl<S: Source> TextFile<'_, S> {
+impl TextFile<'_> {
     fn beginning(&self) -> Result<String, Failure> {
         let fetched = self.fetch(1, BEGINNING_LINES)?;
         let total = self.total(&fetched)?;

@@ -24,6 +24,7 @@ thread_local! {
 pub struct State {
     pub is_preparing: bool,
     pub files: BTreeMap<PathBuf, Vec<u8>>,
+    pub attached: BTreeSet<PathBuf>,
     pub denied: BTreeSet<String>,
     pub answers: BTreeMap<String, VecDeque<Response>>,
     pub sent: Vec<Request>,

@@ -35,6 +35,11 @@ impl MockHost {
         self.with(|state| state.files.insert(files::normal(path), content.into()))
     }
 
+    /// Has the user attach a file to a message.
+    pub fn attached(self, path: &str) -> Self {
+        self.with(|state| state.attached.insert(files::normal(path)))
+    }
+
     /// Answers the requests of exactly this address. Several answers are given in turn, and the last one again and again.
     pub fn answer(
         self,

@@ -1,10 +1,13 @@
-use dunlin_sdk::FailureKind;
+use dunlin_sdk::files::File;
+use dunlin_sdk::mock::MockHost;
+use dunlin_sdk::{Failure, FailureKind};
 use proptest::prelude::*;
 
-use super::Memory;
 use crate::arguments::Selection;
 use crate::page::MAX_PAGE_BYTES;
-use crate::read::{OUTLINE_FILE_BYTES, read};
+use crate::read::{self, OUTLINE_FILE_BYTES};
+
+const FILE: &str = "a.rs";
 
 const BEGINNING: Selection = Selection::Beginning;
 const ENTIRE: Selection = Selection::Entire;
@@ -29,11 +32,21 @@ fn code(count: u64) -> String {
         .collect()
 }
 
-fn check(source: &Memory, selection: Selection, expected: &str) {
+/// A project with one file.
+fn file(bytes: impl Into<Vec<u8>>) -> MockHost {
+    MockHost::new().file(FILE, bytes)
+}
+
+/// Reads it as if it were called `path`.
+fn read(host: &MockHost, path: &str, selection: Selection) -> Result<String, Failure> {
+    host.call(|| read::read(&File::open(FILE)?, path, selection))
+}
+
+fn check(source: &MockHost, selection: Selection, expected: &str) {
     assert_eq!(read(source, "a.rs", selection).unwrap(), expected);
 }
 
-fn check_failure(source: &Memory, selection: Selection, kind: FailureKind, message: &str) {
+fn check_failure(source: &MockHost, selection: Selection, kind: FailureKind, message: &str) {
     let failure = read(source, "a.rs", selection).unwrap_err();
     assert_eq!((failure.kind, failure.message.as_str()), (kind, message));
 }
@@ -50,34 +63,30 @@ fn small_files_are_given_whole() {
         },
     ] {
         check(
-            &Memory::new("one\ntwo\n"),
+            &file("one\ntwo\n"),
             selection,
             "File 'a.rs': 2 lines\n     1\tone\n     2\ttwo\n",
         );
     }
-    check(
-        &Memory::new("\n"),
-        BEGINNING,
-        "File 'a.rs': 1 line\n     1\t\n",
-    );
-    check(&Memory::new(""), BEGINNING, "The file 'a.rs' is empty.");
-    check(&Memory::new(""), range(1, 5), "The file 'a.rs' is empty.");
+    check(&file("\n"), BEGINNING, "File 'a.rs': 1 line\n     1\t\n");
+    check(&file(""), BEGINNING, "The file 'a.rs' is empty.");
+    check(&file(""), range(1, 5), "The file 'a.rs' is empty.");
 }
 
 #[test]
 fn what_numbered_lines_do_not_show_is_said() {
     check(
-        &Memory::new("one"),
+        &file("one"),
         BEGINNING,
         "File 'a.rs': 1 line; no newline at the end\n     1\tone\n",
     );
     check(
-        &Memory::new("a\r\nb\r\n"),
+        &file("a\r\nb\r\n"),
         BEGINNING,
         "File 'a.rs': 2 lines; lines end with CRLF\n     1\ta\n     2\tb\n",
     );
     check(
-        &Memory::new("\u{feff}a\nb\n"),
+        &file("\u{feff}a\nb\n"),
         BEGINNING,
         "File 'a.rs': 2 lines; begins with a byte order mark\n     1\ta\n     2\tb\n",
     );
@@ -85,7 +94,7 @@ fn what_numbered_lines_do_not_show_is_said() {
 
 #[test]
 fn a_range_is_given_with_what_is_not_shown_and_an_outline() {
-    let file = Memory::new(code(1200));
+    let host = file(code(1200));
     for (selection, lines) in [
         (
             range(99, 101),
@@ -102,7 +111,7 @@ fn a_range_is_given_with_what_is_not_shown_and_an_outline() {
              [end_line 5000 is beyond the end of the file]\n[lines 1-1198 not shown]\n",
         ),
     ] {
-        let text = read(&file, "a.rs", selection).unwrap();
+        let text = read(&host, "a.rs", selection).unwrap();
         let (shown, outline) = text.split_once("\nOutline:\n").unwrap();
         assert_eq!(shown, lines);
         assert!(
@@ -110,7 +119,7 @@ fn a_range_is_given_with_what_is_not_shown_and_an_outline() {
         );
     }
     check(
-        &Memory::new("a\nb\n"),
+        &file("a\nb\n"),
         range(1, 2),
         "File 'a.rs': 2 lines\n     1\ta\n     2\tb\n",
     );
@@ -118,7 +127,7 @@ fn a_range_is_given_with_what_is_not_shown_and_an_outline() {
 
 #[test]
 fn wrong_ranges_are_told_the_number_of_lines() {
-    let file = Memory::new(code(1200));
+    let host = file(code(1200));
     for (selection, message) in [
         (
             range(0, 5),
@@ -145,13 +154,13 @@ fn wrong_ranges_are_told_the_number_of_lines() {
             "start_line: 9223372036854775807 is beyond the end, 'a.rs' has 1200 lines",
         ),
     ] {
-        check_failure(&file, selection, FailureKind::InvalidArguments, message);
+        check_failure(&host, selection, FailureKind::InvalidArguments, message);
     }
 }
 
 #[test]
 fn the_beginning_of_a_long_file_comes_with_an_outline() {
-    let text = read(&Memory::new(code(420)), "a.rs", BEGINNING).unwrap();
+    let text = read(&file(code(420)), "a.rs", BEGINNING).unwrap();
     assert!(
         text.starts_with("File 'a.rs': lines 1-250 of 420\n     1\tline 1\n"),
         "{text}"
@@ -164,7 +173,7 @@ fn the_beginning_of_a_long_file_comes_with_an_outline() {
     assert!(text.ends_with(end), "{text}");
 
     // A file in no known language has none.
-    let text = read(&Memory::new(code(420)), "notes", BEGINNING).unwrap();
+    let text = read(&file(code(420)), "notes", BEGINNING).unwrap();
     assert!(
         text.ends_with("[lines 251-420 not shown; read them with start_line and end_line]\n"),
         "{text}"
@@ -172,7 +181,7 @@ fn the_beginning_of_a_long_file_comes_with_an_outline() {
 
     let large = "x".repeat(99) + "\n";
     let large = large.repeat(OUTLINE_FILE_BYTES as usize / 100 + 1);
-    let text = read(&Memory::new(large), "a.rs", BEGINNING).unwrap();
+    let text = read(&file(large), "a.rs", BEGINNING).unwrap();
     assert!(
         text.ends_with("\nNo outline: the file has 2.0 MB, more than 2.0 MB.\n"),
         "{text}"
@@ -181,20 +190,20 @@ fn the_beginning_of_a_long_file_comes_with_an_outline() {
 
 #[test]
 fn long_files_are_given_whole_only_when_they_are_the_subject() {
-    let text = read(&Memory::new(code(500)), "a.rs", ENTIRE).unwrap();
+    let text = read(&file(code(500)), "a.rs", ENTIRE).unwrap();
     assert!(
         text.starts_with("File 'a.rs': 500 lines\n") && text.ends_with("   500\tfn f500() {\n"),
         "{text}"
     );
 
-    let failure = read(&Memory::new(code(620)), "a.rs", ENTIRE).unwrap_err();
+    let failure = read(&file(code(620)), "a.rs", ENTIRE).unwrap_err();
     assert_eq!(failure.kind, FailureKind::TooLarge);
     let start = "'a.rs' has 620 lines. Files of more than 500 lines are read whole only when they were edited or \
                  attached in this session; read the part you need with start_line and end_line.\n\nOutline:\n   \
                  100\tfn f100()\n";
     assert!(failure.message.starts_with(start), "{}", failure.message);
     let failure = read(
-        &Memory::new("fn long_name_of_a_function() {}\n".repeat(9000)),
+        &file("fn long_name_of_a_function() {}\n".repeat(9000)),
         "a.rs",
         ENTIRE,
     )
@@ -205,7 +214,7 @@ fn long_files_are_given_whole_only_when_they_are_the_subject() {
         failure.message
     );
 
-    let text = read(&Memory::new(code(620)).attached(), "a.rs", ENTIRE).unwrap();
+    let text = read(&file(code(620)).attached(FILE), "a.rs", ENTIRE).unwrap();
     assert!(
         text.starts_with("File 'a.rs': 620 lines\n") && text.ends_with("   620\tline 620\n"),
         "{text}"
@@ -214,7 +223,7 @@ fn long_files_are_given_whole_only_when_they_are_the_subject() {
 
 #[test]
 fn what_has_no_room_is_named() {
-    let text = read(&Memory::new(code(9000)), "a.rs", range(11, 8000)).unwrap();
+    let text = read(&file(code(9000)), "a.rs", range(11, 8000)).unwrap();
     assert!(
         text.starts_with("File 'a.rs': lines 11-2010 of 9000\n"),
         "{text}"
@@ -235,7 +244,7 @@ fn what_has_no_room_is_named() {
             1000,
         ),
     ] {
-        let text = read(&Memory::new(wide.clone()).attached(), "a.rs", selection).unwrap();
+        let text = read(&file(wide.clone()).attached(FILE), "a.rs", selection).unwrap();
         assert!(text.len() < MAX_PAGE_BYTES + 300);
         assert!(text.contains(&format!(
             "\n[lines 102-{end} left out, too much for one answer; continue with start_line 102]\n"
@@ -246,7 +255,7 @@ fn what_has_no_room_is_named() {
 #[test]
 fn long_lines_hide_nothing_else() {
     let text = read(
-        &Memory::new(format!("a\n{}\nb\n", "x".repeat(600_000))),
+        &file(format!("a\n{}\nb\n", "x".repeat(600_000))),
         "a.js",
         BEGINNING,
     )
@@ -275,10 +284,10 @@ fn what_is_no_text_is_refused() {
              start_line and end_line",
         ),
     ] {
-        check_failure(&Memory::new(bytes), BEGINNING, FailureKind::Failed, message);
+        check_failure(&file(bytes), BEGINNING, FailureKind::Failed, message);
     }
     check(
-        &Memory::new(&b"a\nb\xffc\nd\n"[..]),
+        &file(&b"a\nb\xffc\nd\n"[..]),
         range(3, 3),
         "File 'a.rs': line 3 of 3\n     3\td\n[lines 1-2 not shown]\n",
     );
@@ -295,9 +304,9 @@ proptest! {
         last in prop::option::of(prop_oneof![-2..20_i64, any::<i64>()]),
         extension in prop::sample::select(vec!["rs", "py", "js", "go", "c", "java", "rb", "sh", "md", "toml", "txt"]),
     ) {
-        let file = Memory::new(bytes);
+        let host = file(bytes);
         for selection in [BEGINNING, ENTIRE, Selection::Range { first, last }] {
-            let length = match read(&file, &format!("a.{extension}"), selection) {
+            let length = match read(&host, &format!("a.{extension}"), selection) {
                 Ok(text) => text.len(),
                 Err(failure) => failure.message.len(),
             };

@@ -9,9 +9,9 @@ pub use crate::bindings::dunlin::tool::files::{
 };
 use crate::bindings::dunlin::tool::types::{Error, LineEdit, Operation, Target};
 
-/// The size of a file; `None`: a folder.
+/// The size of a file and what was done with it; `None`: a folder.
 #[derive(Debug)]
-pub struct Metadata(Option<usize>);
+pub struct Metadata(Option<(usize, History)>);
 
 impl Metadata {
     pub fn kind(&self) -> Kind {
@@ -19,7 +19,7 @@ impl Metadata {
     }
 
     pub fn size_bytes(&self) -> u64 {
-        self.0.unwrap_or(0) as u64
+        self.0.map_or(0, |(size, _)| size as u64)
     }
 
     pub fn modified_ms(&self) -> u64 {
@@ -27,17 +27,17 @@ impl Metadata {
     }
 
     pub fn history(&self) -> History {
-        History::empty()
+        self.0.map_or_else(History::empty, |(_, history)| history)
     }
 }
 
 /// The file as it was when it was opened.
 #[derive(Debug)]
-pub struct File(Vec<u8>);
+pub struct File(Vec<u8>, History);
 
 impl File {
     pub fn metadata(&self) -> Result<Metadata> {
-        Ok(Metadata(Some(self.0.len())))
+        Ok(Metadata(Some((self.0.len(), self.1))))
     }
 
     pub fn read_at(&self, offset_bytes: u64, max_bytes: u32) -> Result<Vec<u8>> {
@@ -47,15 +47,19 @@ impl File {
     }
 
     pub fn read_lines(&self, first: u64, count: u32, max: u32, max_line: u32) -> Result<Lines> {
-        let text = std::str::from_utf8(&self.0);
-        let text = text.map_err(|_| Error::WrongKind("the file is not UTF-8 text".to_owned()))?;
         let before = usize::try_from(first.saturating_sub(1)).unwrap_or(usize::MAX);
-        let mut rest = text.lines().skip(before).peekable();
+        let all = self.0.split_inclusive(|byte| *byte == b'\n');
+        let mut rest = all.skip(before).peekable();
         let mut bytes = 0;
         let mut lines = Vec::new();
         while lines.len() < count as usize
             && let Some(line) = rest.peek()
         {
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            let number = first + lines.len() as u64;
+            let line = std::str::from_utf8(line)
+                .map_err(|_| Error::WrongKind(format!("line {number} is not UTF-8")))?;
             let kept = &line[..line.floor_char_boundary(max_line as usize)];
             bytes += kept.len();
             if bytes > max as usize && !lines.is_empty() {
@@ -77,7 +81,10 @@ impl File {
 }
 
 pub fn open_read(path: &str) -> Result<File> {
-    in_run(|state| Ok(File(state.file(path, Operation::Read)?.clone())))
+    in_run(|state| {
+        let bytes = state.file(path, Operation::Read)?.clone();
+        Ok(File(bytes, state.history(path)))
+    })
 }
 
 pub fn list_folder(path: &str, max_entries: u32) -> Result<Listing> {
@@ -114,7 +121,7 @@ pub fn list_folder(path: &str, max_entries: u32) -> Result<Listing> {
 
 pub fn stat(path: &str) -> Result<Metadata> {
     in_run(|state| match state.file(path, Operation::Read) {
-        Ok(bytes) => Ok(Metadata(Some(bytes.len()))),
+        Ok(bytes) => Ok(Metadata(Some((bytes.len(), state.history(path))))),
         Err(Error::WrongKind(_)) => Ok(Metadata(None)),
         Err(error) => Err(error),
     })
@@ -202,6 +209,13 @@ fn unsupported<T>() -> Result<T> {
 }
 
 impl State {
+    fn history(&self, path: &str) -> History {
+        match self.attached.contains(&normal(path)) {
+            true => History::ATTACHED,
+            false => History::empty(),
+        }
+    }
+
     /// What is in a file. `WrongKind`: it is a folder.
     fn file(&self, path: &str, operation: Operation) -> Result<&Vec<u8>> {
         self.check(Target::Path(path.to_owned()), operation)?;
