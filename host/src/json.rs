@@ -147,7 +147,15 @@ pub fn compact(json: &str) -> String {
     Tokens(json).collect()
 }
 
-/// The tokens of a JSON document, without white space between them.
+/// The tokens of a JSON document, without the white space between them, and where each begins; the text must be one.
+pub fn tokens(json: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut tokens = Tokens(json);
+    std::iter::from_fn(move || {
+        let token = tokens.next()?;
+        Some((json.len() - tokens.0.len() - token.len(), token))
+    })
+}
+
 struct Tokens<'a>(&'a str);
 
 impl<'a> Iterator for Tokens<'a> {
@@ -156,15 +164,7 @@ impl<'a> Iterator for Tokens<'a> {
     fn next(&mut self) -> Option<&'a str> {
         let text = self.0.trim_ascii_start();
         let end = match text.bytes().next()? {
-            b'"' => {
-                let mut is_escaped = false;
-                let quote = text.bytes().skip(1).position(|byte| {
-                    let ends = byte == b'"' && !is_escaped;
-                    is_escaped = byte == b'\\' && !is_escaped;
-                    ends
-                });
-                quote.map_or(text.len(), |inside| inside + 2)
-            }
+            b'"' => string_length(text),
             b'{' | b'}' | b'[' | b']' | b',' | b':' => 1,
             _ => {
                 let ends = |byte: u8| b"{}[],:\"".contains(&byte) || byte.is_ascii_whitespace();
@@ -175,6 +175,21 @@ impl<'a> Iterator for Tokens<'a> {
         self.0 = rest;
         Some(token)
     }
+}
+
+/// The length of the string that a text begins with: all of the text if the string does not end.
+fn string_length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = 1;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
+        at += found + 1;
+        if bytes[at - 1] == b'"' {
+            return at;
+        }
+        // What is escaped.
+        at += 1;
+    }
+    text.len()
 }
 
 /// Writes a value on one line.

@@ -7,6 +7,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use dunlin_host::json;
+
 use super::path::{Path, Step};
 
 /// How deep values may nest; `serde_json` reads as deep.
@@ -18,9 +20,7 @@ const SMALL: usize = 16;
 /// What a leaf is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LeafKind {
-    /// Text.
     String,
-    /// A number.
     Number,
     /// `true` or `false`.
     Boolean,
@@ -101,10 +101,16 @@ impl Node {
 /// `None`: the text is not JSON, a string in it is not Unicode, values nest too deep, or an object has a key twice, so
 /// that a path would mean two values.
 pub(super) fn parse(text: &str) -> Option<Node> {
-    let mut parser = Parser { text, at: 0 };
-    let node = parser.value(0)?;
-    parser.space();
-    (parser.at == text.len()).then_some(node)
+    // The grammar alone: a number of any size and precision is kept as it is written.
+    if !json::is_json(text) {
+        return None;
+    }
+    let mut reader = Reader {
+        tokens: json::tokens(text),
+        end: 0,
+    };
+    let first = reader.next()?;
+    reader.value(first, 0)
 }
 
 /// The text that a JSON string stands for.
@@ -117,71 +123,49 @@ pub(super) fn encode(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-struct Parser<'a> {
-    text: &'a str,
-    at: usize,
+/// Makes values of the tokens of a text that is JSON.
+struct Reader<T> {
+    tokens: T,
+    /// Where the last token ends.
+    end: usize,
 }
 
-impl Parser<'_> {
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
+impl<'a, T: Iterator<Item = (usize, &'a str)>> Reader<T> {
+    fn next(&mut self) -> Option<(usize, &'a str)> {
+        let (start, token) = self.tokens.next()?;
+        self.end = start + token.len();
+        Some((start, token))
     }
 
-    fn rest(&self) -> &str {
-        self.text.get(self.at..).unwrap_or_default()
-    }
-
-    fn space(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            self.at += 1;
-        }
-    }
-
-    /// Takes this byte and the space after it, if it is next.
-    fn take(&mut self, byte: u8) -> bool {
-        let is_next = self.peek() == Some(byte);
-        if is_next {
-            self.at += 1;
-            self.space();
-        }
-        is_next
-    }
-
-    fn value(&mut self, depth: usize) -> Option<Node> {
+    /// The value that begins with this token.
+    fn value(&mut self, (start, token): (usize, &str), depth: usize) -> Option<Node> {
         if depth > MAX_DEPTH {
             return None;
         }
-        self.space();
-        let start = self.at;
-        let shape = match self.peek()? {
+        let shape = match token.as_bytes().first()? {
             b'{' => self.object(depth)?,
             b'[' => self.array(depth)?,
-            b'"' => {
-                self.string()?;
-                Shape::Leaf(LeafKind::String)
-            }
-            b'-' | b'0'..=b'9' => {
-                self.number()?;
-                Shape::Leaf(LeafKind::Number)
-            }
-            _ => Shape::Leaf(self.word()?),
+            b'"' if token.contains('\\') && decode(token).is_none() => return None,
+            b'"' => Shape::Leaf(LeafKind::String),
+            b't' | b'f' => Shape::Leaf(LeafKind::Boolean),
+            b'n' => Shape::Leaf(LeafKind::Null),
+            _ => Shape::Leaf(LeafKind::Number),
         };
-        let span = start..self.at;
+        let span = start..self.end;
         Some(Node { span, shape })
     }
 
     fn object(&mut self, depth: usize) -> Option<Shape> {
-        self.take(b'{');
         let mut members: Vec<Member> = Vec::new();
         // Only of large objects: a few keys are compared faster than they are hashed.
         let mut keys = HashSet::new();
-        while self.peek()? != b'}' {
-            if !members.is_empty() && !self.take(b',') {
-                return None;
-            }
-            let start = self.at;
-            let key: Box<str> = self.string().and_then(decode)?.into();
-            self.space();
+        loop {
+            let (start, key) = match self.next()? {
+                (_, "}") => return Some(Shape::Object(members.into())),
+                (_, ",") => self.next()?,
+                key => key,
+            };
+            let key: Box<str> = decode(key)?.into();
             let is_twice = match members.len() {
                 ..SMALL => members.iter().any(|member| member.key == key),
                 SMALL => {
@@ -190,80 +174,25 @@ impl Parser<'_> {
                 }
                 _ => !keys.insert(key.clone()),
             };
-            if !self.take(b':') || is_twice {
+            if is_twice {
                 return None;
             }
-            let value = self.value(depth + 1)?;
-            self.space();
+            let _colon = self.next()?;
+            let first = self.next()?;
+            let value = self.value(first, depth + 1)?;
             members.push(Member { key, start, value });
         }
-        self.at += 1;
-        Some(Shape::Object(members.into()))
     }
 
     fn array(&mut self, depth: usize) -> Option<Shape> {
-        self.take(b'[');
         let mut items = Vec::new();
-        while self.peek()? != b']' {
-            if !items.is_empty() && !self.take(b',') {
-                return None;
-            }
-            items.push(self.value(depth + 1)?);
-            self.space();
-        }
-        self.at += 1;
-        Some(Shape::Array(items.into()))
-    }
-
-    /// Takes a string. Its escapes are those that `serde_json` reads.
-    fn string(&mut self) -> Option<&str> {
-        let start = self.at;
-        if self.peek()? != b'"' {
-            return None;
-        }
-        self.at += 1;
-        let mut has_escapes = false;
         loop {
-            let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
-            self.at += self.rest().as_bytes().iter().position(special)?;
-            match self.peek()? {
-                b'"' => break,
-                b'\\' => {
-                    has_escapes = true;
-                    self.at += 2;
-                    // A character of several bytes is not an escape, and its middle no place to go on.
-                    if !self.text.is_char_boundary(self.at) {
-                        return None;
-                    }
-                }
-                _ => return None,
+            match self.next()? {
+                (_, "]") => return Some(Shape::Array(items.into())),
+                (_, ",") => {}
+                first => items.push(self.value(first, depth + 1)?),
             }
         }
-        self.at += 1;
-        let raw = self.text.get(start..self.at)?;
-        (!has_escapes || decode(raw).is_some()).then_some(raw)
-    }
-
-    fn number(&mut self) -> Option<()> {
-        let belongs = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E');
-        let rest = self.rest();
-        let length = rest.find(|c| !belongs(c)).unwrap_or(rest.len());
-        // The grammar alone: a number of any size and precision is kept as it is written.
-        serde_json::from_str::<serde::de::IgnoredAny>(rest.get(..length)?).ok()?;
-        self.at += length;
-        Some(())
-    }
-
-    fn word(&mut self) -> Option<LeafKind> {
-        let words = [
-            ("true", LeafKind::Boolean),
-            ("false", LeafKind::Boolean),
-            ("null", LeafKind::Null),
-        ];
-        let rest = self.rest();
-        let (word, kind) = words.into_iter().find(|(word, _)| rest.starts_with(word))?;
-        self.at += word.len();
-        Some(kind)
     }
 }
 
