@@ -57,12 +57,22 @@ impl CallContext {
     fn add_action(
         &mut self,
         plan: &Resource<DeclaredPlan>,
-        (values, bytes): (usize, usize),
         action: DeclaredAction,
     ) -> wasmtime::Result<()> {
-        self.declare(values, bytes)?;
         self.values.get_mut(plan)?.actions.push(action);
         Ok(())
+    }
+
+    /// Adds an edit, which consists of so many values and bytes beside its path.
+    fn add_edit_of(
+        &mut self,
+        plan: &Resource<DeclaredPlan>,
+        path: String,
+        (values, bytes): (usize, usize),
+        change: FileChange,
+    ) -> wasmtime::Result<()> {
+        self.declare(1 + values, path.len() + bytes)?;
+        self.add_action(plan, DeclaredAction::Edit { path, change })
     }
 
     /// Makes a handle for a call that a function of the plugin gets.
@@ -237,11 +247,10 @@ impl HostPlan for CallContext {
         path: String,
         edits: Vec<LineEdit>,
     ) -> wasmtime::Result<()> {
-        let bytes: usize = edits.iter().map(|edit| edit.replacement.len()).sum();
-        let (count, bytes) = (1 + edits.len(), path.len() + bytes);
-        let change =
-            FileChange::Lines(edits.into_iter().map(crate::edit::LineEdit::from).collect());
-        self.add_action(&plan, (count, bytes), DeclaredAction::Edit { path, change })
+        let bytes = edits.iter().map(|edit| edit.replacement.len()).sum();
+        let size = (edits.len(), bytes);
+        let edits = edits.into_iter().map(crate::edit::LineEdit::from);
+        self.add_edit_of(&plan, path, size, FileChange::Lines(edits.collect()))
     }
 
     fn add_append(
@@ -250,9 +259,7 @@ impl HostPlan for CallContext {
         path: String,
         text: String,
     ) -> wasmtime::Result<()> {
-        let bytes = path.len() + text.len();
-        let change = FileChange::Append(text);
-        self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
+        self.add_edit_of(&plan, path, (0, text.len()), FileChange::Append(text))
     }
 
     fn add_replace(
@@ -262,9 +269,8 @@ impl HostPlan for CallContext {
         old: String,
         new: String,
     ) -> wasmtime::Result<()> {
-        let bytes = path.len() + old.len() + new.len();
-        let change = FileChange::Replace { old, new };
-        self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
+        let size = (0, old.len() + new.len());
+        self.add_edit_of(&plan, path, size, FileChange::Replace { old, new })
     }
 
     fn add_write(
@@ -273,9 +279,7 @@ impl HostPlan for CallContext {
         path: String,
         text: String,
     ) -> wasmtime::Result<()> {
-        let bytes = path.len() + text.len();
-        let change = FileChange::Write(text);
-        self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
+        self.add_edit_of(&plan, path, (0, text.len()), FileChange::Write(text))
     }
 
     fn add_write_bytes(
@@ -284,9 +288,8 @@ impl HostPlan for CallContext {
         path: String,
         bytes: Vec<u8>,
     ) -> wasmtime::Result<()> {
-        let size = path.len() + bytes.len();
-        let change = FileChange::WriteBytes(bytes.into());
-        self.add_action(&plan, (1, size), DeclaredAction::Edit { path, change })
+        let size = (0, bytes.len());
+        self.add_edit_of(&plan, path, size, FileChange::WriteBytes(bytes.into()))
     }
 
     fn add_remove_file(
@@ -294,8 +297,7 @@ impl HostPlan for CallContext {
         plan: Resource<DeclaredPlan>,
         path: String,
     ) -> wasmtime::Result<()> {
-        let (bytes, change) = (path.len(), FileChange::Remove);
-        self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
+        self.add_edit_of(&plan, path, (0, 0), FileChange::Remove)
     }
 
     fn add_rename_file(
@@ -304,9 +306,7 @@ impl HostPlan for CallContext {
         path: String,
         to: String,
     ) -> wasmtime::Result<()> {
-        let bytes = path.len() + to.len();
-        let change = FileChange::Rename { to };
-        self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
+        self.add_edit_of(&plan, path, (0, to.len()), FileChange::Rename { to })
     }
 
     fn add_create_folder(
@@ -314,8 +314,7 @@ impl HostPlan for CallContext {
         plan: Resource<DeclaredPlan>,
         path: String,
     ) -> wasmtime::Result<()> {
-        let (bytes, change) = (path.len(), FileChange::CreateFolder);
-        self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
+        self.add_edit_of(&plan, path, (0, 0), FileChange::CreateFolder)
     }
 
     fn add_remove_folder(
@@ -323,13 +322,12 @@ impl HostPlan for CallContext {
         plan: Resource<DeclaredPlan>,
         path: String,
     ) -> wasmtime::Result<()> {
-        let (bytes, change) = (path.len(), FileChange::RemoveFolder);
-        self.add_action(&plan, (1, bytes), DeclaredAction::Edit { path, change })
+        self.add_edit_of(&plan, path, (0, 0), FileChange::RemoveFolder)
     }
 
     fn add_change(&mut self, plan: Resource<DeclaredPlan>, path: String) -> wasmtime::Result<()> {
-        let bytes = path.len();
-        self.add_action(&plan, (1, bytes), DeclaredAction::EditLater { path })
+        self.declare(1, path.len())?;
+        self.add_action(&plan, DeclaredAction::EditLater { path })
     }
 
     fn add_command(
@@ -338,9 +336,7 @@ impl HostPlan for CallContext {
         command: Resource<DeclaredCommand>,
     ) -> wasmtime::Result<()> {
         let command = self.values.delete(command)?;
-        let plan = self.values.get_mut(&plan)?;
-        plan.actions.push(DeclaredAction::Command(command));
-        Ok(())
+        self.add_action(&plan, DeclaredAction::Command(command))
     }
 
     fn drop(&mut self, plan: Resource<DeclaredPlan>) -> wasmtime::Result<()> {

@@ -25,12 +25,7 @@ impl Egress {
             return Err(EgressError::Refused(shown_url(url)));
         }
         if let (Some(address), Some(place @ Place::Never(_))) = (literal(url), named_place(url)) {
-            let host = host_of(url);
-            return Err(EgressError::Forbidden {
-                host,
-                address,
-                place,
-            });
+            return Err(never_reached(url, address, place));
         }
         let addresses = self.addresses(hop, limits, budget, gate).await?;
         match gate.may_send(hop) {
@@ -102,15 +97,18 @@ impl Egress {
         }
         if let Some((address, place)) = forbidden {
             gate.may_reach(hop, address, place).await;
-            let host = host_of(url);
-            return Err(EgressError::Forbidden {
-                host,
-                address,
-                place,
-            });
+            return Err(never_reached(url, address, place));
         }
         let host = name.to_owned();
         Err(EgressError::NameNotFound { host })
+    }
+}
+
+fn never_reached(url: &Url, address: IpAddr, place: Place) -> EgressError {
+    EgressError::Forbidden {
+        host: host_of(url),
+        address,
+        place,
     }
 }
 

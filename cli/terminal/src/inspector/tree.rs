@@ -73,43 +73,25 @@ fn value(
         });
     };
     match &row.value {
-        RowValue::Object(0) => push(head(&indent, "  ", &key, false, Some((Label::Quiet, "{}")))),
-        RowValue::Array(0) => push(head(&indent, "  ", &key, false, Some((Label::Quiet, "[]")))),
+        RowValue::Object(0) => push(head(&indent, "  ", &key, false, "{}")),
+        RowValue::Array(0) => push(head(&indent, "  ", &key, false, "[]")),
         RowValue::Object(count) => {
             let about = match is_folded {
                 true => format!("{{{}}}", counted(*count, "value", "values")),
                 false => String::new(),
             };
-            push(head(
-                &indent,
-                fold,
-                &key,
-                false,
-                Some((Label::Quiet, &about)),
-            ));
+            push(head(&indent, fold, &key, false, &about));
         }
         RowValue::Array(count) => {
             let about = format!("[{count}]");
-            push(head(
-                &indent,
-                fold,
-                &key,
-                false,
-                Some((Label::Quiet, &about)),
-            ));
+            push(head(&indent, fold, &key, false, &about));
         }
         RowValue::Leaf(leaf) if leaf.holds_json && holds_rows => {
             let about = match is_folded {
                 true => one_line(&beginning(&leaf.beginning())),
                 false => "JSON in a string".to_owned(),
             };
-            push(head(
-                &indent,
-                fold,
-                &key,
-                leaf.is_edited,
-                Some((Label::Quiet, &about)),
-            ));
+            push(head(&indent, fold, &key, leaf.is_edited, &about));
         }
         RowValue::Leaf(leaf) => {
             let text = leaf.text();
@@ -124,7 +106,7 @@ fn value(
                     false => text.into_owned(),
                 };
                 push(
-                    head(&indent, "  ", &key, leaf.is_edited, None)
+                    head(&indent, "  ", &key, leaf.is_edited, "")
                         .into_iter()
                         .chain([(Look::Plain, shown)])
                         .collect(),
@@ -140,13 +122,7 @@ fn value(
                 }
                 false => String::new(),
             };
-            push(head(
-                &indent,
-                fold,
-                &key,
-                leaf.is_edited,
-                Some((Label::Quiet, &about)),
-            ));
+            push(head(&indent, fold, &key, leaf.is_edited, &about));
             if !is_folded {
                 let margin = indent.len() + INDENT;
                 let room = columns.saturating_sub(margin + BAR_COLUMNS);
@@ -157,13 +133,7 @@ fn value(
 }
 
 /// The row with a value's name.
-fn head(
-    indent: &str,
-    fold: &str,
-    key: &str,
-    is_edited: bool,
-    about: Option<(Label, &str)>,
-) -> Vec<(Look, String)> {
+fn head(indent: &str, fold: &str, key: &str, is_edited: bool, about: &str) -> Vec<(Look, String)> {
     let look = match is_edited {
         true => Label::Warning,
         false => Label::Target,
@@ -179,8 +149,8 @@ fn head(
     if !key.is_empty() {
         pieces.push((Look::Label(Label::Quiet), ": ".to_owned()));
     }
-    if let Some((label, about)) = about.filter(|(_, about)| !about.is_empty()) {
-        pieces.push((Look::Label(label), about.to_owned()));
+    if !about.is_empty() {
+        pieces.push((Look::Label(Label::Quiet), about.to_owned()));
     }
     pieces
 }
