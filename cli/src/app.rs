@@ -90,7 +90,6 @@ pub trait Commands {
 
 /// Settings, output, and what is made on demand.
 pub struct App {
-    /// Prints and asks.
     pub ui: Arc<Ui>,
     /// What was decided at the start.
     pub settings: Settings,
@@ -271,7 +270,6 @@ impl App {
         }
     }
 
-    /// The installed plugins.
     pub fn installed_plugins(&self) -> InstalledPlugins {
         let folders = &self.settings.folders;
         InstalledPlugins::new(folders.plugins(), folders.cache.clone())

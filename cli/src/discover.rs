@@ -103,9 +103,7 @@ const SERVICES: &[Service] = &[
 pub struct Service {
     /// The variable that holds the key.
     pub variable: &'static str,
-    /// What people call it.
     pub name: &'static str,
-    /// Its endpoint.
     pub base_url: &'static str,
     /// A model to begin with.
     pub model: &'static str,
@@ -128,11 +126,9 @@ const fn service(
 /// A server that answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
-    /// What people call it.
     pub name: String,
     /// The protocol that it is best spoken to in.
     pub api: Api,
-    /// Its endpoint.
     pub base_url: Url,
     /// The models it has, as it calls them; foreign text.
     pub models: Vec<String>,
@@ -200,21 +196,15 @@ pub enum ProbeError {
     /// Nobody listens, or not in time.
     #[error("{} does not answer", endpoint(url))]
     Silent {
-        /// The endpoint.
         url: Url,
-        /// Why.
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
     /// Something listens that is not a model server.
     #[error("{} answers, but not with a list of models", endpoint(url))]
-    NoList {
-        /// The endpoint.
-        url: Url,
-    },
+    NoList { url: Url },
     /// It wants a key, or another one.
     #[error("{} answers with status {status}", endpoint(url))]
     Status {
-        /// The endpoint.
         url: Url,
         /// The status of the answer.
         status: u16,

@@ -58,7 +58,6 @@ impl CliError {
         }
     }
 
-    /// It failed.
     pub fn failed(cause: impl Into<Box<dyn Error + Send + Sync>>) -> CliError {
         CliError::new(Exit::Failed, cause)
     }
@@ -84,7 +83,6 @@ impl CliError {
         self
     }
 
-    /// How the program ends.
     pub fn exit(&self) -> Exit {
         self.exit
     }

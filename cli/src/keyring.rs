@@ -53,10 +53,8 @@ pub enum KeyringError {
         /// Why the secret service was not asked, if it was not.
         service: Option<String>,
     },
-    /// It does not answer.
     #[error("the system's keyring has not answered for {} s", PATIENCE.as_secs())]
     Slow,
-    /// It cannot be used.
     #[error("the system's keyring cannot be used: {0}")]
     Failed(String),
     /// A key can be put nowhere.

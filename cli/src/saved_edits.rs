@@ -36,7 +36,6 @@ impl Scope {
     /// All of them.
     pub const ALL: [Scope; 3] = [Scope::Session, Scope::Project, Scope::Global];
 
-    /// As it is typed.
     pub fn as_str(self) -> &'static str {
         match self {
             Scope::Session => "session",
@@ -57,7 +56,6 @@ pub struct Kept {
     pub of: String,
     /// What is done again.
     pub edit: SavedEdit,
-    /// When it was saved.
     pub time: Timestamp,
 }
 
@@ -85,7 +83,6 @@ pub struct SavedEditsError {
 /// What a request got of the saved edits.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Applied {
-    /// How many were done.
     pub done: usize,
     /// What could not be done, escaped, each with the reason.
     pub left_out: Vec<String>,

@@ -18,7 +18,6 @@ use wasmtime::{
 };
 
 mod bare {
-    #![allow(missing_docs, reason = "generated")]
     wasmtime::component::bindgen!({
         path: "../wit",
         world: "plugin",

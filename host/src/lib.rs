@@ -18,6 +18,8 @@
 //!
 //! Tools of [`mcp`] servers join while the host is used; they go the same way.
 
+#![warn(missing_docs)]
+
 mod actions;
 mod answer;
 pub mod app;

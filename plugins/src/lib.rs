@@ -5,7 +5,6 @@
 pub struct Embedded {
     /// The plugin's name: the folder it stands in.
     pub name: &'static str,
-    /// The component.
     pub bytes: &'static [u8],
     /// SHA-256 of the component, lower-case hexadecimal, computed when it was built.
     pub digest: &'static str,
@@ -20,7 +19,6 @@ pub struct Description {
     pub contract: &'static str,
     /// What the component imports, as it names it.
     pub imports: &'static [&'static str],
-    /// Its tools.
     pub tools: &'static [ToolTexts],
 }
 

@@ -34,9 +34,7 @@ const MAX_CALL_ID_BYTES: usize = 64;
 pub enum Role {
     /// Instructions from the configuration.
     System,
-    /// The person.
     User,
-    /// The model.
     Assistant,
     /// The result of a call.
     Tool,
@@ -45,7 +43,6 @@ pub enum Role {
 /// One message. Also a line of a session file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
     pub role: Role,
     /// The text; may be empty beside calls.
     #[serde(default)]
@@ -99,7 +96,6 @@ impl From<&str> for UserMessage {
 pub struct Reasoning {
     /// The field it came in, such as `reasoning_content`.
     pub field: String,
-    /// The text.
     pub text: String,
 }
 
@@ -255,7 +251,6 @@ impl Conversation {
         names.last_call = names.last_call.max(number);
     }
 
-    /// The messages in order.
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }

@@ -11,7 +11,6 @@ pub(crate) struct Dimensions {
     pub(crate) layers: usize,
     pub(crate) heads: usize,
     pub(crate) kv_heads: usize,
-    /// Of one head.
     pub(crate) head_width: usize,
     /// Whether a head's rotated pairs are its two halves; otherwise they are neighbours.
     pub(crate) halves: bool,

@@ -10,32 +10,17 @@ use crate::rendering::TemplateError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// The file is not there, or cannot be read.
     #[error("cannot read the model {}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// The file is something else.
     #[error("{} is not a GGUF model", path.display())]
-    NotAModel {
-        /// The file.
-        path: PathBuf,
-    },
+    NotAModel { path: PathBuf },
     /// The file contradicts itself, or ends early.
     #[error("the model {} is damaged: {problem}", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        problem: String,
-    },
+    Damaged { path: PathBuf, problem: String },
     /// The file may well be whole, but this engine does not know what to do with it.
     #[error("the model {} cannot be run here: {problem}", path.display())]
     Unsupported {
-        /// The file.
         path: PathBuf,
         /// What is not known.
         problem: String,
@@ -48,7 +33,6 @@ pub enum LoadError {
         available / 1_000_000
     )]
     Memory {
-        /// The file.
         path: PathBuf,
         /// Bytes.
         needed: u64,
@@ -64,7 +48,6 @@ pub enum LoadError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplyError {
-    /// The model's template refuses the conversation.
     #[error("the model's chat template cannot be used")]
     Template(#[from] TemplateError),
     /// The conversation does not fit.

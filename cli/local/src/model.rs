@@ -30,7 +30,6 @@ pub enum Piece<'a> {
     Read {
         /// By now.
         done: usize,
-        /// In all.
         total: usize,
     },
     /// A piece of the reply.
@@ -53,11 +52,9 @@ pub enum End {
 pub struct Reply {
     /// Why it ended.
     pub end: End,
-    /// Tokens of the prompt.
     pub prompt_tokens: usize,
-    /// Those of them that were known from before.
+    /// Tokens of the prompt that were known from before.
     pub known_tokens: usize,
-    /// Tokens of the reply.
     pub reply_tokens: usize,
 }
 

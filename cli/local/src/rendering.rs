@@ -35,7 +35,6 @@ pub enum TemplateError {
     /// The process that runs it could not be started, or given the conversation.
     #[error("cannot run the template in a process of its own")]
     Process(#[source] io::Error),
-    /// What it makes is too long.
     #[error("the template makes a prompt that no model reads")]
     TooLong,
     /// The process that ran it was ended.

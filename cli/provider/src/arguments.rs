@@ -11,13 +11,11 @@ use super::repair::mend;
 /// What a text of arguments is.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Arguments {
-    /// An object.
     Read(Map<String, Value>),
     /// An object, once the text was mended.
     Repaired(Map<String, Value>),
     /// The beginning of one: the reply was cut, whatever reason the server gave.
     Unfinished,
-    /// Something else.
     Malformed(String),
 }
 

@@ -125,7 +125,6 @@ impl Calls {
         Some(name)
     }
 
-    /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.calls.is_empty()
     }

@@ -51,7 +51,6 @@ impl Fallbacks {
         self.state().current.clone()
     }
 
-    /// A request was accepted.
     pub(super) fn accepted(&self) {
         let mut state = self.state();
         state.proven = state.current.clone();

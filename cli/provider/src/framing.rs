@@ -52,10 +52,8 @@ pub enum Frame {
 /// Why a stream of events broke off.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// The connection failed.
     #[error("the connection broke")]
     Connection(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// Nothing came.
     #[error("no byte came for {} s", .0.as_secs_f32())]
     Idle(Duration),
     /// The bound of an event or of the reply was passed.
@@ -64,7 +62,6 @@ pub enum FrameError {
         /// The bound, in bytes.
         limit: usize,
     },
-    /// The text is not UTF-8.
     #[error("the reply is not valid UTF-8")]
     NotUtf8,
     /// The body is something else: a web page, as a rule.

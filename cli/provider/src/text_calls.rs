@@ -71,7 +71,6 @@ pub struct Recovered {
 /// Reads the text of one reply.
 #[derive(Debug)]
 pub struct TextCalls {
-    /// Those that were offered.
     tools: Arc<[Tool]>,
     /// What may become a call, from its beginning on; or the end of the text that may be the beginning.
     held: String,

@@ -8,7 +8,6 @@ use crate::models::{self, CATALOGUE, Entry, SMALLEST, size};
 /// A model that is here or can be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuiltIn {
-    /// Its name.
     name: String,
     /// What is known of it.
     entry: Option<&'static Entry>,
@@ -43,7 +42,6 @@ impl BuiltIn {
         }
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }

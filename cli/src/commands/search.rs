@@ -15,7 +15,6 @@ use dunlin_terminal::ui::style::Label;
 #[cfg(feature = "local-model")]
 const SAID: &str = "search-hint";
 
-/// The tool.
 const TOOL: &str = "codebase_search";
 
 /// There is nothing to search in.

@@ -27,7 +27,6 @@ const MAX_MODELS_SHOWN: usize = 12;
 /// How an offer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offered {
-    /// The file was written.
     Written,
     /// The user does not want it.
     Declined,

@@ -23,22 +23,16 @@ pub enum EditError {
     /// The editing library does not understand what the reading one does.
     #[error("cannot change {}", path.display())]
     Foreign {
-        /// The file.
         path: PathBuf,
-        /// Why.
         source: toml_edit::TomlError,
     },
     /// No server can have this name.
     #[error("{0}")]
     Name(String),
-    /// There is one of that name.
     #[error("there is an MCP server {name:?} already, at {}:{line}", path.display())]
     Exists {
-        /// Its name.
         name: String,
-        /// The file.
         path: PathBuf,
-        /// Where in it.
         line: usize,
     },
     /// Tables stand where only values can.
@@ -46,23 +40,14 @@ pub enum EditError {
     NoTable {
         /// The name of the table.
         name: &'static str,
-        /// The file.
         path: PathBuf,
     },
     /// Somebody else wrote it in the meantime.
     #[error("{} was changed in the meantime", path.display())]
-    Changed {
-        /// The file.
-        path: PathBuf,
-    },
+    Changed { path: PathBuf },
     /// It cannot be written.
     #[error("cannot write {}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
 }
 
 /// Adds a server to the user's file, which is made if there is none.

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 /// A value and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sourced<T> {
-    /// The value.
     pub value: T,
     /// Where it comes from.
     pub origin: Origin,

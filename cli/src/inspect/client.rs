@@ -43,7 +43,6 @@ const KEPT_BYTES: usize = 1024 * 1024;
 /// What a chat does.
 #[derive(Debug)]
 pub enum News {
-    /// It says something.
     Message(Message),
     /// It is not attached any more.
     Ended(Reason),
@@ -52,7 +51,6 @@ pub enum News {
 /// Why a chat is not attached any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
-    /// The connection was closed.
     Closed,
     /// It said why it would close the connection.
     Refused(String),

@@ -35,34 +35,20 @@ const LONGEST_START: Duration = Duration::from_secs(60);
 pub enum FolderError {
     /// It cannot be made or looked at.
     #[error("cannot use the folder {}", path.display())]
-    Io {
-        /// The folder.
-        path: PathBuf,
-        /// The system's answer.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// It is a link or a file.
     #[error("{} is not a folder", path.display())]
-    NotAFolder {
-        /// What is there.
-        path: PathBuf,
-    },
+    NotAFolder { path: PathBuf },
     /// It belongs to somebody else.
     #[error("the folder {} belongs to user {owner}, not to you", path.display())]
     Owner {
-        /// The folder.
         path: PathBuf,
         /// Whose it is.
         owner: u32,
     },
     /// Others may look into it.
     #[error("the folder {} has mode {mode:03o}, and must have 700", path.display())]
-    Mode {
-        /// The folder.
-        path: PathBuf,
-        /// Its mode.
-        mode: u32,
-    },
+    Mode { path: PathBuf, mode: u32 },
 }
 
 /// Whose sockets are in the folder of another owner or mode: nobody's that we trust.
@@ -196,10 +182,8 @@ pub fn remove_all_stale(own: &Path) {
 /// Somebody else is at the other end of a connection.
 #[derive(Debug, thiserror::Error)]
 pub enum PeerError {
-    /// The system does not say who it is.
     #[error("the system does not say who is connected")]
     Unknown(#[source] rustix::io::Errno),
-    /// Another user.
     #[error("the peer is user {0}, not you")]
     Other(u32),
 }

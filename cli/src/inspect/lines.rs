@@ -8,7 +8,6 @@ pub enum LineError {
     /// It is longer than allowed.
     #[error("a line has more than {0} bytes")]
     TooLong(usize),
-    /// The connection failed.
     #[error("the connection failed")]
     Read(#[from] io::Error),
 }

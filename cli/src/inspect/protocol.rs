@@ -27,20 +27,17 @@ pub const MAX_ERROR_CHARS: usize = 200;
 pub struct Conversation {
     /// The id of the session.
     pub session: String,
-    /// The agent.
     pub agent: String,
     /// The title; empty before the first message.
     pub title: String,
-    /// The model.
     pub model: String,
 }
 
 /// Which requests a chat pauses.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pauses {
-    /// The mode.
     pub mode: PauseMode,
-    /// The same with what it is restricted to, as the chat's prompt shows it: `turn, next tools`.
+    /// The mode with what it is restricted to, as the chat's prompt shows it: `turn, next tools`.
     #[serde(default)]
     pub shown: String,
 }
@@ -61,7 +58,6 @@ pub struct Edits {
 /// A request when it is paused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PausedMessage {
-    /// Its edits.
     #[serde(flatten)]
     pub edits: Edits,
     /// When it was changed last, in milliseconds of Unix time.
@@ -94,7 +90,6 @@ pub struct PausedMessage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Message {
-    /// The first message.
     Hello {
         /// [`VERSION`]. A reader checks it before the rest.
         version: u32,
@@ -106,7 +101,6 @@ pub enum Message {
         /// Which requests are paused.
         #[serde(flatten)]
         pauses: Pauses,
-        /// The conversation.
         #[serde(flatten)]
         conversation: Conversation,
     },
@@ -114,11 +108,9 @@ pub enum Message {
     Conversation(Conversation),
     /// Other requests are paused from now on.
     Mode(Pauses),
-    /// A request is paused.
     Paused(Box<PausedMessage>),
     /// The paused request was edited.
     Edited(Edits),
-    /// A request was sent.
     Sent {
         /// Which pause it was, if it was paused.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,14 +120,11 @@ pub enum Message {
     },
     /// The paused request was cancelled.
     Cancelled {
-        /// Which pause it was.
         pause: u64,
     },
     /// No request is paused, and it is not said what became of the last one.
     Idle,
-    /// A command was done.
     Done {
-        /// Its id.
         id: u64,
     },
     /// A command was not done. The state that it was refused for was sent before.
@@ -191,25 +180,18 @@ pub struct Command {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum Operation {
-    /// Does an edit.
     Edit {
-        /// What it is for.
         #[serde(flatten)]
         at: At,
-        /// The edit.
         edit: Edit,
     },
-    /// Undoes the last edit.
     Undo(At),
     /// Does again what was undone last.
     Redo(At),
-    /// Sends the request.
     Send(At),
-    /// Cancels it.
     Cancel(At),
     /// Has other requests paused from now on.
     Mode {
-        /// Which.
         mode: PauseMode,
         /// The request that `off` cancels; without it none is.
         #[serde(flatten)]
@@ -234,7 +216,6 @@ impl Operation {
 /// The state that a command was made for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct At {
-    /// Which pause.
     pub pause: u64,
     /// Which revision of the request.
     pub revision: String,
@@ -243,7 +224,6 @@ pub struct At {
 /// Why a line is not a command.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// It is not JSON, or not a command.
     #[error("not a command: {0}")]
     Syntax(#[from] serde_json::Error),
     /// A field would have been ignored.

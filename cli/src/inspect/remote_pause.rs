@@ -57,7 +57,6 @@ impl RemotePause {
             .set_request(paused.request(), || problem(paused));
     }
 
-    /// It is sent.
     pub fn sent(&self) {
         self.state.lock().is_sent = true;
     }

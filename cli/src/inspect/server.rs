@@ -50,14 +50,8 @@ pub enum ListenError {
     /// The folder is not one to put a socket in.
     #[error("`dunlin inspect` cannot attach to this chat")]
     Folder(#[from] FolderError),
-    /// The socket cannot be made.
     #[error("`dunlin inspect` cannot attach to this chat: cannot listen on {}", path.display())]
-    Socket {
-        /// The socket.
-        path: PathBuf,
-        /// The system's answer.
-        source: io::Error,
-    },
+    Socket { path: PathBuf, source: io::Error },
 }
 
 /// Listens until it is dropped.

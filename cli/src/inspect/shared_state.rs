@@ -28,10 +28,8 @@ pub const MAX_EDIT_BYTES: usize = 16 * 1024 * 1024;
 /// Why a command was not done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// No request is paused, or another one.
     #[error("this request is not paused any more")]
     NotPaused,
-    /// The request has changed since.
     #[error("the request has changed since")]
     Outdated,
     /// The edit is not possible, or the request cannot be sent as it is.
@@ -81,11 +79,9 @@ pub struct Head {
     pub time: Option<i64>,
     /// Which request of its turn it is.
     pub round: u32,
-    /// How tokens are counted.
     pub scale: Scale,
     /// How many tokens it may have.
     pub room: u64,
-    /// The context window.
     pub window: Option<u64>,
     /// The SHA-256 of the last request that the endpoint was sent.
     pub last_sent: Option<String>,
@@ -194,7 +190,6 @@ fn composed(request: &EditableRequest) -> Outline {
 /// A pause that is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
-    /// Which pause it was.
     pub pause: u64,
     /// What became of its request.
     pub outcome: Outcome,
@@ -203,12 +198,10 @@ pub struct Ended {
 /// What became of a request that was paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was sent.
     Sent {
         /// Its number in the session.
         number: Option<u64>,
     },
-    /// It was not sent.
     Cancelled,
 }
 
@@ -232,7 +225,6 @@ pub struct Published {
     pub serial: u64,
     /// When something happened last, in milliseconds of Unix time.
     pub active: u64,
-    /// The conversation.
     pub conversation: Conversation,
     /// The request that is paused.
     pub paused: Option<Arc<PausedState>>,
@@ -310,7 +302,6 @@ impl SharedState {
         }
     }
 
-    /// Which requests are paused.
     pub fn pauses(&self) -> Pauses {
         self.chat.pauses()
     }
@@ -420,7 +411,6 @@ impl SharedState {
         inner.published.clone()
     }
 
-    /// What is published now.
     pub fn now(&self) -> Published {
         self.inner.lock().published.clone()
     }

@@ -161,7 +161,6 @@ impl Drop for StopWhenDropped {
 struct Work {
     shared: Arc<Shared>,
     asked: Asked,
-    /// Those that were offered.
     tools: Arc<[Tool]>,
     stopped: Arc<AtomicBool>,
     events: mpsc::Sender<Result<StreamEvent, ProviderError>>,

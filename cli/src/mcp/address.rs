@@ -11,7 +11,6 @@ use crate::settings::KeyPlace;
 pub struct Address {
     /// Its name in the configuration.
     pub name: String,
-    /// Where.
     pub url: Url,
     /// Headers of the user's.
     pub headers: Vec<(HeaderName, HeaderValue)>,

@@ -50,7 +50,6 @@ pub fn bridge() -> Option<Plugin> {
     })
 }
 
-/// One server.
 fn option(settings: &Settings, name: &str, entry: &ServerEntry) -> Option<McpServer> {
     let at = match (&entry.command, &entry.url) {
         (Some(command), _) => ServerAt::Program(program(settings, name, command, entry)),
@@ -127,21 +126,14 @@ pub enum NoProgram {
     /// It may be in the project.
     #[error("there is no program {command:?}; {}", way_to_project(folder))]
     Elsewhere {
-        /// As configured.
         command: String,
         /// The folder in which the server starts, as it is shown.
         folder: String,
     },
-    /// The command looks like a whole line.
     #[error(
         "there is no program {command:?}; command is {first:?} alone, and what follows it goes into args"
     )]
-    Line {
-        /// As configured.
-        command: String,
-        /// Its first word.
-        first: String,
-    },
+    Line { command: String, first: String },
 }
 
 /// The program that a server is, looked for but not started. `None`: it is elsewhere.

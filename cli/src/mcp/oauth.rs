@@ -49,7 +49,6 @@ pub enum LoginError {
     /// This machine does not let it.
     #[error("cannot wait for the browser's answer")]
     Io(#[from] io::Error),
-    /// The client's secret is not there.
     #[error("the secret of its client cannot be read")]
     Secret(#[from] SettingsError),
     /// Where the user would be sent is not a place for that.
@@ -58,7 +57,6 @@ pub enum LoginError {
     /// Where the user would be sent is not an address.
     #[error("the server wants you to log in at an address that Dunlin does not open")]
     Address(#[from] EgressError),
-    /// The configuration names another login server.
     #[error(
         "the server names {found} as its login server, but issuer in [mcp.servers.{server}] is {expected}; \
          nothing was sent there. If the server is right, change issuer"
@@ -66,9 +64,7 @@ pub enum LoginError {
     OtherIssuer {
         /// The name of the server.
         server: String,
-        /// What the configuration says.
         expected: String,
-        /// What the server says.
         found: String,
     },
     /// The last login was with another login server.
@@ -82,10 +78,8 @@ pub enum LoginError {
         server: String,
         /// Where the last login was.
         before: String,
-        /// What the server says.
         found: String,
     },
-    /// A client without a secret cannot log in by itself.
     #[error("a client logs in by itself with a secret: set client_secret")]
     NoSecret,
     /// Nobody has to.

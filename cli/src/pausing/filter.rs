@@ -21,9 +21,7 @@ pub struct Asked<'a> {
 /// Who answers a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Recipient<'a> {
-    /// The agent.
     pub agent: &'a str,
-    /// Its model.
     pub model: &'a str,
 }
 
@@ -110,16 +108,12 @@ impl Filter {
 /// Why a text restricts no mode. The messages are not escaped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoFilter {
-    /// The mode cannot be restricted.
     #[error("{} takes no filter: next, turn and every do.", .0.as_str())]
     Mode(PauseMode),
-    /// There are several words.
     #[error("A filter is one word: an agent, a model, or tools.")]
     Words,
-    /// Nothing has this name.
     #[error("There is no agent or model {name}. {near}")]
     Unknown {
-        /// As typed.
         name: String,
         /// What there is, in a sentence.
         near: String,

@@ -235,7 +235,6 @@ impl State {
 pub struct Held<'a>(&'a Pausing);
 
 impl Held<'_> {
-    /// The request is sent.
     pub fn sent(self) {
         self.0.state.lock().held = None;
     }

@@ -30,7 +30,6 @@ const LARGE_BYTES: usize = 2 * 1024 * 1024;
 pub struct Examined {
     /// What it will be called.
     pub name: String,
-    /// The component.
     pub bytes: Vec<u8>,
     /// Who it is, together with the name: see [`origin`].
     pub origin: String,
@@ -63,7 +62,6 @@ pub enum Tried {
     Allowed,
     /// Its arguments would not do, in its words: it looks at them, which is good.
     Refuses(String),
-    /// It broke.
     Broke(String),
 }
 
@@ -74,47 +72,32 @@ pub enum Refused {
     /// There is no such file.
     #[error("cannot read {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
     /// A folder without a component.
     #[error("there is no built plugin in {}", folder.display())]
-    NotBuilt {
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// Too large to be one.
+    NotBuilt { folder: PathBuf },
     #[error("{} has {bytes} bytes; a plugin has at most {MAX_COMPONENT_BYTES}", path.display())]
     TooLarge {
-        /// The file.
         path: PathBuf,
         /// Its size.
         bytes: u64,
     },
-    /// It cannot be called this.
     #[error("a plugin cannot be called {name:?}: it takes 1 to 64 of a-z A-Z 0-9 _ -")]
     Name {
         /// What it would be called.
         name: String,
     },
-    /// The name belongs to Dunlin.
     #[error("{name:?} is one of Dunlin's own plugins")]
-    OwnName {
-        /// The name.
-        name: String,
-    },
+    OwnName { name: String },
     /// The host cannot use it.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// What it says it may ask for makes no sense.
     #[error("the plugin says badly what it may ask for")]
     Ceiling(#[from] CeilingError),
-    /// It has a tool of a name that is taken.
     #[error("its tool {tool:?} has the name of a tool of {}", holder(.plugin.as_deref()))]
     Taken {
-        /// The tool.
         tool: String,
         /// The plugin that has one of that name; `None`: Dunlin itself.
         plugin: Option<String>,
@@ -125,7 +108,6 @@ pub enum Refused {
         u32::from(*.character)
     )]
     Invisible {
-        /// The tool.
         tool: String,
         /// The first such character.
         character: char,

@@ -24,7 +24,6 @@ const MAX_NAME_CHARS: usize = 64;
 /// What is written down about an installed plugin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// What it is called.
     pub name: String,
     /// Who it is, together with the name, in all of its versions: see [`super::origin`].
     pub origin: String,
@@ -68,7 +67,6 @@ pub enum InstalledError {
     /// A file cannot be read or written.
     #[error("cannot {doing} {}", path.display())]
     Io {
-        /// What was tried.
         doing: &'static str,
         /// With which file.
         path: PathBuf,
@@ -77,10 +75,7 @@ pub enum InstalledError {
     },
     /// A record makes no sense.
     #[error("{} is damaged; `dunlin plugin install` writes it anew", path.display())]
-    Damaged {
-        /// The record.
-        path: PathBuf,
-    },
+    Damaged { path: PathBuf },
     /// There is no room.
     #[error("{MAX_PLUGINS} plugins are installed; no more are possible")]
     Full,

@@ -35,7 +35,6 @@ const STATEMENT: &str = "cosign container image signature";
 /// Why a key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// It is no public key.
     #[error("it holds no public key (-----BEGIN PUBLIC KEY-----)")]
     NoKey(#[source] pem::Error),
     /// It is the half that nobody else may have.
@@ -73,18 +72,11 @@ pub enum SignatureError {
     },
     /// The file with the keys cannot be read: who has signed what is not known then.
     #[error("cannot read {}", path.display())]
-    File {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// A pinned key is damaged.
+    File { path: PathBuf, source: io::Error },
     #[error("the key that is pinned for {origin} cannot be used")]
     Key {
         /// Whose key.
         origin: String,
-        /// Why.
         source: KeyError,
     },
 }

@@ -18,7 +18,6 @@ const CACHE: &str = "__pycache__";
 /// Files that no component is made of.
 const UNUSED: [&str; 3] = [manifest::FILE, "README.md", ".gitignore"];
 
-/// Bytes of one source.
 const MAX_SOURCE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Files and folders that are looked at.

@@ -43,7 +43,6 @@ pub async fn paused(
 #[derive(Debug, thiserror::Error)]
 #[error("the request cannot be shown on the whole screen")]
 pub struct NoInspector {
-    /// The system's answer.
     pub source: io::Error,
 }
 

@@ -26,7 +26,6 @@ pub const SETS: [&str; 2] = ["all", "none"];
 /// Who answers the requests of a turn.
 #[derive(Clone, Copy)]
 pub struct Answering<'a> {
-    /// The agent.
     pub agent: &'a Agent,
     /// The way to its model.
     pub provider: &'a dyn Provider,

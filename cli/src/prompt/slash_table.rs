@@ -126,7 +126,6 @@ pub struct Command {
     pub arguments: &'static str,
     /// What it does. A name that stands for another has none.
     pub about: &'static str,
-    /// What it is.
     pub slash: Slash,
     /// Why it has to wait while calls wait; empty where it works then.
     pub waits: &'static str,
@@ -399,13 +398,11 @@ pub fn is_command(name: &str) -> bool {
 /// What a line turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// Nothing.
     Empty,
     /// A slash command, and what was typed after it.
     Slash(Slash, String),
     /// Something that looks like a command and is none: perhaps a template.
     UnknownSlash {
-        /// The word.
         word: String,
         /// What was typed after it.
         rest: String,

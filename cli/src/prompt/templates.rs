@@ -14,7 +14,6 @@ const MAX_LABEL_CHARS: usize = 100;
 
 /// What a template says of itself where it stands in a list.
 pub struct Row {
-    /// What is typed.
     pub typed: String,
     /// What it is for, escaped.
     pub about: String,

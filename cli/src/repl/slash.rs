@@ -27,7 +27,6 @@ use dunlin_terminal::ui::style::Label;
 /// What follows a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
-    /// The next line.
     Prompt,
     /// A message that was written elsewhere than on the line.
     Say(String),

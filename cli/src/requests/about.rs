@@ -16,19 +16,14 @@ use dunlin_terminal::ui::calls::elapsed;
 /// A request as `--json` prints it. Texts are as they were sent; what acts on a terminal is written as `\uXXXX`.
 #[derive(Debug, Serialize)]
 pub struct About<'a> {
-    /// The session.
     pub session: &'a str,
     /// The number in the session.
     pub number: u64,
-    /// When it was sent.
     pub time: Option<Timestamp>,
-    /// What it was for.
     pub kind: Kind,
-    /// The agent.
     pub agent: &'a str,
     /// The model, as it was sent.
     pub model: Cow<'a, str>,
-    /// Where it went.
     pub endpoint: &'a str,
     /// The length of the body as sent.
     pub bytes: u64,
@@ -45,7 +40,6 @@ pub struct About<'a> {
     /// Why, where it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<&'a str>,
-    /// What it has cost.
     pub usage: Option<Usage>,
     /// Milliseconds until the first piece of the reply.
     pub first_event_ms: Option<f64>,

@@ -11,9 +11,7 @@ use dunlin_host::display::{escape, own_command};
 
 /// A session with its requests.
 pub struct Log {
-    /// The session.
     pub entry: Entry,
-    /// Its requests.
     pub file: RequestFile,
 }
 

@@ -25,13 +25,9 @@ const LABEL_COLUMNS: usize = 10;
 pub enum Part {
     /// What is known of it.
     About,
-    /// The same as JSON.
     Json,
-    /// The body as composed.
     Original,
-    /// The body as sent.
     Sent,
-    /// What was edited.
     Diff,
     /// A command that sends it.
     Curl,

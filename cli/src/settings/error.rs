@@ -21,25 +21,14 @@ pub enum SettingsError {
     /// A file is wrong.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The project folder is none.
     #[error("cannot use the project folder {}", path.display())]
-    Project {
-        /// As given.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The configuration has no agent at all.
+    Project { path: PathBuf, source: io::Error },
     #[error("no agent is configured")]
     NoAgents,
-    /// There is no agent of that name.
     #[error("there is no agent {name:?} ({origin})")]
     UnknownAgent {
-        /// The name.
         name: String,
-        /// Who named it.
         origin: Origin,
-        /// The agents there are.
         known: Vec<String>,
     },
     /// There is no subagent of that name.
@@ -63,7 +52,6 @@ pub enum SettingsError {
     KeyVariable {
         /// The key's name in the configuration.
         key: String,
-        /// The variable.
         variable: String,
     },
     /// The keyring that should hold a key does not have it.
@@ -71,17 +59,13 @@ pub enum SettingsError {
     Keyring {
         /// The key's name in the configuration.
         key: String,
-        /// Why.
         source: KeyringError,
     },
-    /// The file that should hold a key cannot be read.
     #[error("cannot read the key {key:?} from {}", path.display())]
     KeyFile {
         /// The key's name in the configuration.
         key: String,
-        /// The file.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
 }

@@ -26,7 +26,6 @@ use crate::config::value::{fields, written};
 /// What there is to say about a project's configuration.
 #[derive(Debug)]
 pub struct ProjectFile {
-    /// Where it is.
     pub path: PathBuf,
     /// Its text, for whoever is to trust it.
     pub text: String,
@@ -56,7 +55,6 @@ pub struct Wish {
 pub struct Refused {
     /// The name of the setting.
     pub name: String,
-    /// Why, as a sentence.
     pub why: String,
 }
 

@@ -25,7 +25,6 @@ pub struct Template {
     pub name: String,
     /// Whose it is.
     pub owner: Owner,
-    /// Its file.
     pub path: PathBuf,
 }
 
@@ -41,55 +40,31 @@ pub struct Listing {
 /// Why a template cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The file cannot be read.
     #[error("cannot read the template {}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// Its text is wrong.
+    Read { path: PathBuf, source: io::Error },
     #[error("{}:{}: {error}", path.display(), error.line)]
-    Text {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        error: TextError,
-    },
+    Text { path: PathBuf, error: TextError },
 }
 
 /// Why a text cannot be saved as a template.
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError {
-    /// No template can have this name.
     #[error(
         "{0:?} is not a name for a template: use letters, digits, - and _, and a letter or digit first"
     )]
     Name(String),
-    /// A command has it.
     #[error("/{0} is a command of Dunlin: choose another name")]
     Command(String),
     /// There is one.
     #[error("{} already exists: choose another name, or delete the file", path.display())]
-    Exists {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It is too long.
+    Exists { path: PathBuf },
     #[error("the text is longer than the {} kB that a template may have", MAX_BYTES / 1024)]
     TooLong,
-    /// There is no text.
     #[error("there is no text to save")]
     Empty,
     /// It cannot be written.
     #[error("cannot write {}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
 }
 
 /// Where templates are.

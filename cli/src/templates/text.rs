@@ -40,21 +40,16 @@ const YAML_FENCE: &str = "---";
 /// Why a template cannot be filled in, as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FillError {
-    /// There is no such argument.
     #[error("There is no argument {name:?}{}", did_you_mean(.near))]
     Unknown {
-        /// What was typed.
         name: String,
         /// The nearest one there is.
         near: Option<String>,
     },
-    /// An argument is given twice.
     #[error("The argument {0} is given twice.")]
     Twice(String),
-    /// An argument without a default is missing.
     #[error("The argument {0} is missing.")]
     Missing(String),
-    /// The text would be too long.
     #[error("With these arguments it is longer than {} kB.", MAX_FILLED_BYTES / 1024)]
     TooLong,
 }
@@ -80,7 +75,6 @@ pub struct Argument {
 pub struct TemplateText {
     /// What it is for, in one line; may be empty. Escape before showing.
     pub description: String,
-    /// What it takes.
     pub arguments: Vec<Argument>,
     parts: Vec<Part>,
 }

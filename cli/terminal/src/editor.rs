@@ -42,29 +42,22 @@ pub enum EditorError {
     File {
         /// What was to be edited.
         what: &'static str,
-        /// The system's answer.
         source: io::Error,
     },
-    /// The editor did not start.
     #[error("the editor {editor} does not start: {source}; set $VISUAL or $EDITOR")]
     Start {
         /// What was to be started.
         editor: String,
-        /// The system's answer.
         source: io::Error,
     },
     /// Commands can change the editor, or there is none.
     #[error("{0}; set $VISUAL or $EDITOR")]
     Refused(#[from] StartError),
-    /// The editor failed, or the user left it with an error.
     #[error("the editor {editor} ended with {status}; nothing is changed")]
     Failed {
-        /// What was started.
         editor: String,
-        /// How it ended.
         status: std::process::ExitStatus,
     },
-    /// What was left in the file is not text of a reasonable size.
     #[error("the edited file is not text of at most {} MiB; nothing is changed", MAX_BYTES / 1024 / 1024)]
     NoText,
 }

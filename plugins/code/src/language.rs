@@ -2,7 +2,6 @@
 
 /// A language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names say it")]
 pub enum Language {
     Rust,
     Python,
@@ -27,7 +26,6 @@ impl Language {
         Self::Java,
     ];
 
-    /// Its grammar.
     pub(crate) fn grammar(self) -> tree_sitter::Language {
         match self {
             Self::Rust => tree_sitter_rust::LANGUAGE,

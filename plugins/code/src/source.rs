@@ -51,7 +51,6 @@ pub struct Symbol {
     pub name: String,
     /// Its first line, counted from 1: that of the comment and the attributes right above it.
     pub start_line: u64,
-    /// Its last line.
     pub end_line: u64,
     /// Whether it is a function rather than a type.
     pub is_function: bool,

@@ -17,7 +17,6 @@ const MAX_TOML_NESTING: usize = 60;
 /// What reads a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
-    /// A grammar.
     Code(Language),
     /// TypeScript without elements: it has type assertions and generic functions that a `tsx` file cannot have.
     PlainTypeScript,

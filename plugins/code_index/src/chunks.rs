@@ -24,7 +24,6 @@ pub enum LineKind {
     Empty,
     /// A comment, or a line of a documentation string.
     Comment,
-    /// Anything else.
     Code,
 }
 
@@ -33,7 +32,6 @@ pub enum LineKind {
 pub struct Line<'a> {
     /// Without the line break.
     pub text: &'a [u8],
-    /// What it is.
     pub kind: LineKind,
     /// The name that it declares, as a range of the text.
     pub declares: Option<(usize, usize)>,
@@ -50,7 +48,6 @@ impl<'a> Line<'a> {
 /// Some lines of a file, counted from 0, the end excluded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunk {
-    /// The first line.
     pub start: usize,
     /// The line after the last.
     pub end: usize,

@@ -14,7 +14,6 @@ pub(crate) use manifest::Entry;
 pub struct FileFacts {
     /// Its path, with `/`; this is what hits and globs name it by.
     pub path: String,
-    /// Its bytes.
     pub size: u64,
     /// When it was last changed, in any unit that tells two moments apart.
     pub modified: u64,
@@ -50,7 +49,6 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// Whether a file counts.
     pub(crate) fn is_live(&self, file: usize) -> bool {
         self.entry.live.get(file).copied().unwrap_or(false)
     }

@@ -30,7 +30,6 @@ impl<'a> Project<'a> {
         }
     }
 
-    /// All of them.
     pub fn files(&self) -> &[FileFacts] {
         &self.files
     }

@@ -15,7 +15,6 @@ pub struct Description {
     pub contract: String,
     /// What the component imports, as it names it, sorted.
     pub imports: Vec<String>,
-    /// Its tools.
     pub tools: Vec<ToolTexts>,
 }
 
@@ -40,22 +39,17 @@ pub struct ToolTexts {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DescribedError {
-    /// It is not WebAssembly.
     #[error("this is not a valid WebAssembly module")]
     Wasm(#[from] BinaryReaderError),
-    /// The section has no text.
     #[error("the section is empty")]
     Empty,
-    /// The last tool lacks some of its texts.
     #[error("the texts of a tool are incomplete")]
     Incomplete,
     /// A length leads out of the section.
     #[error("a text is longer than the section")]
     TooLong,
-    /// A text has bytes that are not text.
     #[error("a text is not UTF-8")]
     NotText(#[from] FromUtf8Error),
-    /// The section is cut off.
     #[error("the section ends within a length")]
     CutOff,
 }

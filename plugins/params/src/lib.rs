@@ -44,17 +44,14 @@ const FORM: &str = "@param name {type} [required|optional] Description";
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParamsError {
-    /// One line is wrong.
     #[error("line {number}: {problem}, in `{text}`; expected `{FORM}`")]
     Line {
         /// Counted from 1.
         number: usize,
         /// The line, shortened.
         text: String,
-        /// What is wrong with it.
         problem: LineError,
     },
-    /// All lines together are too long.
     #[error("the parameters have {bytes} bytes, at most {MAX_BYTES} are allowed")]
     TooLong {
         /// Their size.

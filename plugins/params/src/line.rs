@@ -6,7 +6,6 @@ use crate::{MAX_DEPTH, MAX_PARAMETERS};
 
 /// The type of a parameter, one of JSON Schema's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are those of JSON Schema")]
 pub enum Type {
     String,
     Integer,
@@ -84,24 +83,15 @@ pub enum LineError {
     /// Two dots follow each other, or one is at an end.
     #[error("the name `{0}` has an empty part")]
     EmptyPart(String),
-    /// A character that no name has.
     #[error("the name `{name}` has a {odd:?} in it")]
-    OddCharacter {
-        /// The name.
-        name: String,
-        /// The character.
-        odd: char,
-    },
-    /// Too many steps.
+    OddCharacter { name: String, odd: char },
     #[error("the name `{0}` is nested deeper than {MAX_DEPTH} steps")]
     TooDeep(String),
-    /// The type is missing.
     #[error("there is no {{type}} after the name")]
     NoType,
     /// The type does not end.
     #[error("the brace of the type is not closed")]
     OpenBrace,
-    /// There is no such type.
     #[error("there is no type `{name}` (there are {})", Type::ALL.map(Type::name).join(", "))]
     UnknownType {
         /// What the line has.
@@ -110,14 +100,12 @@ pub enum LineError {
     /// Nearly one of the two words in brackets.
     #[error("`[{0}]` is neither [required] nor [optional]")]
     NearMiss(String),
-    /// The name leads into something that has no parts.
     #[error("`{name}` is of type {}, and only an {} can have `{step}`", kind.name(), needed.name())]
     NoParts {
         /// What has no parts.
         name: String,
-        /// Its type.
         kind: Type,
-        /// The type that would have them.
+        /// The type that would have parts.
         needed: Type,
         /// The next step of the name.
         step: String,
@@ -125,15 +113,12 @@ pub enum LineError {
     /// Another line has the same name.
     #[error("`{0}` is there twice")]
     Twice(String),
-    /// Lines before it name its parts, which it cannot have.
     #[error("`{name}` has parts already, which makes it an {}", kind.name())]
     HasParts {
-        /// Its name.
         name: String,
         /// The type that its parts make it.
         kind: Type,
     },
-    /// There are too many lines.
     #[error("this is one more than the {MAX_PARAMETERS} parameters that are allowed")]
     TooMany,
 }

@@ -20,6 +20,8 @@
 //! Below the comfort lies [`Plugin`]: three functions with free hands, exported by
 //! [`export_plugin!`].
 
+#![warn(missing_docs)]
+
 pub mod background;
 mod bindings;
 pub mod chat;

@@ -61,7 +61,6 @@ pub fn text(mut text: String, rest: &Rest) -> String {
     text
 }
 
-/// Bytes as base64.
 pub fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }

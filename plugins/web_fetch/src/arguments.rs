@@ -6,11 +6,9 @@ use serde::Deserialize;
 /// The arguments as they come.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct Arguments {
-    /// The address.
     pub url: String,
     /// `GET` without it, or `POST` if there is something to post.
     pub method: Option<Method>,
-    /// What is posted.
     pub post_data: Option<String>,
     /// How a page is returned.
     pub format: Option<Format>,
@@ -35,20 +33,16 @@ pub enum Format {
     /// Pages as Markdown, other text as it is.
     #[default]
     Markdown,
-    /// As it is.
     Raw,
-    /// As base64.
     Base64,
 }
 
 /// Arguments that fit together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted<'a> {
-    /// The address.
     pub url: &'a str,
     /// What is posted; `None`: it is a `GET`.
     pub body: Option<&'a str>,
-    /// How text is returned.
     pub format: Format,
 }
 

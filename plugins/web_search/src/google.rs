@@ -31,7 +31,6 @@ struct Refusal {
     message: String,
 }
 
-/// The results.
 pub fn read(answer: &Answer) -> Result<Vec<Found>, Failure> {
     let Ok(document) = serde_json::from_slice::<Document>(&answer.body) else {
         let problem =

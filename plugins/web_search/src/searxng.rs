@@ -26,7 +26,6 @@ struct Entry {
     content: Option<String>,
 }
 
-/// The results.
 pub fn read(answer: &Answer) -> Result<Vec<Found>, Failure> {
     match answer.status {
         200 => {}

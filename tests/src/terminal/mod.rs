@@ -40,7 +40,6 @@ pub struct Terminal {
 
 /// A key with a meaning of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "named after what is printed on them")]
 pub enum Key {
     Enter,
     AltEnter,

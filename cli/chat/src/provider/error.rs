@@ -45,7 +45,6 @@ impl fmt::Display for Endpoint {
 /// What was waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waiting {
-    /// The connection.
     Connection,
     /// The first byte of the answer.
     Answer,
@@ -110,13 +109,7 @@ impl std::error::Error for Cause {}
 pub enum ProviderError {
     /// The HTTP client cannot be set up: no certificates can be loaded, a proxy is misspelt.
     #[error("cannot set up the connection to {endpoint}")]
-    Setup {
-        /// Where to.
-        endpoint: Endpoint,
-        /// Why.
-        source: Cause,
-    },
-    /// The key cannot be sent.
+    Setup { endpoint: Endpoint, source: Cause },
     #[error("the API key {key:?} holds characters that cannot be sent in a header")]
     Key {
         /// The key's name.
@@ -125,38 +118,25 @@ pub enum ProviderError {
     /// Nobody answers there.
     #[error("cannot connect to {endpoint}")]
     Connect {
-        /// Where to.
         endpoint: Endpoint,
         /// Whether it is this machine.
         local: bool,
-        /// Why.
         source: Cause,
     },
     /// The two sides do not agree on encryption, or the certificate does not hold.
     #[error("cannot connect securely to {endpoint}")]
-    Tls {
-        /// Where to.
-        endpoint: Endpoint,
-        /// Why.
-        source: Cause,
-    },
+    Tls { endpoint: Endpoint, source: Cause },
     /// Nothing came in time.
     #[error("{endpoint} did not {what} within {} s", .after.as_secs_f32())]
     TimedOut {
-        /// Where.
         endpoint: Endpoint,
-        /// What was waited for.
         what: Waiting,
-        /// How long.
         after: Duration,
     },
-    /// The endpoint refused.
     #[error("{} answered {}: {}", .0.endpoint, .0.status, .0.message)]
     Status(Box<Refusal>),
-    /// The endpoint reported a failure in the middle of its reply.
     #[error("{endpoint} broke off its reply: {message}")]
     Reported {
-        /// Where.
         endpoint: Endpoint,
         /// What the endpoint says, in one line that is safe to show.
         message: String,
@@ -165,18 +145,14 @@ pub enum ProviderError {
         /// Whether the request was too long for the model, and by how much.
         overflow: Option<Overflow>,
     },
-    /// The connection ended in the middle of the reply.
     #[error("the reply of {endpoint} ended in the middle")]
     Incomplete {
-        /// Where.
         endpoint: Endpoint,
         /// Why, unless it ended in good order.
         source: Option<Cause>,
     },
-    /// A model in this process cannot be loaded, or cannot answer.
     #[error("{model} cannot answer")]
     Model {
-        /// The model.
         model: String,
         /// The way out, where there is one to name.
         hint: Option<String>,
@@ -185,10 +161,8 @@ pub enum ProviderError {
         /// Why; unlike a connection's, every level of it says something.
         source: ModelError,
     },
-    /// What came is not a reply.
     #[error("{endpoint} did not answer with a reply")]
     NotAReply {
-        /// Where.
         endpoint: Endpoint,
         /// What came instead.
         source: Cause,
@@ -201,9 +175,7 @@ pub type ModelError = Box<dyn std::error::Error + Send + Sync>;
 /// What an endpoint said instead of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// Where.
     pub endpoint: Endpoint,
-    /// The HTTP status.
     pub status: u16,
     /// What this status usually means, in a few words, where it is a known one.
     pub reason: Option<String>,

@@ -110,7 +110,6 @@ pub enum StreamEvent {
     Reasoning {
         /// The field it came in.
         field: &'static str,
-        /// The piece.
         text: String,
     },
     /// All text of this reply so far was not an answer but what the model thinks: only now its server or its
@@ -130,7 +129,6 @@ pub enum StreamEvent {
     Notice(String),
     /// Something the user must know: the reply is to less than what was sent.
     Warning(String),
-    /// The reply is over.
     End(ReplyEnd),
 }
 
@@ -147,7 +145,6 @@ pub struct ReplyEnd {
 /// hint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Finish {
-    /// It is.
     #[default]
     Complete,
     /// It was cut at the token limit, or its calls end in the middle, or a piece was lost on the
@@ -199,9 +196,8 @@ pub struct BadArguments {
 /// What a reply has cost, as the provider counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens of the request.
     pub input_tokens: u64,
-    /// Those of them that came from the provider's cache.
+    /// Tokens of the request that came from the provider's cache.
     pub cached_tokens: u64,
     /// Tokens of the reply, reasoning included.
     pub output_tokens: u64,

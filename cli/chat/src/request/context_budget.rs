@@ -86,11 +86,9 @@ const FEWER_TOOLS: &str = "give the agent a shorter system_prompt or fewer tools
 pub struct TooLong {
     /// Tokens of the conversation, when all has been cut that can be.
     pub tokens: u64,
-    /// Its lines.
     pub lines: u64,
     /// Tokens that the system prompt and the tools take of the limit besides.
     pub fixed: u64,
-    /// What it goes beyond.
     pub limit: Limit,
 }
 
@@ -211,7 +209,6 @@ struct Refused {
 /// What a request is made for.
 #[derive(Clone, Copy)]
 pub struct Occasion<'a> {
-    /// Who is asked.
     pub agent: &'a Agent,
     /// All tools there are; the agent's list picks from them.
     pub tools: &'a [Tool],
@@ -235,7 +232,6 @@ impl Occasion<'_> {
 /// A conversation as it is sent.
 #[derive(Debug)]
 pub struct Fitted<'a> {
-    /// Its messages.
     pub messages: Vec<Cow<'a, Message>>,
     /// What is to be said about it, if other things are left out than the last time.
     pub notice: Option<String>,

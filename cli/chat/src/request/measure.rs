@@ -27,7 +27,6 @@ pub struct Measure {
 /// How is counted, for another process. The protocol of `dunlin inspect` sends it in this form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scale {
-    /// The model.
     pub model: String,
     /// Whether its vocabulary counts, and not the estimate.
     pub is_exact: bool,
@@ -38,9 +37,7 @@ pub struct Scale {
 /// What a request comes to, and how that was counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counted {
-    /// Its tokens.
     pub tokens: u64,
-    /// How they were counted.
     pub scale: Scale,
     /// The context window, as far as known.
     pub window: Option<u64>,

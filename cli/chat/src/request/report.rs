@@ -10,9 +10,7 @@ use crate::provider::WindowSource;
 /// What the next request of a conversation would carry, in the server's tokens as far as they are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// The model.
     pub model: String,
-    /// All of it.
     pub total: u64,
     /// What it is made of, largest first.
     pub parts: Vec<Part>,
@@ -42,9 +40,7 @@ pub struct Report {
 /// One kind of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// What it is.
     pub name: &'static str,
-    /// Its tokens.
     pub tokens: u64,
 }
 
@@ -53,16 +49,14 @@ pub struct Part {
 pub struct LargeResult {
     /// The index of its message.
     pub message: usize,
-    /// Its tokens.
     pub tokens: u64,
 }
 
 /// The window, as it is reckoned with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReportedWindow {
-    /// Tokens.
     pub tokens: u64,
-    /// Those of them that are kept for the reply.
+    /// Tokens of the window that are kept for the reply.
     pub reply: u64,
     /// How that is known.
     pub source: Source,

@@ -46,10 +46,8 @@ pub enum ReadError {
     /// There is nothing in it.
     #[error("it is empty")]
     Empty,
-    /// Nothing of it is a record.
     #[error("nothing in it is a record of a session")]
     Strange,
-    /// A newer Dunlin wrote it.
     #[error("it has the format {0}, and this Dunlin reads {FORMAT}: a newer one wrote it")]
     Newer(u32),
 }
@@ -59,11 +57,9 @@ pub enum ReadError {
 pub struct Loaded {
     /// The first line, if that could be read.
     pub head: Option<Head>,
-    /// What it is called.
     pub title: String,
     /// Whether the user called it so.
     pub named: bool,
-    /// Who answered last.
     pub speaker: Option<Speaker>,
     /// What was said, results included.
     pub messages: Vec<Message>,
@@ -94,7 +90,6 @@ pub struct Loaded {
     pub closed: bool,
     /// Whether what is added begins on a line of its own.
     pub ends_with_line: bool,
-    /// What was left out.
     pub damage: Damage,
 }
 

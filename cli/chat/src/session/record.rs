@@ -35,13 +35,11 @@ pub const FORMAT: u32 = 1;
 pub struct Head {
     /// See [`FORMAT`].
     pub format: u32,
-    /// What names the session.
     pub id: String,
     /// The folder it was begun in: its absolute path. What is not UTF-8 in it is replaced.
     pub project: String,
     /// The agent it was begun with.
     pub agent: String,
-    /// Its model.
     pub model: String,
     /// The first words.
     pub title: String,
@@ -66,11 +64,9 @@ pub struct CallEntry {
     pub number: usize,
     /// The call's id in the assistant message.
     pub id: String,
-    /// The tool.
     pub tool: String,
     /// What it was called with in the end: the user may have edited it.
     pub parameters: Value,
-    /// How it ended.
     pub status: CallState,
     /// What went back to the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,16 +147,13 @@ pub struct TurnEntry {
 /// Who answers from here on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Speaker {
-    /// The agent.
     pub agent: String,
-    /// The model.
     pub model: String,
 }
 
 /// One record.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Record {
-    /// The first line.
     Head(Head),
     /// A message of the conversation.
     Message(Message),
@@ -168,9 +161,7 @@ pub enum Record {
     Stream(String),
     /// The call with this id begins to run.
     Started(String),
-    /// A call is over.
     Call(CallEntry),
-    /// A turn is over.
     Turn(TurnEntry),
     /// The user gave it a title.
     Renamed(String),
@@ -269,11 +260,9 @@ struct Outline {
 /// A record with its number and its time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Numbered {
-    /// The number.
     pub n: u64,
     /// When it was written; records of a stream have none.
     pub time: Option<Timestamp>,
-    /// The record.
     pub record: Record,
 }
 

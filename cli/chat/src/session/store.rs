@@ -54,7 +54,6 @@ const MAX_NAME_BYTES: u64 = 255;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// None was kept for this project.
     #[error("there is no earlier session of this project")]
     None,
     /// Nothing was typed where an id or a title belongs, as by a script whose variable is empty.
@@ -62,40 +61,23 @@ pub enum StoreError {
     NoName,
     /// No id begins so, and no title of the project is that.
     #[error("there is no session {typed:?}")]
-    Unknown {
-        /// As typed.
-        typed: String,
-    },
-    /// Several ids begin so.
+    Unknown { typed: String },
     #[error("several sessions begin with {typed:?}: {}", ids.join(", "))]
-    Ambiguous {
-        /// As typed.
-        typed: String,
-        /// The ids.
-        ids: Vec<String>,
-    },
-    /// Several have this title.
+    Ambiguous { typed: String, ids: Vec<String> },
     #[error("several sessions are called {typed:?}: {}", ids.join(", "))]
     SameTitle {
-        /// As typed.
         typed: String,
         /// The ids, the newest first.
         ids: Vec<String>,
     },
-    /// The file cannot be read as a session.
     #[error("cannot read the session {id}, {}", path.display())]
     Read {
-        /// Which one.
         id: String,
-        /// Its file.
         path: PathBuf,
-        /// Why.
         source: ReadError,
     },
-    /// Another Dunlin has it.
     #[error("the session {id} is open in another Dunlin{}", process(*pid))]
     Locked {
-        /// Which one.
         id: String,
         /// The process that has it, as far as known.
         pid: Option<u32>,
@@ -103,19 +85,13 @@ pub enum StoreError {
     /// The file cannot be written or removed.
     #[error("cannot {action} the session {id}, {}", path.display())]
     Write {
-        /// What was tried.
         action: &'static str,
-        /// Which one.
         id: String,
-        /// Its file.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
-    /// It belongs to another folder.
     #[error("the session {id} belongs to another project, {project}")]
     Elsewhere {
-        /// Which one.
         id: String,
         /// The folder it was begun in.
         project: String,
@@ -153,9 +129,7 @@ fn process(pid: Option<u32>) -> String {
 /// A session file by its name; nothing of it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What names it.
     pub id: String,
-    /// The file.
     pub path: PathBuf,
     /// The hash of its project; `None` where the name has none, because somebody else gave it.
     mark: Option<String>,
@@ -294,7 +268,6 @@ impl Store {
         }
     }
 
-    /// Makes the folder.
     pub fn make_folder(&self) -> io::Result<()> {
         make_private(&self.folder)
     }

@@ -18,17 +18,13 @@ const TAIL_BYTES: u64 = 4 * 1024;
 /// A session in a list. Texts are as they stand in the file: escape before showing.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Summary {
-    /// What names it.
     pub id: String,
-    /// What it is called.
     pub title: String,
     /// The project it was begun in; empty where that cannot be read.
     pub project: String,
     /// The agent it was begun with.
     pub agent: String,
-    /// Its model.
     pub model: String,
-    /// When it was begun.
     pub begun: Option<Timestamp>,
     /// When it was written last.
     pub changed: Option<Timestamp>,

@@ -260,7 +260,6 @@ impl Session {
         }
     }
 
-    /// What names it.
     pub fn id(&self) -> String {
         self.lock().entry.id.clone()
     }
@@ -280,7 +279,6 @@ impl Session {
         self.lock().trouble.failing
     }
 
-    /// Where it is kept.
     pub fn entry(&self) -> Entry {
         self.lock().entry.clone()
     }

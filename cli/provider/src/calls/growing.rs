@@ -40,7 +40,6 @@ impl Growing {
         growing
     }
 
-    /// Adds a piece.
     pub(super) fn push(&mut self, piece: &str) {
         let is_first = self.text.is_empty();
         self.text.push_str(piece);

@@ -49,7 +49,6 @@ enum Key {
     Arguments,
     /// That it is a call.
     Type,
-    /// A list of calls.
     Calls,
     /// Nothing that matters.
     Other,

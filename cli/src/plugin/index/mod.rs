@@ -27,14 +27,11 @@ struct Index {
 /// A plugin of an index. What its publisher wrote is not escaped.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// What it is called.
     pub name: String,
     /// Where it is, in a registry: `ghcr.io/who/words:1.0`.
     pub reference: String,
-    /// What it is for.
     #[serde(default)]
     pub description: String,
-    /// Its version.
     #[serde(default)]
     pub version: Option<String>,
     /// Its licence.
@@ -53,7 +50,6 @@ pub enum IndexError {
         "is not an index of plugins (a file such as {{\"dunlin_plugins\": 1, \"plugins\": [...]}}): {0}"
     )]
     NotAnIndex(serde_json::Error),
-    /// It is for another Dunlin.
     #[error("is an index of form {0}, and this Dunlin reads form {FORM}")]
     OtherForm(u64),
     /// It says of a plugin that it is where none can be.

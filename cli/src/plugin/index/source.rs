@@ -27,12 +27,7 @@ pub enum Source {
     /// At an address of the web: `https://example.com/plugins.json`.
     Page(Url),
     /// In a git repository: `git+https://example.com/plugins`, or any address that ends with `.git`.
-    Git {
-        /// The repository.
-        url: Url,
-        /// The file in it.
-        file: String,
-    },
+    Git { url: Url, file: String },
     /// In a registry: `ghcr.io/who/plugins:latest`.
     Registry(Reference),
 }
@@ -44,21 +39,12 @@ pub enum SourceError {
     /// It cannot be one.
     #[error("{0:?} is not a source of plugins")]
     Unknown(String),
-    /// It cannot be fetched.
     #[error("cannot fetch the index")]
     Fetch(#[from] FetchError),
-    /// There is no git.
     #[error("git cannot be started")]
     NoGit(#[source] std::io::Error),
-    /// git failed.
     #[error("git cannot read {url}: {said}")]
-    Git {
-        /// The repository.
-        url: String,
-        /// What it said.
-        said: String,
-    },
-    /// The file is too large.
+    Git { url: String, said: String },
     #[error("the index is larger than {MAX_INDEX_BYTES} bytes")]
     TooLarge,
 }

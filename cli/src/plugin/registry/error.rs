@@ -12,82 +12,45 @@ use crate::models::size;
 pub enum FetchError {
     /// It cannot be one.
     #[error("{given:?} names nothing in a registry")]
-    Reference {
-        /// What was typed.
-        given: String,
-        /// Why.
-        source: ParseError,
-    },
+    Reference { given: String, source: ParseError },
     /// A publisher has to choose a version.
     #[error("{reference} has no tag to publish under")]
-    NoTag {
-        /// What was typed.
-        reference: String,
-    },
-    /// The tag is somebody's version already.
+    NoTag { reference: String },
     #[error("{reference} already names another component")]
-    TagTaken {
-        /// The reference.
-        reference: String,
-    },
+    TagTaken { reference: String },
     /// There is no such thing, or it is not shown to everybody.
     #[error("{registry} has no {what}")]
-    NotFound {
-        /// The registry.
-        registry: String,
-        /// What was asked for.
-        what: String,
-    },
+    NotFound { registry: String, what: String },
     /// It is not shown to everybody.
     #[error("{registry} shows {repository} only to those who have logged in")]
     NeedsLogin {
-        /// The registry.
         registry: String,
-        /// The repository.
         repository: String,
     },
     /// The login of the user is not enough.
     #[error("{registry} does not show {repository} to the login that is kept in {file}")]
     LoginRefused {
-        /// The registry.
         registry: String,
-        /// The repository.
         repository: String,
         /// Where the login is kept.
         file: String,
     },
-    /// The login that is kept cannot be used.
     #[error("the login for {registry} in {file} cannot be used")]
     Login {
-        /// The registry.
         registry: String,
-        /// Where it is kept.
         file: String,
-        /// Why.
         source: LoginError,
     },
     /// The registry said something that makes no sense.
     #[error("{registry} answers what no registry does: {problem}")]
-    Odd {
-        /// The registry.
-        registry: String,
-        /// What is odd.
-        problem: String,
-    },
+    Odd { registry: String, problem: String },
     /// It answered that something is wrong.
     #[error("{host} answers with status {status}")]
-    Status {
-        /// Who.
-        host: String,
-        /// What.
-        status: u16,
-    },
-    /// It leads to where nothing is fetched from.
+    Status { host: String, status: u16 },
     #[error(
         "{registry} leads to {to}, and nothing is fetched from there: a registry may lead only to encrypted servers on the internet, or in its own network"
     )]
     Unsafe {
-        /// The registry.
         registry: String,
         /// Where it leads.
         to: String,
@@ -95,7 +58,6 @@ pub enum FetchError {
     /// More than is read.
     #[error("{what} is larger than {}", size(*.most))]
     TooLarge {
-        /// What.
         what: String,
         /// How many bytes are read at most.
         most: u64,
@@ -103,11 +65,9 @@ pub enum FetchError {
     /// It is something else.
     #[error("{reference} is not {wanted}: {problem}")]
     Other {
-        /// What was asked for.
         reference: String,
         /// What was looked for.
         wanted: &'static str,
-        /// What it is.
         problem: String,
     },
     /// Something else came than what was named.
@@ -123,15 +83,12 @@ pub enum FetchError {
     /// Nobody answers, or no longer.
     #[error("{host} cannot be reached: {problem}")]
     Network {
-        /// Who.
         host: String,
         /// Why: the innermost cause, since those around it say nothing more.
         problem: String,
     },
-    /// It fell silent.
     #[error("{host} said nothing for {seconds} s")]
     Silent {
-        /// Who.
         host: String,
         /// For how long.
         seconds: u64,

@@ -36,7 +36,6 @@ pub(super) struct Login {
 }
 
 impl Login {
-    /// As a header.
     pub(super) fn header(&self) -> String {
         let both = format!("{}:{}", self.name, self.password);
         format!("Basic {}", STANDARD.encode(both))

@@ -65,7 +65,6 @@ const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json, \
 /// What came from a registry.
 #[derive(Debug)]
 pub struct Fetched {
-    /// The component.
     pub bytes: Vec<u8>,
     /// What it will be called.
     pub name: String,

@@ -30,7 +30,6 @@ const ANNOTATIONS: [&str; 6] = [
 /// What is published.
 #[derive(Debug, Clone, Copy)]
 pub struct Published<'a> {
-    /// The component.
     pub component: &'a [u8],
     /// What the registry shows of it.
     pub metadata: &'a Metadata,

@@ -14,9 +14,8 @@ pub const ARGUMENTS: Draft = Draft {
 /// What came back.
 #[derive(Debug, PartialEq)]
 pub enum Edited {
-    /// Other arguments.
     Arguments(Map<String, Value>),
-    /// The same ones, or an emptied file: whoever empties it gives up.
+    /// The arguments as they were, or an emptied file: whoever empties it gives up.
     Unchanged,
     /// No JSON object; why, with line and column.
     Broken(String),

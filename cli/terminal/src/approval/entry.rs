@@ -98,7 +98,6 @@ impl Entry {
         }
     }
 
-    /// Whether it is undecided.
     pub fn is_asking(&self) -> bool {
         self.state == CallState::Asking
     }

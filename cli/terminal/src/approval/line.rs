@@ -18,7 +18,6 @@ pub enum Word {
     Run,
     /// What holds for the tool of a call until the session ends.
     Tool(ToolMode),
-    /// Explains the words.
     Help,
 }
 
@@ -115,14 +114,12 @@ pub enum Which {
     Only,
     /// These, by the numbers that they are shown with.
     Numbers(Vec<usize>),
-    /// All that are undecided.
     All,
 }
 
 /// A line, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
-    /// Nothing.
     Empty,
     /// A word, the calls that it is about, and what is said about them.
     Word(Word, Which, Option<String>),
@@ -132,9 +129,7 @@ pub enum Line {
     Mistyped(String),
     /// Words that may be meant as an answer or as a message: the sentence to show.
     Unclear(String),
-    /// A slash command.
     Slash,
-    /// Anything else.
     Other,
 }
 

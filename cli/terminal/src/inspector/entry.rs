@@ -10,7 +10,6 @@ pub enum Purpose {
     Value(Target, String),
     /// The name of a new option and its value.
     Option,
-    /// A text to find.
     Find,
     /// A text that listed sections contain.
     Filter,
@@ -31,9 +30,7 @@ pub struct Entry {
 pub enum Typing {
     /// It is still being typed.
     More(Box<Entry>),
-    /// It is done.
     Done(Purpose, String),
-    /// It was left.
     Left,
 }
 
@@ -80,7 +77,6 @@ impl Entry {
         }
     }
 
-    /// The widget.
     pub fn area(&self) -> &TextArea<'static> {
         &self.area
     }

@@ -19,7 +19,6 @@ type Row = (&'static str, &'static str, &'static str);
 /// Where the help is scrolled to, while it is shown.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Help {
-    /// The first visible row.
     top: usize,
     /// How many were visible last.
     height: usize,

@@ -5,13 +5,9 @@ use ratatui_textarea::{Input, Key};
 /// What can be done in the inspector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Moves one row down.
     Down,
-    /// Moves one row up.
     Up,
-    /// Moves one page down.
     PageDown,
-    /// Moves one page up.
     PageUp,
     /// Moves to the first row.
     First,
@@ -31,13 +27,10 @@ pub enum Action {
     Edit,
     /// Edits the selected value in the user's editor.
     EditOutside,
-    /// Adds an option.
     Add,
     /// Deletes the selected section, or restores it; removes the selected option.
     DeleteOrRestore,
-    /// Undoes the last edit.
     Undo,
-    /// Redoes it.
     Redo,
     /// Undoes all edits.
     Reset,
@@ -61,19 +54,12 @@ pub enum Action {
     PreviousEdit,
     /// Shows the text of the section as Markdown, or as a tree again.
     Markdown,
-    /// Copies the selected value.
     CopyValue,
-    /// Copies the selected section.
     CopySection,
-    /// Copies the request.
     CopyRequest,
-    /// Sends the request.
     Send,
-    /// Cancels the request.
     Cancel,
-    /// Selects the next chat.
     NextChat,
-    /// Selects the previous chat.
     PreviousChat,
     /// Follows the newest request, or keeps the selected chat.
     Follow,
@@ -81,7 +67,6 @@ pub enum Action {
     PauseMode,
     /// Closes the inspector; the request stays paused.
     Close,
-    /// Lists the keys.
     Help,
 }
 
@@ -90,9 +75,8 @@ pub enum Action {
 pub struct Binding {
     /// The keys, as the help shows them.
     pub keys: &'static str,
-    /// What they do.
     pub action: Action,
-    /// What that is, for people.
+    /// What it does, for people.
     pub about: &'static str,
     /// The word that does the same at the prompt of a paused request; empty: it only moves the view.
     pub word: &'static str,

@@ -38,7 +38,6 @@ impl Line {
         }
     }
 
-    /// All of its text.
     pub fn text(&self) -> String {
         let texts = self.pieces.iter().map(|(_, text)| text.as_str());
         texts.collect()
@@ -111,7 +110,6 @@ impl Lines {
         self.rows.len() + self.payload.as_ref().map_or(0, Payload::len)
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -144,7 +142,6 @@ impl Lines {
         }
     }
 
-    /// All rows.
     pub fn iter(&self) -> impl Iterator<Item = Line> {
         (0..self.len()).filter_map(|at| self.get(at))
     }

@@ -38,7 +38,6 @@ pub struct Logged {
 /// The requests of one session.
 #[derive(Clone)]
 pub struct SessionLog {
-    /// Where they are kept.
     pub logs: Arc<dyn Logs>,
     /// The id of the session.
     pub session: String,

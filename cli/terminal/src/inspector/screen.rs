@@ -38,9 +38,8 @@ const LONGEST_TYPING: Duration = Duration::from_secs(5);
 pub enum Closed {
     /// The request is to be sent.
     Send,
-    /// It is cancelled.
     Cancel,
-    /// Neither: it stays paused.
+    /// Neither sent nor cancelled: it stays paused.
     Closed,
 }
 
@@ -53,11 +52,9 @@ pub trait Remote {
 /// What somebody else has done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing.
     Nothing,
     /// The request was changed; the sentence says how.
     Said(String),
-    /// The pause is over.
     Close(Closed),
 }
 
@@ -78,13 +75,11 @@ pub type EditText<'a> = &'a dyn Fn(&Draft) -> Result<String, EditorError>;
 /// What has happened to a [`View`] without a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meanwhile {
-    /// Nothing.
     Nothing,
     /// Something that has to be drawn. Keys mean what they meant.
     Draw,
     /// Keys would act on something that nobody has seen yet.
     New,
-    /// It is over.
     Close(Closed),
 }
 

@@ -37,7 +37,6 @@ type Metadata = Box<dyn Fn(&Paused) -> Vec<(String, String)> + Send>;
 
 /// What is shown beside the request.
 pub struct Sides {
-    /// The metadata tab.
     pub metadata: Metadata,
     /// The requests that the session has sent. Read when the tab is shown.
     pub log: SessionLog,
@@ -48,7 +47,6 @@ pub struct Sides {
 /// Where the keys go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pane {
-    /// The list of sections.
     Sections,
     /// The selected section, or the tab that is shown instead.
     Detail,
@@ -57,19 +55,14 @@ pub enum Pane {
 /// Something that the user did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// A key.
     Key(Input),
-    /// A text was pasted.
     Paste(String),
     /// A mouse button was pressed.
     Press(Position),
     /// The mouse was moved with the button pressed.
     Drag(Position),
-    /// The button was released.
     Release,
-    /// The wheel was turned.
     Wheel {
-        /// Where.
         at: Position,
         /// Towards the user.
         down: bool,
@@ -94,22 +87,16 @@ pub enum Changed {
     Edit(Edit, Option<Typed>),
     /// The last edit was undone.
     Undo,
-    /// It was done again.
     Redo,
 }
 
 /// What has to be done outside.
 #[derive(Debug)]
 pub enum Effect {
-    /// Nothing.
     None,
-    /// The request was changed.
     Changed(Changed),
-    /// The request is sent.
     Send,
-    /// It is cancelled.
     Cancel,
-    /// The inspector is closed.
     Close,
     /// A text goes to the clipboard; the name says what it is.
     Copy(String, &'static str),
@@ -131,9 +118,7 @@ pub struct Areas {
 /// A row that is selected, and the first one that is visible.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Cursor {
-    /// The selected row.
     pub at: usize,
-    /// The first visible row.
     pub top: usize,
 }
 
@@ -250,7 +235,6 @@ impl Inspector {
         }
     }
 
-    /// What it is for.
     pub fn mode(&self) -> &Mode {
         &self.mode
     }
@@ -292,7 +276,6 @@ impl Inspector {
         &self.sides
     }
 
-    /// How it is coloured.
     pub fn styles(&self) -> Styles {
         self.styles
     }

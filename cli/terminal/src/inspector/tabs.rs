@@ -23,7 +23,6 @@ pub enum Tab {
     Request,
     /// The JSON that would be sent.
     Payload,
-    /// What was edited.
     Diff,
     /// What is known of the request beside its text.
     Metadata,
@@ -41,7 +40,6 @@ impl Tab {
         Tab::Log,
     ];
 
-    /// Its title.
     pub fn title(self) -> &'static str {
         match self {
             Tab::Request => "request",

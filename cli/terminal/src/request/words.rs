@@ -117,9 +117,7 @@ pub enum Place {
 /// A line that was understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// Send the request.
     Send,
-    /// Do not send it.
     Cancel,
     /// List the sections; `true`: all of them.
     List(bool),
@@ -127,37 +125,28 @@ pub enum Command {
     Show(Vec<usize>),
     /// Change a value; `None`: in an editor.
     Edit(Place, Option<String>),
-    /// Delete sections.
     Delete(Vec<usize>),
-    /// Bring sections back.
     Restore(Vec<usize>),
     /// Add an option: its path and its value.
     Add(String, String),
-    /// Remove an option.
     Remove(String),
     /// Bring an option back that was removed.
     RestoreOption(String),
-    /// Undo an edit.
     Undo,
-    /// Redo it.
     Redo,
     /// Undo all edits.
     Reset,
-    /// Show what was changed.
     Diff,
-    /// Print the request.
     Payload,
-    /// Copy it, or a part of it: a section's number, a path, or a field of its metadata.
+    /// Copy the request, or a part of it: a section's number, a path, or a field of its metadata.
     Copy(Option<String>),
     /// List the values that contain a text.
     Find(String),
     /// Keep sections at the top, or not any more.
     Pin(Vec<usize>, bool),
-    /// Open the inspector.
     Open,
     /// Save the text of a section as a template with this name.
     Save(usize, String),
-    /// List the words.
     Help,
     /// A command of the chat.
     Slash,
@@ -166,10 +155,8 @@ pub enum Command {
 /// A line that was not understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotUnderstood {
-    /// It begins with no word of the editor.
     #[error("{word:?} is not a word of the request editor{}; ? lists them", did_you_mean(.near))]
     Unknown {
-        /// The word.
         word: String,
         /// The nearest one.
         near: Option<&'static str>,
@@ -181,11 +168,7 @@ pub enum NotUnderstood {
         "{word} takes numbers of sections{}, as in {word} 2 or {word} 2 5-7",
         or_option(word)
     )]
-    Numbers {
-        /// The word.
-        word: &'static str,
-    },
-    /// A number or a name is missing or wrong.
+    Numbers { word: &'static str },
     #[error(
         "save takes the number of a section and a name of letters, digits, - and _ for the template, as in save 2 review"
     )]
@@ -198,16 +181,12 @@ pub enum NotUnderstood {
     List,
     /// The word stands alone.
     #[error("{word} takes no argument")]
-    Surplus {
-        /// The word.
-        word: &'static str,
-    },
+    Surplus { word: &'static str },
     /// Nothing is named that could be edited.
     #[error(
         "e takes the number of a section or the path of a value, as in e 2 or e temperature 0.2"
     )]
     NoPlace,
-    /// The name of an option or its value is missing.
     #[error("add takes the name of an option and its value, as in add seed 7")]
     NoOption,
     /// The path is none.

@@ -20,7 +20,6 @@ const BELL: u8 = 0x07;
 /// What begins pasted text.
 pub(super) const PASTE_MARK: &[u8] = b"\x1b[200~";
 
-/// What ends it.
 pub(super) const PASTE_END: &[u8] = b"\x1b[201~";
 
 /// The parameter of the sequence that begins pasted text, `ESC [ 200 ~`.

@@ -42,7 +42,6 @@ pub struct Guard {
 /// Where in an escape sequence of Dunlin's own a piece ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Escape {
-    /// In none.
     None,
     /// Behind its first character.
     Begun,

@@ -13,7 +13,6 @@ impl Ui {
         }
     }
 
-    /// Takes the line away.
     pub fn end_progress(&self) {
         self.take_live_line_away();
     }

@@ -46,7 +46,6 @@ const DROPPED: &str = "Keystrokes typed before this question were ignored.";
 /// The answer to a yes-or-no question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum YesOrNo {
-    /// Yes.
     Yes,
     /// No, or the end of the input.
     No,
@@ -57,9 +56,7 @@ pub enum YesOrNo {
 /// Whether what is typed as an answer is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Echo {
-    /// Always.
     Shown,
-    /// Never.
     Hidden,
     /// The user decides with Ctrl-T; `hidden` says how the line begins.
     Choice {

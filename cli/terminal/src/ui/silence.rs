@@ -41,7 +41,6 @@ pub(super) enum Escape {
     Interrupts,
     /// It erases the line that is being typed.
     Erases,
-    /// Nothing.
     Passes,
 }
 

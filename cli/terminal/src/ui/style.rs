@@ -11,7 +11,6 @@ pub enum Label {
     Target,
     /// Beside the point, but there for who looks.
     Quiet,
-    /// Something worked.
     Good,
     /// Something failed or was refused.
     Bad,
@@ -21,9 +20,7 @@ pub enum Label {
     Error,
     /// The way out.
     Hint,
-    /// A line that comes.
     Added,
-    /// A line that goes.
     Removed,
     /// Where in a file.
     Place,
@@ -56,9 +53,7 @@ pub enum ColorChoice {
     /// On a terminal, unless NO_COLOR is set.
     #[default]
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 
@@ -79,7 +74,6 @@ impl Styles {
         }
     }
 
-    /// Colours.
     pub const fn coloured() -> Styles {
         Styles {
             coloured: true,
@@ -132,7 +126,6 @@ impl Styles {
         self.links
     }
 
-    /// Whether there are colours.
     pub fn is_coloured(self) -> bool {
         self.coloured
     }

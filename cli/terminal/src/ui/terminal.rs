@@ -26,11 +26,8 @@ const DEFAULT_ROWS: usize = 24;
 /// Which standard streams are terminals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Streams {
-    /// Standard input.
     pub input: bool,
-    /// Standard output.
     pub output: bool,
-    /// Standard error.
     pub error: bool,
 }
 

@@ -3,7 +3,6 @@
 /// What a line that was read turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Typed {
-    /// A line.
     Line(String),
     /// Ctrl-C.
     Interrupted,

@@ -63,7 +63,6 @@ pub struct TypedSoFar(Arc<Mutex<TypedState>>);
 #[derive(Debug, Default)]
 struct TypedState {
     line: String,
-    /// Where the cursor is.
     at: usize,
     is_interrupted: bool,
     /// How much was kept of what was typed too early when the last line ended.

@@ -10,7 +10,6 @@ pub(crate) const NAME: &str = "manifest";
 pub(crate) struct Entry {
     /// Its number, which names its blobs.
     pub(crate) id: u64,
-    /// Bytes of its blobs.
     pub(crate) blob_bytes: u64,
     /// The checksums of its tables and its words. So the two belong together, whoever else writes.
     pub(crate) sums: [u32; 2],

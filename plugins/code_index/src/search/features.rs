@@ -36,9 +36,7 @@ pub struct Candidate {
     pub(crate) segment: usize,
     /// The number of the file in it.
     pub(crate) file: usize,
-    /// Its path.
     pub path: String,
-    /// What it is.
     pub kind: Kind,
     /// Its best chunks with their scores, best first.
     pub(crate) chunks: Vec<(u32, f32)>,

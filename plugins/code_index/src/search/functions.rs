@@ -66,9 +66,7 @@ impl Wanted {
 pub(super) struct Function {
     /// The line that declares it, counted from 0.
     pub(super) line: usize,
-    /// Its name.
     pub(super) name: String,
-    /// Its declaration.
     pub(super) signature: String,
     /// How much of the question it has, about 1 at most.
     pub(super) score: f32,

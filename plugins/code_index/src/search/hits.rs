@@ -14,17 +14,14 @@ use crate::words::{self, Stems, Term};
 /// A piece of a file that answers a question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// The file.
     pub path: String,
     /// Its first line, counted from 1.
     pub start_line: u64,
-    /// Its last line.
     pub end_line: u64,
     /// The function, type or heading that it is or stands in, where that is known.
     pub symbol: Option<String>,
     /// How well it fits: 1 would fit in every respect. Comparable within an answer only.
     pub score: f32,
-    /// The lines.
     pub text: String,
 }
 

@@ -15,12 +15,9 @@ use crate::words::{self, Stems, Term};
 pub enum QueryError {
     /// A glob is none.
     Glob {
-        /// The glob.
         glob: String,
-        /// What is wrong with it.
         reason: String,
     },
-    /// The store failed.
     Store(StoreError),
 }
 

@@ -10,15 +10,12 @@ const GIST_BYTES: usize = 640;
 /// A piece of a file that may become a hit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Passage {
-    /// The file.
     pub path: String,
     /// The function, type or heading that it is or stands in.
     pub symbol: Option<String>,
     /// Its first line, counted from 1.
     pub start_line: u64,
-    /// Its last line.
     pub end_line: u64,
-    /// The lines.
     pub text: String,
     /// How well its words fit, the best of the answer 1.
     pub score: f32,

@@ -12,11 +12,9 @@ pub(crate) struct FileRow {
     pub(crate) size: u64,
     /// Its time of change when it was read, as the caller counts.
     pub(crate) modified: u64,
-    /// What it is.
     pub(crate) kind: Kind,
-    /// Its first chunk.
     pub(crate) first_chunk: u32,
-    /// How many it has.
+    /// How many chunks it has.
     pub(crate) chunks: u32,
     /// How many words it has.
     pub(crate) words: u32,

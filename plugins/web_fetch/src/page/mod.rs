@@ -30,7 +30,6 @@ pub struct Reader {
 /// What became of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// Its content.
     pub markdown: String,
     /// Characters of text that were left out because the page has too many parts.
     pub omitted_chars: usize,

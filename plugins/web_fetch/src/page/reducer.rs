@@ -231,7 +231,6 @@ impl Reducer {
         None
     }
 
-    /// An element ends.
     pub(super) fn end(&mut self, name: &LocalName) {
         if let Some(raw) = &self.raw {
             if raw == name {
@@ -283,7 +282,6 @@ impl Reducer {
         }
     }
 
-    /// Text.
     pub(super) fn text(&mut self, text: &str) {
         if let Title::Reading(title) = &mut self.title {
             if title.len() < 4 * MAX_TITLE_CHARS {

@@ -15,13 +15,11 @@ use dunlin_host::display::grouped;
 /// Why a request is not sent, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsendable {
-    /// The section, by number.
     pub number: usize,
     /// Its label. Escape before showing.
     pub label: String,
     /// The field, in the payload as it would be sent; `None`: the whole section.
     pub path: Option<Path>,
-    /// What is wrong.
     pub problem: Problem,
 }
 
@@ -29,10 +27,7 @@ pub struct Unsendable {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
     /// A call has no result right behind it.
-    CallWithoutResult {
-        /// The call's id.
-        id: String,
-    },
+    CallWithoutResult { id: String },
     /// A result has no call right before it.
     ResultWithoutCall {
         /// The id that it names.
@@ -47,7 +42,6 @@ pub enum Problem {
     },
     /// The request is longer than the model's context window leaves room for.
     TooLong {
-        /// Tokens of the request.
         tokens: u64,
         /// Tokens that there is room for.
         room: u64,

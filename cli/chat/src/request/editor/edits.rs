@@ -14,7 +14,6 @@ use super::sections::{OptionKind, SectionId};
 /// A leaf by what does not change when other sections are deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Target {
-    /// The section.
     pub section: SectionId,
     /// The path within the section; for options and raw requests, within the body.
     pub path: Path,
@@ -38,15 +37,9 @@ pub enum Edit {
         new: Option<String>,
     },
     /// Leaves sections out of what is sent. A call and its results are all in one step, and it can be several sections.
-    Delete {
-        /// The sections.
-        sections: Vec<SectionId>,
-    },
+    Delete { sections: Vec<SectionId> },
     /// Takes back a [`Edit::Delete`] at any later time.
-    Restore {
-        /// The sections.
-        sections: Vec<SectionId>,
-    },
+    Restore { sections: Vec<SectionId> },
     /// Makes the request as composed. Can be undone like any other step.
     Reset,
 }
@@ -148,7 +141,6 @@ pub enum EditError {
     /// The text is not a path.
     #[error(transparent)]
     Syntax(#[from] PathSyntax),
-    /// Nothing is at the path.
     #[error("no value at {path}{}", or_nearest(.nearest))]
     UnknownPath {
         /// The path as it was given.
@@ -164,53 +156,33 @@ pub enum EditError {
         /// Paths of leaves in it.
         nearest: Vec<String>,
     },
-    /// There is no such section.
     #[error("no section {name}: this request has sections 1 to {count}")]
     UnknownSection {
         /// Its number or id as it was given.
         name: String,
-        /// How many there are.
         count: usize,
     },
-    /// The section has several leaves that are text, or none.
     #[error("section {number} has no single text: name the leaf{}", or_nearest(.nearest))]
     NoSingleText {
-        /// The section.
         number: usize,
         /// Its leaves that are text.
         nearest: Vec<String>,
     },
-    /// The section is deleted.
     #[error("section {number} is deleted: use `restore {number}` before you edit it")]
-    Deleted {
-        /// The section.
-        number: usize,
-    },
-    /// The section is not deleted, so it cannot be restored.
+    Deleted { number: usize },
     #[error("section {number} is not deleted")]
-    NotDeleted {
-        /// The section.
-        number: usize,
-    },
+    NotDeleted { number: usize },
     /// The section cannot be left out.
     #[error("section {number} ({label}) cannot be deleted: no request can be sent without it")]
-    NotDeletable {
-        /// The section.
-        number: usize,
-        /// Its label.
-        label: String,
-    },
+    NotDeletable { number: usize, label: String },
     /// The value is of another type than the leaf.
     #[error("{path} takes {expected}, not {found}")]
     Type {
-        /// The leaf.
         path: String,
-        /// What it takes.
         expected: &'static str,
         /// The beginning of what was given.
         found: String,
     },
-    /// Only options can be added or removed.
     #[error(
         "{path} cannot be added or removed by itself: only options can, and `d N` leaves a section out"
     )]
@@ -218,32 +190,20 @@ pub enum EditError {
         /// The path as it was given.
         path: String,
     },
-    /// The option was not composed, or is there.
     #[error(
         "nothing to restore at {path}: `restore` brings back what was composed and removed, and `add` adds an option"
     )]
-    NotRemoved {
-        /// The option.
-        path: String,
-    },
+    NotRemoved { path: String },
     /// An option that is to be added is there.
     #[error("{path} already exists: `e {path}` changes it")]
-    Present {
-        /// The option.
-        path: String,
-    },
-    /// A text that was edited as JSON is not JSON.
+    Present { path: String },
     #[error("not valid JSON: {0}")]
     NotJson(String),
     /// A text that was edited as JSON differs in more than values.
     #[error(
         "{path} was added or removed, or has another type: only options can be added and removed; `d N` leaves a section out"
     )]
-    Structure {
-        /// Where it differs.
-        path: String,
-    },
-    /// An edit was made for another state of the request.
+    Structure { path: String },
     #[error("{path} has changed since this edit was made")]
     Outdated {
         /// The leaf, or the sections.
@@ -255,7 +215,6 @@ pub enum EditError {
     /// No edit is undone.
     #[error("nothing to redo")]
     NothingToRedo,
-    /// The request is as composed.
     #[error("nothing to reset: the request is as composed")]
     NothingToReset,
 }

@@ -31,7 +31,6 @@ pub struct Row {
     pub path: Option<Path>,
     /// How deep it is in the section, from 0; values in a string that holds JSON are one deeper than the string.
     pub depth: usize,
-    /// What it is.
     pub value: RowValue,
 }
 
@@ -49,7 +48,6 @@ pub enum RowValue {
 /// A value that can be edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leaf {
-    /// What it is.
     pub kind: LeafKind,
     /// The value as JSON, as it is written in the body or in the string around it. Shares the memory of that.
     pub json: ByteString,
@@ -103,15 +101,10 @@ impl Leaf {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference {
     /// A section is left out.
-    Deleted {
-        /// The section.
-        number: usize,
-    },
+    Deleted { number: usize },
     /// A leaf has another value, or an option was added or removed.
     Set {
-        /// The section.
         number: usize,
-        /// The leaf.
         target: Target,
         /// The value composed, as JSON; `None`: an option that was added.
         old: Option<String>,

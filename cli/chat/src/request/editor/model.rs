@@ -68,7 +68,6 @@ impl EditableRequest {
         request
     }
 
-    /// The body as composed.
     pub fn original(&self) -> &Bytes {
         &self.original
     }

@@ -43,7 +43,6 @@ impl Path {
         Path::default()
     }
 
-    /// The steps in order.
     pub fn steps(&self) -> &[Step] {
         &self.0
     }
@@ -200,7 +199,6 @@ impl FromStr for Path {
     "invalid path {path:?} at byte {at}: write it like messages[2].content or options[\"a key\"]"
 )]
 pub struct PathSyntax {
-    /// The text.
     pub path: String,
     /// The byte where no step begins.
     pub at: usize,

@@ -35,7 +35,6 @@ pub struct SavedEdit {
 /// What became of a saved edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was done.
     Done,
     /// The request was like that already.
     Present,

@@ -88,7 +88,6 @@ impl FromStr for SectionId {
 pub enum SectionKind {
     /// The system prompt.
     System,
-    /// What the user wrote.
     User,
     /// What the model wrote, its calls included.
     Assistant,
@@ -133,7 +132,6 @@ impl SectionKind {
 pub struct Section {
     /// Where it comes from.
     pub id: SectionId,
-    /// What it is.
     pub kind: SectionKind,
     /// What users know it by, such as `result of read_file`. Names in it are the model's or a plugin's: escape before
     /// showing.
@@ -146,9 +144,7 @@ pub struct Section {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OptionKind {
-    /// A string.
     Text,
-    /// A number.
     Number,
     /// A number from 0 on without a fraction.
     WholeNumber,
@@ -187,7 +183,6 @@ impl KnownOption {
 /// Where a message of a request comes from, for a dialect that has only its body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// The id of its section.
     pub id: SectionId,
     /// What its section is called instead of by its role, such as `summary of 12 earlier messages`; its kind is
     /// [`SectionKind::Context`] then.

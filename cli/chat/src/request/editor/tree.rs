@@ -15,7 +15,6 @@ enum Step {
     Set(Path, String),
     /// An option that came, as JSON.
     Add(Path, String),
-    /// An option that went.
     Remove(Path),
     /// An option of another shape, as JSON.
     Replace(Path, String),

@@ -34,9 +34,7 @@ const MAX_NEAREST: usize = 3;
 /// Which body of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// As composed.
     Original,
-    /// As sent.
     Sent,
 }
 
@@ -47,36 +45,25 @@ pub enum LogError {
     /// The file cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The file is too large.
     #[error("the session file is larger than 1 GiB")]
     TooLarge,
-    /// No request has this number.
     #[error("no request {number} in this session{}", nearest_words(.nearest))]
     Unknown {
-        /// The number.
         number: u64,
         /// The numbers that there are and that are next to it.
         nearest: Vec<u64>,
     },
-    /// The body was longer than the log takes.
     #[error("the body of request {0} is not stored: it was too long for the log")]
     NotStored(u64),
-    /// What the body builds on is missing.
     #[error(
         "the body of request {number} cannot be restored: {missing} is missing from the session file"
     )]
-    Missing {
-        /// The request.
-        number: u64,
-        /// What is missing.
-        missing: String,
-    },
+    Missing { number: u64, missing: String },
     /// A body copies what is not there.
     #[error(
         "the body of request {number} cannot be restored: it refers to bytes outside of {source_name}"
     )]
     OutOfRange {
-        /// The request.
         number: u64,
         /// What it refers to.
         source_name: String,
@@ -84,24 +71,16 @@ pub enum LogError {
     /// No Dunlin wrote this.
     #[error("the body of request {0} cannot be restored: its record is not one that Dunlin writes")]
     Excessive(u64),
-    /// The body that it builds on could not be restored.
     #[error(
         "the body of request {number} cannot be restored: it builds on the one of request {base}"
     )]
-    Base {
-        /// The request.
-        number: u64,
-        /// The one before.
-        base: u64,
-    },
+    Base { number: u64, base: u64 },
     /// The bytes are others than those that were sent.
     #[error(
         "the body of request {number} is damaged: its SHA-256 is {found}, the log says {expected}"
     )]
     Digest {
-        /// The request.
         number: u64,
-        /// As logged.
         expected: String,
         /// Of the bytes that came out.
         found: String,
@@ -119,9 +98,7 @@ fn nearest_words(nearest: &[u64]) -> String {
 /// A request as it was logged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoggedRequest {
-    /// When it was sent.
     pub time: Option<Timestamp>,
-    /// The record.
     pub entry: RequestEntry,
     /// What came of it; `None`: Dunlin ended before.
     pub answer: Option<AnswerEntry>,
@@ -179,7 +156,6 @@ pub(super) struct NumberedLine<'a> {
     pub(super) kind: Cow<'a, str>,
     pub(super) n: u64,
     pub(super) text: &'a [u8],
-    /// Where the text begins.
     at: usize,
 }
 
@@ -358,7 +334,6 @@ impl RequestFile {
         self.end
     }
 
-    /// The file.
     pub(super) fn text(&self) -> &[u8] {
         &self.bytes
     }

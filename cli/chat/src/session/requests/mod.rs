@@ -72,7 +72,6 @@ impl Kind {
 /// A request that goes out, for the log.
 #[derive(Debug, Clone, Copy)]
 pub struct Sent<'a> {
-    /// What it is for.
     pub kind: Kind,
     /// The agent that asks.
     pub agent: &'a str,
@@ -82,9 +81,7 @@ pub struct Sent<'a> {
     pub endpoint: &'a str,
     /// What it comes to, as far as that was counted.
     pub counted: Option<&'a Counted>,
-    /// The body as composed.
     pub original: &'a Bytes,
-    /// The body as sent.
     pub sent: &'a Bytes,
     /// What was changed between the two, by hand or by saved edits.
     pub edits: &'a [Edit],
@@ -98,7 +95,6 @@ pub enum Ending {
     Answered,
     /// The endpoint answered with an error.
     Refused,
-    /// The user ended it.
     Interrupted,
     /// The connection or the reply failed.
     Failed,
@@ -119,7 +115,6 @@ impl Ending {
 /// What came of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answered {
-    /// How it ended.
     pub end: Ending,
     /// Why, where it was refused or failed. It is the endpoint's text in part: escape it before showing.
     pub error: Option<String>,
@@ -138,13 +133,10 @@ pub struct Answered {
 pub struct RequestEntry {
     /// Its number in the session, from 1.
     pub number: u64,
-    /// What it is for.
     #[serde(default)]
     pub kind: Kind,
-    /// The agent.
     #[serde(default)]
     pub agent: String,
-    /// The model.
     #[serde(default)]
     pub model: String,
     /// The endpoint, without user, password and query.
@@ -162,7 +154,6 @@ pub struct RequestEntry {
     /// The request that the parts of the bodies copy from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<u64>,
-    /// The body as composed.
     pub original: Body,
     /// The body as sent, where that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -227,7 +218,6 @@ pub struct Body {
 pub struct AnswerEntry {
     /// The number of the request.
     pub number: u64,
-    /// How it ended.
     pub end: Ending,
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -39,7 +39,6 @@ pub(super) struct Waiting {
 
 /// One chat.
 pub struct Row {
-    /// Its name.
     pub chat: String,
     /// What it is listed by.
     pub conversation: Conversation,
@@ -60,7 +59,6 @@ pub struct Row {
     /// Whether a key was pressed since its request is paused.
     pub(super) is_touched: bool,
     pub(super) waiting: Option<Waiting>,
-    /// When it ended.
     ended_at: Option<Instant>,
     /// The number of a request that was sent, and is to be read in the log.
     unread: Option<u64>,

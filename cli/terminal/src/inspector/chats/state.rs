@@ -44,11 +44,9 @@ pub(super) const MODES: [(char, &str); 5] = [
 pub struct Conversation {
     /// The id of the session.
     pub session: String,
-    /// The agent.
     pub agent: String,
     /// The title; empty before the first message.
     pub title: String,
-    /// The model.
     pub model: String,
 }
 
@@ -64,7 +62,6 @@ pub struct When {
 /// A request that a chat has paused.
 #[derive(Debug)]
 pub struct Arrived {
-    /// The request.
     pub paused: Paused,
     /// Whether all edits of the chat could be repeated.
     pub is_exact: bool,
@@ -77,7 +74,6 @@ pub struct Arrived {
 pub enum Update {
     /// The inspector is attached to it. Something happened in it then.
     Attached(u64),
-    /// It is in this conversation.
     Conversation(Conversation),
     /// Which requests it pauses.
     Mode(String),
@@ -93,7 +89,6 @@ pub enum Update {
     Done,
     /// The last command was refused, and this is why.
     Refused(String),
-    /// The chat says something.
     Said(String),
     /// It is not attached any more; the sentence says why.
     Ended(String),
@@ -104,13 +99,10 @@ pub enum Update {
 pub enum Act {
     /// An edit of its paused request.
     Edit(Edit),
-    /// Undo the last edit.
     Undo,
     /// Redo what was undone last.
     Redo,
-    /// Send the request.
     Send,
-    /// Cancel it.
     Cancel,
     /// Pause these requests from now on.
     Mode(&'static str),
@@ -174,7 +166,6 @@ impl ChatList {
         &self.rows
     }
 
-    /// The selected chat.
     pub fn selected(&self) -> Option<&str> {
         self.selected.as_deref()
     }
@@ -233,7 +224,6 @@ impl ChatList {
         self.is_new
     }
 
-    /// How everything is coloured.
     pub fn styles(&self) -> Styles {
         self.styles
     }

@@ -35,11 +35,8 @@ pub enum Reply {
     Say(Vec<String>),
     /// The same, in a pager where they do not fit on the screen.
     Page(Vec<String>),
-    /// The request is sent.
     Send,
-    /// It is not sent.
     Cancel,
-    /// A value is edited.
     Edit(Draft),
     /// A text is copied to the clipboard; the second says what it is.
     Copy(String, &'static str),
@@ -62,14 +59,12 @@ pub struct Saved {
     pub name: String,
     /// What it was: `user`, `system prompt`. Names in it may be the model's or a plugin's.
     pub label: String,
-    /// The text.
     pub text: String,
 }
 
 /// What is edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edited {
-    /// A value.
     Leaf(Target),
     /// An object, an array or the whole request as JSON, by its path.
     Tree(String),
@@ -78,7 +73,6 @@ pub enum Edited {
 /// A value to be edited.
 #[derive(Debug, Clone)]
 pub struct Draft {
-    /// The value.
     pub edited: Edited,
     /// Its path, escaped.
     pub path: String,

@@ -297,7 +297,6 @@ struct Reading<'a> {
     looks: Vec<Look>,
     /// The addresses of open links, and where their text begins.
     links: Vec<(String, usize)>,
-    /// Where they are kept.
     targets: &'a Links,
     marks: bool,
 }

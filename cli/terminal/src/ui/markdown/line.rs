@@ -24,7 +24,6 @@ const TAB_COLUMNS: usize = 4;
 /// What blocks stand in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Container {
-    /// A quotation.
     Quote,
     /// An item of a list.
     Item {
@@ -32,7 +31,6 @@ pub enum Container {
         mark: usize,
         /// The column in which its text begins.
         content: usize,
-        /// How it is shown.
         shown: String,
         /// Whether it is a box with a tick.
         is_done: bool,
@@ -42,13 +40,11 @@ pub enum Container {
 /// What the rest of a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing.
     Blank,
     /// Running text, indented by so many columns within what it stands in.
     Text(usize),
     /// A heading of this level.
     Heading(usize),
-    /// A line across.
     Rule,
     /// The line that opens code: the mark, how often it stands there, and the column in which it begins.
     Fence(char, usize, usize),
@@ -61,7 +57,6 @@ pub enum Kind {
 pub struct Start {
     /// How many of the containers it goes on in.
     pub kept: usize,
-    /// What it opens.
     pub opened: Vec<Container>,
     /// What the rest of it is.
     pub kind: Kind,

@@ -65,7 +65,6 @@ pub struct Markdown {
 /// What is known of the present line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
-    /// Nothing.
     Unknown,
     /// Running text that is passed on.
     Text,
@@ -89,9 +88,7 @@ enum Held {
 /// What the lines before belong to, as far as it matters to the next one.
 #[derive(Debug)]
 enum Block {
-    /// Nothing.
     None,
-    /// Running text.
     Text,
     /// Code: the mark that closes it, how often it must stand there, and the column of the fence.
     Code(char, usize, usize),
