@@ -9,6 +9,7 @@ pub mod sampling_model;
 pub mod switch;
 pub mod way_out;
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ use crate::prompt::decider::Decider;
 use crate::prompt::interceptor::TerminalInterceptor;
 use crate::prompt::line::Recall;
 use crate::prompt::metadata::Answering;
+use crate::provider::connect;
 use crate::subagents;
 use crate::subagents::launch::Launcher;
 use crate::subagents::run::Parent;
@@ -90,7 +92,7 @@ impl Dialogue {
         Ok(Dialogue {
             conversation: Conversation::new(),
             session: None,
-            provider: switch::connect(app, &agent)?,
+            provider: connect(app, &agent)?,
             tools: tools_for(app, &agent)?,
             agent,
             context_budget: Mutex::default(),
@@ -161,6 +163,9 @@ impl Dialogue {
             app.ui.status(UNANSWERED);
         }
         self.conversation.number_calls_after(loaded.last_call);
+        let of_subagents = app.store().of_subagents(&app.session_id());
+        self.conversation
+            .number_calls_after(subagents::last_call(&of_subagents));
         app.calls.restore(loaded.records());
     }
 
@@ -376,7 +381,8 @@ impl Dialogue {
             host,
             agent: &self.agent,
             provider: &self.provider,
-            tools: &known,
+            tools: &self.tools,
+            shared_tools: OnceCell::new(),
             decider: &decider,
             sampling_model: &sampling_model,
             conversation: self.conversation.beside(),

@@ -10,7 +10,9 @@ use dunlin_provider::ollama::Ollama;
 use dunlin_provider::openai::OpenAi;
 use url::Url;
 
+use crate::app::App;
 use crate::config::agent::ApiName;
+use crate::error::CliError;
 
 #[cfg(feature = "local-model")]
 use crate::local_model::{Local, template_process};
@@ -28,6 +30,17 @@ pub fn address(api: ApiName, base_url: &Url) -> Option<Endpoint> {
         ApiName::Local => return None,
     };
     Some(Endpoint::of(&url))
+}
+
+/// The way to the agent's model. Touches nothing yet.
+pub fn connect(app: &App, agent: &Agent) -> Result<Arc<dyn Provider>, CliError> {
+    let timeouts = Timeouts {
+        idle: app.settings.limits.request_timeout_secs.value.duration(),
+        ..Timeouts::default()
+    };
+    // The client belongs to the runtime that polls it.
+    let _inside = app.runtime()?.enter();
+    provider(agent, timeouts).map_err(CliError::usage)
 }
 
 /// The provider of an agent. Touches nothing: the connection is made by the first request.

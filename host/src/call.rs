@@ -184,8 +184,8 @@ pub enum Standing {
     },
     /// A rule refuses one of them.
     Denied {
-        /// What is refused.
-        need: Need,
+        /// What is refused; `None`: the call as a whole, which needs nothing.
+        need: Option<Need>,
         /// Which rule refused it, in words.
         rule: String,
         /// What takes that rule back; `None`: nobody can.

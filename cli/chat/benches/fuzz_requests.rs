@@ -113,6 +113,7 @@ fn session() -> std::io::Result<Vec<u8>> {
         session.sent(&Sent {
             kind: kinds[index % kinds.len()],
             agent: "assistant",
+            subagent: None,
             model: "small",
             endpoint: "http://127.0.0.1:8080/v1/chat/completions",
             counted: None,

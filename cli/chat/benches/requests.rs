@@ -49,6 +49,7 @@ fn main() -> io::Result<()> {
         session.sent(&Sent {
             kind: Kind::Turn,
             agent: "assistant",
+            subagent: None,
             model: "small",
             endpoint: "http://127.0.0.1:8080/v1/chat/completions",
             counted: None,

@@ -86,7 +86,7 @@ impl SubagentDocument {
             rounds: live.rounds,
             calls: live.calls,
             usage: live.usage,
-            duration_ms: live.elapsed().as_secs_f64() * 1e3,
+            duration_ms: (live.elapsed().as_secs_f64() * 1e4).round() / 10.0,
         }
     }
 }

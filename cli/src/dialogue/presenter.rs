@@ -92,23 +92,6 @@ impl Presenter {
         self.calls = Some(Arc::clone(calls));
     }
 
-    /// Shows what a call has changed in files, folded to a few rows.
-    fn show_edits(&self, number: usize, edits: &[FileEdit]) {
-        /// Rows of a difference that nobody asked for.
-        const ROWS: usize = 6;
-        if edits.is_empty() || !self.ui.shows_steps() {
-            return;
-        }
-        let (rows, more) = diff::rows(edits, ROWS, self.ui.window());
-        rows.iter().for_each(|row| self.ui.status(row));
-        if more > 0 {
-            let more = counted(more, "more row", "more rows");
-            let note = format!("  … {more}: /diff {number}");
-            self.ui
-                .status(&self.ui.status_styles().paint(Label::Quiet, &note));
-        }
-    }
-
     /// Says below the line of a call what the user should know of it. Not escaped.
     fn warn_below(&self, text: &str) {
         let room = self.ui.status_columns().saturating_sub(1);
@@ -173,12 +156,32 @@ impl Presenter {
         let subagent = self.subagents.as_ref().and_then(|it| it.of_call(&call.id));
         if let Some(subagent) = subagent.filter(|_| call.note.is_none()) {
             call.note = Some(rows::note(&subagent));
+            // The call itself has completed, and its result says why.
+            if call.state == CallState::Completed {
+                call.state = rows::state(&subagent);
+            }
         }
         self.ui.call(&call);
     }
 
     fn wait(&self) {
         self.ui.wait_for(&format!("waiting for {}", self.model));
+    }
+}
+
+/// Shows what a call has changed in files, folded to a few rows.
+pub fn show_edits(ui: &Ui, number: usize, edits: &[FileEdit]) {
+    /// Rows of a difference that nobody asked for.
+    const ROWS: usize = 6;
+    if edits.is_empty() || !ui.shows_steps() {
+        return;
+    }
+    let (rows, more) = diff::rows(edits, ROWS, ui.window());
+    rows.iter().for_each(|row| ui.status(row));
+    if more > 0 {
+        let more = counted(more, "more row", "more rows");
+        let note = format!("  … {more}: /diff {number}");
+        ui.status(&ui.status_styles().paint(Label::Quiet, &note));
     }
 }
 
@@ -317,7 +320,7 @@ impl Frontend for Presenter {
             }
         }
         if let (Some(number), false) = (call.number, was_seen) {
-            self.show_edits(number, &edits);
+            show_edits(&self.ui, number, &edits);
         }
         *self.current.lock() = (!call.state.is_settled()).then(|| call.clone());
     }

@@ -1,15 +1,11 @@
 //! Another model, another agent, another try: what changes about a conversation between its turns.
 
-use std::sync::Arc;
-
 use super::Dialogue;
 use crate::app::App;
 use crate::error::CliError;
-use crate::provider::provider;
+use crate::provider::connect;
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::UserMessage;
-use dunlin_chat::provider::Provider;
-use dunlin_provider::http::Timeouts;
 
 impl Dialogue {
     /// Who answers.
@@ -62,15 +58,4 @@ impl Dialogue {
         }
         Some(said)
     }
-}
-
-/// The way to the agent's model. Touches nothing yet.
-pub fn connect(app: &App, agent: &Agent) -> Result<Arc<dyn Provider>, CliError> {
-    let timeouts = Timeouts {
-        idle: app.settings.limits.request_timeout_secs.value.duration(),
-        ..Timeouts::default()
-    };
-    // The client belongs to the runtime that polls it.
-    let _inside = app.runtime()?.enter();
-    provider(agent, timeouts).map_err(CliError::usage)
 }

@@ -448,11 +448,18 @@ async fn try_out(host: &Host, tool: &Tool) -> Tried {
         Ok(plan) => match plan.standing {
             Standing::Allowed => Tried::Allowed,
             Standing::Ask { .. } => Tried::Asks(plan.question),
-            Standing::Denied { need, rule, .. } => Tried::Refuses(format!(
+            Standing::Denied {
+                need: Some(need),
+                rule,
+                ..
+            } => Tried::Refuses(format!(
                 "{} '{}' would be denied: {rule}",
                 need.operation.verb(),
                 need.target
             )),
+            Standing::Denied {
+                need: None, rule, ..
+            } => Tried::Refuses(format!("it would be denied: {rule}")),
         },
         Err(Failure::Fault { problem, .. }) => Tried::Broke(problem),
         Err(failure) => Tried::Refuses(failure.to_string()),

@@ -326,8 +326,10 @@ async fn made(host: &Host, call: &Call, answers: &Arc<Answers>) -> Result<String
     *answers.unanswered.lock() = None;
     let plan = host.prepare(call).await.map_err(|error| chain(&error))?;
     if let Standing::Denied { need, rule, .. } = &plan.standing {
-        let verb = need.operation.verb();
-        return Err(format!("cannot {verb} '{}': {rule}", need.target));
+        return Err(match need {
+            Some(need) => format!("cannot {} '{}': {rule}", need.operation.verb(), need.target),
+            None => format!("it is denied: {rule}"),
+        });
     }
     answers.actions.lock().clone_from(&plan.actions);
     let asked: Arc<dyn Ask> = Arc::clone(answers) as _;

@@ -11,8 +11,8 @@ use dunlin_host::display::escape;
 use dunlin_host::permission::ToolMode;
 
 use super::accepting;
-use super::desk::{Desk, Reply as DeskReply};
 use super::line::Recall;
+use super::queue::{ApprovalQueue, Reply as QueuedReply};
 use super::slash_table::{self, Input, NEXT, Slash};
 use super::templates;
 use crate::app::App;
@@ -30,12 +30,15 @@ use dunlin_terminal::ui::Typed;
 use dunlin_terminal::ui::wake::TypedSoFar;
 use dunlin_terminal::ui::wrap;
 
-/// Shows what waits at the desk, and reads the answers.
+/// The beginning of an answer is no longer than this, in bytes.
+const LONGEST_ANSWER: usize = 16;
+
+/// Shows what waits in the queue, and reads the answers.
 pub struct TerminalApprover<'a> {
     app: &'a App,
     tools: &'a [Tool],
     recall: Arc<Recall>,
-    desk: Arc<Desk>,
+    queue: Arc<ApprovalQueue>,
 }
 
 impl<'a> TerminalApprover<'a> {
@@ -45,32 +48,42 @@ impl<'a> TerminalApprover<'a> {
             app,
             tools,
             recall,
-            desk: Arc::default(),
+            queue: Arc::default(),
         }
     }
 
     /// Where everything waits that it asks about.
-    pub fn desk(&self) -> &Arc<Desk> {
-        &self.desk
+    pub fn queue(&self) -> &Arc<ApprovalQueue> {
+        &self.queue
     }
 
     /// Has the user decide about whatever waits. Never ends; to be polled beside the turn.
     pub async fn serve(&self) -> Infallible {
         loop {
-            self.desk.waits().await;
+            self.queue.waits().await;
             self.converse().await;
         }
     }
 
     /// Asks until something is decided, or nothing waits any more.
     async fn converse(&self) {
-        let mut rows = self.desk.state().open(self.app.ui.window()).0;
+        let _line = self.queue.line.lock().await;
+        let mut rows = self.queue.state().open(self.app.ui.window());
         loop {
             let resolution = match self.read(&rows).await {
                 Typed::Line(line) => match self.follow(&line).await {
                     ControlFlow::Break(resolution) => resolution,
                     ControlFlow::Continue(next) => {
                         rows = next;
+                        // A command may have ended what waits.
+                        tokio::task::yield_now().await;
+                        let mut state = self.queue.state();
+                        if state.is_empty() {
+                            return;
+                        }
+                        if state.is_outdated() {
+                            rows = state.open(self.app.ui.window());
+                        }
                         continue;
                     }
                 },
@@ -78,7 +91,7 @@ impl<'a> TerminalApprover<'a> {
                 Typed::Woken => return,
                 Typed::End | Typed::Interrupted => Resolution::Stop,
             };
-            if !self.desk.resolve(&resolution) {
+            if !self.queue.resolve(&resolution) {
                 self.app.ui.interrupt_turn();
             }
             return;
@@ -87,27 +100,30 @@ impl<'a> TerminalApprover<'a> {
 
     /// Shows rows, and reads a line below them. What waits from then on is shown above it, and the line goes on.
     async fn read(&self, rows: &[String]) -> Typed {
-        let (ui, recall, desk) = (
+        let (ui, recall, queue) = (
             Arc::clone(&self.app.ui),
             Arc::clone(&self.recall),
-            Arc::clone(&self.desk),
+            Arc::clone(&self.queue),
         );
-        let (above, prompt) = (rows.join("\n"), self.desk.state().approvals.prompt());
+        let (above, prompt) = (rows.join("\n"), self.queue.state().approvals.prompt());
         let work = move || {
             let typed = TypedSoFar::default();
             let editor = |paste: &_| recall.editor_with(None, typed.clone(), paste);
             let woken = || {
-                let mut state = desk.state();
-                let (rows, are_there) = state.open(ui.window());
+                let mut state = queue.state();
+                let rows = state.open(ui.window());
                 let (before, after) = typed.get();
                 let line = format!("{before}{after}");
-                // It was meant for what is gone.
-                if !are_there && looks_like_answer(&line) {
+                let is_over = state.is_empty();
+                let may_be_answer = line.len() <= LONGEST_ANSWER || looks_like_answer(&line);
+                if may_be_answer && !line.contains(|c: char| c.is_ascii_digit()) {
+                    // It was begun when other calls waited. With a number it still names its own; without one the rest of it
+                    // would be for whatever waits now.
                     typed.set("", 0);
-                } else if state.is_empty() && ui.is_chat() && !line.trim().is_empty() {
+                } else if is_over && ui.is_chat() && !line.trim().is_empty() {
                     ui.keep_for_later(&line);
                 }
-                (!state.is_empty()).then(|| (rows.join("\n"), state.approvals.prompt()))
+                (!is_over).then(|| (rows.join("\n"), state.approvals.prompt()))
             };
             ui.ask_line_until_woken(&above, (prompt, false), &typed, editor, woken)
         };
@@ -116,7 +132,7 @@ impl<'a> TerminalApprover<'a> {
             tokio::select! {
                 // A panic while reading ends the turn.
                 typed = &mut reading => return typed.unwrap_or(Typed::End),
-                () = self.desk.is_outdated() => {
+                () = self.queue.is_outdated() => {
                     self.app.ui.wake();
                     tokio::time::sleep(WAKE_AGAIN).await;
                 }
@@ -128,7 +144,7 @@ impl<'a> TerminalApprover<'a> {
     async fn follow(&self, line: &str) -> ControlFlow<Resolution, Vec<String>> {
         let ui = &self.app.ui;
         let window = ui.window();
-        let reply = self.desk.state().approvals.answer(line, window);
+        let reply = self.queue.state().approvals.answer(line, window);
         match reply {
             Reply::Say(rows) => ControlFlow::Continue(rows),
             Reply::View(rows, sentence) => {
@@ -139,7 +155,7 @@ impl<'a> TerminalApprover<'a> {
                 let room = window.columns.saturating_sub(MARGIN.len() + 1);
                 let sentence = sentence.map_or_else(Vec::new, |text| wrap::rows(&text, room));
                 rows.extend(sentence.into_iter().map(|row| format!("{MARGIN}{row}")));
-                rows.push(self.desk.state().approvals.key(window));
+                rows.push(self.queue.state().approvals.key(window));
                 ControlFlow::Continue(rows)
             }
             Reply::Resolve(rows, resolution) => {
@@ -160,7 +176,7 @@ impl<'a> TerminalApprover<'a> {
             }
             Reply::Tools(tools, mode) => {
                 let Ok(host) = self.app.host() else {
-                    return ControlFlow::Continue(self.desk.state().approvals.again(window));
+                    return ControlFlow::Continue(self.queue.state().approvals.again(window));
                 };
                 for tool in tools {
                     host.permissions().set_tool_mode(&tool, mode);
@@ -193,7 +209,7 @@ impl<'a> TerminalApprover<'a> {
         let shown = rows.clone();
         let paged = tokio::task::spawn_blocking(move || pager.show(&ui, &shown)).await;
         match paged {
-            Ok(Ok(())) => self.desk.state().approvals.list(self.app.ui.window()),
+            Ok(Ok(())) => self.queue.state().approvals.list(self.app.ui.window()),
             _ => rows,
         }
     }
@@ -201,21 +217,21 @@ impl<'a> TerminalApprover<'a> {
     fn command(&self, line: &str) -> ControlFlow<Resolution, Vec<String>> {
         let ui = &self.app.ui;
         // What a command prints may be the model's, and look like a question.
-        let again = || ControlFlow::Continue(self.desk.state().approvals.show_again(ui.window()));
+        let again = || ControlFlow::Continue(self.queue.state().approvals.show_again(ui.window()));
         match slash_table::parse(line) {
             Input::Slash(command, rest) => {
                 if command == Slash::Tools
                     && let [tool, mode] = *rest.split_whitespace().collect::<Vec<_>>()
                     && mode == ToolMode::Always.to_string()
                     && let Some(rows) = self
-                        .desk
+                        .queue
                         .state()
                         .approvals
                         .refuses_always(tool, ui.window())
                 {
                     return ControlFlow::Continue(rows);
                 }
-                let messages = Arc::clone(&self.desk.state().messages);
+                let messages = Arc::clone(&self.queue.state().messages);
                 let looked = self
                     .app
                     .commands
@@ -241,7 +257,7 @@ impl<'a> TerminalApprover<'a> {
                 let sentence =
                     "That is not an answer; the text is back in the input line after these calls.";
                 let reply = self
-                    .desk
+                    .queue
                     .state()
                     .approvals
                     .say([sentence.to_owned()], ui.window());
@@ -258,7 +274,7 @@ impl<'a> TerminalApprover<'a> {
         let ui = Arc::clone(&self.app.ui);
         let say = |sentence: String| {
             let reply = self
-                .desk
+                .queue
                 .state()
                 .approvals
                 .say([sentence], self.app.ui.window());
@@ -267,10 +283,10 @@ impl<'a> TerminalApprover<'a> {
                 _ => ControlFlow::Continue(Vec::new()),
             }
         };
-        let Some(entry) = self.desk.state().approvals.entry(number).cloned() else {
+        let Some(entry) = self.queue.state().approvals.entry(number).cloned() else {
             return say("That call is not pending any more.".to_owned());
         };
-        let draft = self.desk.state().approvals.drafts.get(&number).cloned();
+        let draft = self.queue.state().approvals.drafts.get(&number).cloned();
         let text = draft.unwrap_or_else(|| pretty(&entry.question.arguments));
         let settings = &self.app.settings;
         let program = self.app.editor();
@@ -285,24 +301,24 @@ impl<'a> TerminalApprover<'a> {
         };
         match understand(&text, &entry.question.arguments) {
             Edited::Arguments(arguments) => {
-                self.desk.state().approvals.drafts.remove(&number);
+                self.queue.state().approvals.drafts.remove(&number);
                 let decision = entry.decide(Choice::Edit(arguments), None);
                 ControlFlow::Break(Resolution::Decided(vec![decision]))
             }
             Edited::Unchanged => {
-                self.desk.state().approvals.drafts.remove(&number);
+                self.queue.state().approvals.drafts.remove(&number);
                 // Whoever empties the file gives up, and need not have read it.
                 if !text.trim().is_empty() {
                     let window = self.app.ui.window();
-                    self.desk.state().approvals.was_read(number, window);
+                    self.queue.state().approvals.was_read(number, window);
                 }
                 let mut rows = vec![format!("{MARGIN}The arguments are unchanged.")];
-                let state = self.desk.state();
+                let state = self.queue.state();
                 rows.extend(state.approvals.question_again(number, self.app.ui.window()));
                 ControlFlow::Continue(rows)
             }
             Edited::Broken(problem) => {
-                self.desk.state().approvals.drafts.insert(number, text);
+                self.queue.state().approvals.drafts.insert(number, text);
                 say(format!(
                     "The arguments cannot be used: {problem}; e opens them as you left them."
                 ))
@@ -311,22 +327,27 @@ impl<'a> TerminalApprover<'a> {
     }
 }
 
-/// Puts the calls of a turn on the desk before they run.
-pub struct DeskApprover<'a> {
+/// Puts the calls of a turn into the queue before they run.
+pub struct QueueApprover<'a> {
     app: &'a App,
-    desk: Arc<Desk>,
+    queue: Arc<ApprovalQueue>,
     /// No other has this number.
     turn: u64,
     /// Whose turn it is, if it is a subagent's.
     subagent: Option<String>,
 }
 
-impl<'a> DeskApprover<'a> {
+impl<'a> QueueApprover<'a> {
     /// For the turn with this number.
-    pub fn new(app: &'a App, desk: &Arc<Desk>, turn: u64, subagent: Option<String>) -> Self {
-        DeskApprover {
+    pub fn new(
+        app: &'a App,
+        queue: &Arc<ApprovalQueue>,
+        turn: u64,
+        subagent: Option<String>,
+    ) -> Self {
+        QueueApprover {
             app,
-            desk: Arc::clone(desk),
+            queue: Arc::clone(queue),
             turn,
             subagent,
         }
@@ -334,7 +355,7 @@ impl<'a> DeskApprover<'a> {
 }
 
 #[async_trait(?Send)]
-impl Approver for DeskApprover<'_> {
+impl Approver for QueueApprover<'_> {
     /// Dropping the future withdraws the question.
     async fn decide(&self, waiting: Waiting<'_>) -> Resolution {
         if self.app.accepts_edits.load(Ordering::Relaxed) {
@@ -345,9 +366,9 @@ impl Approver for DeskApprover<'_> {
             }
         }
         if self.subagent.is_none() {
-            self.runs_beside(waiting.conversation);
+            self.begins_to_run(waiting.conversation);
         }
-        let reply = DeskReply {
+        let reply = QueuedReply {
             turn: self.turn,
             first: waiting.calls.first().map_or(0, |call| call.number as u64),
         };
@@ -357,17 +378,17 @@ impl Approver for DeskApprover<'_> {
             entry.subagent.clone_from(&self.subagent);
             entry
         });
-        let resolution = self.desk.decide(reply, entries.collect()).await;
+        let resolution = self.queue.decide(reply, entries.collect()).await;
         // The conversation goes on, and a copy of it would be made.
         if self.subagent.is_none() {
-            self.desk.state().messages = Arc::default();
+            self.queue.state().messages = Arc::default();
         }
         resolution
     }
 
-    fn runs_beside(&self, conversation: &Conversation) {
+    fn begins_to_run(&self, conversation: &Conversation) {
         if self.subagent.is_none() {
-            self.desk.state().messages = conversation.snapshot();
+            self.queue.state().messages = conversation.snapshot();
         }
     }
 }

@@ -9,9 +9,9 @@ use dunlin_chat::turn::approve::DenyAll;
 use dunlin_host::Tool;
 use dunlin_host::ask::Ask;
 
-use super::approver::{DeskApprover, TerminalApprover};
-use super::desk::DeskAsk;
+use super::approver::{QueueApprover, TerminalApprover};
 use super::line::Recall;
+use super::queue::QueueAsk;
 use crate::app::App;
 
 /// The number of the chat's own turn among the turns that wait together.
@@ -56,8 +56,8 @@ impl<'a> Decider<'a> {
     /// Decides about what comes up while a call of the turn, or of the subagent with this name, runs.
     pub fn ask(&self, subagent: Option<&str>) -> Arc<dyn Ask> {
         match &self.terminal {
-            Some(terminal) => Arc::new(DeskAsk {
-                desk: Arc::clone(terminal.desk()),
+            Some(terminal) => Arc::new(QueueAsk {
+                queue: Arc::clone(terminal.queue()),
                 ui: Arc::clone(&self.app.ui),
                 calls: Arc::clone(&self.app.calls),
                 subagent: subagent.map(str::to_owned),
@@ -82,7 +82,7 @@ fn approver<'a>(
     subagent: Option<String>,
 ) -> Box<dyn Approver + 'a> {
     match terminal {
-        Some(terminal) => Box::new(DeskApprover::new(app, terminal.desk(), turn, subagent)),
+        Some(terminal) => Box::new(QueueApprover::new(app, terminal.queue(), turn, subagent)),
         None => Box::new(DenyAll),
     }
 }

@@ -12,7 +12,7 @@ use dunlin_host::display::{grouped, one_line};
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::calls::fit;
-use dunlin_terminal::ui::keyboard::RunningCommands;
+use dunlin_terminal::ui::running_commands::RunningCommands;
 use dunlin_terminal::ui::style::Label;
 use serde_json::Value;
 
@@ -36,7 +36,10 @@ pub fn run(app: &App, typed: &str) {
     let words: Vec<&str> = typed.split_whitespace().collect();
     let limits = app.settings.history_limits();
     match words.as_slice() {
-        [] => ui.data_all(&list(&app.subagents, &stored(app), limits, ui.window())),
+        [] => {
+            ui.data_all(&list(&app.subagents, &stored(app), limits, ui.window()));
+            startable(app);
+        }
         [STOP, number] => ui.status(&stop(&app.subagents, number)),
         [number] => match number.parse().ok().and_then(|it| app.subagents.find(it)) {
             Some(subagent) => ui.data_all(&whole(&subagent, limits, ui.window())),
@@ -51,31 +54,54 @@ pub fn expand(app: &App, typed: &str) {
     let number = typed.split_whitespace().find_map(|word| word.parse().ok());
     let call = app.calls.find(number);
     let call = call.filter(|call| call.tool == RUN_SUBAGENT);
-    if let Some(subagent) = call.and_then(|call| app.subagents.of_call(&call.id)) {
-        let limits = app.settings.history_limits();
-        app.ui.data_all(&whole(&subagent, limits, app.ui.window()));
+    let Some(call) = call else { return };
+    match app.subagents.of_call(&call.id) {
+        Some(subagent) => {
+            let limits = app.settings.history_limits();
+            app.ui.data_all(&whole(&subagent, limits, app.ui.window()));
+        }
+        None => app
+            .ui
+            .status("  /agents lists the subagents of this session, and shows what they said."),
     }
 }
 
-/// Ends one while the turn runs.
-pub struct StopWhileRunning {
+/// Lists, shows and ends subagents while the turn runs.
+pub struct AgentsWhileRunning {
     /// The subagents.
     pub roster: Arc<Roster>,
     /// Says what was done.
     pub ui: Arc<Ui>,
+    /// What requests may carry.
+    pub limits: HistoryLimits,
 }
 
-impl RunningCommands for StopWhileRunning {
+impl RunningCommands for AgentsWhileRunning {
     fn takes(&self, line: &str) -> bool {
-        let mut words = line.split_whitespace();
-        let is_it = (words.next(), words.next()) == (Some(COMMAND), Some(STOP));
-        // Without subagents it may be a message.
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let is_number = |word: &str| word.parse::<u64>().is_ok();
+        // Anything else may be a message that begins with the word.
+        let is_it = match words.as_slice() {
+            [COMMAND] => true,
+            [COMMAND, number] | [COMMAND, STOP, number] => is_number(number),
+            _ => false,
+        };
         is_it && self.roster.of_turn().iter().any(|it| !it.has_ended())
     }
 
     fn run(&self, line: &str) {
-        let number = line.split_whitespace().nth(2).unwrap_or_default();
-        self.ui.status(&format!("  {}", stop(&self.roster, number)));
+        let words: Vec<&str> = line.split_whitespace().skip(1).collect();
+        let window = self.ui.window();
+        let rows = match words.as_slice() {
+            [] => list(&self.roster, &[], self.limits, window),
+            [STOP, number] => vec![format!("  {}", stop(&self.roster, number))],
+            [number] => match number.parse().ok().and_then(|it| self.roster.find(it)) {
+                Some(subagent) => whole(&subagent, self.limits, window),
+                None => vec![format!("  {USAGE}")],
+            },
+            _ => vec![format!("  {USAGE}")],
+        };
+        rows.iter().for_each(|row| self.ui.status(row));
     }
 }
 
@@ -149,14 +175,32 @@ fn list(
     rows
 }
 
+/// Which agents can be started, and what is wrong with others.
+fn startable(app: &App) {
+    let ui = &app.ui;
+    let names = app
+        .settings
+        .subagents()
+        .into_iter()
+        .map(|it| one_line(&it.name));
+    let names: Vec<String> = names.collect();
+    if !names.is_empty() {
+        let text = format!("  The model can start: {}", names.join(", "));
+        ui.status(&ui.status_styles().paint(Label::Quiet, &text));
+    }
+    for notice in &app.settings.agent_files().notices {
+        ui.warn(notice);
+    }
+}
+
 /// Who it is, how it is doing, and what it was told.
 fn heading(subagent: &Subagent, window: Window) -> Vec<String> {
     let styles = window.styles;
     let columns = window.columns.saturating_sub(1);
     let live = subagent.live();
-    let state = match (&live.end, live.begun) {
-        (Some(end), _) => end_in_words(end),
-        (None, _) => live.activity.clone(),
+    let state = match &live.end {
+        Some(end) => end_in_words(end),
+        None => live.activity.clone(),
     };
     let state = match state.is_empty() {
         true => String::new(),

@@ -6,6 +6,7 @@ use crate::dialogue::budget::share;
 use crate::error::CliError;
 use dunlin_chat::message::Message;
 use dunlin_chat::request::report::{Cost, Report, Source, Spent};
+use dunlin_chat::tokens::counted;
 use dunlin_host::display::{grouped, one_line};
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::ui::calls::fit;
@@ -37,6 +38,15 @@ pub fn context(app: &App, dialogue: &mut Option<Dialogue>) {
     let report = dialogue.report(app);
     for row in context_rows(&report, dialogue.messages(), ui.window()) {
         ui.data_rows(&row, INDENT);
+    }
+    let subagents = dialogue.spent().turn_subagents;
+    if subagents.requests > 0 {
+        let tokens = grouped(subagents.usage.input_tokens + subagents.usage.output_tokens);
+        let requests = counted(subagents.requests as usize, "request", "requests");
+        let text = format!(
+            "{MARGIN}subagents of the last turn, in windows of their own: {requests}, {tokens} tokens"
+        );
+        ui.data_rows(&ui.styles().paint(Label::Quiet, &text), INDENT);
     }
 }
 

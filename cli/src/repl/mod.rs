@@ -73,11 +73,11 @@ pub fn run(app: &App, args: &ChatArgs) -> Result<Exit, CliError> {
     hub::check(app, args)?;
     welcome(app)?;
     warn_of_permissions(app);
-    app.ui
-        .take_commands(Some(Box::new(agents::StopWhileRunning {
-            roster: Arc::clone(&app.subagents),
-            ui: Arc::clone(&app.ui),
-        })));
+    app.ui.take_commands(Box::new(agents::AgentsWhileRunning {
+        roster: Arc::clone(&app.subagents),
+        ui: Arc::clone(&app.ui),
+        limits: settings.history_limits(),
+    }));
     let (mut hub, mut dialogue) = Hub::open(app, args)?;
     let listening = server::listen(&settings.folders.run, &app.shared).map_err(CliError::failed);
     if let Err(error) = &listening {

@@ -112,7 +112,8 @@ fn about(file: &RequestFile, request: &LoggedRequest, now: Timestamp) -> String 
     let entry = &request.entry;
     let mut parts = Vec::new();
     parts.extend(request.time.map(|time| ago(time, now)));
-    if entry.kind != Kind::Turn {
+    parts.extend(entry.subagent.as_deref().map(one_line));
+    if !matches!(entry.kind, Kind::Turn | Kind::Subagent) {
         parts.push(entry.kind.name().to_owned());
     }
     parts.push(one_line(&file.model(request)));

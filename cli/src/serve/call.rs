@@ -189,7 +189,7 @@ impl Running {
             }
             Standing::Denied { need, rule, revert } => {
                 let way_out = match revert {
-                    Some(_) => self.way_out(std::slice::from_ref(need), Scope::Always),
+                    Some(_) => self.way_out(need.as_slice(), Scope::Always),
                     None => "\nNothing can allow it.".to_owned(),
                 };
                 return denied(&plan, &format!("\nThe reason: {}{way_out}", escape(rule)));

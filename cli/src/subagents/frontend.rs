@@ -1,6 +1,7 @@
 //! What is shown of a subagent while it runs: what it is doing, in its row. Its calls can be looked at as any others.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use dunlin_chat::provider::retry::Retrying;
 use dunlin_chat::turn::log::CallLog;
@@ -8,12 +9,16 @@ use dunlin_chat::turn::{CallState, CallView, Frontend, TurnCall};
 use dunlin_host::Progress;
 use dunlin_host::ask::Answer;
 use dunlin_host::display::escape;
+use dunlin_host::edit::FileEdit;
 use dunlin_host::target::Need;
 use dunlin_terminal::approval::storing;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
 
 use super::{Roster, Subagent};
+use crate::dialogue::presenter::show_edits;
+use dunlin_terminal::ui::diff;
+use parking_lot::Mutex;
 
 /// Shows one subagent.
 pub struct SubagentFrontend {
@@ -25,6 +30,10 @@ pub struct SubagentFrontend {
     pub ui: Arc<Ui>,
     /// Where calls are kept.
     pub calls: Arc<CallLog>,
+    /// Whether edits in the project are accepted without a question.
+    pub accepts_edits: Arc<AtomicBool>,
+    /// What the call that is shown next has changed in files, and whether the user saw that before.
+    pub edits: Mutex<(Arc<[FileEdit]>, bool)>,
 }
 
 impl SubagentFrontend {
@@ -32,6 +41,29 @@ impl SubagentFrontend {
     fn does(&self, activity: String) {
         self.subagent.note(|live| live.activity = activity);
         self.roster.draw(&self.ui);
+    }
+
+    /// Shows a call that has ended where it changed files or failed: the rest is for `/agents`.
+    fn settled(&self, call: &CallView) {
+        let (edits, was_seen) = std::mem::take(&mut *self.edits.lock());
+        if edits.is_empty() && call.state != CallState::Failed {
+            return;
+        }
+        let mut call = call.clone();
+        call.tool = format!("[{}] {}", self.subagent.name, call.tool);
+        if call.note.is_none() && !edits.is_empty() {
+            call.note = Some(diff::count(edits.iter()));
+        }
+        self.ui.ended_beside(&call);
+        if was_seen {
+            return;
+        }
+        for broken in edits.iter().filter_map(FileEdit::broken) {
+            self.warning(&broken);
+        }
+        if let Some(number) = call.number {
+            show_edits(&self.ui, number, &edits);
+        }
     }
 
     fn waits(&self) {
@@ -60,7 +92,14 @@ impl Frontend for SubagentFrontend {
     }
 
     fn keep_call(&self, call: &TurnCall) {
-        self.calls.keep(call.record());
+        let record = call.record();
+        if call.state.is_settled() && !record.edits.is_empty() {
+            let edits = Arc::clone(&record.edits);
+            self.subagent.note(|live| live.edits.push(edits));
+        }
+        let was_seen = call.is_approved_by_hand() && !self.accepts_edits.load(Ordering::Relaxed);
+        *self.edits.lock() = (Arc::clone(&record.edits), was_seen);
+        self.calls.keep(record);
     }
 
     fn call(&self, call: &CallView) {
@@ -71,6 +110,7 @@ impl Frontend for SubagentFrontend {
         match call.state {
             CallState::Running => self.does(what),
             CallState::Asking => self.does(format!("asks: {what}")),
+            state if state.is_settled() => self.settled(call),
             _ => {}
         }
     }

@@ -51,8 +51,11 @@ impl Journal for SubagentJournal {
     fn sent(&self, sent: &Sent<'_>) -> u64 {
         self.subagent.note(|live| live.rounds += 1);
         let sent = Sent {
-            kind: Kind::Subagent,
-            agent: &self.subagent.name,
+            kind: match sent.kind {
+                Kind::Turn => Kind::Subagent,
+                kind => kind,
+            },
+            subagent: Some(&self.subagent.name),
             ..*sent
         };
         self.log.as_ref().map_or(0, |log| log.sent(&sent))

@@ -37,7 +37,7 @@ impl Launcher {
 #[async_trait]
 impl Subagents for Launcher {
     async fn run(&self, call: &str, task: SubagentTask) -> Result<SubagentReport, ForeignError> {
-        if !self.roster.may_start() {
+        if !self.roster.reserve() {
             return Err(format!(
                 "this turn has started {MAX_OF_TURN} subagents already; do the rest without one"
             )

@@ -23,14 +23,12 @@ use dunlin_chat::request::report::Cost;
 use dunlin_chat::session::Store;
 use dunlin_chat::turn::Denial;
 use dunlin_host::Tool;
+use dunlin_host::edit::FileEdit;
 use dunlin_host::subagent::SubagentEnd;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::settings::{Settings, SubagentChoice};
-
-/// How many run at once. Others wait for one of them to end.
-pub const MAX_RUNNING: usize = 4;
 
 /// How many a turn can start.
 pub const MAX_OF_TURN: usize = 16;
@@ -49,6 +47,8 @@ struct State {
     last: Option<u64>,
     /// Those of this turn.
     of_turn: Vec<Arc<Subagent>>,
+    /// How many this turn has wanted to start.
+    wanted: usize,
 }
 
 /// One subagent.
@@ -85,12 +85,14 @@ pub struct Live {
     pub rounds: u32,
     /// What they have cost.
     pub usage: Usage,
-    /// When it began; until then it waits for others to end.
-    pub begun: Option<Instant>,
+    /// When it began.
+    pub begun: Instant,
     /// How long it ran.
     pub duration: Option<Duration>,
     /// What was said.
     pub messages: Arc<Vec<Message>>,
+    /// What it has changed in files.
+    pub edits: Vec<Arc<[FileEdit]>>,
     /// The calls that were denied to it.
     pub denials: Vec<Denial>,
 }
@@ -124,8 +126,7 @@ impl Subagent {
 impl Live {
     /// How long it has been running, or ran.
     pub fn elapsed(&self) -> Duration {
-        let running = self.begun.map(|begun| begun.elapsed());
-        self.duration.or(running).unwrap_or_default()
+        self.duration.unwrap_or_else(|| self.begun.elapsed())
     }
 }
 
@@ -143,7 +144,9 @@ pub enum StopError {
 impl Roster {
     /// A turn begins: what is counted from here on is its.
     pub fn begin_turn(&self) {
-        self.0.lock().of_turn.clear();
+        let mut state = self.0.lock();
+        state.of_turn.clear();
+        state.wanted = 0;
     }
 
     /// Another session begins: its subagents are others.
@@ -151,13 +154,16 @@ impl Roster {
         *self.0.lock() = State::default();
     }
 
-    /// Whether this turn may start one more.
-    fn may_start(&self) -> bool {
-        self.0.lock().of_turn.len() < MAX_OF_TURN
+    /// Whether this turn may start one more, which counts from now on.
+    fn reserve(&self) -> bool {
+        let mut state = self.0.lock();
+        let has_room = state.wanted < MAX_OF_TURN;
+        state.wanted += usize::from(has_room);
+        has_room
     }
 
-    /// One more begins, or waits to. `store`: where what they say is kept.
-    fn add(&self, store: Option<&Store>, new: New) -> Arc<Subagent> {
+    /// One more begins. `stored`: the number of the last one whose session is kept, which is looked for once.
+    fn add(&self, stored: impl FnOnce() -> u64, new: New) -> Arc<Subagent> {
         let New {
             call,
             task,
@@ -165,8 +171,10 @@ impl Roster {
             tools,
             provider,
         } = new;
+        let known = self.0.lock().last;
+        let known = known.unwrap_or_else(stored);
         let mut state = self.0.lock();
-        let number = state.last.unwrap_or_else(|| store.map_or(0, last_stored)) + 1;
+        let number = state.last.unwrap_or_default().max(known) + 1;
         state.last = Some(number);
         let subagent = Arc::new(Subagent {
             number,
@@ -178,32 +186,36 @@ impl Roster {
             provider,
             stop: CancellationToken::new(),
             live: Mutex::new(Live {
-                activity: "waiting for another to end".to_owned(),
+                activity: "starting".to_owned(),
                 end: None,
                 calls: 0,
                 rounds: 0,
                 usage: Usage::default(),
-                begun: None,
+                begun: Instant::now(),
                 duration: None,
+                edits: Vec::new(),
                 messages: Arc::default(),
                 denials: Vec::new(),
             }),
         });
         state.all.push_back(Arc::clone(&subagent));
         state.of_turn.push(Arc::clone(&subagent));
-        let ended = state.all.iter().filter(|it| it.has_ended()).count();
-        if let Some(surplus) = ended.checked_sub(MAX_LISTED).filter(|it| *it > 0) {
-            let mut surplus = surplus;
-            state.all.retain(|it| {
-                let goes = surplus > 0 && it.has_ended();
-                surplus -= usize::from(goes);
-                !goes
-            });
-        }
         subagent
     }
 
-    /// All that are known, in the order in which they began.
+    /// Forgets the oldest that have ended, but for the last few.
+    fn forget_old(&self) {
+        let mut state = self.0.lock();
+        let ended = state.all.iter().filter(|it| it.has_ended()).count();
+        let mut surplus = ended.saturating_sub(MAX_LISTED);
+        state.all.retain(|it| {
+            let goes = surplus > 0 && it.has_ended();
+            surplus -= usize::from(goes);
+            !goes
+        });
+    }
+
+    /// All that are known, by their numbers.
     pub fn all(&self) -> Vec<Arc<Subagent>> {
         self.0.lock().all.iter().cloned().collect()
     }
@@ -269,6 +281,14 @@ pub fn introduce(settings: &Settings, tools: &mut [Tool]) {
         tool.description
             .push_str(&format!("\n- {name}: {description}"));
     }
+}
+
+/// The highest number of a call of the subagents whose sessions are kept here: the last of them may have it. What cannot be
+/// read has none.
+pub fn last_call(store: &Store) -> usize {
+    let newest = store.entries(true).into_iter().take(MAX_OF_TURN);
+    let last = newest.filter_map(|entry| Some(entry.load().ok()?.last_call));
+    last.max().unwrap_or_default()
 }
 
 /// The number of the last subagent whose session is kept here.

@@ -1,5 +1,6 @@
 //! Subagents as rows: those that run, below the turn; and all of them, for `/agents`.
 
+use dunlin_chat::turn::{CallState, Changes};
 use dunlin_host::display::{escape, one_line};
 use dunlin_host::subagent::SubagentEnd;
 use dunlin_terminal::approval::look::Window;
@@ -34,14 +35,11 @@ impl Roster {
 fn row(subagent: &Subagent, window: Window) -> String {
     let styles = window.styles;
     let live = subagent.live();
-    let head = format!("  … {} ", fit(&one_line(&subagent.name), 24));
-    let end = match live.begun {
-        Some(_) => format!(" · {}", figures(&live)),
-        None => String::new(),
-    };
-    let room = window
-        .columns
-        .saturating_sub(visible(&head) + visible(&end) + 3);
+    // The last column stays free: writing into it wraps on some terminals.
+    let columns = window.columns.saturating_sub(1);
+    let head = format!("  … {} ", fit(&one_line(&subagent.name), columns / 3));
+    let end = fit(&format!(" · {}", figures(&live)), columns / 2);
+    let room = columns.saturating_sub(visible(&head) + visible(&end) + 2);
     let activity = fit(&one_line(&live.activity), room);
     [
         styles.paint(Label::Name, &head),
@@ -77,23 +75,33 @@ pub fn end_in_words(end: &SubagentEnd) -> String {
         SubagentEnd::Denied(question) => format!("denied: {}", one_line(question)),
         SubagentEnd::RoundLimit => "stopped at its limit of rounds".to_owned(),
         SubagentEnd::Stopped => "stopped".to_owned(),
-        SubagentEnd::TooLong(why) | SubagentEnd::Failed(why) => {
-            format!("failed: {}", one_line(why))
-        }
+        SubagentEnd::TooLong(why) | SubagentEnd::Failed(why) => one_line(why),
     }
 }
 
-/// What stands behind the line of the call once it is over: `research 1 · 4 calls · 12.3k tokens`.
+/// How the call of a subagent that is over is marked.
+pub fn state(subagent: &Subagent) -> CallState {
+    match subagent.live().end {
+        None | Some(SubagentEnd::Answered) => CallState::Completed,
+        Some(SubagentEnd::Stopped) => CallState::Cancelled,
+        Some(_) => CallState::Failed,
+    }
+}
+
+/// What stands behind the line of the call once it is over, why it is over first: `research 1 · 4 calls · 12.3k tokens`.
 pub fn note(subagent: &Subagent) -> String {
     let live = subagent.live();
     let calls = counted(live.calls as usize, "call", "calls");
     let tokens = thousands(live.usage.input_tokens + live.usage.output_tokens);
-    let mut note = format!("{} · {calls} · {tokens} tokens", escape(&subagent.name));
-    let end = live.end.as_ref().map(end_in_words).unwrap_or_default();
-    if !end.is_empty() {
-        note.push_str(&format!(" · {end}"));
+    let mut figures = format!("{} · {calls} · {tokens} tokens", escape(&subagent.name));
+    if let Some(changes) = Changes::of(live.edits.iter().flat_map(|it| it.iter())) {
+        figures.push_str(&format!(" · {changes}"));
     }
-    note
+    let end = live.end.as_ref().map(end_in_words).unwrap_or_default();
+    match end.is_empty() {
+        true => figures,
+        false => format!("{end} · {figures}"),
+    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Runs subagents beside the turn that started them.
 //!
-//! All of them are polled in one future, in the task of the turn: nothing is spawned, so nothing outlives the turn. Four
-//! run at once; the others wait in the order in which they came.
+//! All of them are polled in one future, in the task of the turn: nothing is spawned, so nothing outlives the turn. How many
+//! run at once is for the turn to say, which starts their calls.
 
+use std::cell::OnceCell;
 use std::convert::Infallible;
-use std::pin::pin;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Instant;
 
 use dunlin_chat::agent::{Agent, RUN_SUBAGENT};
 use dunlin_chat::message::{Conversation, UserMessage};
@@ -17,25 +17,26 @@ use dunlin_chat::session::requests::RequestLog;
 use dunlin_chat::session::{Session, Store};
 use dunlin_chat::turn::{
     CallContext, Journal, NoInterceptor, TurnContext, TurnEnd, TurnReport, TurnRules, run_turn,
+    with_joined,
 };
 use dunlin_host::subagent::{ContextFile, SubagentEnd, SubagentReport, SubagentTask};
 use dunlin_host::{ForeignError, Host, Tool};
 use dunlin_terminal::ui::Ui;
-use futures::StreamExt;
 use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
 use parking_lot::Mutex;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::{Duration, MissedTickBehavior, interval};
 
 use super::frontend::SubagentFrontend;
 use super::journal::SubagentJournal;
 use super::launch::Start;
-use super::{MAX_RUNNING, New, Roster, Subagent};
+use super::{New, Roster, Subagent, last_stored};
 use crate::app::App;
 use crate::dialogue::sampling_model::{AskWithModel, SamplingModel};
-use crate::dialogue::switch::connect;
 use crate::error::CliError;
 use crate::prompt::decider::Decider;
+use crate::provider::connect;
 
 /// What stands before the files of a task.
 const HEADING: &str = "Files that were given with this task:";
@@ -53,8 +54,10 @@ pub struct Parent<'a> {
     pub agent: &'a Agent,
     /// The way to its model.
     pub provider: &'a Arc<dyn Provider>,
-    /// All tools there are.
+    /// All tools there are from the beginning.
     pub tools: &'a [Tool],
+    /// The same, shared by all of them.
+    pub shared_tools: OnceCell<Arc<[Tool]>>,
     /// Decides about their calls.
     pub decider: &'a Decider<'a>,
     /// The chat's model, for MCP servers.
@@ -70,13 +73,12 @@ pub struct Parent<'a> {
 impl Parent<'_> {
     /// Runs whatever is to be started. Never ends; to be polled beside the turn. Dropping it ends all of them.
     pub async fn serve(&self, mut starts: mpsc::UnboundedReceiver<Start>) -> Infallible {
-        let room = Semaphore::new(MAX_RUNNING);
         let mut running = FuturesUnordered::new();
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                Some(start) = starts.recv() => running.push(self.start(start, &room)),
+                Some(start) = starts.recv() => running.push(self.start(start)),
                 Some(()) = running.next() => {}
                 _ = tick.tick(), if !running.is_empty() => {}
                 else => std::future::pending().await,
@@ -86,7 +88,7 @@ impl Parent<'_> {
     }
 
     /// Runs one until it has ended, or nobody waits for it any more.
-    async fn start(&self, start: Start, room: &Semaphore) {
+    async fn start(&self, start: Start) {
         let Start {
             call,
             task,
@@ -96,20 +98,19 @@ impl Parent<'_> {
             biased;
             // Dropping it has said that it was stopped.
             () = report.closed() => return,
-            ended = self.run(&call, task, room) => ended,
+            // One that fails in a way that nobody has thought of must not end the others.
+            ended = AssertUnwindSafe(self.run(&call, task)).catch_unwind() => {
+                ended.unwrap_or_else(|_| Err("the subagent crashed, which is a defect of Dunlin".into()))
+            }
         };
         // Whoever waited may have gone.
         let _ = report.send(ended);
     }
 
-    async fn run(
-        &self,
-        call: &str,
-        task: SubagentTask,
-        room: &Semaphore,
-    ) -> Result<SubagentReport, ForeignError> {
+    async fn run(&self, call: &str, task: SubagentTask) -> Result<SubagentReport, ForeignError> {
         let agent = self.agent_of(&task)?;
-        let tools: Arc<[Tool]> = self.tools.into();
+        let tools = self.shared_tools.get_or_init(|| self.tools.into());
+        let tools = Arc::clone(tools);
         let store = self.session.as_ref();
         let store = store.map(|(store, id, _)| store.of_subagents(id));
         let provider = self.provider_of(&agent).map_err(|it| it.in_one_line())?;
@@ -120,23 +121,13 @@ impl Parent<'_> {
             tools,
             provider,
         };
-        let subagent = self.roster.add(store.as_ref(), new);
+        let stored = || store.as_ref().map_or(0, last_stored);
+        let subagent = self.roster.add(stored, new);
         let _stopped = Stopped(Arc::clone(&subagent));
         let stop = subagent.stop.cancelled();
-        let mut stop = pin!(stop);
-        let has_room = tokio::select! {
-            biased;
-            () = stop.as_mut() => None,
-            room = room.acquire() => room.ok(),
-        };
-        let (end, text) = match has_room {
-            Some(_room) => {
-                subagent.note(|live| live.begun = Some(Instant::now()));
-                self.turn(&subagent, &task, store.as_ref(), stop).await
-            }
-            None => (SubagentEnd::Stopped, String::new()),
-        };
+        let (end, text) = self.turn(&subagent, &task, store.as_ref(), stop).await;
         subagent.ended(end.clone());
+        self.roster.forget_old();
         let live = subagent.live();
         Ok(SubagentReport {
             name: subagent.name.clone(),
@@ -203,6 +194,8 @@ impl Parent<'_> {
                     roster: Arc::clone(self.roster),
                     ui: Arc::clone(&app.ui),
                     calls: Arc::clone(&app.calls),
+                    accepts_edits: Arc::clone(&app.accepts_edits),
+                    edits: Mutex::default(),
                 }),
             },
         };
@@ -213,6 +206,9 @@ impl Parent<'_> {
         };
         let mut report = run_turn(&mut said.conversation, message(task), &context, stop).await;
         ask.complete(&mut report.denials);
+        for denial in &mut report.denials {
+            denial.subagent = Some(subagent.name.clone());
+        }
         subagent.note(|live| live.denials.clone_from(&report.denials));
         let text = std::mem::take(&mut report.reply);
         (end_of(&report), text)
@@ -229,18 +225,20 @@ impl Parent<'_> {
                 }
                 agent
             }
-            None => Agent {
-                denied_tools: vec![RUN_SUBAGENT.to_owned()],
-                ..self.agent.clone()
-            },
+            None => {
+                let mut agent = self.agent.clone();
+                agent.denied_tools.push(RUN_SUBAGENT.to_owned());
+                agent
+            }
         };
         if let Some(wanted) = &task.tools {
-            let exists = |name: &String| self.tools.iter().any(|tool| tool.name == *name);
+            let all = with_joined(self.tools, self.host.joined());
+            let exists = |name: &String| all.iter().any(|tool| tool.name == *name);
             let other = wanted
                 .iter()
                 .find(|name| !agent.may_use(name) || !exists(name));
             if let Some(other) = other {
-                let own = self.tools.iter().map(|tool| tool.name.as_str());
+                let own = all.iter().map(|tool| tool.name.as_str());
                 let own: Vec<&str> = own.filter(|name| agent.may_use(name)).collect();
                 let problem = format!("tools: it cannot have {other:?}, only {}", own.join(", "));
                 return Err(problem.into());

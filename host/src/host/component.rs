@@ -23,7 +23,7 @@ use crate::capability::{
 use crate::display::chain;
 use crate::engine::time_limit::Clock;
 use crate::limits;
-use crate::permission::{Caller, Decision, Verdict};
+use crate::permission::{Caller, Decision, Rule, ToolMode, Verdict};
 use crate::plugin::{Described, Registered};
 use crate::resolve::{self, ResolveError};
 use crate::target::{Need, Operation, Target};
@@ -149,7 +149,7 @@ impl Components {
             notices.extend(self.gaps_of_commands(&planned_actions.actions).await);
         }
         if let Standing::Denied { need, rule, .. } = &standing {
-            self.note_denied(call, plugin, std::slice::from_ref(need), rule)?;
+            self.note_denied(call, plugin, need.as_slice(), rule)?;
         }
         Ok(Plan {
             question,
@@ -378,6 +378,16 @@ impl Components {
         needs: &[Need],
         is_attended: bool,
     ) -> Result<Standing, Failure> {
+        // Where nothing is needed, nothing else would ask for the mode.
+        let mode = self.shared.permissions.tool_mode(&call.tool);
+        if needs.is_empty() && mode == ToolMode::Never {
+            let rule = Rule::ToolNever(call.tool.clone());
+            return Ok(Standing::Denied {
+                need: None,
+                revert: rule.revert(Operation::Execute),
+                rule: rule.to_string(),
+            });
+        }
         let caller = Caller {
             call: &call.id,
             tool: &call.tool,
@@ -398,8 +408,8 @@ impl Components {
                 Verdict::Allow => {}
                 Verdict::Deny => {
                     return Ok(Standing::Denied {
-                        need: need.clone(),
                         revert: rule.revert(need.operation),
+                        need: Some(need.clone()),
                         rule: rule.to_string(),
                     });
                 }

@@ -32,6 +32,16 @@ pub struct Arguments {
     context: Vec<String>,
 }
 
+/// The beginning of a task, for the question about it.
+fn beginning(task: &str) -> String {
+    const CHARS: usize = 60;
+    let line = task.trim().lines().next().unwrap_or_default();
+    match line.char_indices().nth(CHARS) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    }
+}
+
 impl Arguments {
     fn rounds(&self) -> Result<Option<u32>, Failure> {
         let Some(rounds) = self.max_rounds else {
@@ -88,7 +98,7 @@ impl Tool for RunSubagent {
             return Err(Failure::invalid_arguments(problem));
         }
         let plan = Plan::ask(match paths.as_slice() {
-            [] => "Run a subagent?".to_owned(),
+            [] => format!("Run a subagent for '{}'?", beginning(&arguments.task)),
             [path] => format!("Give file '{path}' to a subagent?"),
             paths => format!("Give {} files to a subagent?", paths.len()),
         });

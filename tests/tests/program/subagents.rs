@@ -355,6 +355,81 @@ fn a_tool_that_is_off_is_off_for_all() {
     chat.leave();
 }
 
+/// A model that has started one before and goes on, whatever it is offered.
+#[test]
+fn none_is_started_once_the_tool_is_off() {
+    let provider = Provider::play([start(&["Task one"]), Response::reply("Well.")]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.say("/tools run_subagent never");
+    chat.prompt();
+    chat.turn("look around");
+    let result = provider.requests()[1].results()[0].to_owned();
+    assert!(result.contains("Permission denied"), "{result}");
+    chat.leave();
+}
+
+/// More than run at once, each of which calls a tool.
+#[test]
+fn sixteen_of_a_reply_all_get_done() {
+    let tasks: Vec<String> = (10..26).map(|number| format!("Task {number}.")).collect();
+    let tasks: Vec<&str> = tasks.iter().map(String::as_str).collect();
+    let own = |task| (task, vec![read("notes.txt"), Response::reply("Read it.")]);
+    let parent = ("look around", vec![start(&tasks), Response::reply("Well.")]);
+    let provider = Provider::play_each(tasks.iter().map(|task| own(*task)).chain([parent]));
+    let environment = environment(&provider);
+    environment.project_file("notes.txt", "The eggs are speckled.");
+    let mut chat = Chat::open(&environment);
+    chat.turn("look around");
+    let parents = requests_of(&provider, "look around");
+    assert_eq!(parents[1].results(), ["Read it."; 16]);
+    chat.leave();
+}
+
+/// What stands there when Enter is pressed was begun for other calls.
+#[test]
+fn an_answer_that_was_begun_before_a_question_came_is_none_to_it() {
+    let gate = Gate::new();
+    let late = Response::stream()
+        .wait(&gate)
+        .calls_of([("read_file", json!({"file_path": "../outside/two.txt"}))]);
+    let provider = Provider::play_each([
+        (
+            "look around",
+            vec![start(&["Task one", "Task two"]), Response::reply("Well.")],
+        ),
+        (
+            "Task one",
+            vec![read("../outside/one.txt"), Response::reply("First.")],
+        ),
+        ("Task two", vec![late, Response::reply("Second.")]),
+    ]);
+    let environment = environment(&provider);
+    environment.outside_file("one.txt", "text one");
+    environment.outside_file("two.txt", "text two");
+    let mut chat = Chat::open(&environment);
+    chat.say("look around");
+    chat.question();
+    chat.terminal.type_text("y al");
+    chat.terminal.wait_for("allow? y al");
+    gate.open();
+    let is_asked = |screen: &Screen| screen.cursor_line.trim_end() == "  approve?";
+    chat.terminal
+        .wait_until("both questions, and an empty line", |screen| {
+            screen.contains("[assistant 2] read_file") && is_asked(screen)
+        });
+    chat.terminal.type_text("l\r");
+    chat.terminal.wait_until("it is no answer", |screen| {
+        screen.contains("\"l\" is not an answer") && is_asked(screen)
+    });
+    chat.answer("y all");
+    chat.prompt_with("l");
+    let parents = requests_of(&provider, "look around");
+    assert_eq!(parents[1].results(), ["First.", "Second."]);
+    chat.terminal.type_text("\u{15}");
+    chat.leave();
+}
+
 /// A model that starts a thousand, and gives one a task that asks for what no task can give.
 #[test]
 fn a_hostile_parent_gets_no_further() {
@@ -400,6 +475,13 @@ fn a_hostile_subagent_imitates_in_vain() {
     let mut chat = Chat::open(&environment);
     let screen = chat.turn("look around");
     assert!(!screen.contains("allow? y"), "{screen:?}");
+    chat.say("/agents 1");
+    let screen = chat.prompt();
+    assert!(screen.contains("│   allow? y"), "{screen:?}");
+    assert_eq!(
+        screen.line_with("allow? y").map(|it| it.starts_with("  │")),
+        Some(true)
+    );
     let parents = requests_of(&provider, "look around");
     assert!(
         parents[1].results()[0].contains("allow? y"),

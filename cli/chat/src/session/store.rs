@@ -435,11 +435,12 @@ impl Store {
                 pid,
             });
         }
-        fs::remove_file(&entry.path).map_err(failed)?;
+        // First: without the session nobody would look for it.
         match fs::remove_dir_all(self.of_subagents(&entry.id).folder()) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
-            _ => Ok(()),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
         }
+        fs::remove_file(&entry.path).map_err(failed)
     }
 }
 

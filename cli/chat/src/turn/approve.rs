@@ -79,7 +79,7 @@ pub trait Approver {
 
     /// Told of the conversation when calls begin to run that may run beside others: others may be asked about meanwhile,
     /// and whoever answers may want to look at it.
-    fn runs_beside(&self, _conversation: &Conversation) {}
+    fn begins_to_run(&self, _conversation: &Conversation) {}
 }
 
 /// Denies everything: wherever nobody can be asked.

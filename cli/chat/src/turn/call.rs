@@ -304,6 +304,9 @@ pub struct Denial {
     pub call: String,
     /// The tool.
     pub tool: String,
+    /// The subagent whose call it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subagent: Option<String>,
     /// What was refused: the question that was, or would have been, asked.
     pub question: String,
     /// The rule that refused it; `None`: the user, or nobody was there to be asked.

@@ -211,7 +211,7 @@ async fn drive(
                 Some((call, plan)) => {
                     let (call, plan) = (Arc::clone(call), Arc::clone(plan));
                     if plan.runs_beside {
-                        context.approver.runs_beside(turn.conversation());
+                        context.approver.begins_to_run(turn.conversation());
                     }
                     running.push(async move { (number, context.run(&call, &plan).await) });
                     None

@@ -143,7 +143,7 @@ impl Tools for FakeTools {
                 longest: Scope::Always,
             },
             "forbidden" => Standing::Denied {
-                need,
+                need: Some(need),
                 rule: "/ is ---".to_owned(),
                 revert: None,
             },

@@ -49,6 +49,7 @@ impl<'a, J: Journal + ?Sized> InFlight<'a, J> {
         let number = self.journal.sent(&Sent {
             kind,
             agent: &agent.name,
+            subagent: None,
             model: &agent.model,
             endpoint: &endpoint.to_string(),
             counted,

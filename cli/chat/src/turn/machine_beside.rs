@@ -55,6 +55,32 @@ fn they_start_together_and_end_in_any_order() {
 }
 
 #[test]
+fn no_more_than_four_run_at_once() {
+    check_beside(
+        "six",
+        &["a", "b", "c", "d", "e", "f"],
+        vec![
+            beside(0),
+            beside(1),
+            beside(2),
+            beside(3),
+            beside(4),
+            beside(5),
+            finished(2, Ok("C")),
+            finished(4, Ok("E")),
+            finished(0, Ok("A")),
+            finished(5, Ok("F")),
+            finished(3, Ok("D")),
+            finished(1, Ok("B")),
+        ],
+        &[
+            "Run(0)", "Run(1)", "Run(2)", "Run(3)", "Run(4)", "Run(5)", "Compose",
+        ],
+        &["a: A", "b: B", "c: C", "d: D", "e: E", "f: F"],
+    );
+}
+
+#[test]
 fn the_others_run_one_after_the_other_meanwhile() {
     check_beside(
         "two and two",

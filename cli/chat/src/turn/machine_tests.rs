@@ -69,7 +69,7 @@ pub(super) fn ruled_out(number: usize) -> Event {
     Event::Prepared(
         number,
         Ok(plan(Standing::Denied {
-            need: need(),
+            need: Some(need()),
             rule: "/p/ is ---".to_owned(),
             revert: None,
         })),

@@ -137,7 +137,7 @@ impl AgentText {
             }
             "tools" => {
                 self.tools = pair.list()?;
-                self.leave_out_foreign_tools(pair.line);
+                self.translate_foreign_tools(pair.line);
             }
             "model" => {
                 self.model = pair.text()?.filter(|model| model != INHERITED);
@@ -172,19 +172,26 @@ impl AgentText {
         Ok(())
     }
 
-    /// Tools of other programs do not exist here; one note says what does the same.
-    fn leave_out_foreign_tools(&mut self, line: usize) {
-        let Some(tools) = &mut self.tools else { return };
+    /// Tools of other programs stand for those that do the same here; one note says so.
+    fn translate_foreign_tools(&mut self, line: usize) {
         let mut found = Vec::new();
-        tools.retain(|tool| {
-            // `Bash(git status:*)`
+        let mut tools: Vec<String> = Vec::new();
+        for tool in self.tools.take().unwrap_or_default() {
+            // `Bash(git status:*)`: what a command may do is decided when it is run.
             let name = tool.split('(').next().unwrap_or_default();
             let here = FOREIGN_TOOLS.iter().find(|(foreign, _)| *foreign == name);
-            found.extend(here.map(|(foreign, here)| format!("{foreign} (here: {here})")));
-            here.is_none()
-        });
+            found.extend(here.map(|(foreign, here)| format!("{foreign} for {here}")));
+            let here = here.map_or(tool.clone(), |(_, here)| (*here).to_owned());
+            if !tools.contains(&here) {
+                tools.push(here);
+            }
+        }
+        self.tools = Some(tools);
         if !found.is_empty() {
-            let note = format!("these tools do not exist here: {}", found.join(", "));
+            let note = format!(
+                "tools of another program stand for those here: {}",
+                found.join(", ")
+            );
             self.notes.push((line, note));
         }
     }

@@ -340,7 +340,7 @@ pub fn help(entries: &[&Entry], several: bool, always: bool, window: Window) -> 
         );
         add(
             &format!("n {first}"),
-            "without a text a no ends the turn, unless on_denial = \"continue\"; Dunlin still runs what you approved",
+            "without a text a no ends the turn, or the subagent whose call it is, unless on_denial = \"continue\"; Dunlin still runs what you approved",
         );
     }
     add("yes, no", "mean y and n");

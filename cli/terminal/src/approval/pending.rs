@@ -80,11 +80,6 @@ impl PendingApprovals {
         self.show(window)
     }
 
-    /// The open calls, and those that were decided with them.
-    pub fn entries(&self) -> &[Entry] {
-        &self.entries
-    }
-
     /// Shows all open calls once more: something else was printed below them, or the terminal broke their rows anew. What a
     /// yes counts for is worked out anew, too.
     pub fn show_again(&mut self, window: Window) -> Vec<String> {
@@ -97,6 +92,7 @@ impl PendingApprovals {
         self.shown_in = (window.columns, window.rows);
         let asking = self.asking().count();
         let begins = self.shown.is_empty();
+        let begins = begins || (asking > 1 && !self.several);
         self.several |= asking > 1;
         let mut rows = Vec::new();
         let new = self

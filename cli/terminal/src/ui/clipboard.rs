@@ -5,7 +5,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use dunlin_chat::tokens::counted;
 
-use super::{Sink, Ui};
+use super::Ui;
+use super::sink::Sink;
 
 /// How much most terminals take, in bytes: some 100,000 in base64. They drop the rest, or all of it.
 const MAX_COPY_BYTES: usize = 74_000;

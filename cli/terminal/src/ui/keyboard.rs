@@ -16,18 +16,11 @@ use tokio::io::unix::AsyncFd;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::keys::EarlyLines;
+use super::running_commands::RunningCommands;
+use super::sink::Sink;
 use super::style::Label;
-use super::{Sink, Ui, terminal, wrap};
+use super::{Ui, terminal, wrap};
 use crate::approval::line::is_answer;
-
-/// What can be typed while a turn runs and acts at once, as a line of its own.
-pub trait RunningCommands: Send {
-    /// Whether the line is such a command.
-    fn takes(&self, line: &str) -> bool;
-
-    /// Does what it says. Must not block.
-    fn run(&self, line: &str);
-}
 
 /// The time for which another program has the terminal. Ends with a panic, too.
 struct Lent<'a>(&'a AtomicBool);
@@ -66,8 +59,8 @@ impl Ui {
     }
 
     /// Has lines do something at once that are typed while a turn runs.
-    pub fn take_commands(&self, commands: Option<Box<dyn RunningCommands>>) {
-        *self.commands.lock() = commands;
+    pub fn take_commands(&self, commands: Box<dyn RunningCommands>) {
+        *self.commands.lock() = Some(commands);
     }
 
     /// Does what was typed for what runs, and keeps the rest.

@@ -3,50 +3,14 @@
 //! It is drawn again in place, and whatever else is printed takes it away first. While somebody reads a line, the screen
 //! is theirs: what other threads print meanwhile is held until the line has ended.
 
-use std::thread::{self, ThreadId};
+use std::thread;
 
+use dunlin_chat::turn::CallView;
 use dunlin_host::display::escape;
 
-use super::calls::fit;
+use super::calls::{self, fit};
 use super::style::Label;
-use super::{CLEAR_LINE, Screen, Sink, Ui, input_marks, rows_above_cursor, terminal};
-
-/// What stands at the end of the screen, and who has it.
-#[derive(Debug, Default)]
-pub(super) struct Live {
-    /// As it is on the screen.
-    pub drawn: Option<String>,
-    /// The line of what goes on, with what belongs to it.
-    pub line: Option<String>,
-    /// A row for each thing that runs beside it.
-    pub rows: Vec<String>,
-    /// Who reads a line.
-    reader: Option<ThreadId>,
-    /// What was printed meanwhile.
-    held: Vec<(Sink, String)>,
-}
-
-impl Live {
-    /// Whether another thread reads a line.
-    pub(super) fn is_others(&self) -> bool {
-        self.reader.is_some_and(|it| it != thread::current().id())
-    }
-
-    /// Prints this once the line that is being read has ended.
-    pub(super) fn hold(&mut self, sink: Sink, text: String) {
-        self.held.push((sink, text));
-    }
-
-    /// All of it; `typed`: the line that is being typed early.
-    fn whole(&self, typed: Option<String>) -> Option<String> {
-        let mut rows: Vec<&str> = self.line.iter().map(String::as_str).collect();
-        if self.reader.is_none() {
-            rows.extend(self.rows.iter().map(String::as_str));
-            rows.extend(typed.as_deref().filter(|_| !self.rows.is_empty()));
-        }
-        (!rows.is_empty()).then(|| rows.join("\n"))
-    }
-}
+use super::{CLEAR_LINE, Screen, Ui, input_marks, rows_above_cursor, terminal};
 
 impl Ui {
     /// Shows a row for each thing that runs beside the turn, below everything else, until there are others. They are escaped
@@ -149,8 +113,16 @@ impl Ui {
         let mut screen = self.screen();
         self.print_held(&mut screen);
         screen.live.reader = None;
-        if !screen.live.rows.is_empty() {
+        if !screen.live.rows.is_empty() || screen.live.line.is_some() {
             self.draw(&mut screen, None);
+        }
+    }
+
+    /// Shows a call that has ended, and not in place of the line of what goes on: it is that of something beside it.
+    pub fn ended_beside(&self, call: &CallView) {
+        if !self.quiet {
+            let lines = calls::ended(call, self.status_styles, self.status_columns());
+            self.line(self.status_sink(), &lines);
         }
     }
 

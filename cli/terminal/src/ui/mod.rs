@@ -28,6 +28,7 @@ pub mod keys;
 pub mod legible;
 pub mod line_paste;
 mod live;
+mod live_state;
 pub mod markdown;
 pub mod newline;
 pub mod on_key;
@@ -41,7 +42,9 @@ pub mod read_answer;
 mod reply;
 pub mod resize;
 pub mod review;
+pub mod running_commands;
 mod silence;
+mod sink;
 pub(crate) mod stop;
 pub mod stream;
 pub mod style;
@@ -67,11 +70,12 @@ use crate::approval::look::Window;
 use crate::variables::{self, Variables};
 use dunlin_chat::turn::CallState;
 use dunlin_chat::turn::CallView;
-use keyboard::RunningCommands;
 use keys::EarlyKeys;
-use live::Live;
+use live_state::Live;
 pub use read_answer::YesOrNo;
 use reply::ReplyState;
+use running_commands::RunningCommands;
+use sink::Sink;
 use style::{ColorChoice, Label, Styles};
 use tail::Tail;
 use terminal::Streams;
@@ -151,12 +155,6 @@ struct Screen {
     waiting: Option<Waiting>,
     reply: ReplyState,
     failure: Option<io::Error>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sink {
-    Out,
-    Err,
 }
 
 impl Ui {

@@ -9,8 +9,9 @@ use std::cell::RefCell;
 use dunlin_host::display::{escape, shorten, width, width_of_char};
 
 use super::silence::{self, Escape, LONGEST_TYPING, Pause, Silence};
+use super::sink::Sink;
 use super::style::Label;
-use super::{Sink, Ui, input_marks, terminal, wrap};
+use super::{Ui, input_marks, terminal, wrap};
 use crate::approval::line::looks_like_answer;
 
 /// Says why a question takes no answer yet.

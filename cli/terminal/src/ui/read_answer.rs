@@ -30,11 +30,12 @@ use super::line_paste::LinePaste;
 use super::resize::Drawn;
 pub(crate) use super::silence::SILENCE;
 use super::silence::{self, Escape, LONGEST_TYPING, Silence};
+use super::sink::Sink;
 use super::style::Label;
 use super::terminal::TurnMode;
 use super::wake::CTRL_D;
 use super::wake::TypedSoFar;
-use super::{Sink, Typed, Ui, newline, stop, terminal};
+use super::{Typed, Ui, newline, stop, terminal};
 use crate::approval::line::looks_like_answer;
 
 /// Says why a question or a prompt does not take keys yet.
@@ -156,6 +157,10 @@ impl Ui {
             }
             // Ctrl-C stays a key.
             keys = keys.or_else(TurnMode::keys);
+            if self.redraws {
+                let (before, after) = typed.get();
+                self.take_row_away(&format!("{prompt}{before}{after}"));
+            }
             match woken() {
                 Some(line) => (above, prompt) = line,
                 None => return Typed::Woken,

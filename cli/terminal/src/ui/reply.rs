@@ -4,9 +4,10 @@ use parking_lot::MutexGuard;
 
 use super::guard::Guard;
 use super::markdown::Markdown;
+use super::sink::Sink;
 use super::stream::Filter;
 use super::style::Label;
-use super::{Screen, Sink, Ui, terminal};
+use super::{Screen, Ui, terminal};
 
 /// Where in a reply the screen is.
 #[derive(Default)]

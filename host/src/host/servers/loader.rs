@@ -62,7 +62,7 @@ impl McpTools {
                 needs: Vec::new(),
                 actions: Vec::new(),
                 standing: Standing::Denied {
-                    need: self.server_need(server),
+                    need: Some(self.server_need(server)),
                     revert: rule.revert(Operation::Execute),
                     rule: rule.to_string(),
                 },
@@ -151,7 +151,7 @@ impl McpTools {
         let standing = match (denied, meant.len()) {
             (Some((need, rule)), 1) => Standing::Denied {
                 revert: rule.revert(need.operation),
-                need,
+                need: Some(need),
                 rule: rule.to_string(),
             },
             _ if open.is_empty() => Standing::Allowed,

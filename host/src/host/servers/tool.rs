@@ -34,7 +34,7 @@ impl McpTools {
         let mut needs = Vec::new();
         let mut standing = match self.shared.permissions.tool_mode(&call.tool) {
             ToolMode::Never => Standing::Denied {
-                need: self.server_need(server),
+                need: Some(self.server_need(server)),
                 rule: Rule::ToolNever(call.tool.clone()).to_string(),
                 revert: Some(Revert::ToolMode(call.tool.clone())),
             },
@@ -64,7 +64,7 @@ impl McpTools {
                 (Start::Denied(need), _) => {
                     standing = Standing::Denied {
                         revert: rules.revert(need.operation),
-                        need,
+                        need: Some(need),
                         rule: rules.to_string(),
                     };
                 }
@@ -99,9 +99,9 @@ impl McpTools {
             notices.push(DESTRUCTIVE.to_owned());
         }
         if let Standing::Denied { need, rule, .. } = &standing {
-            let note = match needs.contains(need) {
-                true => Note::denied(need, rule),
-                false => Note::decided(Event::Denied, rule),
+            let note = match need {
+                Some(need) if needs.contains(need) => Note::denied(need, rule),
+                _ => Note::decided(Event::Denied, rule),
             };
             self.log(call, server, &note)?;
         }

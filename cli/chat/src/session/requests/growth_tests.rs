@@ -72,6 +72,7 @@ impl Chatting {
         let number = self.session.sent(&Sent {
             kind: Kind::Turn,
             agent: &self.agent.name,
+            subagent: None,
             model: &self.agent.model,
             endpoint: URL,
             counted: Some(&Counted {

@@ -4,7 +4,7 @@
 //! request, finds the parts of the new body in it and in the body before, and appends the record. It is done long before
 //! a reply has ended, so [`RequestLog::answered`], which waits for it, does not wait in fact.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -19,7 +19,7 @@ use dunlin_host::sha256_hex;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::delta::{Part, Source, encode, escaped, from_hex};
-use super::file::{RequestFile, Side, numbered_lines};
+use super::file::{LoggedRequest, RequestFile, Side, numbered_lines};
 use super::restore::MAX_BODY_BYTES;
 use super::{AnswerEntry, Answered, Body, Kind, RequestEntry, Sent, Series};
 use crate::request::editor::Edit;
@@ -65,6 +65,7 @@ impl Outgoing {
                 number,
                 kind: sent.kind,
                 agent: sent.agent.to_owned(),
+                subagent: sent.subagent.map(str::to_owned),
                 model: sent.model.to_owned(),
                 endpoint: sent.endpoint.to_owned(),
                 tokens: sent.counted.map(|counted| counted.tokens),
@@ -272,13 +273,14 @@ impl Follower {
     /// Finds the last requests of a file, and what it has gained since.
     fn begin(&mut self, file: &RequestFile) {
         let mut behind = 0;
-        let mut found = HashSet::new();
-        for last in file.requests().iter().rev() {
-            let series = last.entry.series();
-            let is_aside = last.entry.kind == Kind::Summary;
-            if is_aside || found.len() == MAX_BASES || !found.insert(series.clone()) {
+        // Subagents end with their turns, and none goes on in another process.
+        for series in [Series::Turn, Series::Sampling] {
+            let is_its = |request: &&LoggedRequest| {
+                request.entry.kind != Kind::Summary && request.entry.series() == series
+            };
+            let Some(last) = file.requests().iter().rfind(is_its) else {
                 continue;
-            }
+            };
             let number = last.entry.number;
             // Where it cannot be restored, the next body builds on nothing but lines.
             let (Ok(original), Ok(sent)) = (

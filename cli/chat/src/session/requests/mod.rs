@@ -53,7 +53,7 @@ pub enum Kind {
     Summary,
     /// An MCP server asks the model.
     Sampling,
-    /// A round of a subagent, whose name stands in place of the agent's.
+    /// A round of a subagent.
     Subagent,
 }
 
@@ -75,6 +75,8 @@ pub struct Sent<'a> {
     pub kind: Kind,
     /// The agent that asks.
     pub agent: &'a str,
+    /// The subagent that it is, if it is one.
+    pub subagent: Option<&'a str>,
     /// The model that is asked.
     pub model: &'a str,
     /// Where it goes: a URL without user, password and query.
@@ -137,6 +139,9 @@ pub struct RequestEntry {
     pub kind: Kind,
     #[serde(default)]
     pub agent: String,
+    /// The name of the subagent that has sent it, if it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subagent: Option<String>,
     #[serde(default)]
     pub model: String,
     /// The endpoint, without user, password and query.
@@ -179,10 +184,10 @@ enum Series {
 
 impl RequestEntry {
     fn series(&self) -> Series {
-        match self.kind {
-            Kind::Turn | Kind::Summary => Series::Turn,
-            Kind::Sampling => Series::Sampling,
-            Kind::Subagent => Series::Subagent(self.agent.clone()),
+        match (&self.subagent, self.kind) {
+            (Some(name), _) => Series::Subagent(name.clone()),
+            (None, Kind::Sampling) => Series::Sampling,
+            (None, Kind::Turn | Kind::Summary | Kind::Subagent) => Series::Turn,
         }
     }
 

@@ -93,7 +93,14 @@ impl<'a> Restorer<'a> {
             let whole = whole?;
             match is_aside {
                 true => self.aside = Some(whole),
-                false => drop(self.last.insert(series.clone(), whole)),
+                false => {
+                    // Only the last of them is likely to be built on.
+                    if matches!(series, Series::Subagent(_)) {
+                        self.last
+                            .retain(|other, _| !matches!(other, Series::Subagent(_)));
+                    }
+                    self.last.insert(series.clone(), whole);
+                }
             }
         }
         let whole = match is_aside {

@@ -52,6 +52,7 @@ impl Growing {
             &Sent {
                 kind,
                 agent: "assistant",
+                subagent: None,
                 model: "small",
                 endpoint: URL,
                 counted: None,
@@ -353,6 +354,7 @@ fn edits_are_stored_once_while_they_are_the_same() {
             &Sent {
                 kind: Kind::Turn,
                 agent: "",
+                subagent: None,
                 model: "",
                 endpoint: "",
                 counted: None,

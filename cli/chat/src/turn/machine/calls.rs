@@ -32,6 +32,10 @@ const MAX_CUT_REPLIES: u32 = 3;
 /// few pages it can read again.
 const MAX_EDITED_CHARS: usize = 8_000;
 
+/// Most calls that run side by side. Each of them keeps an instance of its tool for as long as it runs, and what it runs
+/// needs instances, too: the host has few.
+const MAX_BESIDE: usize = 4;
+
 /// How deep arguments may nest. A reader of JSON stops at 128 levels, and a record of a session adds some around them.
 const MAX_ARGUMENT_DEPTH: usize = 64;
 
@@ -358,19 +362,28 @@ impl Turn<'_> {
         }
     }
 
-    /// Starts what may run now of the approved calls of which this is true: all those that run beside others, and the first
-    /// of the rest. Whether any call runs.
+    /// Starts what may run now of the approved calls of which this is true: those that run beside others, up to
+    /// [`MAX_BESIDE`], and the first of the rest. Whether any call runs.
     fn start(&mut self, concerned: impl Fn(&TurnCall) -> bool, effects: &mut Vec<Effect>) -> bool {
         let runs = |call: &TurnCall| call.state == CallState::Running;
         let mut is_alone = self
             .first(|call| runs(call) && !call.runs_beside())
             .is_some();
+        let running = self.calls[self.reply_start..].iter();
+        let mut beside = running
+            .filter(|call| runs(call) && call.runs_beside())
+            .count();
         for number in self.reply_start..self.calls.len() {
             let call = &self.calls[number];
             let is_next = call.state == CallState::Approved && concerned(call) && !self.halted;
-            if !is_next || (is_alone && !call.runs_beside()) {
+            let has_room = match call.runs_beside() {
+                true => beside < MAX_BESIDE,
+                false => !is_alone,
+            };
+            if !is_next || !has_room {
                 continue;
             }
+            beside += usize::from(call.runs_beside());
             is_alone |= !call.runs_beside();
             self.calls[number].state = CallState::Running;
             effects.extend([Effect::Show(number), Effect::Run(number)]);
@@ -498,6 +511,7 @@ impl Turn<'_> {
         let denial = Denial {
             call: call.call.id.clone(),
             tool: call.call.tool.clone(),
+            subagent: None,
             question: question.clone(),
             rule: by.as_ref().map(|by| by.rule.clone()),
             revert: by.as_ref().and_then(|by| by.revert.clone()),

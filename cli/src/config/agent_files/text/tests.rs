@@ -145,14 +145,15 @@ fn files_of_other_programs_work() {
         text.description,
         "Use this agent after a change. Examples: <example>user: 'Is it done?' assistant: yes</example>"
     );
-    assert_eq!(text.tools.unwrap(), ["read_file"]);
+    let tools = ["read_file", "codebase_search", "run_terminal_command"];
+    assert_eq!(text.tools.unwrap(), tools);
     assert_eq!(text.model, None);
     let known = "known keys: name, description, tools, model, agent, temperature";
     let expected = [
         (
             4,
-            "these tools do not exist here: Read (here: read_file), Grep (here: codebase_search), Bash (here: \
-             run_terminal_command)"
+            "tools of another program stand for those here: Read for read_file, Grep for codebase_search, Bash for \
+             run_terminal_command"
                 .to_owned(),
         ),
         (

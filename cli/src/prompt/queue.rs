@@ -1,11 +1,12 @@
 //! Where everything waits that the user has to decide: the calls of the turn and of its subagents, and what comes up while a
 //! call runs. It is shown as one list, and answered in any order.
 //!
-//! Whoever waits puts its calls here and gets what was decided about them ([`Desk::add`]); [`super::approver`] shows the list
-//! and reads the answers. A call that is withdrawn is gone from the list, and an answer that was being typed when the list
-//! became shorter is not taken for one to what is left.
+//! A turn puts its calls here and gets what was decided about them; [`super::approver`] shows the list and reads the answers.
+//! A call that is withdrawn is gone from the list. An answer that was being typed when the list changed counts only where it
+//! names its calls by their numbers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use dunlin_chat::message::Message;
@@ -22,7 +23,7 @@ use tokio::sync::{Notify, oneshot};
 
 /// Who has put calls here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum From {
+enum Source {
     /// The turn of the chat, before they run.
     Turn,
     /// A subagent, before they run.
@@ -43,23 +44,29 @@ pub struct Reply {
 /// In place of a turn for a call that runs.
 const NO_TURN: u64 = u64::MAX;
 
+/// How long a turn may take to come back after a decision, where others wait. It asks nobody but the host meanwhile.
+const MOMENT: Duration = Duration::from_millis(100);
+
 /// Calls that wait together.
 #[derive(Debug)]
 struct Slot {
     id: u64,
-    from: From,
+    turn: u64,
+    from: Source,
     entries: Vec<Entry>,
     resolve: oneshot::Sender<Resolution>,
 }
 
 /// The calls that wait.
 #[derive(Debug, Default)]
-pub struct Desk {
+pub struct ApprovalQueue {
     state: Mutex<State>,
     changed: Notify,
+    /// Held while a line is read: whoever waits for the next one is gone with the turn.
+    pub line: tokio::sync::Mutex<()>,
 }
 
-/// What the desk holds.
+/// Whthrough the queue holds.
 #[derive(Debug, Default)]
 pub struct State {
     slots: Vec<Slot>,
@@ -75,13 +82,15 @@ pub struct State {
     /// Counts the changes, and how many of them are shown.
     changes: u64,
     shown: u64,
+    /// The turns that have got a decision and may come back with what is still open.
+    decided: Vec<u64>,
     /// The conversation, for commands that look at it.
     pub messages: Arc<Vec<Message>>,
 }
 
-impl Desk {
+impl ApprovalQueue {
     /// Puts calls here: those of a reply, or one that runs.
-    fn add(&self, from: From, reply: Option<Reply>, mut entries: Vec<Entry>) -> Waits<'_> {
+    fn add(&self, from: Source, reply: Option<Reply>, mut entries: Vec<Entry>) -> Waits<'_> {
         let (resolve, resolved) = oneshot::channel();
         let mut state = self.state.lock();
         state.last_slot += 1;
@@ -92,11 +101,12 @@ impl Desk {
         });
         for entry in &mut entries {
             let number = match from {
-                From::Running => id as usize,
+                Source::Running => id as usize,
                 _ => entry.number,
             };
             entry.number = state.number(reply.turn, number);
         }
+        state.decided.retain(|turn| *turn != reply.turn);
         if state.slots.is_empty() && !state.replies.contains(&reply) {
             state.list += 1;
             state.replies.clear();
@@ -106,6 +116,7 @@ impl Desk {
         }
         state.slots.push(Slot {
             id,
+            turn: reply.turn,
             from,
             entries,
             resolve,
@@ -113,7 +124,7 @@ impl Desk {
         drop(state);
         self.change();
         Waits {
-            desk: self,
+            queue: self,
             slot: id,
             resolved,
         }
@@ -129,8 +140,16 @@ impl Desk {
         self.state.lock()
     }
 
-    /// Waits until something waits here.
+    /// Waits until something waits here. A turn that has got a decision may come back at once with what is still open: it
+    /// is waited for, for a moment, so that the list is shown once.
     pub async fn waits(&self) {
+        let came_back = async {
+            while !self.state.lock().decided.is_empty() {
+                self.changed.notified().await;
+            }
+        };
+        let _ = tokio::time::timeout(MOMENT, came_back).await;
+        self.state.lock().decided.clear();
         while self.state.lock().slots.is_empty() {
             self.changed.notified().await;
         }
@@ -140,7 +159,7 @@ impl Desk {
     pub async fn is_outdated(&self) {
         loop {
             let state = self.state.lock();
-            if state.changes != state.shown {
+            if state.is_outdated() {
                 return;
             }
             drop(state);
@@ -155,7 +174,7 @@ impl Desk {
         let mut has_turn = false;
         let mut kept = Vec::new();
         for slot in std::mem::take(&mut state.slots) {
-            has_turn |= slot.from == From::Turn;
+            has_turn |= slot.from == Source::Turn;
             let own = match (resolution, slot.from) {
                 (Resolution::Decided(decisions), _) => {
                     let is_own =
@@ -169,12 +188,17 @@ impl Desk {
                     let own: Vec<Decision> = own.collect();
                     (!own.is_empty()).then_some(Resolution::Decided(own))
                 }
-                (Resolution::Run(_) | Resolution::Reconsider, From::Running) => None,
+                (Resolution::Run(_) | Resolution::Reconsider, Source::Running) => None,
                 (resolution, _) => Some(resolution.clone()),
             };
             match own {
                 // Whoever waited may be gone.
-                Some(own) => drop(slot.resolve.send(own)),
+                Some(own) => {
+                    if slot.from != Source::Running {
+                        state.decided.push(slot.turn);
+                    }
+                    drop(slot.resolve.send(own));
+                }
                 None => kept.push(slot),
             }
         }
@@ -196,31 +220,28 @@ impl State {
         })
     }
 
+    /// Whether something else waits than what is shown.
+    pub fn is_outdated(&self) -> bool {
+        self.changes != self.shown
+    }
+
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// What is to be shown: everything that was not shown before, and a row of what was. And whether all calls that
-    /// were asked about still are.
-    pub fn open(&mut self, window: Window) -> (Vec<String>, bool) {
-        let entries: Vec<Entry> = self
-            .slots
-            .iter()
-            .flat_map(|slot| slot.entries.clone())
-            .collect();
-        let asks = |entry: &Entry| (entry.is_asking()).then_some((entry.number, entry.revision));
-        let asked: Vec<(usize, u32)> = entries.iter().filter_map(asks).collect();
-        let before = self.approvals.entries().iter().filter_map(asks);
-        let are_there = before.into_iter().all(|it| asked.contains(&it));
+    /// What is to be shown: everything that was not shown before, and a row of what was.
+    pub fn open(&mut self, window: Window) -> Vec<String> {
+        let slots = self.slots.iter();
+        let entries = slots.flat_map(|slot| slot.entries.clone()).collect();
         self.shown = self.changes;
-        (self.approvals.open(self.list, entries, window), are_there)
+        self.approvals.open(self.list, entries, window)
     }
 }
 
 /// Calls that wait. Dropping it withdraws them.
 struct Waits<'a> {
-    desk: &'a Desk,
+    queue: &'a ApprovalQueue,
     slot: u64,
     resolved: oneshot::Receiver<Resolution>,
 }
@@ -234,35 +255,35 @@ impl Waits<'_> {
 
 impl Drop for Waits<'_> {
     fn drop(&mut self) {
-        let mut state = self.desk.state.lock();
+        let mut state = self.queue.state.lock();
         let before = state.slots.len();
         state.slots.retain(|slot| slot.id != self.slot);
         let is_withdrawn = state.slots.len() < before;
         drop(state);
         if is_withdrawn {
-            self.desk.change();
+            self.queue.change();
         }
     }
 }
 
-impl Desk {
+impl ApprovalQueue {
     /// Waits for a decision about calls that have not begun.
     pub async fn decide(&self, reply: Reply, entries: Vec<Entry>) -> Resolution {
         let from = match entries
             .first()
             .is_some_and(|entry| entry.subagent.is_some())
         {
-            true => From::Subagent,
-            false => From::Turn,
+            true => Source::Subagent,
+            false => Source::Turn,
         };
         self.add(from, Some(reply), entries).resolution().await
     }
 }
 
-/// Asks at the desk what comes up while a call runs.
-pub struct DeskAsk {
+/// Asks through the queue what comes up while a call runs.
+pub struct QueueAsk {
     /// Where.
-    pub desk: Arc<Desk>,
+    pub queue: Arc<ApprovalQueue>,
     /// Asks for texts, and says what was stored.
     pub ui: Arc<Ui>,
     /// Has the numbers of the calls.
@@ -272,7 +293,7 @@ pub struct DeskAsk {
 }
 
 #[async_trait]
-impl Ask for DeskAsk {
+impl Ask for QueueAsk {
     async fn ask(&self, question: Question) -> Answer {
         let (needs, longest) = (question.needs.clone(), question.longest);
         // A call that the user made has no number.
@@ -282,7 +303,7 @@ impl Ask for DeskAsk {
             subagent: self.subagent.clone(),
             ..Entry::asked(index, question)
         };
-        let waits = self.desk.add(From::Running, None, vec![entry]);
+        let waits = self.queue.add(Source::Running, None, vec![entry]);
         let Resolution::Decided(decisions) = waits.resolution().await else {
             return Answer::DENY;
         };
@@ -301,6 +322,7 @@ impl Ask for DeskAsk {
         if let Some(subagent) = &self.subagent {
             text.tool = format!("[{subagent}] {}", text.tool);
         }
+        let _line = self.queue.line.lock().await;
         let ui = Arc::clone(&self.ui);
         let answered = tokio::task::spawn_blocking(move || question::ask(&ui, &text)).await;
         answered.unwrap_or(None)

@@ -1,0 +1,10 @@
+//! What can be typed while a turn runs and acts at once, as a line of its own.
+
+/// Takes such lines. Everything else that is typed is kept for the next message.
+pub trait RunningCommands: Send {
+    /// Whether the line is such a command.
+    fn takes(&self, line: &str) -> bool;
+
+    /// Does what it says. Must not block.
+    fn run(&self, line: &str);
+}
