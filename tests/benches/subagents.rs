@@ -1,4 +1,4 @@
-//! What subagents cost: four at once beside one alone, until one sends its first request, and in memory.
+//! What subagents cost: four at once beside one alone, in memory, and what a short one costs beside calls of another tool.
 //!
 //! The server takes its time for each reply, as a server does; what it takes is the same for all of them, so four that
 //! run side by side should take as long as one.
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use dunlin_tests::{Environment, Provider, Response, program};
-use serde_json::json;
+use serde_json::{Value, json};
 use stage::{median, millis, ratio};
 
 const ROUNDS: usize = 7;
@@ -21,46 +21,69 @@ const REQUESTS: usize = 10;
 /// What the server takes for a reply.
 const REPLY: Duration = Duration::from_millis(100);
 
-/// How often the memory is looked at.
-const LOOK: Duration = Duration::from_millis(5);
+/// How often the memory is looked at, and whether the program has ended.
+const LOOK: Duration = Duration::from_millis(1);
 
-/// A turn in which so many subagents make their requests, each of which but the last calls a tool.
-fn turn(subagents: usize) -> (Provider, Environment) {
-    let tasks: Vec<String> = (1..=subagents)
-        .map(|number| format!("Task {number}."))
-        .collect();
-    let calls = tasks
-        .iter()
-        .map(|task| ("run_subagent", json!({ "task": task })));
-    let parent = vec![Response::calls(calls), Response::reply("Done.")];
-    let call = |_| {
-        let path = json!({ "file_path": "notes.txt" });
-        Response::stream()
-            .take(REPLY)
-            .calls_of([("read_file", path)])
-    };
-    let own = || {
-        let mut script: Vec<Response> = (1..REQUESTS).map(call).collect();
-        script.push(Response::stream().take(REPLY).text("Found.").finish("stop"));
-        script
-    };
-    let scripts = tasks.iter().map(|task| (task.as_str(), own()));
-    let provider = Provider::play_each(scripts.chain([("Go", parent)]));
+/// A chat with this provider, whose caches are warm.
+fn chat(provider: &Provider) -> Environment {
     let environment = Environment::new(program!());
     environment.configure(&format!(
         "[agents.assistant]\nbase_url = \"{}\"\nmodel = \"scripted\"\n",
         provider.base_url()
     ));
-    environment.project_file("notes.txt", &"The eggs are speckled.\n".repeat(400));
-    // Compiles the tools, so that the caches are warm.
+    environment.project_file("notes.txt", "The eggs are speckled.\n".repeat(400));
+    // Compiles the tools.
     let warm = environment.run(["tools", "list"]);
     assert_eq!(warm.status, Some(0), "{}", warm.stderr);
-    (provider, environment)
+    environment
+}
+
+/// A call of `read_file`.
+fn read() -> (&'static str, Value) {
+    ("read_file", json!({ "file_path": "notes.txt" }))
+}
+
+/// The calls that start these subagents.
+fn start(tasks: &[String]) -> Response {
+    let calls = tasks
+        .iter()
+        .map(|task| ("run_subagent", json!({ "task": task })));
+    Response::calls(calls)
+}
+
+/// A turn in which so many subagents make their requests, each of which but the last calls a tool.
+fn working(subagents: usize) -> Provider {
+    let tasks: Vec<String> = (1..=subagents)
+        .map(|number| format!("Task {number}."))
+        .collect();
+    let parent = vec![start(&tasks), Response::reply("Done.")];
+    let own = || {
+        let call = |_| Response::stream().take(REPLY).calls_of([read()]);
+        let mut script: Vec<Response> = (1..REQUESTS).map(call).collect();
+        script.push(Response::stream().take(REPLY).text("Found.").finish("stop"));
+        script
+    };
+    let scripts = tasks.iter().map(|task| (task.as_str(), own()));
+    Provider::play_each(scripts.chain([("Go", parent)]))
+}
+
+/// A turn of three requests to a server that answers at once: a subagent has one of them, or there is none.
+fn short(has_subagent: bool) -> Provider {
+    let task = "Task.".to_owned();
+    let done = || Response::reply("Done.");
+    let call = || Response::calls([read()]);
+    match has_subagent {
+        true => Provider::play_each([
+            ("Go", vec![start(&[task]), done()]),
+            ("Task.", vec![done()]),
+        ]),
+        false => Provider::play([call(), call(), done()]),
+    }
 }
 
 /// How long a turn takes, and the most memory that the program had, in KiB.
-fn run(subagents: usize) -> (Duration, u64) {
-    let (_provider, environment) = turn(subagents);
+fn run(provider: &Provider) -> (Duration, u64) {
+    let environment = chat(provider);
     let mut command = Command::new(environment.program());
     command
         .args(["ask", "--json", "Go"])
@@ -93,17 +116,18 @@ fn peak_kib(process: u32) -> Option<u64> {
 
 #[expect(clippy::print_stdout, reason = "the result")]
 fn main() {
-    let mut times = [Vec::new(), Vec::new()];
-    let mut memory = [Vec::new(), Vec::new()];
+    let mut times: [Vec<Duration>; 4] = Default::default();
+    let mut memory: [Vec<u64>; 4] = Default::default();
     for _ in 0..ROUNDS {
-        for (index, subagents) in [1, 4].into_iter().enumerate() {
-            let (time, kib) = run(subagents);
+        let turns = [working(1), working(4), short(true), short(false)];
+        for (index, provider) in turns.iter().enumerate() {
+            let (time, kib) = run(provider);
             times[index].push(time);
             memory[index].push(kib);
         }
     }
-    let [one, four] = times.each_mut().map(|it| median(it));
-    let [with_one, with_four] = memory.each_mut().map(|it| median(it));
+    let [one, four, with, without] = times.each_mut().map(|it| median(it));
+    let [with_one, with_four, ..] = memory.each_mut().map(|it| median(it));
     println!("one subagent of {REQUESTS} requests    {}", millis(one));
     println!(
         "four of them             {} (×{:.2})",
@@ -112,4 +136,9 @@ fn main() {
     );
     let each = with_four.saturating_sub(with_one) as f64 / 3.0 / 1024.0;
     println!("memory of each more      {each:.1} MiB");
+    println!("three requests, one call of run_subagent  {}", millis(with));
+    println!(
+        "three requests, two calls of read_file    {}",
+        millis(without)
+    );
 }

@@ -294,6 +294,7 @@ pub fn last_call(store: &Store) -> usize {
 /// The number of the last subagent whose session is kept here.
 fn last_stored(store: &Store) -> u64 {
     let numbers = store.entries(true).into_iter();
-    let numbers = numbers.filter_map(|entry| entry.id.parse::<u64>().ok());
-    numbers.max().unwrap_or_default()
+    // A number that nobody can have got to was given by somebody else, and no number is left behind it.
+    let numbers = numbers.filter_map(|entry| entry.id.parse::<u32>().ok());
+    numbers.max().map_or(0, u64::from)
 }

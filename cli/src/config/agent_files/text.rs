@@ -146,7 +146,7 @@ impl AgentText {
                     .take_if(|it| FOREIGN_MODELS.contains(&it.as_str()))
                 {
                     let note = format!(
-                        "the model {model:?} is one of another program, so that of the agent in use answers"
+                        "{model:?} is a name of another program; the model of the agent that starts it is used"
                     );
                     self.notes.push((pair.line, note));
                 }
@@ -174,9 +174,12 @@ impl AgentText {
 
     /// Tools of other programs stand for those that do the same here; one note says so.
     fn translate_foreign_tools(&mut self, line: usize) {
+        let Some(named) = self.tools.take() else {
+            return;
+        };
         let mut found = Vec::new();
         let mut tools: Vec<String> = Vec::new();
-        for tool in self.tools.take().unwrap_or_default() {
+        for tool in named {
             // `Bash(git status:*)`: what a command may do is decided when it is run.
             let name = tool.split('(').next().unwrap_or_default();
             let here = FOREIGN_TOOLS.iter().find(|(foreign, _)| *foreign == name);

@@ -158,7 +158,7 @@ fn files_of_other_programs_work() {
         ),
         (
             5,
-            "the model \"sonnet\" is one of another program, so that of the agent in use answers".to_owned(),
+            "\"sonnet\" is a name of another program; the model of the agent that starts it is used".to_owned(),
         ),
         (6, format!("the key \"color\" is not used; {known}")),
         (7, format!("the key \"permission\" is not used; {known}")),
