@@ -24,6 +24,7 @@ use rustyline::{
 };
 use unicode_width::UnicodeWidthStr;
 
+use super::input_marks;
 use super::keys::SEQUENCE_MILLIS;
 use super::legible::{COLOR_MODE, legible};
 use super::line_paste::LinePaste;
@@ -157,7 +158,8 @@ impl Ui {
             }
             // Ctrl-C stays a key.
             keys = keys.or_else(TurnMode::keys);
-            if self.redraws {
+            // Below a paused request it stays: it is a mark in the list of what was done to the request.
+            if self.redraws && prompt != input_marks::REQUEST {
                 let (before, after) = typed.get();
                 self.take_row_away(&format!("{prompt}{before}{after}"));
             }
