@@ -203,10 +203,13 @@ fn converse(
             output.end_reading();
         }
         if typed == Typed::Woken {
-            unsent = Some((editor.left(), is_foreign));
+            editor.make_way(ui);
             if let Err(error) = apps::answer(app) {
                 report(app, dialogue.as_ref(), &error);
             }
+            let line = ui.take_interrupted_line();
+            // An empty one makes room for what was typed since.
+            unsent = (!line.is_empty()).then_some((line, is_foreign));
             continue;
         }
         // What is paused was changed elsewhere, and the prompt did not say so yet when Enter was pressed.

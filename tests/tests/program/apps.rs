@@ -213,6 +213,8 @@ fn a_back_end_asks_in_the_chat() {
     // A question takes the place of the line, which comes back.
     chat.terminal.type_text("my next mess");
     let call = read("../outside/secret.txt");
+    held(&chat, "my next mess");
+    chat.terminal.press(Key::Enter);
     let screen = chat.question();
     assert!(
         screen.contains("  ? app 'tide-table' asks\n"),
@@ -232,12 +234,111 @@ fn a_back_end_asks_in_the_chat() {
     assert_eq!(screen.count("PermissionDenied"), 0, "{:?}", chat.terminal);
 
     let call = read("../outside/secret.txt");
+    held(&chat, "my next mess");
+    chat.terminal.press(Key::Enter);
     chat.question();
     chat.answer("y");
     assert_eq!(call.join().unwrap(), (200, json!("from outside")));
     is_back(&chat);
     let audit = environment.run(["audit"]);
     assert!(audit.stdout.contains("app 'tide-table'"), "{audit}");
+}
+
+/// Waits until a question takes no answer, because of a line that has not ended.
+fn held(chat: &Chat, line: &str) {
+    let expected = format!("  typed early: {line}");
+    let screen = chat.terminal.wait_until(&expected, |screen| {
+        screen.cursor_line.trim_end() == expected
+    });
+    assert!(
+        screen.contains("End your line first: Enter keeps it for your next message"),
+        "{:?}",
+        chat.terminal
+    );
+}
+
+#[test]
+fn a_message_that_is_being_typed_answers_no_question() {
+    let provider = Provider::play([Response::reply(FIRST), Response::reply("I see.")]);
+    let environment = environment(&provider);
+    environment.outside_file("secret.txt", "from outside");
+    let mut chat = Chat::open(&environment);
+    chat.turn("a tide table please");
+    let page = ready(&chat);
+    let is_there = |chat: &Chat, row: &str| {
+        chat.terminal
+            .wait_until(row, |screen| screen.cursor_line.trim_end() == row);
+    };
+    let pasted = (1..=9).map(|number| format!("line {number}\r"));
+    let pasted = format!("see \x1b[200~{}\x1b[201~", pasted.collect::<String>());
+    let word = "see [pasted 1: 9 lines]";
+    // What is typed, the last row of it, and the line below the question; then the rest, and what comes back.
+    for (begun, row, shown, rest, kept, back) in [
+        (
+            "make the bar",
+            "› make the bar",
+            "make the bar",
+            "s\r",
+            "make the bars",
+            "› make the bars",
+        ),
+        // No answer of an earlier question either, and the rest is one.
+        ("a", "› a", "a", "lways\ry\r", "", "› always"),
+        (
+            "\x1b[200~one\rtwo\x1b[201~",
+            "two",
+            "one\\ntwo",
+            "\x7f\x7fy\r",
+            "one …",
+            "ty",
+        ),
+        // No part of the word for a paste can be erased.
+        (
+            pasted.as_str(),
+            "› see [pasted 1: 9 lines]  (Tab unfolds it)",
+            word,
+            "\x7f\x7fy\r",
+            "see [pasted 1: 9 lines]y",
+            "› see [pasted 1: 9 lines]y",
+        ),
+    ] {
+        chat.terminal.type_text(begun);
+        is_there(&chat, row);
+        let call = {
+            let page = page.clone();
+            let path = json!({ "path": "../outside/secret.txt" });
+            thread::spawn(move || invoke(&page, 1, "read", path))
+        };
+        held(&chat, shown);
+        chat.terminal.type_text(rest);
+        let screen = chat.question();
+        if !kept.is_empty() {
+            let note = format!("Kept for your next message: {kept}\n");
+            assert!(screen.contains(&note), "{:?}", chat.terminal);
+        }
+        chat.answer("n");
+        let (status, error) = call.join().expect("an answer");
+        assert_eq!(
+            (status, &error["kind"]),
+            (422, &json!("PermissionDeniedError")),
+            "{begun:?}: {error}"
+        );
+        is_there(&chat, back);
+        if begun != pasted {
+            chat.terminal.press(Key::CtrlC);
+            chat.prompt_cleared();
+        }
+    }
+    // Nothing of the paste was lost.
+    chat.terminal.press(Key::Enter);
+    let request = provider.wait_for_request(1);
+    let said = request.messages().last().expect("a message")["content"].to_string();
+    assert!(
+        said.contains("see line 1\\nline 2") && said.contains("line 9\\ny"),
+        "{said}"
+    );
+    chat.terminal.wait_for("I see.");
+    assert!(environment.permissions().is_null(), "{:?}", chat.terminal);
 }
 
 #[test]

@@ -190,7 +190,7 @@ impl LineEditor {
     }
 
     /// Reads a message, beginning with `start`. `prompt` is asked again when the line was ended only to be drawn again; where
-    /// it is `None`, the line is left ([`Typed::Woken`]), and [`LineEditor::left`] has it.
+    /// it is `None`, the line is left ([`Typed::Woken`]), and [`LineEditor::make_way`] has it.
     pub fn read(&mut self, ui: &Ui, prompt: &dyn Fn() -> Option<String>, start: &str) -> Typed {
         self.pastes.begin(start);
         let (typed, pastes) = (self.typed.clone(), Arc::clone(&self.pastes));
@@ -206,9 +206,16 @@ impl LineEditor {
     }
 
     /// The line that was left while it was being typed.
-    pub fn left(&self) -> String {
+    fn left(&self) -> String {
         let (before, after) = self.typed.get();
         before + &after
+    }
+
+    /// Has the line that was left make way for questions, which it does not answer. [`Ui::take_interrupted_line`] gives it back,
+    /// for [`LineEditor::read_again`].
+    pub fn make_way(&self, ui: &Ui) {
+        let is_folded = !self.unfold(&self.left()).1.is_empty();
+        ui.interrupt_line(self.typed.get(), is_folded);
     }
 
     /// What stood before the line that was read last.

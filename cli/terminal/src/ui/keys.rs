@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use super::decoder::{PASTE_END, PASTE_MARK, State};
+use super::interrupted_line::InterruptedLine;
 use super::terminal::typed_text;
 
 /// How long the rest of an escape sequence may take. A terminal sends it in one piece, so only a network between
@@ -42,6 +43,8 @@ pub struct EarlyKeys {
     bytes: Vec<u8>,
     /// Where in them the line begins that is being typed: behind the last Enter that was a key.
     line: usize,
+    /// A message that was being typed. As long as it is open, that line goes on with it.
+    interrupted: Option<InterruptedLine>,
     /// What the terminal is in the middle of, whoever got the bytes.
     state: State,
 }
@@ -63,7 +66,7 @@ impl EarlyKeys {
                     self.erase_line();
                     continue;
                 }
-                BACKSPACE | DELETE if is_key && self.text_from(self.line).is_empty() => continue,
+                BACKSPACE | DELETE if is_key && self.line_so_far().is_empty() => continue,
                 _ => {}
             }
             // Of several in a row the last one counts: with Alt some terminals send one more.
@@ -80,16 +83,56 @@ impl EarlyKeys {
                 self.bytes.push(byte);
             }
             if is_key && matches!(byte, b'\r' | b'\n') {
-                self.line = self.bytes.len();
+                self.end_line();
             }
         }
         toggles
     }
 
+    /// Enter was pressed, and taken in.
+    fn end_line(&mut self) {
+        match self.interrupted.as_mut().filter(|it| it.is_open()) {
+            Some(message) => message.end(&self.bytes.split_off(self.line)),
+            None => self.line = self.bytes.len(),
+        }
+    }
+
+    /// From now on this message is the line that is being typed.
+    pub(super) fn interrupt(&mut self, message: InterruptedLine) {
+        // What was begun there is another line.
+        if self.line < self.bytes.len() {
+            self.bytes.push(b'\n');
+            self.line = self.bytes.len();
+        }
+        self.interrupted = Some(message);
+    }
+
+    /// The message that was interrupted, with what was typed in it since; given once.
+    pub(super) fn take_interrupted(&mut self) -> Option<String> {
+        let message = self.interrupted.take()?;
+        Some(match message.is_open() {
+            true => message.with(&self.bytes.split_off(self.line)),
+            false => message.with(b""),
+        })
+    }
+
+    /// The message that was interrupted.
+    pub(super) fn interrupted(&self) -> Option<&InterruptedLine> {
+        self.interrupted.as_ref()
+    }
+
     /// The line that was begun and not ended; `None`: there is nothing in it.
     pub(super) fn open_line(&self) -> Option<String> {
-        let text = self.text_from(self.line);
+        let text = self.line_so_far();
         (!text.trim().is_empty()).then_some(text)
+    }
+
+    fn line_so_far(&self) -> String {
+        let typed = self.bytes.get(self.line..).unwrap_or_default();
+        match self.interrupted().filter(|it| it.is_open()) {
+            Some(message) => message.with(typed),
+            None => typed_text(typed),
+        }
     }
 
     /// Where that line begins.
@@ -105,6 +148,9 @@ impl EarlyKeys {
     /// Erases the line that is being typed.
     pub(super) fn erase_line(&mut self) {
         self.bytes.truncate(self.line);
+        if let Some(message) = self.interrupted.as_mut().filter(|it| it.is_open()) {
+            message.erase();
+        }
     }
 
     /// Follows what was typed and goes elsewhere, or nowhere.

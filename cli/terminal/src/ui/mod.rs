@@ -23,6 +23,7 @@ mod edge;
 mod foreign_line;
 mod guard;
 pub mod input_marks;
+mod interrupted_line;
 pub mod keyboard;
 pub mod keys;
 pub mod legible;

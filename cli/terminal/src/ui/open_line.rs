@@ -8,6 +8,7 @@ use std::cell::RefCell;
 
 use dunlin_host::display::{escape, shorten, width, width_of_char};
 
+use super::interrupted_line::InterruptedLine;
 use super::silence::{self, Escape, LONGEST_TYPING, Pause, Silence};
 use super::sink::Sink;
 use super::style::Label;
@@ -27,11 +28,26 @@ const MAX_KEPT: usize = 60;
 struct Shown {
     /// Where it began in what was typed early.
     start: usize,
+    /// Whether it began with a message that made way for the question.
+    is_message: bool,
     /// Its text; `None`: it has ended.
     line: Option<String>,
 }
 
 impl Ui {
+    /// A message makes way for a question while it is typed, with the cursor between both parts. If it is not empty, the
+    /// question takes no answer until the user has ended it. `is_whole`: Backspace does not reach into what is there.
+    /// [`Ui::take_interrupted_line`] gives it back.
+    pub fn interrupt_line(&self, message: (String, String), is_whole: bool) {
+        let message = InterruptedLine::new(message, is_whole);
+        self.early.lock().interrupt(message);
+    }
+
+    /// The message that made way, with what was typed in it since.
+    pub fn take_interrupted_line(&self) -> String {
+        self.early.lock().take_interrupted().unwrap_or_default()
+    }
+
     /// Sets typed text aside until typing pauses and nothing is open, neither a paste nor a line, so that none of it becomes
     /// an answer. `hidden`: nothing that is typed may be shown.
     pub(super) fn wait_for_silence(&self, outside_turn: bool, hidden: bool) -> Silence {
@@ -49,9 +65,10 @@ impl Ui {
             typed
         };
         let pauses = || {
-            let (line, start) = {
+            let (line, start, is_message) = {
                 let early = self.early.lock();
-                (early.open_line(), early.line_start())
+                let is_message = early.interrupted().is_some_and(InterruptedLine::is_open);
+                (early.open_line(), early.line_start(), is_message)
             };
             if line.is_none() {
                 return Pause::Ends(Silence::Quiet);
@@ -60,7 +77,11 @@ impl Ui {
                 return Pause::Ends(Silence::Woken);
             }
             let mut shown = shown.borrow_mut();
-            let shown = shown.get_or_insert(Shown { start, line: None });
+            let shown = shown.get_or_insert(Shown {
+                start,
+                is_message,
+                line: None,
+            });
             self.show_open_line(shown, hidden);
             Pause::Goes
         };
@@ -68,7 +89,12 @@ impl Ui {
         let silence = silence::wait(&self.early, how, take, || self.say_waits(), pauses);
         if let Some(shown) = shown.into_inner() {
             self.take_open_line_away(&shown);
-            let lines = self.early.lock().text_from(shown.start);
+            let lines = {
+                let early = self.early.lock();
+                let message = early.interrupted().filter(|_| shown.is_message);
+                let message = message.map_or_else(String::new, |message| message.with(b""));
+                format!("{message}\n{}", early.text_from(shown.start))
+            };
             if silence == Silence::Quiet && !hidden {
                 self.say_kept(&lines);
             }
