@@ -15,9 +15,10 @@ use super::log::Log;
 use crate::app::App;
 use crate::dialogue::{HandsOff, interrupted};
 use crate::error::{CliError, Exit};
+use crate::models;
 use crate::provider::connect;
-use dunlin_chat::agent::Agent;
-use dunlin_chat::provider::error::ProviderError;
+use dunlin_chat::agent::{Agent, Api};
+use dunlin_chat::provider::error::{Endpoint, ProviderError};
 use dunlin_chat::provider::{Finish, Provider, StreamEvent, Usage};
 use dunlin_chat::request::{Request, compose};
 use dunlin_chat::session::requests::history::History;
@@ -47,6 +48,16 @@ const REQUEST: Draft = Draft {
 struct AgentGone {
     number: u64,
     agent: String,
+}
+
+/// The request names a file, and not a model by its name.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "request {number} names the model file {model:?}: a session cannot choose the file that is opened"
+)]
+struct NamesFile {
+    number: u64,
+    model: String,
 }
 
 /// There is no terminal for an editor.
@@ -87,10 +98,6 @@ pub fn run(
     let said = history(number, &bytes)?;
     let mut agent = agent(app, logged, other)?;
     let provider = connect(app, &agent)?;
-    if other.is_none() {
-        // The bytes name it.
-        agent.model = log.file.model(logged).into_owned();
-    }
     let provider = provider.as_ref();
     let is_composed = other.is_some();
     let mut request = match is_composed {
@@ -109,9 +116,15 @@ pub fn run(
         request = request.with_tools(said.tools.clone());
     }
 
+    // What is sent names the model, whatever the session says of it.
+    let sent: Value = serde_json::from_slice(request.bytes()).unwrap_or_default();
+    if let Some(model) = sent["model"].as_str().filter(|_| agent.api != Api::Local) {
+        model.clone_into(&mut agent.model);
+    }
+
     let ui = &app.ui;
     let then = show_logged(app, log, logged);
-    heading(ui, &format!("now · {}", one_line(&agent.model)));
+    heading(ui, &now(&agent));
     ui.wait_for(&format!("waiting for {}", agent.model));
     let interrupt = interrupted(app)?;
     let hands_off = HandsOff::begin(app);
@@ -160,6 +173,16 @@ pub fn run(
     Ok(Exit::Done)
 }
 
+/// Who is asked, and where: the session names the agent, and may be somebody else's.
+fn now(agent: &Agent) -> String {
+    let at = match agent.base_url.to_file_path() {
+        Ok(file) => file.to_string_lossy().into_owned(),
+        Err(()) => Endpoint::of(&agent.base_url).to_string(),
+    };
+    let [model, name, at] = [&agent.model, &agent.name, &at].map(|text| one_line(text));
+    format!("now · {model} · agent {name} at {at}")
+}
+
 /// Who is asked: the agent that was, with its model of then, or another one.
 fn agent(app: &App, logged: &LoggedRequest, other: Option<&str>) -> Result<Agent, CliError> {
     let entry = &logged.entry;
@@ -179,8 +202,17 @@ fn agent(app: &App, logged: &LoggedRequest, other: Option<&str>) -> Result<Agent
     if let Some(warning) = warning {
         app.ui.warn(&warning);
     }
-    if other.is_some() {
+    if other.is_some() || agent.model == entry.model {
         return Ok(agent);
+    }
+    // The session may be somebody else's. A name leads to a file that the user has put into the folder of models.
+    if agent.api == Api::Local && !models::is_name(&entry.model) {
+        let names = NamesFile {
+            number: entry.number,
+            model: entry.model.clone(),
+        };
+        let hint = "--agent NAME composes the request anew for the model of an agent";
+        return Err(CliError::usage(names).with_hint(hint.to_owned()));
     }
     Ok(Agent {
         base_url: settings.address_of(agent.api, &agent.base_url, &entry.model),

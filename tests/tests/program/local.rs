@@ -4,9 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use dunlin_local::tiny::Tiny;
-use dunlin_tests::{Environment, program};
+use dunlin_tests::{Environment, Provider, Response, program};
 
-use crate::stage::Chat;
+use crate::stage::{Chat, environment, session_file};
 
 /// Folders with a model of this name where fetched ones are kept.
 fn with_model(name: &str, tiny: &Tiny<'_>) -> Environment {
@@ -266,4 +266,47 @@ fn a_template_takes_no_memory_but_its_own() {
         "{% for i in range(9) %}{{ 'a' * 9000000 }}{% endfor %}",
         "the template makes a prompt that no model reads",
     );
+}
+
+#[test]
+fn a_request_of_a_session_chooses_no_model_file() {
+    let provider = Provider::always(Response::reply("Fine."));
+    let environment = environment(&provider);
+    let local = "[agents.loc]\napi = \"local\"\nmodel = \"tiny\"\n";
+    environment.configure_for(&provider, local);
+    let outside = environment.outside_file("evil.gguf", "GGUF");
+    let mut chat = Chat::open(&environment);
+    chat.turn("which birds?");
+    chat.leave();
+    let file = session_file(&environment);
+    let records = fs::read_to_string(&file).expect("records");
+    let of_agent = |agent: &str, model: &str| {
+        let sent = r#""agent":"assistant","model":"scripted""#;
+        assert!(records.contains(sent), "{records}");
+        let other = format!(r#""agent":"{agent}","model":"{model}""#);
+        fs::write(&file, records.replace(sent, &other)).expect("a file");
+        environment.run(["requests", "replay", "1"])
+    };
+    let named = |model: &str| of_agent("loc", model);
+    let names = "names the model file";
+    for path in [outside.to_str().expect("text"), "../evil", "~/evil.gguf"] {
+        let output = named(path);
+        assert_eq!(output.status, Some(2), "{output}");
+        assert!(output.stderr.contains(names), "{output}");
+    }
+    // One of the user's own is looked for by its name, and is not there.
+    for model in ["tiny", "other"] {
+        let output = named(model);
+        assert_ne!(output.status, Some(0), "{output}");
+        assert!(!output.stderr.contains(names), "{output}");
+        let file = format!("/models/{model}.gguf\n");
+        let place = output.stdout.split_once("agent loc at ");
+        let is_there = place.is_some_and(|(_, place)| place.contains(&file));
+        assert!(is_there, "{output}");
+    }
+    assert_eq!(provider.requests().len(), 1);
+    // The heading names the model that is sent.
+    let output = of_agent("assistant", "other");
+    let place = "── now · scripted · agent assistant at http://127.0.0.1:";
+    assert!(output.stdout.contains(place), "{output}");
 }

@@ -7,7 +7,7 @@ use dunlin_tests::{API_KEY, Environment, Key, Provider, Received, Response};
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::stage::{Chat, assert_in_no_file, environment, files_below, read};
+use crate::stage::{Chat, assert_in_no_file, environment, read, session_file};
 
 /// What `requests show ID --sent` prints into a pipe.
 fn sent(environment: &Environment, id: &str) -> Vec<u8> {
@@ -349,11 +349,7 @@ fn a_request_is_shown_and_what_is_wrong_is_said() {
     assert_eq!(sent(&environment, &id), provider.wait_for_request(1).bytes);
 
     // A byte of the file that is changed is found.
-    let sessions = files_below(&environment.data().join("sessions"));
-    let file = sessions
-        .iter()
-        .find(|path| path.extension().is_some_and(|it| it == "jsonl"));
-    let file = file.expect("a session");
+    let file = &session_file(&environment);
     let text = fs::read_to_string(file).expect("a session");
     assert!(text.contains("\"sha256\":\""), "{text}");
     let bytes = provider.wait_for_request(1).bytes.len().to_string();
@@ -411,10 +407,7 @@ fn the_curl_command_has_the_key_only_for_the_address_that_is_used_now() {
     let mut chat = Chat::open(&environment);
     chat.turn("which birds?");
     chat.leave();
-    let sessions = std::fs::read_dir(environment.data().join("sessions")).expect("sessions");
-    let mut files = sessions.map(|entry| entry.expect("a file").path());
-    let file = files.find(|path| path.extension().is_some_and(|it| it == "jsonl"));
-    let file = file.expect("a session");
+    let file = session_file(&environment);
     let records = std::fs::read_to_string(&file).expect("records");
     for other in ["/v1/organization/invites", "/v1/chat/completions/../admin"] {
         let records = records.replace("/v1/chat/completions", other);
@@ -477,7 +470,7 @@ fn a_replay_sends_the_same_bytes_and_runs_nothing() {
     for expected in [
         "── then · scripted · ",
         "The wind is from the west.",
-        "── now · scripted",
+        "── now · scripted · agent assistant at http://127.0.0.1:",
         "The wind is from the east.",
         "77 tokens in, 7 out",
         "from the [-west.-]{+east.+}",

@@ -223,6 +223,14 @@ pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// The file of the only session.
+pub fn session_file(environment: &Environment) -> PathBuf {
+    let files = files_below(&environment.data().join("sessions"));
+    let mut files = files.into_iter();
+    let file = files.find(|path| path.extension().is_some_and(|it| it == "jsonl"));
+    file.expect("a session")
+}
+
 /// Asserts that no file that the program wrote holds `text`.
 pub fn assert_in_no_file(environment: &Environment, text: &str) {
     for path in files_below(environment.root()) {
