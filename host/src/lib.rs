@@ -70,7 +70,7 @@ pub mod walk;
 pub type ForeignError = Box<dyn std::error::Error + Send + Sync>;
 
 pub use audit::AuditError;
-pub use capability::store::store_folder;
+pub use capability::store::{store_folder, stored_bytes};
 pub use code::{Code, CodeError};
 pub use engine::cache::{forget_compiled, sha256_hex};
 pub use history::History;

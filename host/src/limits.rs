@@ -89,6 +89,10 @@ pub(crate) const MAX_BLOB_BYTES: usize = 8 * MIB;
 /// says of `store`.
 pub(crate) const MAX_STORE_BYTES: u64 = 512 * MIB as u64;
 
+/// The same for an app: a model has written it, and nobody has looked at it. More than what a person types in, and a hundred apps
+/// fill no disk.
+pub(crate) const MAX_APP_STORE_BYTES: u64 = 32 * MIB as u64;
+
 /// Names under which a plugin may keep something in one project; what the contract says of `store`.
 pub(crate) const MAX_STORE_ENTRIES: usize = 4_096;
 

@@ -11,15 +11,20 @@ pub mod output;
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use dunlin_apps::store::{Store, StoreError, StoredApp};
+use dunlin_host::app::subject;
 use dunlin_host::display::escape;
 use dunlin_host::nearest::nearest;
+use dunlin_host::store_folder;
 
 use self::open::OpenApp;
 use self::output::AppOutput;
+use crate::config::paths::Folders;
 use crate::error::{CliError, Exit};
+use crate::models::size;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
 
@@ -74,12 +79,21 @@ pub fn all(ui: &Ui, store: &Store) -> Result<Vec<StoredApp>, CliError> {
     Ok(apps)
 }
 
-/// An app in a list.
-pub fn line(ui: &Ui, app: &StoredApp) -> String {
+/// An app in a list, with how many bytes it has stored.
+pub fn line(ui: &Ui, app: &StoredApp, stored: u64) -> String {
     let name = ui.styles().paint(Label::Name, app.name());
+    let stored = match stored {
+        0 => String::new(),
+        stored => format!(" · {} stored", size(stored)),
+    };
     format!(
-        "{name}  {} · version {}",
+        "{name}  {} · version {}{stored}",
         escape(app.title()),
         app.version()
     )
+}
+
+/// Where an app stores what it keeps, of all projects.
+pub fn store_of(folders: &Folders, app: &StoredApp) -> PathBuf {
+    store_folder(&folders.stores(), &subject(app.id()), None)
 }

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use dunlin_apps::Part;
 use dunlin_apps::blocks::Folded;
+use dunlin_apps::store::App as StoredApp;
 use dunlin_host::app::subject;
 use dunlin_host::display::escape;
 use dunlin_host::json;
 use dunlin_host::permission::identity;
-use dunlin_host::store_folder;
+use dunlin_host::stored_bytes;
 use serde::Serialize;
 
 use crate::app::App;
@@ -19,6 +20,8 @@ use crate::apps::{self, export};
 use crate::args::AppCommand;
 use crate::dialogue::interrupted;
 use crate::error::{CliError, Exit};
+use crate::models::size;
+use dunlin_chat::tokens::counted;
 
 /// There is nobody to ask whether apps may be deleted.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +60,7 @@ struct Listed<'a> {
     version: u32,
     session: Option<&'a str>,
     folder: &'a Path,
+    stored_bytes: u64,
 }
 
 /// Runs one of the commands.
@@ -74,6 +78,7 @@ pub fn run(app: &App, command: AppCommand) -> Result<Exit, CliError> {
 fn list(app: &App, json: bool) -> Result<Exit, CliError> {
     let ui = &app.ui;
     let apps = apps::all(ui, &app.app_store())?;
+    let bytes = |stored: &StoredApp| stored_bytes(&apps::store_of(&app.settings.folders, stored));
     if json {
         let listed = apps.iter().map(|stored| Listed {
             name: stored.name(),
@@ -81,6 +86,7 @@ fn list(app: &App, json: bool) -> Result<Exit, CliError> {
             version: stored.version(),
             session: stored.session(),
             folder: stored.folder(),
+            stored_bytes: bytes(stored),
         });
         let listed: Vec<Listed<'_>> = listed.collect();
         ui.data(&json::to_string_pretty(&listed).map_err(CliError::failed)?);
@@ -90,7 +96,7 @@ fn list(app: &App, json: bool) -> Result<Exit, CliError> {
         ui.status("There is no app yet. In a chat, an agent with kind = \"app\" writes one.");
     }
     for stored in apps {
-        ui.data(&apps::line(ui, &stored));
+        ui.data(&apps::line(ui, &stored, bytes(&stored)));
     }
     Ok(Exit::Done)
 }
@@ -142,6 +148,8 @@ fn show(app: &App, name: &str, part: Option<Part>) -> Result<Exit, CliError> {
         "folder   {}",
         escape(&stored.folder().to_string_lossy())
     ));
+    let bytes = stored_bytes(&apps::store_of(&app.settings.folders, &stored));
+    ui.data(&format!("stored   {}", size(bytes)));
     for (part, text) in parts.iter() {
         ui.data(&format!("part     {}", Folded::of(part, text)));
     }
@@ -204,7 +212,7 @@ fn delete(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> {
     }
     for name in names {
         // First what is only found by its id, which nobody knows afterwards.
-        forget(app, apps::find(&app.app_store(), name)?.id())?;
+        forget(app, &apps::find(&app.app_store(), name)?)?;
         app.app_store().delete(name).map_err(CliError::failed)?;
         ui.status(&format!("app '{name}' is deleted."));
     }
@@ -212,11 +220,11 @@ fn delete(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> {
 }
 
 /// Removes what an app was granted and has stored.
-fn forget(app: &App, id: &str) -> Result<(), CliError> {
-    let subject = subject(id);
-    let forgotten = app.permissions()?.forget_plugin(&identity(&subject, None));
+fn forget(app: &App, stored: &StoredApp) -> Result<(), CliError> {
+    let identity = identity(&subject(stored.id()), None);
+    let forgotten = app.permissions()?.forget_plugin(&identity);
     forgotten.map_err(CliError::failed)?;
-    let stored = store_folder(&app.settings.folders.stores(), &subject, None);
+    let stored = apps::store_of(&app.settings.folders, stored);
     match fs::remove_dir_all(&stored) {
         Err(source) if source.kind() != ErrorKind::NotFound => {
             Err(CliError::failed(CannotForget { stored, source }))

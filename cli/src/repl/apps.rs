@@ -4,6 +4,7 @@ use dunlin_apps::Part;
 use dunlin_apps::blocks::{Folded, find};
 use dunlin_apps::store::{StoredApp, title_of};
 use dunlin_host::display::escape;
+use dunlin_host::stored_bytes;
 
 use crate::app::App;
 use crate::apps;
@@ -281,7 +282,8 @@ fn list(app: &App) -> Result<(), CliError> {
     for stored in apps {
         let is_open = app.apps.open.borrow().contains_key(stored.name());
         let open = if is_open { " · open" } else { "" };
-        ui.data(&format!("{}{open}", apps::line(ui, &stored)));
+        let bytes = stored_bytes(&apps::store_of(&app.settings.folders, &stored));
+        ui.data(&format!("{}{open}", apps::line(ui, &stored, bytes)));
     }
     Ok(())
 }

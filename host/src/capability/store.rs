@@ -7,13 +7,13 @@ use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use super::context::CallContext;
+use super::context::{CallContext, CallerKind};
 use super::refusal::Refusal;
 use crate::bindings::dunlin::tool::store::{self, Entry};
 use crate::bindings::dunlin::tool::types::Error;
 use crate::display::chain;
 use crate::files::make_private;
-use crate::limits::{MAX_BLOB_BYTES, MAX_STORE_BYTES, MAX_STORE_ENTRIES};
+use crate::limits::{MAX_APP_STORE_BYTES, MAX_BLOB_BYTES, MAX_STORE_BYTES, MAX_STORE_ENTRIES};
 use crate::permission::PluginId;
 
 /// Characters of a name.
@@ -62,10 +62,14 @@ impl store::Host for CallContext {
         let (count, sum) = others.fold((1, bytes.len() as u64), |(count, sum), entry| {
             (count + 1, sum + entry.size_bytes)
         });
-        if count > MAX_STORE_ENTRIES || sum > MAX_STORE_BYTES {
+        let (who, most) = match self.kind {
+            CallerKind::Tool => ("a plugin", MAX_STORE_BYTES),
+            CallerKind::App => ("an app", MAX_APP_STORE_BYTES),
+        };
+        if count > MAX_STORE_ENTRIES || sum > most {
             let problem = format!(
-                "a plugin may keep {MAX_STORE_ENTRIES} names and {} MiB in a project; remove some",
-                MAX_STORE_BYTES >> 20
+                "{who} may keep {MAX_STORE_ENTRIES} names and {} MiB in a project; remove some",
+                most >> 20
             );
             return Err(Error::TooLarge(problem).into());
         }
@@ -121,6 +125,13 @@ pub fn store_folder(stores: &Path, name: &str, origin: Option<&str>) -> PathBuf 
     };
     let digest = crate::sha256_hex(origin.as_bytes());
     stores.join(format!("{name}@{}", &digest[..ORIGIN_DIGITS]))
+}
+
+/// How many bytes are kept in such a folder, of all projects.
+pub fn stored_bytes(folder: &Path) -> u64 {
+    let projects = fs::read_dir(folder).into_iter().flatten().flatten();
+    let kept = projects.flat_map(|project| entries(&project.path()).unwrap_or_default());
+    kept.map(|entry| entry.size_bytes).sum()
 }
 
 fn is_name(name: &str) -> bool {

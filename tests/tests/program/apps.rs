@@ -678,7 +678,10 @@ fn apps_are_managed_on_the_command_line() {
     );
     let shown = run(&["app", "show", "tide-table"]);
     assert!(
-        shown.stdout.contains("part     main-js · 4 lines\n"),
+        shown
+            .stdout
+            .contains("stored   0 B\npart     html · 2 lines\n")
+            && shown.stdout.contains("part     main-js · 4 lines\n"),
         "{shown}"
     );
     let source = run(&["app", "show", "tide-table", "--part", "renderer-js"]);
@@ -724,10 +727,24 @@ fn apps_are_managed_on_the_command_line() {
     served.press(Key::CtrlC);
     assert_eq!(served.wait_end(), Some(0), "{served:?}");
 
+    // What an app has stored is listed.
+    let record = fs::read_to_string(environment.data().join("apps/tide-table/app.json"));
+    let record: Value = serde_json::from_str(&record.unwrap()).unwrap();
+    let id = record["id"].as_str().unwrap();
+    let store = environment.data().join(format!("stores/app.{id}/project"));
+    fs::create_dir_all(&store).unwrap();
+    fs::write(store.join("laps"), "x".repeat(2000)).unwrap();
+    let list = run(&["app", "list"]);
+    assert_eq!(
+        list.stdout, "tide-table  Tide table · version 1 · 2 kB stored\n",
+        "{list}"
+    );
+
     let refused = run(&["app", "delete", "tide-table"]);
     assert_eq!(refused.status, Some(2), "{refused}");
     let deleted = run(&["app", "delete", "--yes", "tide-table"]);
     assert_eq!(deleted.status, Some(0), "{deleted}");
+    assert!(!store.exists());
     let none = run(&["app", "list"]);
     assert!(none.stderr.contains("There is no app yet."), "{none}");
 }

@@ -1,7 +1,9 @@
 //! What a program may use, and how it is asked about.
 
 use super::*;
-use crate::limits::{APP_COUNT_PERIOD, MAX_APP_FETCHES, MAX_UNDECLARED_QUESTIONS};
+use crate::limits::{
+    APP_COUNT_PERIOD, MAX_APP_FETCHES, MAX_APP_STORE_BYTES, MAX_UNDECLARED_QUESTIONS,
+};
 
 /// Handlers that do what their arguments say; a failure is its name.
 const USES: &str = "
@@ -222,6 +224,28 @@ async fn the_store_is_its_own_and_lasts() {
         assert_eq!(invoke(&other, "set", "[\"key\",2]").await, "null", "{id}");
     }
     assert_eq!(invoke(&again, "get", "\"key\"").await, r#"{"x":[1]}"#);
+}
+
+#[tokio::test]
+async fn the_store_has_a_bound_of_its_own() {
+    let place = Place::new();
+    let (app, _heard) = place.open_as("a", USES, Arc::new(DenyAll));
+    assert_eq!(invoke(&app, "set", "[\"key\",1]").await, "null");
+    let stored = crate::store_folder(&place.path("data/stores"), &subject("a"), None);
+    let before = crate::stored_bytes(&stored);
+    let mut projects = std::fs::read_dir(&stored).unwrap();
+    let project = projects.next().unwrap().unwrap().path();
+    let other = std::fs::File::create(project.join("other")).unwrap();
+    other.set_len(MAX_APP_STORE_BYTES - before).unwrap();
+    assert_eq!(crate::stored_bytes(&stored), MAX_APP_STORE_BYTES);
+    // The same again fits, and one digit more does not.
+    assert_eq!(invoke(&app, "set", "[\"key\",2]").await, "null");
+    let refused = invoke(&app, "set", "[\"key\",10]").await;
+    assert_ne!(refused, "null");
+    assert_eq!(invoke(&app, "get", "\"key\"").await, "2");
+    drop(other);
+    std::fs::remove_file(project.join("other")).unwrap();
+    assert_eq!(invoke(&app, "set", "[\"key\",10]").await, "null");
 }
 
 #[tokio::test]
