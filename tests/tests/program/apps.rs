@@ -739,6 +739,20 @@ fn apps_are_managed_on_the_command_line() {
         list.stdout, "tide-table  Tide table · version 1 · 2 kB stored\n",
         "{list}"
     );
+    // A copy is not used: it would have what the app was granted and has stored.
+    let apps = environment.data().join("apps");
+    let copy = apps.join("copy");
+    fs::create_dir(&copy).unwrap();
+    fs::copy(apps.join("tide-table/app.json"), copy.join("app.json")).unwrap();
+    for words in [["show", "copy", ""], ["delete", "--yes", "copy"]] {
+        let words: Vec<&str> = words.into_iter().filter(|it| !it.is_empty()).collect();
+        let refused = run(&[&["app"], words.as_slice()].concat());
+        assert_eq!(refused.status, Some(1), "{refused}");
+        let why = "the apps 'copy' and 'tide-table' have the same id";
+        assert!(refused.stderr.contains(why), "{refused}");
+    }
+    assert!(store.join("laps").exists());
+    fs::remove_dir_all(copy).unwrap();
 
     let refused = run(&["app", "delete", "tide-table"]);
     assert_eq!(refused.status, Some(2), "{refused}");

@@ -40,6 +40,19 @@ pub enum StoreError {
         /// The limit.
         max_bytes: u64,
     },
+    /// Another app has its id, and so what it was granted and has stored.
+    #[error(
+        "the apps '{name}' and '{other}' have the same id, so neither of them is used; remove the one that is a copy from {}",
+        folder.display()
+    )]
+    SameId {
+        /// The app.
+        name: String,
+        /// The other one.
+        other: String,
+        /// The folder of all apps.
+        folder: PathBuf,
+    },
     /// The files of a version are gone.
     #[error("there is no part of the app in {}", .0.display())]
     NoParts(PathBuf),

@@ -8,14 +8,18 @@
 //!
 //! Each version has all parts that the app has, so that none depends on another. It is written aside and then renamed, and
 //! `app.json` names it last: an interrupted program leaves the app as it was.
+//!
+//! A folder that somebody copied here holds what its author liked. Links in it are not followed, and it cannot be another app.
 
 mod error;
 mod name;
 
-use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 pub use self::error::StoreError;
@@ -82,7 +86,7 @@ impl Store {
     pub fn names(&self) -> Result<Vec<String>, StoreError> {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(e) => return Err(io(&self.folder)(e)),
         };
         let mut names = Vec::new();
@@ -97,12 +101,44 @@ impl Store {
 
     /// The app of this name.
     pub fn open(&self, name: &str) -> Result<StoredApp, StoreError> {
+        let app = self.read(name)?;
+        for other in self.names()? {
+            // One that cannot be read cannot be used either.
+            if other != name && self.read(&other).is_ok_and(|it| it.id() == app.id()) {
+                return Err(self.same_id(name, &other));
+            }
+        }
+        Ok(app)
+    }
+
+    /// All apps, by their names, and why others cannot be read.
+    pub fn all(&self) -> Result<(Vec<StoredApp>, Vec<StoreError>), StoreError> {
+        let (mut read, mut broken) = (Vec::new(), Vec::new());
+        for name in self.names()? {
+            match self.read(&name) {
+                Ok(app) => read.push(app),
+                Err(error) => broken.push(error),
+            }
+        }
+        let mut apps = Vec::new();
+        for app in &read {
+            let is_same = |it: &&StoredApp| it.name != app.name && it.id() == app.id();
+            match read.iter().find(is_same) {
+                Some(other) => broken.push(self.same_id(&app.name, &other.name)),
+                None => apps.push(app.clone()),
+            }
+        }
+        Ok((apps, broken))
+    }
+
+    /// The app of this name, if it is one by itself.
+    fn read(&self, name: &str) -> Result<StoredApp, StoreError> {
         if !is_name(name) {
             return Err(StoreError::Unknown(name.to_owned()));
         }
         let folder = self.folder.join(name);
         let record = match Record::read(&folder) {
-            Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
                 Err(StoreError::Unknown(name.to_owned()))
             }
             record => record,
@@ -114,16 +150,12 @@ impl Store {
         })
     }
 
-    /// All apps, by their names, and why others cannot be read.
-    pub fn all(&self) -> Result<(Vec<StoredApp>, Vec<StoreError>), StoreError> {
-        let (mut apps, mut broken) = (Vec::new(), Vec::new());
-        for name in self.names()? {
-            match self.open(&name) {
-                Ok(app) => apps.push(app),
-                Err(error) => broken.push(error),
-            }
+    fn same_id(&self, name: &str, other: &str) -> StoreError {
+        StoreError::SameId {
+            name: name.to_owned(),
+            other: other.to_owned(),
+            folder: self.folder.clone(),
         }
-        Ok((apps, broken))
     }
 
     /// Makes an app with a first version. Its name follows from the title.
@@ -229,6 +261,9 @@ impl StoredApp {
     /// The parts of the current version.
     pub fn parts(&self) -> Result<Parts, StoreError> {
         let folder = self.version_folder(self.version());
+        for folder in [&self.folder.join(VERSIONS), &folder] {
+            refuse_link(folder).map_err(io(folder))?;
+        }
         let mut parts = Parts::default();
         for part in Part::ALL {
             let path = folder.join(part.file_name());
@@ -303,8 +338,12 @@ impl StoredApp {
     /// Waits until nobody else changes the app, and reads what others have changed.
     fn lock(&mut self) -> Result<File, StoreError> {
         let path = self.folder.join(LOCK);
-        let file = File::create(&path).map_err(io(&path))?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = open_own(&mut options, &path).map_err(io(&path))?;
         file.lock().map_err(io(&path))?;
+        let versions = self.folder.join(VERSIONS);
+        refuse_link(&versions).map_err(io(&versions))?;
         // A new app has none yet.
         if self.version() > 0 {
             self.record = Record::read(&self.folder)?;
@@ -341,7 +380,7 @@ impl Record {
     fn read(folder: &Path) -> Result<Record, StoreError> {
         let path = folder.join(RECORD);
         let text = read_text(&path, MAX_RECORD_BYTES)?
-            .ok_or_else(|| io(&path)(std::io::ErrorKind::NotFound.into()))?;
+            .ok_or_else(|| io(&path)(ErrorKind::NotFound.into()))?;
         let bad = |why: String| StoreError::Record {
             path: path.clone(),
             why,
@@ -383,7 +422,7 @@ fn is_id(id: &str) -> bool {
 /// Removes a folder; `Ok` also where there is none.
 fn remove_if_there(folder: &Path) -> std::io::Result<()> {
     match fs::remove_dir_all(folder) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e),
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
         _ => Ok(()),
     }
 }
@@ -395,11 +434,42 @@ fn write_synced(path: &Path, text: &str) -> std::io::Result<()> {
     file.sync_all()
 }
 
+/// Opens a file of an app. Dunlin makes only regular ones: a link could lead to any file of the user, and a pipe would be
+/// waited for.
+fn open_own(options: &mut OpenOptions, path: &Path) -> std::io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = options
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
+        .map_err(|error| match rustix::io::Errno::from_io_error(&error) {
+            Some(rustix::io::Errno::LOOP) => not_made_here(),
+            _ => error,
+        })?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(not_made_here()),
+    }
+}
+
+/// The same for a folder, which need not exist.
+fn refuse_link(folder: &Path) -> std::io::Result<()> {
+    match folder.symlink_metadata() {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(_) => Err(not_made_here()),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(e),
+    }
+}
+
+fn not_made_here() -> std::io::Error {
+    std::io::Error::other("it is a link or no regular file, and Dunlin has not made it")
+}
+
 /// Reads a file of at most so many bytes; `None`: there is none.
 fn read_text(path: &Path, max_bytes: u64) -> Result<Option<String>, StoreError> {
-    let file = match File::open(path) {
+    let file = match open_own(OpenOptions::new().read(true), path) {
         Ok(file) => file,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(io(path)(e)),
     };
     let mut text = String::new();

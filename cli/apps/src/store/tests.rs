@@ -167,3 +167,99 @@ fn what_cannot_be_read_has_a_reason() {
         assert!(matches!(error, StoreError::Unknown(_)), "{name}");
     }
 }
+
+#[test]
+fn links_and_pipes_in_an_app_are_not_followed() {
+    use std::os::unix::fs::symlink;
+    let Fixture { store, _folder } = fixture();
+    let first = parts(&[(Part::Html, "<title>Tides</title>"), (Part::Main, "1")]);
+    let outside = _folder.path().join("outside.txt");
+    let others = _folder.path().join("others");
+    fs::create_dir_all(others.join("7")).unwrap();
+    fs::write(others.join("7/index.html"), "of somebody else").unwrap();
+    for (file, is_folder) in [
+        ("app.json", false),
+        ("lock", false),
+        ("versions/1/main.js", false),
+        ("versions/1", true),
+        ("versions", true),
+    ] {
+        let mut app = store.create("Tides", None, &first).unwrap();
+        let path = app.folder().join(file);
+        let original = app.folder().join("original");
+        fs::rename(&path, &original).unwrap();
+        // What it leads to would do.
+        match is_folder {
+            true => symlink(&original, &path).unwrap(),
+            false => {
+                fs::copy(&original, &outside).unwrap();
+                symlink(&outside, &path).unwrap();
+            }
+        }
+        let before = fs::read(&outside).unwrap();
+        let is_refused = |error: StoreError| match error {
+            StoreError::Io { path: at, source } => {
+                assert_eq!(at, path);
+                assert!(source.to_string().contains("it is a link"), "{source}");
+            }
+            other => panic!("{file}: {other}"),
+        };
+        if file == "app.json" {
+            is_refused(store.open("tides").unwrap_err());
+        }
+        if file.starts_with("versions") {
+            is_refused(app.parts().unwrap_err());
+        }
+        is_refused(app.save(&parts(&[(Part::Main, "2")])).unwrap_err());
+        assert_eq!(fs::read(&outside).unwrap(), before, "{file}");
+        // A pipe is not waited for.
+        fs::remove_file(&path).unwrap();
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        is_refused(app.save(&parts(&[(Part::Main, "2")])).unwrap_err());
+        fs::remove_dir_all(app.folder()).unwrap();
+    }
+    // Versions elsewhere are not cleaned up.
+    let mut app = store.create("Tides", None, &first).unwrap();
+    fs::remove_dir_all(app.folder().join(VERSIONS)).unwrap();
+    symlink(&others, app.folder().join(VERSIONS)).unwrap();
+    app.save(&first).unwrap_err();
+    app.undo().unwrap_err();
+    assert!(others.join("7/index.html").exists());
+}
+
+#[test]
+fn the_lock_keeps_what_is_in_it() {
+    let Fixture { store, _folder } = fixture();
+    let first = parts(&[(Part::Html, "<title>Tides</title>")]);
+    let mut app = store.create("Tides", None, &first).unwrap();
+    let lock = app.folder().join(LOCK);
+    fs::write(&lock, "text").unwrap();
+    app.set_session("s1").unwrap();
+    assert_eq!(fs::read_to_string(&lock).unwrap(), "text");
+}
+
+#[test]
+fn a_copy_is_not_taken_for_the_app() {
+    let Fixture { store, _folder } = fixture();
+    let first = parts(&[(Part::Html, "<title>Tides</title>")]);
+    let app = store.create("Tides", Some("s1"), &first).unwrap();
+    store.create("Ebb", None, &first).unwrap();
+    let copy = app.folder().with_file_name("copy");
+    fs::create_dir(&copy).unwrap();
+    fs::copy(app.folder().join(RECORD), copy.join(RECORD)).unwrap();
+    for (name, other) in [("tides", "copy"), ("copy", "tides")] {
+        let error = store.open(name).unwrap_err();
+        let is_same = matches!(
+            &error,
+            StoreError::SameId { name: a, other: b, .. } if (a.as_str(), b.as_str()) == (name, other)
+        );
+        assert!(is_same, "{error}");
+        assert!(store.delete(name).is_err());
+    }
+    let (apps, broken) = store.all().unwrap();
+    assert_eq!(apps.iter().map(App::name).collect::<Vec<_>>(), ["ebb"]);
+    assert_eq!(broken.len(), 2, "{broken:?}");
+    fs::remove_dir_all(copy).unwrap();
+    assert_eq!(store.open("tides").unwrap().id(), app.id());
+}
