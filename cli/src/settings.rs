@@ -170,6 +170,12 @@ impl Settings {
         matches!(origin, Origin::Flag(_) | Origin::Environment(_))
     }
 
+    /// Whether this agent answers where the command line names none. Not known where it or the environment names one.
+    pub fn is_answered_by_default(&self, agent: &str) -> bool {
+        let default = self.agent_entry();
+        !self.is_agent_named() && default.is_ok_and(|(name, _)| name == agent)
+    }
+
     /// The entry of the agent that is to answer, its name with it.
     pub fn agent_entry(&self) -> Result<(&str, &AgentEntry), SettingsError> {
         let Sourced {
@@ -291,6 +297,12 @@ impl Settings {
     pub fn writes_apps(&self, agent: &str) -> bool {
         let entry = self.agents.get(agent);
         entry.is_some_and(|entry| entry.value.options.kind == Some(Kind::App))
+    }
+
+    /// The names of the agents whose replies can be apps.
+    pub fn app_agents(&self) -> impl Iterator<Item = &str> {
+        let names = self.agents.keys().map(String::as_str);
+        names.filter(|name| self.writes_apps(name))
     }
 
     /// How much of a conversation a request carries.

@@ -78,6 +78,21 @@ pub fn take_reply(
     show(app, stored)
 }
 
+/// Says that a reply has the parts of an app although its agent writes none, and which agents do. A page alone may be anything,
+/// unless the chat has an app.
+pub fn say_not_written(app: &App, agent: &str, reply: &str) -> Result<(), CliError> {
+    let parts = find(reply).map_or(0, |found| found.parts.iter().count());
+    if parts > 1 || (parts > 0 && current(app)?.is_some()) {
+        let (agent, writers) = (escape(agent), app.settings.app_agents());
+        let writers: Vec<_> = writers.map(|it| format!("/agent {}", escape(it))).collect();
+        app.ui.status(&format!(
+            "No app is made of this reply: agent {agent} does not write apps. Use {} and ask again.",
+            writers.join(" or ")
+        ));
+    }
+    Ok(())
+}
+
 /// A message with those parts of the app that the conversation does not have: it was begun, cleared or condensed since they
 /// were written.
 pub fn with_source(

@@ -294,6 +294,13 @@ pub fn show_resumed(app: &App, dialogue: &Dialogue, loaded: &Loaded) {
     let columns = ui.window().columns;
     let about = fit(&about, columns.saturating_sub(1));
     ui.status(&ui.status_styles().paint(Label::Quiet, &about));
+    let other = loaded.speaker.as_ref().map(|it| it.agent.as_str());
+    let other = other.filter(|other| *other != dialogue.agent().name);
+    if let Some(other) = other.filter(|other| app.settings.agents.contains_key(*other)) {
+        let (other, now) = (escape(other), escape(&dialogue.agent().name));
+        let note = format!("agent {other} answered before, {now} does now: /agent {other}");
+        ui.status(&ui.status_styles().paint(Label::Quiet, &note));
+    }
 }
 
 fn warn_of_damage(app: &App, loaded: &Loaded) {

@@ -437,14 +437,19 @@ fn take_turn(
             dialogue.keep_unsent(None);
             keep(&typed);
         }
-        let writes_apps = app.settings.writes_apps(&dialogue.agent().name);
+        let agent = dialogue.agent().name.as_str();
         let is_complete = matches!(report.end, TurnEnd::Answered);
-        let reply = writes_apps.then(|| report.reply.clone());
+        let reply = app.settings.app_agents().next().is_some();
+        let reply = reply.then(|| report.reply.clone());
         let concluded = conclude(app, report);
-        if let Some(reply) = reply
-            && let Err(error) = apps::take_reply(app, (&typed, &reply), is_complete)
-        {
-            app.ui.error(&error);
+        if let Some(reply) = reply {
+            let taken = match app.settings.writes_apps(agent) {
+                true => apps::take_reply(app, (&typed, &reply), is_complete),
+                false => apps::say_not_written(app, agent, &reply),
+            };
+            if let Err(error) = taken {
+                app.ui.error(&error);
+            }
         }
         concluded?;
     }
@@ -487,7 +492,12 @@ fn say_how_to_resume(app: &App, dialogue: Option<&Dialogue>) {
     let session = dialogue.and_then(Dialogue::session);
     if let Some(session) = session.filter(|session| session.exists()) {
         let ui = &app.ui;
-        let command = own_command(&["--resume", &session.id()]);
+        let id = session.id();
+        let agent = dialogue.map_or("", |dialogue| dialogue.agent().name.as_str());
+        let command = match app.settings.is_answered_by_default(agent) {
+            true => own_command(&["--resume", &id]),
+            false => own_command(&["--agent", agent, "--resume", &id]),
+        };
         let text = format!("Resume this session: {command}");
         ui.status(&ui.status_styles().paint(Label::Quiet, &text));
     }

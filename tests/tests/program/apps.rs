@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::stage::Chat;
 
-const FIRST: &str = "\
+pub const FIRST: &str = "\
 Here it is.
 
 ```html
@@ -32,7 +32,7 @@ console.log(\"ready\");
 That is all.";
 
 /// An agent that writes apps and has these replies.
-fn environment(provider: &Provider) -> Environment {
+pub fn environment(provider: &Provider) -> Environment {
     let environment = Environment::with_provider(program!(), provider);
     let file = environment.config_file();
     let configuration = fs::read_to_string(file).expect("a configuration");
@@ -49,7 +49,7 @@ fn address(screen: &Screen) -> String {
 }
 
 /// Waits until the back end runs and the prompt is there again. Where the page is.
-fn ready(chat: &Chat) -> String {
+pub fn ready(chat: &Chat) -> String {
     let screen = chat.terminal.wait_until("the back end", |screen| {
         screen.contains("app 'tide-table': ready\n") && screen.cursor_line.starts_with('›')
     });
@@ -57,7 +57,7 @@ fn ready(chat: &Chat) -> String {
 }
 
 /// What a request of the page itself is answered: the status, and the body.
-fn ask_page(address: &str, path: &str, body: Option<&Value>) -> (u16, String) {
+pub fn ask_page(address: &str, path: &str, body: Option<&Value>) -> (u16, String) {
     let (host, token) = address["http://".len()..].split_once('/').expect("a path");
     let mut stream = TcpStream::connect(host).expect("a page that is served");
     let body = body.map(Value::to_string);
@@ -83,7 +83,7 @@ fn ask_page(address: &str, path: &str, body: Option<&Value>) -> (u16, String) {
 }
 
 /// Calls a handler of the back end, as version `version` of the page does.
-fn invoke(address: &str, version: u64, name: &str, arguments: Value) -> (u16, Value) {
+pub fn invoke(address: &str, version: u64, name: &str, arguments: Value) -> (u16, Value) {
     let call = json!({ "version": version, "name": name, "arguments": arguments });
     let (status, body) = ask_page(address, "invoke", Some(&call));
     let body = serde_json::from_str(&body).unwrap_or(Value::String(body));
@@ -651,6 +651,8 @@ fn an_app_that_is_refused_three_times_is_not_asked_about_again() {
     chat.question();
     chat.answer("y");
     assert_eq!(call.join().unwrap().0, 200);
+    chat.terminal
+        .wait_until("the prompt", |screen| screen.cursor_line.starts_with('›'));
     chat.leave();
 }
 

@@ -6,6 +6,7 @@ mod agents;
 mod answers;
 mod approval;
 mod apps;
+mod apps_said;
 mod ask;
 mod authoring;
 mod batch;
