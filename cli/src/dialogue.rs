@@ -132,6 +132,7 @@ impl Dialogue {
             });
         }
         store.remember(entry);
+        self.forget_undone();
         self.go_on_with(app, session, &loaded);
         Ok(loaded)
     }
@@ -172,6 +173,7 @@ impl Dialogue {
     /// Begins an empty conversation in a session of its own; the old one is closed and stays.
     pub fn start_afresh(&mut self, app: &App) {
         self.conversation = Conversation::new();
+        self.forget_undone();
         self.tags.forget_sent();
         self.forget_context_budget();
         self.spent = Spent::default();
@@ -241,9 +243,14 @@ impl Dialogue {
         if let Some(session) = &self.session {
             session.clear();
         }
+        self.forget_undone();
+        self.tags.forget_sent();
+    }
+
+    /// What the user has undone belongs to another conversation, or the model was told of it.
+    pub fn forget_undone(&mut self) {
         self.undone.clear();
         self.undone_versions = 0;
-        self.tags.forget_sent();
     }
 
     /// Tells the model with the next message that the user has taken its edits of these files back.

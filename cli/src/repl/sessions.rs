@@ -184,6 +184,9 @@ fn fork_here(app: &App, dialogue: &mut Option<Dialogue>, rest: &str) -> Result<(
         Some(dialogue) => dialogue,
         none => none.insert(Dialogue::begin(app)?),
     };
+    if !is_this {
+        dialogue.forget_undone();
+    }
     dialogue.go_on_with(app, copy, &loaded);
     if !is_this {
         hub::show_resumed(app, dialogue, &loaded);

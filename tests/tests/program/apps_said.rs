@@ -2,7 +2,7 @@
 
 use dunlin_tests::{Environment, Key, Provider, Response, Screen, program};
 
-use crate::apps::{FIRST, ready};
+use crate::apps::{FIRST, environment, ready};
 use crate::stage::Chat;
 
 const MAIN: &str = "```main-js\nconsole.log(\"second\");\n```";
@@ -70,5 +70,31 @@ fn a_chat_is_resumed_with_the_agent_that_writes_its_app() {
         "{:?}",
         chat.terminal
     );
+    chat.leave();
+}
+
+#[test]
+fn what_was_undone_stays_in_its_conversation() {
+    let provider = Provider::play([
+        Response::reply(FIRST),
+        Response::reply(MAIN),
+        Response::reply("Hello."),
+    ]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.turn("a tide table please");
+    ready(&chat);
+    chat.turn("say second");
+    for (said, expected) in [
+        ("/undo", "app 'tide-table' is back at version 1."),
+        ("/new", "Started a new session."),
+    ] {
+        chat.say(said);
+        let screen = chat.prompt();
+        assert!(screen.contains(expected), "{expected}: {:?}", chat.terminal);
+    }
+    chat.turn("hello");
+    let request = provider.requests().pop().unwrap();
+    assert_eq!(request.messages().last().unwrap()["content"], "hello");
     chat.leave();
 }
