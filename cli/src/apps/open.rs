@@ -19,7 +19,7 @@ use super::output::{AppOutput, DeferredAsk};
 use crate::error::CliError;
 
 /// Errors of the page that wait to be shown; more are counted.
-const MAX_WAITING_ERRORS: usize = 16;
+const MAX_WAITING_ERRORS: usize = 32;
 
 /// How often it is looked whether an app was deleted. Another process does that, for example `dunlin app delete`.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);

@@ -28,8 +28,17 @@ use dunlin_terminal::ui::style::Label;
 const BURST: u32 = 5;
 const INTERVAL: Duration = Duration::from_millis(400);
 
-/// The longest line of an app, in characters.
+/// The same for what a page was kept from loading: a page that loads ten fonts from elsewhere has at most one reason to fail.
+const BLOCKED_BURST: u32 = 2;
+const BLOCKED_INTERVAL: Duration = Duration::from_secs(5);
+
+/// After which time it is said how many errors of a page were not shown. While more come the time doubles, up to the most.
+const COUNT_AFTER: Duration = Duration::from_secs(1);
+const MAX_COUNT_AFTER: Duration = Duration::from_secs(60);
+
+/// The longest line of an app, in characters, and how many rows of what it wrote.
 const MAX_LINE_CHARS: usize = 400;
+const MAX_ROWS: usize = 6;
 
 /// How many lines wait until they can be shown, the latest: what an app said during a long turn must not push it away.
 const MAX_LINES: usize = 20;
@@ -42,7 +51,7 @@ const MAX_REFUSALS: u32 = 3;
 const NOT_ASKED_ANY_MORE: &str = "you refused three times in a row: whatever else this version asks is refused, too, until the app is closed and opened again";
 
 /// How many errors are kept for `/fix`, the latest, and how much of each, in characters.
-const MAX_ERRORS: usize = 10;
+const MAX_ERRORS: usize = 20;
 const MAX_ERROR_CHARS: usize = 1000;
 
 /// When what an app says is shown.
@@ -77,15 +86,59 @@ struct State {
 /// What is kept of an app.
 struct OfApp {
     allowance: Allowance,
-    errors: VecDeque<String>,
+    /// The same of errors of the page, and of what it was kept from loading.
+    errors_of_page: Allowance,
+    blocked: Allowance,
+    /// Errors of the page that were not shown, and whether a thread is going to say how many.
+    unshown: u64,
+    is_counting: bool,
+    errors: VecDeque<KeptError>,
+}
+
+/// An error as `/fix` sends it. Escaped.
+#[derive(PartialEq)]
+struct KeptError {
+    text: String,
+    /// Whether the page was only kept from loading something.
+    is_blocked: bool,
 }
 
 impl Default for OfApp {
     fn default() -> OfApp {
+        let now = Instant::now();
         OfApp {
-            allowance: Allowance::new(BURST, INTERVAL, Instant::now()),
+            allowance: Allowance::new(BURST, INTERVAL, now),
+            errors_of_page: Allowance::new(BURST, INTERVAL, now),
+            blocked: Allowance::new(BLOCKED_BURST, BLOCKED_INTERVAL, now),
+            unshown: 0,
+            is_counting: false,
             errors: VecDeque::new(),
         }
+    }
+}
+
+impl OfApp {
+    /// Keeps an error. Where there is no room, what was blocked goes first.
+    fn keep(&mut self, error: KeptError) {
+        if self.errors.contains(&error) {
+            return;
+        }
+        if self.errors.len() == MAX_ERRORS {
+            let oldest = self.errors.iter().position(|kept| kept.is_blocked);
+            if oldest.is_none() && error.is_blocked {
+                return;
+            }
+            self.errors.remove(oldest.unwrap_or_default());
+        }
+        self.errors.push_back(error);
+    }
+
+    /// All that were kept, what was blocked last; they are gone then.
+    fn take_errors(&mut self) -> Vec<String> {
+        self.unshown = 0;
+        let mut errors = Vec::from(std::mem::take(&mut self.errors));
+        errors.sort_by_key(|error| error.is_blocked);
+        errors.into_iter().map(|error| error.text).collect()
     }
 }
 
@@ -139,11 +192,11 @@ impl AppOutput {
             // `console.error`, and what was thrown where nobody waited for it.
             LogLevel::Error => {
                 let text = shorten(text, MAX_ERROR_CHARS);
-                self.keep_error(app, &format!("main-js: {}", escape_multiline(&text)));
+                self.keep_error(app, &format!("main-js: {}", escape_multiline(&text)), false);
                 Label::Warning
             }
         };
-        self.show(label, app, &escape(&shorten(text, MAX_LINE_CHARS)));
+        self.show(label, app, &in_rows(&shorten(text, MAX_LINE_CHARS)));
     }
 
     /// Shows and keeps an error of the page.
@@ -153,19 +206,60 @@ impl AppOutput {
             .location
             .map(|it| format!("{}, line {}, column {}: ", it.part, it.line, it.column));
         let text = format!("{}{message}", place.unwrap_or_else(|| "page: ".to_owned()));
-        self.keep_error(app, &text);
-        let more = match error.omitted {
-            0 => String::new(),
-            omitted => format!(" (and {omitted} more)"),
+        self.keep_error(app, &text, error.is_blocked);
+        let now = Instant::now();
+        let mut state = self.state.lock();
+        let of_app = state.apps.entry(app.to_owned()).or_default();
+        of_app.unshown = of_app.unshown.saturating_add(error.omitted);
+        let allowance = match error.is_blocked {
+            true => &mut of_app.blocked,
+            false => &mut of_app.errors_of_page,
         };
-        self.show(Label::Warning, app, &format!("{text}{more}"));
+        let is_shown = allowance.take(now).is_some();
+        if !is_shown {
+            of_app.unshown = of_app.unshown.saturating_add(1);
+        }
+        let counts = of_app.unshown > 0 && !std::mem::replace(&mut of_app.is_counting, true);
+        drop(state);
+        if is_shown {
+            self.show_line(Label::Warning, app, &text);
+        }
+        if counts {
+            let (output, app) = (Arc::clone(self), app.to_owned());
+            std::thread::spawn(move || output.count_unshown(&app));
+        }
+    }
+
+    /// Says how many errors of a page were not shown, until there are none.
+    fn count_unshown(self: &Arc<Self>, app: &str) {
+        let mut wait = COUNT_AFTER;
+        loop {
+            std::thread::sleep(wait);
+            wait = (wait * 2).min(MAX_COUNT_AFTER);
+            let unshown = {
+                let mut state = self.state.lock();
+                let of_app = state.apps.entry(app.to_owned()).or_default();
+                of_app.is_counting = of_app.unshown > 0;
+                std::mem::take(&mut of_app.unshown)
+            };
+            let more = match unshown {
+                0 => return,
+                1 => "1 more error of the page".to_owned(),
+                count => format!("{count} more errors of the page"),
+            };
+            let way = match self.when {
+                ShowWhen::Now => "",
+                ShowWhen::BetweenMessages => "; /fix shows all that differ, and sends them",
+            };
+            self.show_line(Label::Quiet, app, &format!("{more}{way}"));
+        }
     }
 
     /// Shows and keeps why the program has failed. What the user has just refused is no news.
     pub fn program_error(self: &Arc<Self>, app: &str, error: &AppError) {
         let AppError::Program(thrown) = error else {
             let text = format!("main-js: {error}");
-            self.keep_error(app, &text);
+            self.keep_error(app, &text, false);
             return self.show(Label::Warning, app, &text);
         };
         if thrown.is_refused_by_user {
@@ -173,27 +267,22 @@ impl AppOutput {
         }
         let text = described(thrown);
         let stack = shorten(&thrown.stack, MAX_ERROR_CHARS);
-        self.keep_error(app, format!("{text}\n{stack}").trim_end());
+        self.keep_error(app, format!("{text}\n{stack}").trim_end(), false);
         self.show(Label::Warning, app, &text);
     }
 
-    /// The latest errors of an app, oldest first; they are gone then. Escaped.
+    /// The latest errors of an app, oldest first, and then what it was kept from loading; they are gone then. Escaped.
     pub fn take_errors(&self, app: &str) -> Vec<String> {
         let mut state = self.state.lock();
         let of_app = state.apps.get_mut(app);
-        of_app.map_or_else(Vec::new, |it| std::mem::take(&mut it.errors).into())
+        of_app.map_or_else(Vec::new, OfApp::take_errors)
     }
 
-    fn keep_error(&self, app: &str, text: &str) {
+    fn keep_error(&self, app: &str, text: &str, is_blocked: bool) {
+        let text = text.to_owned();
         let mut state = self.state.lock();
-        let errors = &mut state.apps.entry(app.to_owned()).or_default().errors;
-        if errors.iter().any(|kept| kept == text) {
-            return;
-        }
-        if errors.len() == MAX_ERRORS {
-            errors.pop_front();
-        }
-        errors.push_back(text.to_owned());
+        let of_app = state.apps.entry(app.to_owned()).or_default();
+        of_app.keep(KeptError { text, is_blocked });
     }
 
     /// Warns of something that has to do with an app. Escapes it.
@@ -213,13 +302,17 @@ impl AppOutput {
             1 => " (1 line before it was left out)".to_owned(),
             omitted => format!(" ({omitted} lines before it were left out)"),
         };
-        let line = format!("app '{}': {text}{more}", escape(app));
+        drop(state);
+        self.show_line(label, app, &format!("{text}{more}"));
+    }
+
+    /// The same, however many there were.
+    fn show_line(self: &Arc<Self>, label: Label, app: &str, text: &str) {
+        let line = format!("app '{}': {text}", escape(app));
         if self.when == ShowWhen::Now {
-            drop(state);
             return self.print(label, &line);
         }
-        state.lines.push(label, line);
-        drop(state);
+        self.state.lock().lines.push(label, line);
         self.wake();
     }
 
@@ -366,6 +459,21 @@ impl Refusals {
     }
 }
 
+/// What an app wrote, escaped, with a bar before each row but the first: a row of it must not look like one of Dunlin's own.
+fn in_rows(text: &str) -> String {
+    let mut rows: Vec<&str> = text.lines().collect();
+    let more = rows.len().saturating_sub(MAX_ROWS);
+    rows.truncate(MAX_ROWS);
+    let mut rows: Vec<String> = rows
+        .into_iter()
+        .map(|row| escape(row).into_owned())
+        .collect();
+    if more > 0 {
+        rows.push(format!("… {}", counted(more, "more line", "more lines")));
+    }
+    rows.join("\n  │ ")
+}
+
 /// An error that the program threw, in one line.
 fn described(thrown: &ProgramError) -> String {
     let place = match (thrown.line, thrown.column) {
@@ -402,6 +510,38 @@ mod tests {
         assert_eq!(lines.len(), MAX_LINES + 1);
         assert_eq!(lines[..2], ["(3 earlier lines of apps left out)", "3"]);
         assert_eq!(taken(&mut waiting), [""; 0]);
+    }
+
+    #[test]
+    fn exceptions_are_kept_before_what_was_blocked() {
+        let mut of_app = OfApp::default();
+        let mut keep = |text: String, is_blocked| of_app.keep(KeptError { text, is_blocked });
+        for n in 0..MAX_ERRORS {
+            keep(format!("blocked {n}"), true);
+        }
+        keep("thrown".to_owned(), false);
+        keep("thrown".to_owned(), false);
+        keep("blocked later".to_owned(), true);
+        let errors = of_app.take_errors();
+        assert_eq!(errors.len(), MAX_ERRORS);
+        assert_eq!(errors[..2], ["thrown", "blocked 2"]);
+        assert_eq!(errors[MAX_ERRORS - 1], "blocked later");
+        for n in 0..=MAX_ERRORS {
+            let text = format!("thrown {n}");
+            of_app.keep(KeptError {
+                text,
+                is_blocked: n == MAX_ERRORS,
+            });
+        }
+        assert_eq!(of_app.take_errors()[0], "thrown 0");
+    }
+
+    #[test]
+    fn what_an_app_wrote_keeps_its_rows() {
+        assert_eq!(in_rows("one"), "one");
+        assert_eq!(in_rows("one\n\x1b[2Jtwo"), "one\n  │ \\u{1b}[2Jtwo");
+        let rows = in_rows(&"x\n".repeat(9));
+        assert!(rows.ends_with("\n  │ … 3 more lines"), "{rows}");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! What is said of apps: which agent writes them, where none is made, what was not shown, and for whom something is stored.
 
 use dunlin_tests::{Environment, Key, Provider, Response, Screen, program};
+use serde_json::json;
 
-use crate::apps::{FIRST, environment, ready};
+use crate::apps::{FIRST, ask_page, environment, ready};
 use crate::stage::Chat;
 
 const MAIN: &str = "```main-js\nconsole.log(\"second\");\n```";
@@ -96,5 +97,40 @@ fn what_was_undone_stays_in_its_conversation() {
     chat.turn("hello");
     let request = provider.requests().pop().unwrap();
     assert_eq!(request.messages().last().unwrap()["content"], "hello");
+    chat.leave();
+}
+
+#[test]
+fn exceptions_of_a_page_are_seen_among_what_was_blocked() {
+    let provider = Provider::play([Response::reply(FIRST), Response::reply("I see.")]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.turn("a tide table please");
+    let page = ready(&chat);
+    let report = |message: &str, blocked: bool| {
+        let report = json!({
+            "version": 1, "message": message, "location": null, "blocked": blocked, "omitted": 0,
+        });
+        assert_eq!(ask_page(&page, "error", Some(&report)).0, 204);
+    };
+    for n in 1..=8 {
+        report(&format!("font {n}"), true);
+    }
+    report("tides is not defined", false);
+    let more =
+        "app 'tide-table': 6 more errors of the page; /fix shows all that differ, and sends them";
+    let screen = chat.terminal.wait_for(more);
+    let shown: Vec<&str> = screen
+        .text
+        .lines()
+        .filter_map(|line| line.strip_prefix("app 'tide-table': page: "))
+        .collect();
+    assert_eq!(shown, ["font 1", "font 2", "tides is not defined"]);
+    chat.turn("/fix");
+    let request = provider.requests().pop().unwrap();
+    let said = request.messages().last().unwrap()["content"].to_string();
+    let thrown = said.find("tides is not defined").expect("the exception");
+    assert!(said.find("font 1") > Some(thrown), "{said}");
+    assert!(said.contains("font 8"), "{said}");
     chat.leave();
 }

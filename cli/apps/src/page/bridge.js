@@ -54,8 +54,8 @@
     return null;
   };
 
-  const report = (message, location) => {
-    port.postMessage({ error: { message: String(message).slice(0, 2000), location } });
+  const report = (message, location, blocked = false) => {
+    port.postMessage({ error: { message: String(message).slice(0, 2000), location, blocked } });
   };
 
   addEventListener('error', ({ message, filename, lineno, colno }) => {
@@ -69,12 +69,23 @@
     report(`in a promise: ${reason}`, locateIn(reason?.stack));
   });
 
+  // What the policy keeps out, by how its directives begin.
+  const kinds = [
+    ['style', 'load a style sheet'], ['img', 'load an image'], ['font', 'load a font'], ['media', 'load media'],
+    ['script', 'load a script'], ['connect', 'send a request'], ['frame', 'show another document'],
+    ['form', 'send a form'],
+  ];
+
   addEventListener('securitypolicyviolation', (violation) => {
     const { effectiveDirective, blockedURI, sourceFile, lineNumber, columnNumber } = violation;
-    const text = effectiveDirective === 'script-src-attr'
-      ? 'handlers in attributes of generated html do not run: use addEventListener'
-      : `an app may not use this: ${effectiveDirective} ${blockedURI}`;
-    report(text, locate(sourceFile, lineNumber, columnNumber));
+    const [, what] = kinds.find(([kind]) => effectiveDirective.startsWith(kind)) ?? [];
+    let text = `the policy of apps blocks ${blockedURI} (${effectiveDirective})`;
+    if (effectiveDirective === 'script-src-attr') {
+      text = 'handlers in attributes of generated html do not run: use addEventListener';
+    } else if (what && blockedURI.includes(':')) {
+      text = `an app cannot ${what} from or to another place: ${blockedURI} (${effectiveDirective})`;
+    }
+    report(text, locate(sourceFile, lineNumber, columnNumber), true);
   });
 
   // What the app does not handle itself would navigate the frame.

@@ -49,6 +49,8 @@ struct Report {
     version: u64,
     message: String,
     location: Option<Location>,
+    #[serde(default)]
+    blocked: bool,
     /// Errors that the page itself held back.
     omitted: u64,
 }
@@ -122,6 +124,7 @@ pub(super) async fn report(
         errors.report(PageError {
             message: report.message,
             location: report.location.map(|it| version.written(it)),
+            is_blocked: report.blocked,
             omitted: report.omitted,
         });
     }

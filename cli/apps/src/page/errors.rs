@@ -14,8 +14,8 @@ use crate::part::Part;
 /// The longest message that is kept, in characters: some lines on a terminal.
 const MAX_MESSAGE_CHARS: usize = 1000;
 
-/// Errors that are passed on without waiting: what a script with several mistakes reports at once.
-const BURST: u32 = 5;
+/// Errors that are passed on without waiting: what a page reports at once that loads many things from elsewhere.
+const BURST: u32 = 20;
 
 /// The time after which one more error is passed on. An error in an animation happens sixty times per second, and the first
 /// says it all.
@@ -28,6 +28,8 @@ pub struct PageError {
     pub message: String,
     /// Where, if the browser knows.
     pub location: Option<Location>,
+    /// Whether it is only something that the policy kept out: most of the page works without it.
+    pub is_blocked: bool,
     /// How many errors before this one were not passed on, because there were too many.
     pub omitted: u64,
 }
@@ -101,6 +103,7 @@ mod tests {
         PageError {
             message: message.to_owned(),
             location: None,
+            is_blocked: false,
             omitted: 0,
         }
     }
@@ -120,7 +123,8 @@ mod tests {
         errors.report(error("later"));
         errors.report(error("one more"));
         let later = from.try_recv().expect("passed on");
-        assert_eq!((later.message.as_str(), later.omitted), ("later", 995));
+        let omitted = 1000 - u64::from(BURST);
+        assert_eq!((later.message.as_str(), later.omitted), ("later", omitted));
         assert!(from.try_recv().is_err());
         errors.begin();
         errors.report(error("another version"));

@@ -4,6 +4,7 @@
 // Calls and reports that wait at one time: what a loop without end asks for must not fill the memory.
 const MAX_CALLS = 256;
 const MAX_REPORTS = 4;
+const MAX_WAITING_REPORTS = 20;
 // Events that are kept while the frame loads.
 const MAX_EVENTS = 100;
 // What the server reads of the message of an error.
@@ -21,6 +22,7 @@ let port = null;
 let calls = new Set();
 let events = [];
 let reports = 0;
+let waiting = [];
 let omitted = 0;
 let heard = 0;
 let hangs = false;
@@ -42,6 +44,8 @@ function disconnect() {
 
 function show() {
   disconnect();
+  waiting = [];
+  omitted = 0;
   tell('', false);
   hangs = false;
   const next = document.createElement('iframe');
@@ -74,16 +78,25 @@ function post(path, body, signal) {
   return fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal });
 }
 
-function report(message, location) {
-  if (reports >= MAX_REPORTS) {
-    omitted += 1;
-    return;
+// What was blocked comes last: a page may load twenty files from elsewhere, and the exception behind them is what matters.
+function report(message, location, blocked = false) {
+  const error = { message: message.slice(0, MAX_MESSAGE), location, blocked };
+  const first = blocked ? -1 : waiting.findIndex((other) => other.blocked);
+  waiting.splice(first < 0 ? waiting.length : first, 0, error);
+  omitted += waiting.splice(MAX_WAITING_REPORTS).length;
+  sendReports();
+}
+
+function sendReports() {
+  while (reports < MAX_REPORTS && waiting.length > 0) {
+    reports += 1;
+    const body = JSON.stringify({ version: content.version, ...waiting.shift(), omitted });
+    omitted = 0;
+    post('error', body).catch(() => {}).finally(() => {
+      reports -= 1;
+      sendReports();
+    });
   }
-  reports += 1;
-  const { version } = content;
-  const body = JSON.stringify({ version, message: message.slice(0, MAX_MESSAGE), location, omitted });
-  omitted = 0;
-  post('error', body).catch(() => {}).finally(() => { reports -= 1; });
 }
 
 async function invoke(from, { call, name, text }) {
@@ -114,7 +127,7 @@ function connect(to) {
     if (data.call !== undefined) {
       invoke(to, data);
     } else if (data.error) {
-      report(String(data.error.message), data.error.location);
+      report(String(data.error.message), data.error.location, data.error.blocked === true);
     } else if (data.pong) {
       heard = performance.now();
       if (hangs) {

@@ -80,6 +80,7 @@ impl Shared {
             self.errors.report(PageError {
                 message,
                 location: None,
+                is_blocked: false,
                 omitted: 0,
             });
         }
