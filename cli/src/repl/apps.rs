@@ -50,9 +50,12 @@ pub fn take_reply(
     if found.parts.is_empty() {
         return Ok(());
     }
+    let mut title_before = None;
     let stored = match current(app)? {
         Some(mut stored) => {
+            let title = stored.title().to_owned();
             stored.save(&found.parts).map_err(CliError::failed)?;
+            title_before = Some(title).filter(|title| title != stored.title());
             stored
         }
         None => {
@@ -75,6 +78,14 @@ pub fn take_reply(
     let line = format!("app '{name}', version {version}: {}", names.join(", "));
     app.ui
         .status(&app.ui.status_styles().paint(Label::Good, &line));
+    if let Some(before) = title_before {
+        let note = format!(
+            "  still the app that was called '{}': /undo goes back to it, /new begins a chat for another app",
+            escape(&before)
+        );
+        app.ui
+            .status_with_foreign(&app.ui.status_styles().paint(Label::Quiet, &note));
+    }
     show(app, stored)
 }
 

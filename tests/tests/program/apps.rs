@@ -134,6 +134,11 @@ fn a_reply_becomes_an_app() {
         "{:?}",
         chat.terminal
     );
+    assert!(
+        screen.contains("  still the app that was called 'Tide table': /undo goes back to it, /new begins a chat for another app\n"),
+        "{:?}",
+        chat.terminal
+    );
     // The same page shows it, and the back end is still there.
     assert_eq!(invoke(&page, 2, "hello", json!({})), (200, json!("hi")));
 
