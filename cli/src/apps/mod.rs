@@ -14,9 +14,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use dunlin_apps::blocks::find as find_parts;
 use dunlin_apps::store::{Store, StoreError, StoredApp};
 use dunlin_host::app::subject;
-use dunlin_host::display::escape;
+use dunlin_host::display::{escape, own_command};
 use dunlin_host::nearest::nearest;
 use dunlin_host::store_folder;
 
@@ -25,6 +26,7 @@ use self::output::AppOutput;
 use crate::config::paths::Folders;
 use crate::error::{CliError, Exit};
 use crate::models::size;
+use crate::settings::Settings;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
 
@@ -77,6 +79,19 @@ pub fn all(ui: &Ui, store: &Store) -> Result<Vec<StoredApp>, CliError> {
         ui.warn(&escape(&error.to_string()));
     }
     Ok(apps)
+}
+
+/// Outside of a chat, says that nothing is made of the parts of an app in a reply. Whether it said so.
+pub fn say_not_made(ui: &Ui, settings: &Settings, agent: &str, reply: &str) -> bool {
+    let has_parts = settings.writes_apps(agent)
+        && find_parts(reply).map_or(true, |found| !found.parts.is_empty());
+    if has_parts {
+        ui.warn(&format!(
+            "no app is made of this reply: apps are made in a chat in a terminal ({})",
+            own_command(&["--agent", agent])
+        ));
+    }
+    has_parts
 }
 
 /// An app in a list, with how many bytes it has stored.

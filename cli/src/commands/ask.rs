@@ -7,6 +7,7 @@ use dunlin_host::subagent::SubagentEnd;
 use serde::Serialize;
 
 use crate::app::App;
+use crate::apps;
 use crate::args::{AskArgs, Global};
 use crate::dialogue::way_out::say_unasked;
 use crate::dialogue::{Dialogue, choice, conclude_one};
@@ -120,6 +121,12 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
     if args.json {
         print_document(app, &report)?;
     }
+    apps::say_not_made(
+        &app.ui,
+        &app.settings,
+        &dialogue.agent().name,
+        &report.reply,
+    );
     let failed = report
         .calls
         .iter()

@@ -9,6 +9,7 @@ use super::hub;
 use super::send_template;
 use super::slash::{self, Next};
 use crate::app::App;
+use crate::apps;
 use crate::args::ChatArgs;
 use crate::dialogue::way_out::say_unasked;
 use crate::dialogue::{Dialogue, choice, conclude, interrupted};
@@ -38,6 +39,7 @@ pub fn run(app: &mut App, args: &ChatArgs) -> Result<Exit, CliError> {
         None => None,
     };
     let mut exit = Exit::Done;
+    let mut said_not_made = false;
     while let Some(line) = next_line(app)? {
         let next = match slash_table::parse(&line) {
             Input::Empty => continue,
@@ -58,6 +60,13 @@ pub fn run(app: &mut App, args: &ChatArgs) -> Result<Exit, CliError> {
         // Nobody can be asked, so this only warns.
         choice::may_use_its_own(app, dialogue)?;
         let report = dialogue.turn(app, said, Recall::default())?;
+        said_not_made = said_not_made
+            || apps::say_not_made(
+                &app.ui,
+                &app.settings,
+                &dialogue.agent().name,
+                &report.reply,
+            );
         say_unasked(app, &report.denials);
         if exit == Exit::Done && !report.denials.is_empty() {
             exit = Exit::Denied;

@@ -134,3 +134,23 @@ fn exceptions_of_a_page_are_seen_among_what_was_blocked() {
     assert!(said.contains("font 8"), "{said}");
     chat.leave();
 }
+
+#[test]
+fn where_no_app_is_made_that_is_said_once() {
+    let reply = || Response::reply(FIRST);
+    let provider = Provider::play([reply(), Response::reply("Hello."), reply(), reply()]);
+    let environment = environment(&provider);
+    let none = "warning: no app is made of this reply: apps are made in a chat in a terminal (dunlin --agent assistant)\n";
+    let asked = environment.run(["ask", "a tide table please"]);
+    assert_eq!(asked.stderr, none, "{asked}");
+    assert!(asked.stdout.contains("<h1>Tides</h1>"), "{asked}");
+    let asked = environment.run(["ask", "hello"]);
+    assert_eq!(asked.stderr, "", "{asked}");
+    let piped = environment
+        .command::<&str>([])
+        .stdin("one\nanother\n")
+        .run();
+    assert_eq!(piped.stderr, none, "{piped}");
+    let list = environment.run(["app", "list"]);
+    assert!(list.stderr.contains("There is no app yet."), "{list}");
+}
