@@ -7,8 +7,8 @@ use dunlin_host::permission::ToolMode;
 use dunlin_host::{Stored, Tool};
 
 use crate::app::App;
+use crate::apps::with_names;
 use crate::error::CliError;
-use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::terminal;
 use dunlin_terminal::ui::wrap::hanging;
@@ -102,12 +102,14 @@ fn first_sentence(text: &str) -> &str {
 }
 
 /// Prints stored permissions, one a line.
-pub fn print_stored(ui: &Ui, stored: &[Stored]) {
+pub fn print_stored(app: &App, stored: &[Stored]) {
+    let (ui, apps) = (&app.ui, app.app_store());
     for line in stored {
         let bound = match &line.bound_to {
-            Some(plugins) => ui
-                .styles()
-                .paint(Label::Quiet, &format!("  {}", escape(plugins))),
+            Some(plugins) => ui.styles().paint(
+                Label::Quiet,
+                &format!("  {}", escape(&with_names(&apps, plugins))),
+            ),
             None => String::new(),
         };
         let lapsed = match &line.lapsed {

@@ -94,6 +94,32 @@ pub fn say_not_made(ui: &Ui, settings: &Settings, agent: &str, reply: &str) -> b
     has_parts
 }
 
+/// What permissions say of those to whom things are granted, with the names of apps.
+pub fn with_names(store: &Store, grantees: &str) -> String {
+    let mut named = grantees.to_owned();
+    // What cannot be read keeps the name that it has there.
+    let (apps, _) = store.all().unwrap_or_default();
+    for app in apps {
+        let (id, name) = (subject(app.id()), app.name());
+        if named.contains(&id) {
+            let digest = app.parts().ok().and_then(|parts| open::digest_of(&parts));
+            if let Some(digest) = digest.as_deref().and_then(|it| it.get(..SHORT_DIGEST)) {
+                let current = format!("app '{name}', version {}", app.version());
+                named = named.replace(&format!("{id} ({digest})"), &current);
+            }
+            named = named.replace(
+                &format!("{id} ("),
+                &format!("app '{name}', another version ("),
+            );
+            named = named.replace(&id, &format!("app '{name}'"));
+        }
+    }
+    named
+}
+
+/// How much of a digest permissions show, in characters.
+const SHORT_DIGEST: usize = 8;
+
 /// An app in a list, with how many bytes it has stored.
 pub fn line(ui: &Ui, app: &StoredApp, stored: u64) -> String {
     let name = ui.styles().paint(Label::Name, app.name());

@@ -9,7 +9,7 @@ use dunlin_apps::page::{Backend, BackendError, Content, Page, PageOptions};
 use dunlin_apps::store::StoredApp;
 use dunlin_apps::{Part, Parts};
 use dunlin_host::Host;
-use dunlin_host::app::{AppError, AppOptions, AppPage, LogLevel};
+use dunlin_host::app::{AppError, AppOptions, AppPage, LogLevel, digest};
 use parking_lot::Mutex;
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
@@ -224,6 +224,18 @@ fn content(app: &StoredApp, parts: &Parts) -> Content {
     }
 }
 
+/// What tells a version from others besides the program: the page says what the program is called with.
+fn version_of(parts: &Parts) -> String {
+    let pages = [Part::Html, Part::Renderer].map(|part| parts.get(part).unwrap_or_default());
+    format!("{pages:?}")
+}
+
+/// By what permissions know this version; `None`: it has no program.
+pub fn digest_of(parts: &Parts) -> Option<String> {
+    let source = parts.get(Part::Main)?;
+    Some(digest(source, &version_of(parts)))
+}
+
 /// The program of an app, as its page calls it.
 struct Program {
     name: String,
@@ -248,13 +260,11 @@ impl Program {
             page: Arc::clone(&page),
             output: Arc::clone(output),
         };
-        let pages = [Part::Html, Part::Renderer].map(|part| parts.get(part).unwrap_or_default());
         let app = host.open_app(AppOptions {
             name: name.clone(),
             id: app.id().to_owned(),
             source: source.to_owned(),
-            // The page says what the program is called with.
-            version: format!("{pages:?}"),
+            version: version_of(parts),
             page: Arc::new(to_page),
             ask: Arc::new(DeferredAsk::new(Arc::clone(output), app.name())),
         });

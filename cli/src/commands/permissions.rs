@@ -57,7 +57,7 @@ pub fn run(app: &App, command: PermissionsCommand) -> Result<Exit, CliError> {
                     "Nothing is stored; see dunlin permissions explain TARGET for what holds.",
                 );
             }
-            print_stored(ui, &stored);
+            print_stored(app, &stored);
             for key in permissions.stale_keys()? {
                 ui.status(&format!(
                     "{} is not there; {} removes the line",

@@ -274,11 +274,11 @@ fn show_permissions(app: &App) -> Result<(), CliError> {
     }
     if !session.is_empty() {
         heading("answers, until the session ends (/permissions forget takes them back):");
-        tools::print_stored(ui, &session);
+        tools::print_stored(app, &session);
     }
     if !stored.is_empty() {
         heading("stored, in all projects (dunlin permissions ask takes one back):");
-        tools::print_stored(ui, &stored);
+        tools::print_stored(app, &stored);
     }
     heading(
         "everything else: reading inside the project is allowed, secrets excepted; the rest asks",

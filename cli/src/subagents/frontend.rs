@@ -128,7 +128,7 @@ impl Frontend for SubagentFrontend {
     fn stored(&self, tool: &str, needs: &[Need], answer: Answer) {
         let said = match needs {
             [] => storing::after_call(tool, answer).into_iter().collect(),
-            needs => storing::after(needs, answer),
+            needs => storing::after(tool, needs, answer),
         };
         for text in said {
             self.ui.say_stored(&text);

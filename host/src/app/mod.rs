@@ -72,11 +72,10 @@ impl fmt::Debug for AppOptions {
 impl AppOptions {
     fn identity(&self) -> PluginId {
         let name = subject(&self.id);
-        let version = format!("{:?}", (&self.source, &self.version));
         PluginId {
             name,
             origin: None,
-            digest: sha256_hex(version.as_bytes()),
+            digest: digest(&self.source, &self.version),
             built_in: false,
         }
     }
@@ -87,6 +86,11 @@ impl AppOptions {
         let name = display::one_line(&self.name).replace('\'', "’");
         format!("app '{}'", display::shorten(&name, MAX_APP_TITLE_CHARS))
     }
+}
+
+/// What tells the version of an app with this program, and with this in [`AppOptions::version`], from all others.
+pub fn digest(source: &str, version: &str) -> String {
+    sha256_hex(format!("{:?}", (source, version)).as_bytes())
 }
 
 /// To whom things are granted that an app with this id may use, and whose part of the store it has. No plugin and no server

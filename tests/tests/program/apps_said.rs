@@ -1,9 +1,11 @@
 //! What is said of apps: which agent writes them, where none is made, what was not shown, and for whom something is stored.
 
+use std::thread;
+
 use dunlin_tests::{Environment, Key, Provider, Response, Screen, program};
 use serde_json::json;
 
-use crate::apps::{FIRST, ask_page, environment, ready};
+use crate::apps::{FIRST, ask_page, environment, invoke, ready};
 use crate::stage::Chat;
 
 const MAIN: &str = "```main-js\nconsole.log(\"second\");\n```";
@@ -153,4 +155,46 @@ fn where_no_app_is_made_that_is_said_once() {
     assert_eq!(piped.stderr, none, "{piped}");
     let list = environment.run(["app", "list"]);
     assert!(list.stderr.contains("There is no app yet."), "{list}");
+}
+
+#[test]
+fn what_is_stored_names_the_app_and_its_version() {
+    let provider = Provider::play([Response::reply(FIRST), Response::reply(MAIN)]);
+    let environment = environment(&provider);
+    environment.outside_file("secret.txt", "from outside");
+    let mut chat = Chat::open(&environment);
+    chat.turn("a tide table please");
+    let page = ready(&chat);
+    let call = {
+        let page = page.clone();
+        thread::spawn(move || invoke(&page, 1, "read", json!({ "path": "../outside/secret.txt" })))
+    };
+    chat.question();
+    chat.answer("v");
+    let screen = chat.question();
+    assert!(
+        screen.contains("a yes only for this version of app 'tide-table'"),
+        "{:?}",
+        chat.terminal
+    );
+    chat.terminal.assert_absent("null");
+    chat.answer("always");
+    assert_eq!(call.join().unwrap().0, 200);
+    chat.terminal
+        .wait_for("Stored for this version of app 'tide-table', in all projects: allow read ");
+    chat.terminal
+        .wait_until("the prompt", |screen| screen.cursor_line.starts_with('›'));
+    let listed = || environment.run(["permissions", "list"]).stdout;
+    let first = listed();
+    assert!(
+        first.contains("secret.txt  app 'tide-table', version 1\n"),
+        "{first}"
+    );
+    chat.turn("say second");
+    let second = listed();
+    assert!(
+        second.contains("  app 'tide-table', another version ("),
+        "{second}"
+    );
+    chat.leave();
 }

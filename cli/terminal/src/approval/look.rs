@@ -204,7 +204,8 @@ pub fn view(entry: &Entry, numbered: bool, window: Window) -> Shown {
         page.own(&format!("… {more} more rows, too many to show"));
     }
     // The difference says all that the arguments of an edit say. Those that are part of the question are there, too.
-    let has_arguments = counts.is_empty();
+    // What an app does no call has announced: there are no arguments.
+    let has_arguments = counts.is_empty() && !entry.question.arguments.is_null();
     if has_arguments && !shows_arguments(entry) {
         for (line, _) in page.arguments(entry) {
             page.foreign(&line, None);

@@ -36,9 +36,13 @@ pub fn before(question: &Question, always: bool) -> Vec<(&'static str, String)> 
         [need] => match need.target.command() {
             Some(command) => of_command(need, command, always),
             None => {
+                let yes = match app(&question.tool).filter(|_| always) {
+                    Some(app) => format!(", a yes only for this version of {}", escape(app)),
+                    None => String::new(),
+                };
                 let stored = (
                     label(always),
-                    format!("stored for all projects\nundo: {}", undo(need)),
+                    format!("stored for all projects{yes}\nundo: {}", undo(need)),
                 );
                 let covers = covers(need).filter(|_| always);
                 let covers = covers.map(|covers| ("s, always", covers.to_owned()));
@@ -74,6 +78,11 @@ pub fn before(question: &Question, always: bool) -> Vec<(&'static str, String)> 
     }
 }
 
+/// The app that asks, if it is one: no tool has a name with a gap.
+fn app(tool: &str) -> Option<&str> {
+    tool.starts_with("app '").then_some(tool)
+}
+
 /// What a lasting yes covers beyond what the question shows.
 fn covers(need: &Need) -> Option<&'static str> {
     match (need.sends(), need.asks_server()) {
@@ -104,13 +113,20 @@ fn of_command(need: &Need, command: &CommandTarget, always: bool) -> Vec<(&'stat
     rows
 }
 
-/// What an answer has stored, as one escaped sentence for each target, and behind a line end what takes that back. Empty:
+/// What an answer to this tool or app has stored, as one escaped sentence for each target, and behind a line end what takes that back. Empty:
 /// nothing.
-pub fn after(needs: &[Need], answer: Answer) -> Vec<String> {
+pub fn after(tool: &str, needs: &[Need], answer: Answer) -> Vec<String> {
     let verb = if answer.allow { "allow" } else { "deny" };
+    let granted = app(tool).filter(|_| answer.allow);
     let scope = |place: Option<String>| match (answer.scope, place) {
         (Scope::Once | Scope::Session, _) => "Until the session ends".to_owned(),
-        (Scope::Always, None) => "Stored for all projects".to_owned(),
+        (Scope::Always, None) => match granted {
+            Some(app) => format!(
+                "Stored for this version of {}, in all projects",
+                escape(app)
+            ),
+            None => "Stored for all projects".to_owned(),
+        },
         (Scope::Always, Some(place)) => format!("Stored for {place}"),
     };
     if answer.scope == Scope::Once {
@@ -271,13 +287,25 @@ mod tests {
             target: Target::Path("/etc/hosts".into()),
             operation: Operation::Read,
         }];
-        let said = |allow, scope| after(&needs, Answer { allow, scope });
+        let said = |allow, scope| after("read_file", &needs, Answer { allow, scope });
         assert_eq!(said(true, Scope::Once), [""; 0]);
         assert_eq!(
             said(true, Scope::Always),
             [
                 "Stored for all projects: allow read /etc/hosts.\nUndo: dunlin permissions ask read /etc/hosts"
             ]
+        );
+        let of_app = |allow| {
+            let scope = Scope::Always;
+            after("app 'tides'", &needs, Answer { allow, scope })[0].clone()
+        };
+        assert_eq!(
+            of_app(true).lines().next(),
+            Some("Stored for this version of app 'tides', in all projects: allow read /etc/hosts.")
+        );
+        assert_eq!(
+            of_app(false).lines().next(),
+            Some("Stored for all projects: deny read /etc/hosts.")
         );
         assert_eq!(
             said(false, Scope::Session),
@@ -292,7 +320,7 @@ mod tests {
             scope: Scope::Session,
         };
         assert_eq!(
-            after(&sent, allow),
+            after("web_fetch", &sent, allow),
             [
                 "Until the session ends: allow write https://example.com/up, whatever the plugin sends there.\n\
                  Undo: /permissions forget https://example.com/up"
@@ -300,6 +328,7 @@ mod tests {
         );
         let many: Vec<Need> = (0..7).map(|_| needs[0].clone()).collect();
         let said = after(
+            "read_file",
             &many,
             Answer {
                 allow: false,
