@@ -277,7 +277,9 @@ pub fn resume(
 /// Shows what a session that was resumed is about, and what was said last.
 pub fn show_resumed(app: &App, dialogue: &Dialogue, loaded: &Loaded) {
     let ui = &app.ui;
-    transcript::show(ui, loaded);
+    let speaker = loaded.speaker.as_ref();
+    let folds = speaker.is_some_and(|it| app.settings.writes_apps(&it.agent));
+    transcript::show(ui, loaded, folds);
     warn_of_damage(app, loaded);
     let id = dialogue.session().map(|session| session.id());
     let mut about = format!("session {}", id.unwrap_or_default());

@@ -1,7 +1,9 @@
 //! What was said last, shown again when a session is resumed.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
+use dunlin_apps::blocks::{Folding, Shown};
 use dunlin_host::display::{escape, width};
 
 use dunlin_chat::message::{Message, Role};
@@ -22,18 +24,24 @@ const MIN_ROWS: usize = 6;
 const MAX_SAID_ROWS: usize = 5;
 
 /// Shows the end of a conversation, as much as fits the screen: whole exchanges, and of the last one at least the
-/// end of the reply.
-pub fn show(ui: &Ui, loaded: &Loaded) {
+/// end of the reply. `folds`: replies are apps, whose parts are folded.
+pub fn show(ui: &Ui, loaded: &Loaded, folds: bool) {
     let window = ui.window();
     let room = window.rows.saturating_sub(OTHER_ROWS).max(MIN_ROWS);
-    let messages = &loaded.messages;
-    let start = first_shown(messages, room, window.columns);
+    let mut messages = Cow::Borrowed(&loaded.messages);
+    if folds {
+        let replies = messages.to_mut().iter_mut();
+        for reply in replies.filter(|it| it.role == Role::Assistant) {
+            reply.content = folded(&reply.content);
+        }
+    }
+    let start = first_shown(&messages, room, window.columns);
     let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
     let said = |message: &&Message| message.role == Role::User;
     let before = messages.iter().take(start).filter(said).count();
     if before > 0 {
         let before = counted(before, "earlier message", "earlier messages");
-        quiet(&format!("  … {before} of your messages: /history"));
+        quiet(&format!("  … {before} by you: /history"));
     }
     let records = loaded.records();
     let records: HashMap<usize, &CallRecord> = records
@@ -64,6 +72,20 @@ pub fn show(ui: &Ui, loaded: &Loaded) {
             Role::System | Role::Tool => {}
         }
     }
+}
+
+/// A reply with a line for each part of an app.
+fn folded(content: &str) -> String {
+    let mut folding = Folding::default();
+    let mut shown = folding.piece(content);
+    shown.extend(folding.end());
+    let texts = shown.into_iter().filter_map(|shown| match shown {
+        Shown::Text(text) => Some(text),
+        Shown::Growing(_) => None,
+        // A paragraph of its own.
+        Shown::Complete(part) => Some(format!("\n{part}\n\n")),
+    });
+    texts.collect()
 }
 
 /// Where to begin: with a message of the user, so that all behind it fits; at the latest with the last one.
@@ -185,6 +207,14 @@ mod tests {
         check(6, 20, 4);
         check(0, 20, 0);
         assert_eq!(first_shown(&[model("x")], 5, 80), 0);
+    }
+
+    #[test]
+    fn parts_of_an_app_are_a_line_each() {
+        let reply = "Here.\n```html\n<p>\n```\n```main-js\n1\n2\n```\nDone.";
+        let expected = "Here.\n\nhtml · 1 line\n\n\nmain-js · 2 lines\n\nDone.";
+        assert_eq!(folded(reply), expected);
+        assert_eq!(folded("```sh\nls\n```"), "```sh\nls\n```");
     }
 
     #[test]

@@ -45,9 +45,12 @@ fn a_chat_is_resumed_with_the_agent_that_writes_its_app() {
     let screen = chat.terminal.screen();
     for expected in [
         "agent maker answered before, assistant does now: /agent maker\n",
+        "html · 2 lines\n",
+        "main-js · 4 lines\n",
     ] {
         assert!(screen.contains(expected), "{expected}: {:?}", chat.terminal);
     }
+    chat.terminal.assert_absent("<h1>Tides</h1>");
     let no_app = "No app is made of this reply: agent assistant does not write apps. Use /agent maker and ask again.";
     let screen = chat.turn("say second");
     assert!(screen.contains(no_app), "{:?}", chat.terminal);
