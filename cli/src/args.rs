@@ -171,7 +171,7 @@ pub enum Command {
     /// List, show, export and replay the requests that were sent to models
     #[command(subcommand, arg_required_else_help = true)]
     Requests(RequestsCommand),
-    /// List, open, show, export and delete the apps that agents have written
+    /// List, open, serve, show, export and delete the apps that agents have written in chats
     #[command(subcommand, arg_required_else_help = true)]
     App(AppCommand),
     /// Read, edit, send and cancel the requests of running chats from another terminal

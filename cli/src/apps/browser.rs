@@ -44,13 +44,15 @@ pub fn show(
             std::thread::spawn(move || match child.wait() {
                 Ok(status) if !status.success() => {
                     failed(&format!(
-                        "no browser was opened: {OPENER} ended with {status}"
+                        "no browser was opened ({OPENER} ended with {status}): open the address yourself"
                     ));
                 }
                 _ => {}
             });
         }
-        Err(error) => failed(&format!("no browser was opened: {error}")),
+        Err(error) => failed(&format!(
+            "no browser was opened ({error}): open the address yourself"
+        )),
     }
 }
 

@@ -6,7 +6,7 @@ use dunlin_host::display::escape;
 
 use super::files::FileIndex;
 use super::metadata::{COPY, SETS};
-use super::slash_table::{AUTO_VERBS, REQUEST_PARTS, VERBS, commands, is_command};
+use super::slash_table::{APP_VERBS, AUTO_VERBS, REQUEST_PARTS, VERBS, commands, is_command};
 use super::templates;
 use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::mentions;
@@ -28,6 +28,8 @@ pub struct Names {
     pub servers: Vec<String>,
     /// What requests can be paused by: the agents and models of `/pause MODE`.
     pub recipients: Vec<String>,
+    /// Those of the apps.
+    pub apps: Vec<String>,
     /// The numbers of the requests that were sent, the newest first.
     pub requests: Vec<String>,
 }
@@ -46,6 +48,15 @@ pub fn candidates(
             let fits = |name: &&String| name.starts_with(typed) && escape(name) == name.as_str();
             return (command.len(), names.iter().filter(fits).cloned().collect());
         }
+    }
+    if let Some(typed) = before.strip_prefix("/app ") {
+        let apps = || names.apps.iter().map(String::as_str);
+        let (word, found) = match typed.split_once(' ') {
+            None => (typed, fitting(APP_VERBS.into_iter().chain(apps()), typed)),
+            Some(("open" | "close", word)) => (word, fitting(apps(), word)),
+            Some((_, word)) => (word, Vec::new()),
+        };
+        return (before.len() - word.len(), found);
     }
     if let Some(typed) = before.strip_prefix("/requests ") {
         let (word, known): (&str, Vec<&str>) = match typed.split_once(' ') {
@@ -271,6 +282,7 @@ mod tests {
                     "bad\x1bname".to_owned(),
                     "small".to_owned(),
                 ],
+                apps: vec!["ebb".to_owned(), "open-sea".to_owned()],
                 requests: vec!["12".to_owned(), "11".to_owned(), "2".to_owned()],
             };
             let found = candidates(
@@ -315,6 +327,10 @@ mod tests {
         check("me@exam", 0, &[]);
         check("/agent re", 7, &["reviewer"]);
         check("/agent ", 7, &["assistant", "reviewer"]);
+        check("/app ", 5, &["open", "close", "list", "ebb", "open-sea"]);
+        check("/app o", 5, &["open", "open-sea"]);
+        check("/app open o", 10, &["open-sea"]);
+        check("/app list e", 10, &[]);
         check("/model ", 7, &["qwen2.5:7b"]);
         check("/model RE", 7, &[]);
         check("/requests 1", 10, &["12", "11"]);

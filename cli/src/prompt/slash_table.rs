@@ -12,6 +12,9 @@ const ELSEWHERE: [(&str, &str); 1] = [("/resume", "/sessions lists the sessions 
 /// What stands between `/mcp` and the name of a server.
 pub const VERBS: [&str; 4] = ["connect", "disconnect", "enable", "disable"];
 
+/// What may be typed after `/app` beside the names of apps.
+pub const APP_VERBS: [&str; 3] = ["open", "close", "list"];
+
 /// What may be typed after `/auto`.
 pub const AUTO_VERBS: [&str; 4] = ["capture", "scope", "limit", "remove"];
 

@@ -11,12 +11,10 @@ use crate::apps;
 use crate::apps::open::OpenApp;
 use crate::dialogue::{Dialogue, hands_off};
 use crate::error::CliError;
+use crate::prompt::slash_table::APP_VERBS;
 use dunlin_chat::message::UserMessage;
 use dunlin_chat::tokens::counted;
 use dunlin_terminal::ui::style::Label;
-
-/// The verbs of `/app`. Any other word is the name of an app.
-const VERBS: [&str; 3] = ["open", "close", "list"];
 
 /// How many lines of what `/fix` sends are shown: three errors with their calls, and one line of each other.
 const MAX_FIX_LINES: usize = 40;
@@ -185,7 +183,7 @@ fn show(app: &App, stored: StoredApp) -> Result<(), CliError> {
 pub fn run(app: &App, rest: &str) -> Result<(), CliError> {
     let ui = &app.ui;
     let (verb, name) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    let (verb, name) = match VERBS.contains(&verb) || verb.is_empty() {
+    let (verb, name) = match APP_VERBS.contains(&verb) || verb.is_empty() {
         true => (verb, name.trim()),
         false => ("", rest),
     };
@@ -400,7 +398,9 @@ pub fn undo(app: &App, dialogue: Option<&mut Dialogue>) -> Result<bool, CliError
         return Ok(false);
     };
     let Some(version) = stored.undo().map_err(CliError::failed)? else {
-        app.ui.status("This is the first version of the app.");
+        app.ui.status(
+            "This is the first version of the app; /undo takes back changes of files from here on.",
+        );
         return Ok(false);
     };
     if let Some(dialogue) = dialogue {

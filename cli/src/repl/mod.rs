@@ -512,6 +512,7 @@ fn names(app: &App, dialogue: Option<&Dialogue>) -> Names {
         agents: app.settings.agents.keys().cloned().collect(),
         models: dialogue.map_or_else(Vec::new, |dialogue| dialogue.models().to_vec()),
         recipients: crate::pausing::names_of(app),
+        apps: app.app_store().names().unwrap_or_default(),
         servers: {
             let servers = app.settings.mcp_servers.iter();
             let usable = servers.filter(|(_, server)| server.value.is_enabled());

@@ -62,8 +62,8 @@ struct Block {
 #[derive(Default)]
 struct Reading {
     blocks: Vec<Block>,
-    /// Blocks that the opener of another part, or the end of the reply, has closed.
-    unclosed: Option<Part>,
+    /// A block that the opener of another part, or the end of the reply, has closed, and which.
+    unclosed: Option<(Part, &'static str)>,
     unnamed_scripts: usize,
 }
 
@@ -81,8 +81,8 @@ impl Reading {
                 return Err(Broken::Twice(part));
             }
         }
-        if let Some(part) = self.unclosed {
-            let note = format!("the {part} block is not closed; it ends with what follows");
+        if let Some((part, end)) = self.unclosed {
+            let note = format!("the {part} block is not closed; it ends {end}");
             found.notes.push(note);
         }
         if self.unnamed_scripts > 0 {
@@ -110,7 +110,8 @@ fn read(reply: &str, parts_close: bool) -> Reading {
                 continue;
             }
             Within::Opener(_, fence) if parts_close && Part::of_info(fence.info).is_some() => {
-                reading.unclosed = reading.unclosed.or(*part);
+                let unclosed = part.map(|part| (part, "where the next part begins"));
+                reading.unclosed = reading.unclosed.or(unclosed);
                 open = Some(begin(&mut reading, &fence));
                 continue;
             }
@@ -124,7 +125,7 @@ fn read(reply: &str, parts_close: bool) -> Reading {
         }
     }
     if let Some((Some(part), _)) = open {
-        reading.unclosed = reading.unclosed.or(Some(part));
+        reading.unclosed = reading.unclosed.or(Some((part, "with the reply")));
     }
     reading
 }

@@ -17,7 +17,7 @@ fn short(reply: &str) -> String {
 
 #[test]
 fn blocks_are_found() {
-    const UNCLOSED: &str = "block is not closed; it ends with what follows";
+    const UNCLOSED: &str = "block is not closed; it ends with the reply";
     for (reply, expected) in [
         ("Just talk.", String::new()),
         ("a\n```html\n<p>\n```\nb", r#"html: "<p>\n""#.to_owned()),
@@ -59,7 +59,7 @@ fn blocks_are_found() {
         (
             "```html\n<p>\n```renderer-js\n1\n```\n```main-js\n2\n```\n",
             format!(
-                r#"html: "<p>\n"; renderer-js: "1\n"; main-js: "2\n"; note: the html {UNCLOSED}"#
+                r#"html: "<p>\n"; renderer-js: "1\n"; main-js: "2\n"; note: the html block is not closed; it ends where the next part begins"#
             ),
         ),
         // Both may be; that the page would be there twice decides.
