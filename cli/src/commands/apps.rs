@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use dunlin_apps::Part;
 use dunlin_apps::blocks::Folded;
-use dunlin_apps::store::App as StoredApp;
+use dunlin_apps::store::StoredApp;
 use dunlin_host::app::subject;
 use dunlin_host::display::escape;
 use dunlin_host::json;
@@ -21,7 +21,6 @@ use crate::args::AppCommand;
 use crate::dialogue::interrupted;
 use crate::error::{CliError, Exit};
 use crate::models::size;
-use dunlin_chat::tokens::counted;
 
 /// There is nobody to ask whether apps may be deleted.
 #[derive(Debug, thiserror::Error)]

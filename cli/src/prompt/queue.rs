@@ -157,12 +157,7 @@ impl ApprovalQueue {
 
     /// Waits until something else waits here than what is shown.
     pub async fn is_outdated(&self) {
-        loop {
-            let state = self.state.lock();
-            if state.is_outdated() {
-                return;
-            }
-            drop(state);
+        while !self.state.lock().is_outdated() {
             self.changed.notified().await;
         }
     }

@@ -258,7 +258,10 @@ fn a_copy_is_not_taken_for_the_app() {
         assert!(store.delete(name).is_err());
     }
     let (apps, broken) = store.all().unwrap();
-    assert_eq!(apps.iter().map(App::name).collect::<Vec<_>>(), ["ebb"]);
+    assert_eq!(
+        apps.iter().map(StoredApp::name).collect::<Vec<_>>(),
+        ["ebb"]
+    );
     assert_eq!(broken.len(), 2, "{broken:?}");
     fs::remove_dir_all(copy).unwrap();
     assert_eq!(store.open("tides").unwrap().id(), app.id());
