@@ -66,7 +66,7 @@ pub struct ApprovalQueue {
     pub line: tokio::sync::Mutex<()>,
 }
 
-/// Whthrough the queue holds.
+/// What the queue holds.
 #[derive(Debug, Default)]
 pub struct State {
     slots: Vec<Slot>,
@@ -275,7 +275,7 @@ impl ApprovalQueue {
     }
 }
 
-/// Asks through the queue what comes up while a call runs.
+/// Asks what comes up while a call runs, in the queue with everything else.
 pub struct QueueAsk {
     /// Where.
     pub queue: Arc<ApprovalQueue>,
