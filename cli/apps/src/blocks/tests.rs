@@ -58,9 +58,7 @@ fn blocks_are_found() {
         // One before it is missing.
         (
             "```html\n<p>\n```renderer-js\n1\n```\n```main-js\n2\n```\n",
-            format!(
-                r#"html: "<p>\n"; renderer-js: "1\n"; main-js: "2\n"; note: the html block is not closed; it ends where the next part begins"#
-            ),
+            r#"html: "<p>\n"; renderer-js: "1\n"; main-js: "2\n"; note: the html block is not closed; it ends where the next part begins"#.to_owned(),
         ),
         // Both may be; that the page would be there twice decides.
         (
