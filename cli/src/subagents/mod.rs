@@ -4,7 +4,7 @@
 //! The call of the tool runs in the sandbox and asks for a subagent through the host ([`launch`]); [`run`] polls all of them
 //! beside the turn, in the same task. [`Roster`] knows what each is doing: the rows below the turn, `/agents`, and the sums
 //! of their cost come from there. What they say is kept in sessions of their own beside that of the chat; their requests are
-//! in its log ([`journal`]).
+//! in its log.
 
 mod frontend;
 mod journal;
