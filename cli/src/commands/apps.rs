@@ -224,10 +224,15 @@ fn forget(app: &App, stored: &StoredApp) -> Result<(), CliError> {
     let forgotten = app.permissions()?.forget_plugin(&identity);
     forgotten.map_err(CliError::failed)?;
     let stored = apps::store_of(&app.settings.folders, stored);
-    match fs::remove_dir_all(&stored) {
-        Err(source) if source.kind() != ErrorKind::NotFound => {
-            Err(CliError::failed(CannotForget { stored, source }))
+    // A chat that has the app open closes it within a second; until then its program may go on storing.
+    for last in [false, false, false, true] {
+        match fs::remove_dir_all(&stored) {
+            Err(source) if source.kind() == ErrorKind::DirectoryNotEmpty && !last => {}
+            Err(source) if source.kind() != ErrorKind::NotFound => {
+                return Err(CliError::failed(CannotForget { stored, source }));
+            }
+            _ => break,
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
