@@ -8,6 +8,7 @@ use dunlin_chat::request::context_budget::Occasion;
 use dunlin_chat::request::report::MESSAGES;
 use dunlin_chat::request::{ContextBudget, HistoryLimits};
 use dunlin_chat::session::Store;
+use dunlin_chat::tokens::counted;
 use dunlin_host::display::{grouped, one_line};
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::ui::Ui;
@@ -175,7 +176,7 @@ fn list(
     rows
 }
 
-/// Which agents can be started, and what is wrong with others.
+/// Which agents can be started, and where it is said what is wrong with others.
 fn startable(app: &App) {
     let ui = &app.ui;
     let names = app
@@ -188,8 +189,11 @@ fn startable(app: &App) {
         let text = format!("  The model can start: {}", names.join(", "));
         ui.status(&ui.status_styles().paint(Label::Quiet, &text));
     }
-    for notice in &app.settings.agent_files().notices {
-        ui.warn(notice);
+    let notices = app.settings.agent_files().notices.len();
+    if notices > 0 {
+        let notes = counted(notices, "note", "notes");
+        let text = format!("  {notes} on agent files: dunlin config check");
+        ui.status(&ui.status_styles().paint(Label::Quiet, &text));
     }
 }
 
