@@ -91,7 +91,8 @@ fn run(provider: &Provider) -> (Duration, u64) {
         .env_clear()
         .envs(environment.variables())
         .stdin(Stdio::null())
-        .stdout(Stdio::null());
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let start = Instant::now();
     let mut child = command.spawn().expect("the program starts");
     let mut most = 0;
