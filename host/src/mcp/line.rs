@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt;
 use parking_lot::Mutex;
@@ -16,6 +17,9 @@ use crate::bindings::dunlin::tool::mcp::Incoming;
 use crate::bindings::dunlin::tool::types::Error;
 use crate::display::chain;
 use crate::limits::MAX_BACKLOG_BYTES;
+
+/// How long a server that does not listen any more is waited for to say why.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Who calls, as the audit log and questions name it.
 pub(crate) struct Asked {
@@ -166,12 +170,28 @@ impl ServerLine {
             tokio::select! {
                 biased;
                 sent = &mut sending => {
-                    return sent.map_err(|error| {
-                        if error.is_over {
-                            closed.get_or_insert_with(|| error.why.clone());
-                        }
-                        Error::Failed(error.why)
-                    });
+                    let Err(error) = sent else { return Ok(()) };
+                    if !error.is_over {
+                        return Err(Error::Failed(error.why));
+                    }
+                    if closed.is_none() {
+                        // It has ended or is about to: why, comes from its other end.
+                        let ended = async {
+                            loop {
+                                match receiver.receive().await {
+                                    Ok(message) if *backlog_bytes < MAX_BACKLOG_BYTES => {
+                                        *backlog_bytes += message.len();
+                                        backlog.push_back(message);
+                                    }
+                                    Ok(_) => {}
+                                    Err(error) => return chain(&error),
+                                }
+                            }
+                        };
+                        let why = tokio::time::timeout(LAST_WORDS, ended).await;
+                        *closed = Some(why.unwrap_or(error.why.clone()));
+                    }
+                    return Err(Error::Failed(closed.clone().unwrap_or(error.why)));
                 }
                 received = receiver.receive(), if has_room => match received {
                     Ok(message) => {
