@@ -5,6 +5,7 @@
 //! combines them with the configuration.
 
 mod apps;
+mod help;
 mod mcp;
 mod plugin;
 mod requests;
@@ -64,13 +65,16 @@ impl Cli {
                 .version(env!("CARGO_PKG_VERSION"))
                 .try_get_matches_from(words)
                 .map(|_| Cli::default()),
-            _ => Cli::try_parse_from(words).and_then(Cli::validated),
+            _ => Cli::try_parse_from(&words)
+                .and_then(Cli::validated)
+                .map_err(|error| help::improved(error, &words)),
         }
     }
 
     /// Refuses what the definition cannot: an option of the chat before another command.
     fn validated(self) -> Result<Cli, clap::Error> {
-        match self.command {
+        match &self.command {
+            Some(Command::Help { topic }) if !help::is_page(topic) => Err(help::of_command(topic)),
             Some(_) if self.chat.fresh => Err(Cli::command().error(
                 ErrorKind::ArgumentConflict,
                 "--fresh belongs to the chat: dunlin --fresh, or dunlin chat --fresh",
@@ -197,6 +201,12 @@ pub enum Command {
     Doctor,
     /// Print the completion script for a shell
     Completions(CompletionsArgs),
+    /// Print the help of a command, or a page of the documentation
+    Help {
+        /// A command (ask, plugin new) or a topic; without one, all of them are listed
+        #[arg(value_name = "COMMAND|TOPIC")]
+        topic: Vec<String>,
+    },
 }
 
 /// Options of the chat.

@@ -19,6 +19,7 @@ pub mod mcp;
 pub mod mentions;
 pub mod models;
 mod output_file;
+pub mod pages;
 pub mod pausing;
 pub mod plugin;
 pub mod prompt;

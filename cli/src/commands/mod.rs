@@ -9,6 +9,7 @@ pub mod chat;
 pub mod completions;
 pub mod config;
 pub mod doctor;
+pub mod help;
 pub mod inspect;
 pub mod keys;
 mod make_app;
@@ -69,6 +70,7 @@ fn dispatch(
     match command {
         // These work without a configuration and say what is wrong with it.
         Some(Command::Completions(args)) => completions::run(ui, &args),
+        Some(Command::Help { topic }) => Ok(help::run(ui, &topic)),
         Some(Command::Doctor) => doctor::run(ui, global, environment),
         Some(Command::Config(args)) => config::run(ui, args, global, environment, plugins),
         None => open_chat(ui, &chat, global, environment, plugins),
