@@ -5,6 +5,7 @@
 //! combines them with the configuration.
 
 mod apps;
+mod ask;
 mod help;
 mod mcp;
 mod plugin;
@@ -16,11 +17,12 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use dunlin_host::target::{CommandKey, Operation};
+use dunlin_host::target::Operation;
 
 use crate::config::request_editor::PauseMode;
 
 pub use self::apps::AppCommand;
+pub use self::ask::{Allow, AskArgs, OutputFormat};
 pub use self::mcp::{McpAddArgs, McpCommand, McpServeArgs};
 pub use self::plugin::{
     PluginArgs, PluginCommand, PluginFolder, PluginInstallArgs, PluginKeyCommand,
@@ -223,30 +225,6 @@ pub struct ChatArgs {
     pub intercept: Option<PauseMode>,
 }
 
-/// Arguments of `ask`.
-#[derive(Debug, Args)]
-pub struct AskArgs {
-    /// Print one JSON document: reply, calls, denials, usage
-    #[arg(long)]
-    pub json: bool,
-    /// Allow a target for this run: a file, `folder/` or `https://host/` with letters of rwx (src/=r), or a command
-    /// ('cargo test')
-    #[arg(long, value_name = "TARGET=rwx|COMMAND")]
-    pub allow: Vec<Allow>,
-    /// Allow everything that this tool declares, for this run, as its mode `always` does in the chat
-    #[arg(long, value_name = "NAME")]
-    pub allow_tool: Vec<String>,
-    /// Allow exactly this command line for this run, also a compound one such as 'ls | wc'
-    #[arg(long, value_name = "LINE")]
-    pub allow_line: Vec<String>,
-    /// Pause requests before they are sent, to read and edit them: next, turn or every; or auto, to apply saved edits
-    #[arg(long, value_name = "MODE", hide_possible_values = true)]
-    pub intercept: Option<PauseMode>,
-    /// The question; Dunlin appends what you pipe in
-    #[arg(value_name = "PROMPT")]
-    pub prompt: Vec<String>,
-}
-
 /// Arguments of `inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
@@ -273,77 +251,6 @@ pub struct SearchArgs {
     /// A complete question, such as: How does file reading work?
     #[arg(value_name = "QUERY", required = true)]
     pub query: Vec<String>,
-}
-
-/// What `--allow TARGET=rwx` says: a target as typed and what may be done with it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Allow {
-    /// The target as typed.
-    pub target: String,
-    /// Three characters: `r`, `w`, `x`, or `?` where nothing was said.
-    pub bits: String,
-    /// Whether it was typed without letters: a command, to be run.
-    pub is_command: bool,
-}
-
-impl Allow {
-    /// How it is typed.
-    pub fn typed(&self) -> String {
-        match self.is_command {
-            true => self.target.clone(),
-            false => format!("{}={}", self.target, self.bits.replace('?', "")),
-        }
-    }
-}
-
-/// Why `--allow` cannot be understood.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum AllowError {
-    /// There is no `=`, or nothing before it.
-    #[error("expected TARGET=BITS, for example src/=r, or a command, for example 'cargo test'")]
-    Form,
-    /// Something else than `r`, `w`, `x` after the `=`, or one of them twice, or none.
-    #[error("expected some of r, w, x after the last '=', not {0:?}")]
-    Bits(String),
-}
-
-impl std::str::FromStr for Allow {
-    type Err = AllowError;
-
-    fn from_str(text: &str) -> Result<Allow, AllowError> {
-        let command = || Allow {
-            target: text.to_owned(),
-            bits: "??x".to_owned(),
-            is_command: true,
-        };
-        // The last `=`: a path or a URL may hold one itself.
-        let (target, letters) = match text.rsplit_once('=') {
-            Some(parts) => parts,
-            None if text.trim().is_empty() => return Err(AllowError::Form),
-            None => return Ok(command()),
-        };
-        let is_bits = !letters.is_empty() && letters.chars().all(|letter| "rwx".contains(letter));
-        if CommandKey::is_command(text) && (!is_bits || target.is_empty()) {
-            return Ok(command());
-        }
-        if target.is_empty() {
-            return Err(AllowError::Form);
-        }
-        let mut bits = ['?'; 3];
-        for letter in letters.chars() {
-            let place = "rwx".find(letter).filter(|&place| bits[place] == '?');
-            let place = place.ok_or_else(|| AllowError::Bits(letters.to_owned()))?;
-            bits[place] = letter;
-        }
-        if letters.is_empty() {
-            return Err(AllowError::Bits(String::new()));
-        }
-        Ok(Allow {
-            target: target.to_owned(),
-            bits: bits.iter().collect(),
-            is_command: false,
-        })
-    }
 }
 
 /// What can be done with tools.

@@ -5,6 +5,7 @@ pub mod attach;
 pub mod budget;
 pub mod choice;
 pub mod presenter;
+pub mod resume;
 pub mod sampling_model;
 pub mod switch;
 pub mod way_out;
@@ -27,6 +28,7 @@ use crate::prompt::line::Recall;
 use crate::prompt::metadata::Answering;
 use crate::provider::connect;
 use crate::subagents;
+use crate::settings::Origin;
 use crate::subagents::launch::Launcher;
 use crate::subagents::run::Parent;
 use crate::tools;
@@ -41,8 +43,8 @@ use dunlin_chat::request::report::{Cost, Spent};
 use dunlin_chat::session::record::Speaker;
 use dunlin_chat::session::{Entry, Loaded, Session, Store, StoreError, title_of};
 use dunlin_chat::turn::{
-    CallContext, CancelReason, Denial, Interceptor, Journal, NoInterceptor, NoJournal, TurnContext,
-    TurnEnd, TurnReport, TurnRules, run_turn, with_joined,
+    CallContext, CancelReason, Denial, Frontend, Interceptor, Journal, NoInterceptor, NoJournal,
+    TurnContext, TurnEnd, TurnReport, TurnRules, run_turn, with_joined,
 };
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
@@ -70,6 +72,8 @@ pub struct Dialogue {
     marked: u64,
     shows_reply: bool,
     /// Files that the user has put back: the model is told of them with the next message.
+    /// What a turn is told to.
+    frontend: fn(Presenter) -> Arc<dyn Frontend>,
     undone: BTreeSet<String>,
     /// How many versions of the app the user has gone back: the model is told of that, too.
     undone_versions: usize,
@@ -103,6 +107,7 @@ impl Dialogue {
             marked: 0,
             shows_reply: true,
             undone: BTreeSet::new(),
+            frontend: |presenter| Arc::new(presenter),
             undone_versions: 0,
         })
     }
@@ -225,6 +230,13 @@ impl Dialogue {
     }
 
     /// Keeps what the user says in a message that is not sent yet, so that nothing loses it; `None`: it will not be.
+    /// Tells what happens in turns to this frontend, which has the presenter show it.
+    #[must_use]
+    pub fn told_to(mut self, frontend: fn(Presenter) -> Arc<dyn Frontend>) -> Dialogue {
+        self.frontend = frontend;
+        self
+    }
+
     pub fn keep_unsent(&self, text: Option<&str>) {
         if let Some(session) = &self.session {
             session.unsent(text);
@@ -370,7 +382,7 @@ impl Dialogue {
                 },
                 approver: decider.approver(),
                 ask: ask.clone(),
-                frontend: Arc::new(presenter),
+                frontend: (self.frontend)(presenter),
             },
         };
         let interrupt = interrupted(app)?;
@@ -646,9 +658,14 @@ fn conclude_with(
         TurnEnd::Denied => {}
         TurnEnd::CutOff => quiet("(cut off: max_tokens of the agent is the limit)"),
         TurnEnd::RoundLimit => {
-            let rounds = app.settings.limits.max_tool_rounds.value.get();
+            let limit = &app.settings.limits.max_tool_rounds;
+            let rounds = limit.value.clamped();
+            let name = match limit.origin {
+                Origin::Flag(name) => name,
+                _ => "max_tool_rounds",
+            };
             quiet(&format!(
-                "(stopped after {rounds} rounds: max_tool_rounds is the limit)"
+                "(stopped after {rounds} rounds: {name} is the limit)"
             ));
         }
         TurnEnd::Interrupted => quiet("(interrupted)"),

@@ -80,7 +80,10 @@ pub use limits::Limits;
 pub use open::folder as open_folder;
 pub use options::{HostOptions, WebOptions};
 pub use permission::{Explained, PermissionError, Permissions, Stored};
-pub use plugin::{Annotations, ArgumentsError, Description, LoadError, Plugin, Tool, ToolTexts};
+pub use plugin::{
+    Annotations, ArgumentsError, Description, LoadError, Plugin, Schema, SchemaError, Tool,
+    ToolTexts,
+};
 pub use process::CommandOptions;
 pub use progress::{NoProgress, Progress};
 pub use resolve::{ResolveError, mounted_elsewhere};

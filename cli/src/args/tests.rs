@@ -1,3 +1,4 @@
+use super::ask::AllowError;
 use super::*;
 
 #[test]

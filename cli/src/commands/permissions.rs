@@ -331,6 +331,16 @@ pub fn allow_for_session(app: &App, allowed: &[Allow]) -> Result<(), CliError> {
     Ok(())
 }
 
+/// Allows reading a file that the user has named to be attached.
+pub fn allow_file(app: &App, path: &Path) -> Result<(), CliError> {
+    let target = path.to_string_lossy();
+    let option = format!("--file {}", shell_word(&target));
+    app.host()?
+        .permissions()
+        .allow_by_option(&target, "r??", &option)?;
+    Ok(())
+}
+
 /// Allows for this run what the options name, and says what was taken for what.
 pub fn allow_for_run(app: &App, args: &AskArgs) -> Result<(), CliError> {
     allow_for_session(app, &args.allow)?;

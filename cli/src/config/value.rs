@@ -1,5 +1,6 @@
 //! Types of settings that know their limits, and values as they stand in a file.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,12 @@ impl Count {
     /// The number, or the largest that fits.
     pub fn clamped(self) -> u32 {
         u32::try_from(self.0).unwrap_or(u32::MAX)
+    }
+}
+
+impl From<NonZeroU32> for Count {
+    fn from(number: NonZeroU32) -> Count {
+        Count(number.get().into())
     }
 }
 

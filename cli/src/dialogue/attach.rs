@@ -44,8 +44,13 @@ pub enum Attached {
     Message(UserMessage, usize),
     /// It was nothing but mentions: the files wait for the next message.
     Waiting,
-    /// It is not to be sent as it is, for these reasons, and the user should decide anew.
-    Back(Vec<String>),
+    /// It is not to be sent as it is, and the user should decide anew.
+    Back {
+        /// Why, one sentence for each file.
+        problems: Vec<String>,
+        /// Whether reading one of them was denied.
+        is_denied: bool,
+    },
 }
 
 /// A file that was read for a message.
@@ -73,8 +78,24 @@ pub struct Tags {
     calls: u64,
 }
 
-/// A file that cannot be attached, and the sentence that says why.
-type Problem = (String, String);
+/// A file that cannot be attached.
+struct Problem {
+    path: String,
+    /// Why, for the user.
+    sentence: String,
+    /// Whether reading it was denied.
+    is_denied: bool,
+}
+
+impl Problem {
+    fn new(path: &str, sentence: String) -> Problem {
+        Problem {
+            path: path.to_owned(),
+            sentence,
+            is_denied: false,
+        }
+    }
+}
 
 impl Tag {
     /// How many bytes the file had, where that is known.
@@ -171,10 +192,10 @@ impl Dialogue {
                     }
                 }
                 Meaning::Folder(_) => {
-                    let problem = format!("{path} is a folder; mention the files that matter");
-                    problems.push((path.clone(), problem));
+                    let sentence = format!("{path} is a folder; mention the files that matter");
+                    problems.push(Problem::new(path, sentence));
                 }
-                _ => problems.push((path.clone(), missing(path, app))),
+                _ => problems.push(Problem::new(path, missing(path, app))),
             }
         }
         words.push_str(text.get(after..).unwrap_or_default());
@@ -183,8 +204,8 @@ impl Dialogue {
             return Ok(Attached::Message(text.into(), text.len()));
         }
         if paths.len() > MAX_FILES {
-            let problem = format!("more than {MAX_FILES} files are mentioned");
-            return Ok(self.back(text, vec![(String::new(), problem)], read));
+            let sentence = format!("more than {MAX_FILES} files are mentioned");
+            return Ok(self.back(text, vec![Problem::new("", sentence)], read));
         }
         if problems.is_empty() {
             // Those that wait are sent as they are now.
@@ -237,10 +258,15 @@ impl Dialogue {
     }
 
     fn back(&mut self, text: &str, problems: Vec<Problem>, read: Vec<Tag>) -> Attached {
-        let (paths, sentences) = problems.into_iter().unzip();
+        let is_denied = problems.iter().any(|it| it.is_denied);
+        let pairs = problems.into_iter().map(|it| (it.path, it.sentence));
+        let (paths, sentences) = pairs.unzip();
         self.tags.excused = Some((text.to_owned(), paths));
         self.tags.read = read;
-        Attached::Back(sentences)
+        Attached::Back {
+            problems: sentences,
+            is_denied,
+        }
     }
 
     /// Reads files as calls of the user's. Returns what was read, and what could not be and why.
@@ -317,20 +343,21 @@ impl Dialogue {
                         is_sent: false,
                     });
                 }
-                (CallState::Denied, ..) => {
-                    let problem = format!("{path} was not read: it was denied");
-                    problems.push((path, problem));
-                }
-                (_, _, Some(failure)) => {
-                    let problem = format!("{path} was not read: {failure}");
-                    problems.push((path, problem));
-                }
-                _ => {
-                    let problem = match report.end {
-                        TurnEnd::Interrupted => format!("{path} was not read: interrupted"),
-                        _ => format!("{path} was not read"),
+                (state, _, failure) => {
+                    let is_denied = state == CallState::Denied;
+                    let sentence = match failure {
+                        _ if is_denied => format!("{path} was not read: it was denied"),
+                        Some(failure) => format!("{path} was not read: {failure}"),
+                        None if matches!(report.end, TurnEnd::Interrupted) => {
+                            format!("{path} was not read: interrupted")
+                        }
+                        None => format!("{path} was not read"),
                     };
-                    problems.push((path, problem));
+                    problems.push(Problem {
+                        path,
+                        sentence,
+                        is_denied,
+                    });
                 }
             }
         }

@@ -79,6 +79,11 @@ impl Presenter {
         }
     }
 
+    /// Where it shows them.
+    pub fn ui(&self) -> Arc<Ui> {
+        Arc::clone(&self.ui)
+    }
+
     /// Leaves it to the caller to say why a call failed.
     #[must_use]
     pub fn without_reasons(mut self) -> Presenter {

@@ -10,7 +10,8 @@ use super::transcript;
 use crate::app::App;
 use crate::args::ChatArgs;
 use crate::dialogue::Dialogue;
-use crate::error::{CliError, Exit};
+use crate::dialogue::resume::{resume, resume_first, warn_of_damage};
+use crate::error::CliError;
 use crate::summary::describe;
 use dunlin_chat::session::{Entry, Loaded, StoreError};
 use dunlin_terminal::ui::calls::fit;
@@ -77,7 +78,7 @@ impl Hub {
                 app.ui.status(&format!("{}.", StoreError::None));
                 return Ok((Hub::Closed, None));
             }
-            let (dialogue, loaded) = begin_with(app, session.as_deref())?;
+            let (dialogue, loaded) = resume_first(app, session.as_deref())?;
             show_resumed(app, &dialogue, &loaded);
             return Ok((Hub::Closed, Some(dialogue)));
         }
@@ -235,45 +236,6 @@ pub fn list(app: &App, but: Option<&Entry>) -> Vec<Entry> {
     others
 }
 
-/// A dialogue that goes on with a session: the last one of the project, or the one that was named.
-///
-/// # Errors
-/// There is none, it is open elsewhere, or it cannot be read.
-pub fn resume_named(app: &App, typed: Option<&str>) -> Result<Dialogue, CliError> {
-    let (dialogue, loaded) = begin_with(app, typed)?;
-    warn_of_damage(app, &loaded);
-    Ok(dialogue)
-}
-
-fn begin_with(app: &App, typed: Option<&str>) -> Result<(Dialogue, Loaded), CliError> {
-    let entry = app.store().find(typed)?;
-    let mut dialogue = None;
-    let loaded = resume(app, &mut dialogue, &entry)?;
-    dialogue
-        .map(|dialogue| (dialogue, loaded))
-        .ok_or_else(|| CliError::silent(Exit::Failed))
-}
-
-/// Goes on with a session, in the dialogue there is or in a new one.
-///
-/// # Errors
-/// It is open elsewhere, or cannot be read; the dialogue is as it was.
-pub fn resume(
-    app: &App,
-    dialogue: &mut Option<Dialogue>,
-    entry: &Entry,
-) -> Result<Loaded, CliError> {
-    match dialogue {
-        Some(dialogue) => Ok(dialogue.resume(app, entry)?),
-        none => {
-            let mut begun = Dialogue::begin(app)?;
-            let loaded = begun.resume(app, entry)?;
-            *none = Some(begun);
-            Ok(loaded)
-        }
-    }
-}
-
 /// Shows what a session that was resumed is about, and what was said last.
 pub fn show_resumed(app: &App, dialogue: &Dialogue, loaded: &Loaded) {
     let ui = &app.ui;
@@ -302,14 +264,6 @@ pub fn show_resumed(app: &App, dialogue: &Dialogue, loaded: &Loaded) {
         let (other, now) = (escape(other), escape(&dialogue.agent().name));
         let note = format!("agent {other} answered before, {now} does now: /agent {other}");
         ui.status(&ui.status_styles().paint(Label::Quiet, &note));
-    }
-}
-
-fn warn_of_damage(app: &App, loaded: &Loaded) {
-    if let Some(notice) = loaded.damage.notice() {
-        app.ui.warn(&format!(
-            "the session's file is damaged; {notice}. Dunlin leaves it unchanged and appends new messages"
-        ));
     }
 }
 

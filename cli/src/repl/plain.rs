@@ -5,12 +5,12 @@
 
 use std::io::{self, BufRead, Read};
 
-use super::hub;
 use super::send_template;
 use super::slash::{self, Next};
 use crate::app::App;
 use crate::apps;
 use crate::args::ChatArgs;
+use crate::dialogue::resume::resume_named;
 use crate::dialogue::way_out::say_unasked;
 use crate::dialogue::{Dialogue, choice, conclude, interrupted};
 use crate::error::{CliError, Exit};
@@ -35,7 +35,7 @@ enum InputError {
 pub fn run(app: &mut App, args: &ChatArgs) -> Result<Exit, CliError> {
     app.never_ask();
     let mut dialogue = match &args.resume {
-        Some(session) => Some(hub::resume_named(app, session.as_deref())?),
+        Some(session) => Some(resume_named(app, session.as_deref())?),
         None => None,
     };
     let mut exit = Exit::Done;

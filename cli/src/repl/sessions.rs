@@ -8,6 +8,7 @@ use super::hub;
 use crate::app::App;
 use crate::args::ExportFormat;
 use crate::dialogue::Dialogue;
+use crate::dialogue::resume::resume;
 use crate::error::CliError;
 use crate::output_file::{with_real_folder, write};
 use crate::prompt::slash_table::Slash;
@@ -76,7 +77,7 @@ fn sessions(app: &App, dialogue: &mut Option<Dialogue>, rest: &str) -> Result<()
         ui.status(IS_OPEN);
         return Ok(());
     }
-    let loaded = hub::resume(app, dialogue, &entry)?;
+    let loaded = resume(app, dialogue, &entry)?;
     if let Some(dialogue) = dialogue {
         hub::show_resumed(app, dialogue, &loaded);
     }

@@ -43,7 +43,7 @@ pub fn attach(
             quiet("  goes with your next message; /untag takes it away");
             Ok(None)
         }
-        Attached::Back(problems) => {
+        Attached::Back { problems, .. } => {
             let mark = ui.status_styles().paint(Label::Bad, "✗");
             for problem in problems {
                 ui.status(&format!("  {mark} {}", escape(&problem)));

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 pub use self::error::LoadError;
 pub(crate) use self::load::{Described, Loaded, Registered};
-pub use self::tool::{Annotations, ArgumentsError, Tool};
+pub use self::tool::{Annotations, ArgumentsError, Schema, SchemaError, Tool};
 pub(crate) use self::tool::{DescribedTool, misfit};
 use crate::code::{Code, CodeError};
 

@@ -113,6 +113,41 @@ impl Tool {
     }
 }
 
+/// A schema that values are checked against: one that did not come from a plugin.
+#[derive(Debug)]
+pub struct Schema {
+    schema: Value,
+    validator: jsonschema::Validator,
+}
+
+impl Schema {
+    /// Compiles it. References to other documents are not followed.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn new(schema: Value) -> Result<Schema, SchemaError> {
+        let validator = compile(&schema).map_err(|e| SchemaError(Arc::new(e)))?;
+        Ok(Schema { schema, validator })
+    }
+
+    /// The schema as it was written.
+    pub fn as_value(&self) -> &Value {
+        &self.schema
+    }
+
+    /// What of a value does not fit it, and where; `None`: it fits.
+    pub fn misfit(&self, value: &Value) -> Option<String> {
+        check(Ok(&self.validator), &self.schema, value)
+            .err()
+            .map(|error| crate::display::chain(&error))
+    }
+}
+
+/// Why something is no JSON Schema that values can be checked against.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("it cannot be used as a JSON Schema{}", at(.0))]
+pub struct SchemaError(#[source] Arc<ValidationError<'static>>);
+
 /// What of a value does not fit a schema, and where; `None`: it fits.
 pub(crate) fn misfit(schema: &Value, value: &Value) -> Option<String> {
     let error = check(validator(schema).as_ref(), schema, value).err()?;
@@ -129,13 +164,17 @@ pub(super) fn misfit_in(part: &Value, value: &Value) -> Option<String> {
 
 /// Compiles a schema, and says what is wrong with it.
 pub(super) fn validator(schema: &Value) -> Compiled {
+    compile(schema).map_err(|e| ArgumentsError::Schema(Arc::new(e)))
+}
+
+fn compile(schema: &Value) -> Result<jsonschema::Validator, ValidationError<'static>> {
     jsonschema::options()
         // The linear engine: a plugin's pattern must not be able to hang the host.
         .with_pattern_options(
             jsonschema::PatternOptions::regex().size_limit(limits::MAX_PATTERN_BYTES),
         )
         .build(schema)
-        .map_err(|e| ArgumentsError::Schema(Arc::new(e.to_owned())))
+        .map_err(|e| e.to_owned())
 }
 
 fn check(

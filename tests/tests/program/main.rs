@@ -8,6 +8,7 @@ mod approval;
 mod apps;
 mod apps_said;
 mod ask;
+mod ask_scripts;
 mod authoring;
 mod batch;
 mod commands;

@@ -1,0 +1,245 @@
+//! What scripts need of `dunlin ask`: files, sessions, a limit, events as they happen, replies that fit a schema.
+
+use dunlin_tests::{Environment, Output, Provider, Received, Response};
+use serde_json::{Value, json};
+
+use crate::stage::{environment, read};
+
+/// What was said to the model last, in each request.
+fn said(provider: &Provider) -> Vec<String> {
+    let last = |it: &Received| {
+        let messages = it.messages();
+        let content = messages.last().map(|last| last["content"].clone());
+        content
+            .and_then(|it| it.as_str().map(str::to_owned))
+            .unwrap_or_default()
+    };
+    provider.requests().iter().map(last).collect()
+}
+
+fn lines(output: &Output) -> Vec<Value> {
+    let lines = output.stdout.lines();
+    lines
+        .map(|line| serde_json::from_str(line).expect("a line of JSON"))
+        .collect()
+}
+
+fn failed(environment: &Environment, arguments: &[&str], status: i32, expected: &str) {
+    let output = environment.command(arguments).run();
+    assert_eq!(output.status, Some(status), "{arguments:?}: {output}");
+    assert!(output.stderr.contains(expected), "{expected:?}: {output}");
+}
+
+#[test]
+fn files_are_attached_by_an_option_and_by_a_mention() {
+    let provider = Provider::always(Response::reply("Yes."));
+    let environment = environment(&provider);
+    environment.project_file("a.txt", "text of a\n");
+    environment.project_file(".env", "KEY=secret\n");
+    environment.outside_file("b.txt", "text of b\n");
+    let arguments = ["ask", "-f", "../outside/b.txt", "-f", ".env", "see @a.txt"];
+    let output = environment.command(arguments).run();
+    assert_eq!(output.to_string(), "status: 0\n----- stdout\nYes.\n");
+    let said = said(&provider).remove(0);
+    assert!(said.starts_with("see @a.txt\n\n@"), "{said}");
+    for text in ["\ttext of a\n", "\ttext of b\n", "\tKEY=secret\n"] {
+        assert!(said.contains(text), "{text:?}: {said}");
+    }
+    // What is piped in is data.
+    let piped = environment
+        .command(["ask", "why?"])
+        .stdin("see @a.txt and @../outside/b.txt\n")
+        .run();
+    assert_eq!(piped.status, Some(0), "{piped}");
+    let requests = provider.requests();
+    let last = requests.last().unwrap().messages();
+    assert_eq!(
+        last[0]["content"],
+        "why?\n\nsee @a.txt and @../outside/b.txt"
+    );
+    // Naming a file opens that one.
+    failed(
+        &environment,
+        &["ask", "see @../outside/b.txt"],
+        3,
+        "../outside/b.txt was not read: it was denied",
+    );
+    let arguments = ["ask", "see @b.md"];
+    failed(&environment, &arguments, 2, "there is no file b.md");
+    let arguments = ["ask", "-f", "c.txt", "see"];
+    failed(&environment, &arguments, 2, "there is no file c.txt");
+    failed(
+        &environment,
+        &["ask", "-f", "a.txt"],
+        2,
+        "there is no question",
+    );
+    let own = environment.data().join("audit.jsonl");
+    let arguments = ["ask", "-f", own.to_str().unwrap(), "see"];
+    let output = environment.command(arguments).run();
+    assert_ne!(output.status, Some(0), "{output}");
+    assert_eq!(provider.requests().len(), 2);
+}
+
+#[test]
+fn a_session_is_begun_by_its_title_and_continued() {
+    let provider = Provider::always(Response::reply("Yes."));
+    let environment = environment(&provider);
+    let arguments = ["ask", "--continue", "and?"];
+    failed(&environment, &arguments, 2, "there is no earlier session");
+    let first = environment.run(["ask", "--session", "release notes", "one"]);
+    assert_eq!(first.status, Some(0), "{first}");
+    assert!(
+        first.stderr.contains("new session \"release notes\"\n"),
+        "{first}"
+    );
+    let second = environment.run(["ask", "--json", "--session", "release notes", "two"]);
+    assert_eq!(second.status, Some(0), "{second}");
+    assert!(!second.stderr.contains("new session"), "{second}");
+    let document: Value = serde_json::from_str(&second.stdout).unwrap();
+    let id = document["session"].as_str().expect("its id");
+    let third = environment.run(["ask", "-c", "three"]);
+    assert_eq!(third.status, Some(0), "{third}");
+    let fourth = environment.run(["ask", "--session", id, "four"]);
+    assert_eq!(fourth.status, Some(0), "{fourth}");
+    let messages: Vec<usize> = provider
+        .requests()
+        .iter()
+        .map(|it| it.messages().len())
+        .collect();
+    assert_eq!(messages, [1, 3, 5, 7]);
+    let listed = environment.run(["sessions", "list"]);
+    assert!(listed.stdout.contains("release notes"), "{listed}");
+    // A question without a session is kept nowhere.
+    let alone = environment.run(["ask", "five"]);
+    assert_eq!(alone.status, Some(0), "{alone}");
+    let last = provider.requests().pop().unwrap();
+    assert_eq!(last.messages().len(), 1);
+    failed(
+        &environment,
+        &["ask", "-c", "--session", id, "x"],
+        2,
+        "cannot be used with",
+    );
+    failed(&environment, &["ask", "--session", "", "x"], 2, "is empty");
+}
+
+#[test]
+fn rounds_are_limited_for_one_run() {
+    let provider = Provider::always(read("a.txt"));
+    let environment = environment(&provider);
+    environment.project_file("a.txt", "text of a");
+    let output = environment.run(["ask", "--max-rounds", "2", "read"]);
+    assert_eq!(output.status, Some(1), "{output}");
+    let expected = "(stopped after 2 rounds: --max-rounds is the limit)\n";
+    assert!(output.stderr.contains(expected), "{output}");
+    assert_eq!(provider.requests().len(), 2);
+    let none = environment.run(["ask", "--max-rounds", "0", "read"]);
+    assert_eq!(none.status, Some(2), "{none}");
+}
+
+#[test]
+fn events_come_as_lines_and_the_document_is_the_last() {
+    let provider = Provider::play([read("a.txt"), Response::reply("It is \u{9b}a.")]);
+    let environment = environment(&provider);
+    environment.project_file("a.txt", "text of a");
+    let output = environment.run(["ask", "--output", "stream-json", "read"]);
+    assert_eq!(output.status, Some(0), "{output}");
+    assert!(!output.stdout.contains('\u{9b}'), "{output}");
+    let lines = lines(&output);
+    let kinds: Vec<&str> = lines
+        .iter()
+        .map(|line| line["type"].as_str().expect("a type"))
+        .filter(|kind| *kind != "text")
+        .collect();
+    let expected = [
+        "request",
+        "reply_ended",
+        "call_started",
+        "call",
+        "request",
+        "reply_ended",
+        "result",
+    ];
+    assert_eq!(kinds, expected, "{output}");
+    let of = |kind: &str| lines.iter().find(|line| line["type"] == kind).unwrap();
+    assert_eq!(
+        of("call_started")["arguments"],
+        json!({"file_path": "a.txt"})
+    );
+    assert_eq!(of("call")["state"], "completed");
+    assert_eq!(of("call")["id"], of("call_started")["id"]);
+    let text: String = lines
+        .iter()
+        .filter(|line| line["type"] == "text")
+        .filter_map(|line| line["text"].as_str())
+        .collect();
+    assert_eq!(text, "It is \u{9b}a.");
+    let last = lines.last().unwrap();
+    assert_eq!(last["reply"], "It is \u{9b}a.");
+    assert_eq!(last["end"], "answered");
+    let both = environment.run(["ask", "--json", "--output", "text", "read"]);
+    assert_eq!(both.status, Some(2), "{both}");
+}
+
+#[test]
+fn a_reply_fits_its_schema_or_the_command_fails() {
+    let schema =
+        r#"{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}"#;
+    let play = |replies: &[&str]| {
+        let provider = Provider::play(replies.iter().map(|it| Response::reply(it)));
+        let environment = environment(&provider);
+        environment.project_file("schema.json", schema);
+        environment.project_file("none.json", "{\"type\": 3}");
+        environment.project_file("broken.json", "{");
+        (provider, environment)
+    };
+    let (provider, environment) = play(&["Three: 3", "```json\n{ \"n\": 3 }\n```"]);
+    let output = environment.run(["ask", "--output-schema", "schema.json", "how many?"]);
+    assert_eq!(
+        (output.status, output.stdout.as_str()),
+        (Some(0), "{\"n\":3}\n"),
+        "{output}"
+    );
+    let said = said(&provider);
+    assert!(
+        said[0].starts_with("how many?\n\nReply with one JSON value"),
+        "{said:?}"
+    );
+    assert!(said[0].ends_with(schema), "{said:?}");
+    assert!(said[1].contains("not one JSON value"), "{said:?}");
+
+    let (provider, environment) = play(&["{}", "{}", "{\"n\": \"x\"}"]);
+    let arguments = [
+        "ask",
+        "--json",
+        "--output-schema",
+        "schema.json",
+        "how many?",
+    ];
+    let output = environment.run(arguments);
+    assert_eq!(output.status, Some(1), "{output}");
+    assert_eq!(provider.requests().len(), 3);
+    let document: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(document["rounds"], 3);
+    assert_eq!(document["reply"], "{\"n\": \"x\"}");
+    assert_eq!(document.get("output"), None);
+    let error = document["error"].as_str().unwrap();
+    assert!(
+        error.starts_with("the reply does not fit the schema: "),
+        "{error}"
+    );
+
+    for (file, expected) in [
+        ("none.json", "cannot use the schema none.json"),
+        ("broken.json", "the schema broken.json is not JSON"),
+        ("missing.json", "cannot read the schema missing.json"),
+    ] {
+        failed(
+            &environment,
+            &["ask", "--output-schema", file, "x"],
+            2,
+            expected,
+        );
+    }
+}
