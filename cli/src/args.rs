@@ -38,9 +38,6 @@ pub use self::requests::{RequestArgs, RequestId, RequestsCommand, RequestsShowAr
     propagate_version = false,
     disable_help_subcommand = true
 )]
-#[command(
-    after_help = "Without a command, `dunlin` opens the chat. `dunlin doctor` checks the installation."
-)]
 pub struct Cli {
     /// What every command understands.
     #[command(flatten)]
@@ -467,6 +464,8 @@ pub enum ModelCommand {
 pub enum ConfigCommand {
     /// Print the path of the configuration file
     Path,
+    /// Choose who answers: a server, a service and its key, or a model that runs here
+    Init,
     /// Print every setting and where it comes from
     Show,
     /// Check the configuration files

@@ -40,7 +40,7 @@ const USUAL_SERVERS: &[(&str, &str)] = &[
 
 /// Services with an OpenAI-compatible endpoint: the variable their key is usually in, the endpoint, and a
 /// model to begin with.
-const SERVICES: &[Service] = &[
+pub const SERVICES: &[Service] = &[
     service(
         "OPENAI_API_KEY",
         "OpenAI",
@@ -109,6 +109,21 @@ pub struct Service {
     pub model: &'static str,
 }
 
+impl Service {
+    /// Where it listens.
+    pub fn address(&self) -> Url {
+        // The test of the table parses each.
+        self.base_url
+            .parse()
+            .expect("an address in the table of services")
+    }
+
+    /// What its key is called in a configuration.
+    pub fn key_name(&self) -> String {
+        self.name.to_ascii_lowercase()
+    }
+}
+
 const fn service(
     variable: &'static str,
     name: &'static str,
@@ -149,29 +164,9 @@ pub struct Found {
 /// An address that the environment names is none.
 pub async fn discover(environment: &Environment) -> Result<Found, NoAddress> {
     let servers = candidates(environment)?;
-    let probes = servers.iter().map(|(name, base_url)| async move {
-        let root = ollama::root(base_url);
-        let (models, is_ollama) = futures::join!(
-            models_of(Api::OpenAi, base_url, None, PROBE_TIMEOUT),
-            is_ollama(&root)
-        );
-        let models = models.ok()?;
-        Some(if is_ollama {
-            Server {
-                name: "Ollama".to_owned(),
-                api: Api::Ollama,
-                base_url: root,
-                models,
-            }
-        } else {
-            Server {
-                name: name.clone(),
-                api: Api::OpenAi,
-                base_url: base_url.clone(),
-                models,
-            }
-        })
-    });
+    let probes = servers
+        .iter()
+        .map(|(name, base_url)| server_at(name, base_url, None, PROBE_TIMEOUT));
     Ok(Found {
         servers: join_all(probes).await.into_iter().flatten().collect(),
         services: SERVICES
@@ -179,6 +174,38 @@ pub async fn discover(environment: &Environment) -> Result<Found, NoAddress> {
             .copied()
             .filter(|service| environment.get(service.variable).is_some())
             .collect(),
+    })
+}
+
+/// The server that listens there, with its models.
+///
+/// # Errors
+/// It does not say in time which models it has.
+pub async fn server_at(
+    name: &str,
+    base_url: &Url,
+    key: Option<&Secret>,
+    timeout: Duration,
+) -> Result<Server, ProbeError> {
+    let root = ollama::root(base_url);
+    let (models, is_ollama) = futures::join!(
+        models_of(Api::OpenAi, base_url, key, timeout),
+        is_ollama(&root, timeout)
+    );
+    let models = models?;
+    Ok(match is_ollama {
+        true => Server {
+            name: "Ollama".to_owned(),
+            api: Api::Ollama,
+            base_url: root,
+            models,
+        },
+        false => Server {
+            name: name.to_owned(),
+            api: Api::OpenAi,
+            base_url: base_url.clone(),
+            models,
+        },
     })
 }
 
@@ -212,9 +239,9 @@ pub enum ProbeError {
 }
 
 /// Whether an Ollama server listens there: others that speak its protocol do not say their version this way.
-async fn is_ollama(root: &Url) -> bool {
+async fn is_ollama(root: &Url, timeout: Duration) -> bool {
     let version = fetch(ollama::below(root, "api/version"), None);
-    let Ok(Ok((200, body))) = tokio::time::timeout(PROBE_TIMEOUT, version).await else {
+    let Ok(Ok((200, body))) = tokio::time::timeout(timeout, version).await else {
         return false;
     };
     let version = serde_json::from_slice::<Value>(&body).ok();
@@ -316,7 +343,7 @@ fn candidates(environment: &Environment) -> Result<Vec<(String, Url)>, NoAddress
 }
 
 /// The address of a server as people type it: the scheme and the path may be missing.
-fn address(typed: &str) -> Option<Url> {
+pub fn address(typed: &str) -> Option<Url> {
     let with_scheme = match typed.contains("://") {
         true => typed.to_owned(),
         false => format!("http://{typed}"),

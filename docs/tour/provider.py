@@ -16,6 +16,7 @@ GREETING = [{"range": [2, 3], "replacement": '    return f"Hello, {name}!"'}]
 NOTES = [{"range": [1, 1], "replacement": "# Birds\n\nSandpipers nest in June."}]
 
 SCRIPT = {
+    "Say hello in one short sentence.": ["Hello, nice to meet you!"],
     "Fix the greeting in greet.py": [
         call("read_file", file_path="greet.py"),
         call("edit_file", file_path="greet.py", edits=GREETING),

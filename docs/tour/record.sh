@@ -11,7 +11,7 @@ tour=$(cd "$(dirname "$0")" && pwd)
 
 scenes() {
     start
-    enter 'dunlin' '1-2 \[1\] $'
+    enter 'dunlin' '1-4 \[1\] $'
     enter '1' 'y/n\] $'
     enter 'y' '^› Type'
     stop first-run

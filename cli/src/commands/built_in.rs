@@ -65,13 +65,10 @@ impl BuiltIn {
         }
     }
 
-    /// The file that makes it the agent.
-    pub fn file(&self) -> String {
+    /// What the table of an agent has that it answers for.
+    pub fn fields(&self) -> String {
         let quote = |text: &str| toml::Value::String(text.to_owned()).to_string();
-        let mut text = format!(
-            "default_agent = \"assistant\"\n\n[agents.assistant]\napi = \"local\"\nmodel = {}\n",
-            quote(&self.name)
-        );
+        let mut text = format!("api = \"local\"\nmodel = {}\n", quote(&self.name));
         if let Some(tools) = self.entry.and_then(|entry| entry.tools) {
             let tools: Vec<String> = tools.iter().map(|tool| quote(tool)).collect();
             // The likeliest word is the only one that such a model can be trusted with.
@@ -152,7 +149,7 @@ mod tests {
                 entry,
                 is_here: true,
             };
-            let text = offered.file();
+            let text = format!("[agents.assistant]\n{}", offered.fields());
             let loaded = Loaded::parse(Path::new("config.toml"), &text, Author::User).unwrap();
             let agent = loaded.file.agents["assistant"].get_ref();
             assert_eq!(agent.api, Some(ApiName::Local));

@@ -9,7 +9,7 @@ use crate::repl;
 
 /// Opens the chat.
 pub fn run(app: &mut App, args: &ChatArgs, global: &Global) -> Result<Exit, CliError> {
-    if let Some(exit) = setup::see_to_agent(app, global)? {
+    if let Some(exit) = setup::see_to_agent(app, global, setup::Try::Yes)? {
         return Ok(exit);
     }
     // A wrong name is said now, not after the first message was typed.

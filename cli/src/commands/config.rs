@@ -10,7 +10,7 @@ use toml_edit::Value;
 
 use crate::app::App;
 use crate::args::{ConfigCommand, Global};
-use crate::commands::keys;
+use crate::commands::{keys, setup};
 use crate::config::agent::{AgentEntry, ApiName};
 use crate::config::env::Environment;
 use crate::config::file::line_of_key;
@@ -57,6 +57,9 @@ pub fn run(
         ConfigCommand::Check => {
             check(ui, &settings)?;
             check_names(super::make_app::app_of(ui, settings, plugins))?;
+        }
+        ConfigCommand::Init => {
+            return setup::init(&mut super::make_app::app_of(ui, settings, plugins), global);
         }
         ConfigCommand::Trust { yes } => return trust::give(ui, &settings, yes),
         ConfigCommand::Untrust => trust::take_back(ui, &settings)?,

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, Read};
 use dunlin_host::display::escape;
 
 use crate::args::KeyCommand;
+use crate::commands::setup::in_heading;
 use crate::error::{CliError, Exit};
 use crate::keyring;
 use crate::settings::Settings;
@@ -62,7 +63,7 @@ pub fn run(ui: &Ui, settings: &Settings, command: &KeyCommand) -> Result<Exit, C
         let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
         let table = toml::Value::String(name.clone());
         quiet(&format!("  {} names it so:", escape(&path)));
-        quiet(&format!("  [keys.{}]", bare_or(name, &table)));
+        quiet(&format!("  [keys.{}]", in_heading(name)));
         quiet(&format!("  keyring = {table}"));
     }
     Ok(Exit::Done)
@@ -91,13 +92,4 @@ fn read(ui: &Ui, name: &str) -> Result<Option<String>, CliError> {
         return Err(CliError::usage(NoKey::Unfit));
     }
     Ok(Some(key.to_owned()))
-}
-
-/// A name as it stands in the heading of a table.
-fn bare_or(name: &str, quoted: &toml::Value) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    match !name.is_empty() && name.chars().all(bare) {
-        true => name.to_owned(),
-        false => quoted.to_string(),
-    }
 }

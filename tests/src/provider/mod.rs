@@ -74,6 +74,8 @@ struct Log {
     violations: Vec<String>,
     /// What no body may contain.
     secrets: Vec<String>,
+    /// Whether it lists its models only for whoever has the key.
+    wants_key: bool,
     /// What the server says of itself; `None`: it is not an Ollama server.
     ollama: Option<Ollama>,
 }
@@ -143,6 +145,11 @@ impl Provider {
     /// is one from the start.
     pub fn must_not_see(&self, secret: &str) {
         self.log.update(|log| log.secrets.push(secret.to_owned()));
+    }
+
+    /// Lists its models only for whoever has [`API_KEY`].
+    pub fn want_key(&self) {
+        self.log.update(|log| log.wants_key = true);
     }
 
     /// What belongs into `base_url`.

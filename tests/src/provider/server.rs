@@ -83,6 +83,9 @@ fn answer_to(received: Received, log: &mut Log) -> (Option<usize>, Response) {
             });
             (Some(index), response)
         }
+        ("GET", "/v1/models") if log.wants_key && !has_key(&received) => {
+            (None, Response::status(401, "who are you?"))
+        }
         ("GET", "/v1/models") => {
             let models = json!({ "object": "list", "data": [{ "id": MODEL, "object": "model" }] });
             (None, Response::json(200, &models))
@@ -94,6 +97,10 @@ fn answer_to(received: Received, log: &mut Log) -> (Option<usize>, Response) {
             (None, answer.unwrap_or_else(nothing))
         }
     }
+}
+
+fn has_key(received: &Received) -> bool {
+    received.header("authorization") == Some(&format!("Bearer {}", super::API_KEY))
 }
 
 /// Sends one answer; fails when the client is gone first.

@@ -18,7 +18,7 @@ fn first<'a>(environment: &'a Environment, servers: &str) -> Invocation<'a> {
 fn offered(environment: &Environment, provider: &Provider) -> Terminal {
     let mut terminal = first(environment, &provider.base_url()).terminal();
     // The model that runs in Dunlin itself is the last choice, whatever else there is.
-    terminal.wait_for("Which one? 1-2 [1]");
+    terminal.wait_for("Which one? 1-4 [1]");
     assert!(
         terminal
             .screen()
@@ -31,11 +31,18 @@ fn offered(environment: &Environment, provider: &Provider) -> Terminal {
 
 #[test]
 fn a_found_server_is_written_down_and_answers() {
-    let provider = Provider::play([Response::reply("Hello from the new server")]);
+    let provider = Provider::play([
+        Response::reply("I am here."),
+        Response::reply("Hello from the new server"),
+    ]);
     let environment = Environment::new(program!());
     let mut terminal = offered(&environment, &provider);
     assert!(!environment.config_file().exists());
     terminal.type_line("y");
+    terminal.wait_for("I am here.");
+    let tried = provider.wait_for_request(0);
+    assert_eq!(tried.messages().len(), 1);
+    assert_eq!(tried.body.get("tools"), None);
     let mut chat = Chat::of(terminal);
     let mode = fs::metadata(environment.config_file())
         .unwrap()
@@ -70,7 +77,7 @@ fn no_means_no() {
 
 #[test]
 fn a_server_in_the_configuration_does_not_keep_the_offer_away() {
-    let provider = Provider::play([Response::reply("Here I am")]);
+    let provider = Provider::play([Response::reply("Hello."), Response::reply("Here I am")]);
     let environment = Environment::new(program!());
     let added = environment.run(["mcp", "add", "far", "--url", "https://mcp.example/mcp"]);
     assert_eq!(added.status, Some(0), "{added}");
@@ -103,7 +110,7 @@ fn a_question_at_the_first_run_is_answered_after_the_offer() {
         .variable("DUNLIN_DISCOVER", &provider.base_url())
         .variable("OPENAI_API_KEY", "")
         .terminal();
-    terminal.wait_for("Which one? 1-2 [1]");
+    terminal.wait_for("Which one? 1-4 [1]");
     terminal.type_line("");
     terminal.wait_for("Save this configuration? [y/n]");
     terminal.type_line("y");
@@ -118,19 +125,19 @@ fn of_several_one_is_chosen_and_a_key_stays_where_it_is() {
     let mut terminal = first(&environment, &provider.base_url())
         .variable("OPENAI_API_KEY", API_KEY)
         .terminal();
-    terminal.wait_for("Which one? 1-3 [1]");
-    terminal.type_line("4");
+    terminal.wait_for("Which one? 1-5 [1]");
+    terminal.type_line("6");
     terminal.wait_for("Enter a number from the list");
     terminal.wait_until("the choice again", |screen| screen.count("Which one?") == 2);
     terminal.type_line("2");
     terminal.wait_for("Which model of OpenAI?");
     terminal.type_line("");
     terminal.wait_for("Save this configuration? [y/n]");
-    terminal.type_line("y");
-    Chat::of(terminal).leave();
-    let written = fs::read_to_string(environment.config_file()).unwrap();
-    assert!(written.contains("env = \"OPENAI_API_KEY\""), "{written}");
-    assert!(!written.contains(API_KEY), "{written}");
+    terminal.wait_for("env = \"OPENAI_API_KEY\"");
+    terminal.assert_absent(API_KEY);
+    // A yes would be followed by a request to the service.
+    terminal.type_line("n");
+    assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
 }
 
 #[test]
@@ -207,4 +214,150 @@ fn a_broken_configuration_is_named_by_file_line_and_nearest_key() {
         "error: [HOME]/config/dunlin/config.toml:1: unquoted keys cannot be empty, \
          expected letters, numbers, `-`, `_`",
     );
+}
+
+/// A first run in which nothing is found.
+fn nothing_found(environment: &Environment) -> Terminal {
+    let mut terminal = first(environment, "").terminal();
+    terminal.wait_for("Which one? 1-3 [1]");
+    terminal
+}
+
+fn saved(environment: &Environment, mut terminal: Terminal) -> (Terminal, String) {
+    terminal.wait_for("Save this configuration? [y/n]");
+    terminal.type_line("y");
+    terminal.wait_for("Trying it with one small request");
+    let written = fs::read_to_string(environment.config_file()).unwrap();
+    (terminal, written)
+}
+
+#[test]
+fn an_address_leads_to_a_server() {
+    let provider = Provider::play([Response::reply("Hello."), Response::reply("Yes.")]);
+    let environment = Environment::new(program!());
+    let mut terminal = nothing_found(&environment);
+    for (number, (typed, said)) in (2..).zip([
+        ("127.0.0.1:1", "127.0.0.1:1 does not answer"),
+        (
+            "frobnicate",
+            "Enter a number from the list, a URL or the name",
+        ),
+        ("sk-ant-0123456789", "That looks like a key."),
+    ]) {
+        terminal.type_line(typed);
+        terminal.wait_for(said);
+        terminal.wait_until("the question again", |screen| {
+            screen.count("Which one?") == number
+        });
+    }
+    terminal.type_line(&provider.base_url());
+    let (terminal, written) = saved(&environment, terminal);
+    assert!(written.contains("model = \"scripted\""), "{written}");
+    let mut chat = Chat::of(terminal);
+    assert!(chat.turn("there?").contains("Yes."));
+    chat.leave();
+}
+
+#[test]
+fn a_key_is_typed_unseen_and_kept_in_private() {
+    let environment = Environment::new(program!());
+    let mut terminal = nothing_found(&environment);
+    terminal.type_line("3");
+    terminal.wait_for("Which service?");
+    terminal.type_line("nobody");
+    terminal.wait_for("Enter one of the names above");
+    terminal.wait_until("the question again", |screen| {
+        screen.count("Which service?") == 2
+    });
+    terminal.type_line("groq");
+    terminal.wait_for("Key of Groq, not shown:");
+    terminal.type_line(API_KEY);
+    terminal.wait_for("Which model of Groq?");
+    terminal.assert_absent(API_KEY);
+    terminal.type_line("");
+    terminal.wait_for("No desktop keyring answers here");
+    terminal.wait_for("file = \"keys/groq\"");
+    terminal.wait_for("Save this configuration? [y/n]");
+    terminal.type_line("n");
+    assert_eq!(terminal.wait_end(), Some(0));
+    assert!(!environment.config_file().with_file_name("keys").exists());
+}
+
+#[test]
+fn a_server_that_wants_a_key_is_given_one() {
+    let provider = Provider::play([Response::reply("Hello."), Response::reply("Yes.")]);
+    provider.want_key();
+    let environment = Environment::new(program!());
+    let mut terminal = nothing_found(&environment);
+    terminal.type_line(&provider.base_url());
+    terminal.wait_for("The server wants a key.");
+    terminal.wait_for("not shown:");
+    terminal.type_line("wrong");
+    terminal.wait_for("The server refuses this key.");
+    terminal.wait_until("the key again", |screen| screen.count("not shown:") == 2);
+    terminal.type_line(API_KEY);
+    let (terminal, written) = saved(&environment, terminal);
+    assert!(!written.contains(API_KEY), "{written}");
+    assert!(written.contains("file = \"keys/127.0.0.1\""), "{written}");
+    let file = environment.config_file().with_file_name("keys/127.0.0.1");
+    assert_eq!(fs::read_to_string(&file).unwrap(), API_KEY);
+    let mode = fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let mut chat = Chat::of(terminal);
+    chat.terminal.assert_absent(API_KEY);
+    assert!(chat.turn("there?").contains("Yes."));
+    chat.leave();
+    let key = format!("Bearer {API_KEY}");
+    let sent = provider.requests();
+    assert!(
+        sent.iter()
+            .all(|it| it.header("authorization") == Some(&key))
+    );
+}
+
+#[test]
+fn what_does_not_answer_is_no_dead_end() {
+    let deaf = Provider::always(Response::status(400, "no such model"));
+    let other = Provider::play([Response::reply("Hello."), Response::reply("Yes.")]);
+    let environment = Environment::new(program!());
+    let mut terminal = nothing_found(&environment);
+    terminal.type_line(&deaf.base_url());
+    let (mut terminal, _) = saved(&environment, terminal);
+    terminal.wait_for("no such model");
+    terminal.wait_for("Choose something else? [y/n]");
+    terminal.type_line("y");
+    terminal.wait_until("the list again", |screen| screen.count("Which one?") == 2);
+    terminal.type_line(&other.base_url());
+    terminal.wait_until("another offer", |screen| {
+        screen.count("Save this configuration?") == 2
+    });
+    terminal.type_line("y");
+    let mut chat = Chat::of(terminal);
+    assert!(chat.turn("there?").contains("Yes."));
+    chat.leave();
+    let written = fs::read_to_string(environment.config_file()).unwrap();
+    assert!(written.contains(&other.base_url()), "{written}");
+    assert!(!written.contains(&deaf.base_url()), "{written}");
+}
+
+#[test]
+fn one_more_agent_can_be_added() {
+    let provider = Provider::always(Response::reply("Hello."));
+    let environment = Environment::with_provider(program!(), &provider);
+    let mut terminal = environment
+        .command(["config", "init"])
+        .variable("DUNLIN_DISCOVER", "")
+        .terminal();
+    terminal.wait_for("Name of one more:");
+    terminal.type_line("second");
+    terminal.wait_for("Which one?");
+    terminal.type_line(&provider.base_url());
+    let (terminal, written) = saved(&environment, terminal);
+    assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
+    terminal.wait_for("dunlin --agent second opens a chat with it.");
+    assert!(written.contains("[agents.second]"), "{written}");
+    let output = environment.run(["ask", "--agent", "second", "hi"]);
+    assert_eq!(output.stdout, "Hello.\n", "{output}");
+    let output = environment.run(["config", "init"]);
+    assert_eq!(output.status, Some(2), "{output}");
 }

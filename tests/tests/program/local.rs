@@ -102,6 +102,8 @@ fn what_is_here_is_offered_at_the_first_run() {
         .variable("DUNLIN_DISCOVER", "")
         .variable("OPENAI_API_KEY", "")
         .terminal();
+    terminal.wait_for("Which one? 1-3 [1]");
+    terminal.type_line("");
     terminal.wait_for("Save this configuration? [y/n]");
     let screen = terminal.screen();
     let offer = "built in · smollm2-135m: runs on this machine";
@@ -125,6 +127,8 @@ fn nothing_is_fetched_without_consent() {
         .variable("HF_ENDPOINT", "http://127.0.0.1:1")
         .variable("PATH", "/nonexistent")
         .terminal();
+    terminal.wait_for("Which one? 1-3 [1]");
+    terminal.type_line("");
     terminal.wait_for("Download 98 MB and save this configuration? [y/n]");
     terminal.type_line("n");
     assert_eq!(terminal.wait_end(), Some(0));

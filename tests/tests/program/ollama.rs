@@ -192,7 +192,7 @@ fn a_first_run_offers_ollama_in_its_own_protocol() {
         .variable("OPENAI_API_KEY", "")
         .terminal();
     // The other one is the model that runs in Dunlin itself.
-    terminal.wait_for("Which one? 1-2 [1]");
+    terminal.wait_for("Which one? 1-4 [1]");
     terminal.type_line("");
     terminal.wait_for("Save this configuration? [y/n]");
     terminal.type_line("y");
