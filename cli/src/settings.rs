@@ -34,7 +34,7 @@ use crate::config::meaning::CodebaseSearch;
 pub use crate::config::origin::{Origin, Sourced};
 use crate::config::paths::{Folders, can_be_project, find_project, home_folders};
 use crate::config::search::WebSearch;
-use crate::config::setting::{Commands, General, Limits, RequestEditor};
+use crate::config::setting::{Commands, General, Limits, Notifications, RequestEditor};
 use crate::config::sites;
 use crate::config::value::{Count, UpTo};
 use crate::models;
@@ -61,6 +61,8 @@ pub struct Settings {
     pub general: General,
     /// `[request_editor]`
     pub request_editor: RequestEditor,
+    /// `[notifications]`
+    pub notifications: Notifications,
     /// `[limits]`
     pub limits: Limits,
     /// `[commands]`
@@ -132,6 +134,7 @@ impl Settings {
             names_of_homes,
             general: General::default(),
             request_editor: RequestEditor::default(),
+            notifications: Notifications::default(),
             limits: Limits::default(),
             commands: Commands::default(),
             model: None,

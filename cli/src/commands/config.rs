@@ -162,6 +162,7 @@ fn show(ui: &Ui, settings: &Settings) {
     let rows = general
         .into_iter()
         .chain(editor)
+        .chain(settings.notifications.rows())
         .chain(limits)
         .chain(commands);
     let rows = rows.map(|row| (row.name.to_owned(), row.value, row.origin.to_string()));

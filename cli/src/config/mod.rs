@@ -14,6 +14,7 @@ pub mod json_file;
 pub mod markdown;
 pub mod mcp;
 pub mod meaning;
+pub mod notifications;
 pub mod origin;
 pub mod paths;
 #[cfg(test)]

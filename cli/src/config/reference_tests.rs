@@ -15,9 +15,10 @@ use super::agent::{AgentPatch, ApiName, Kind};
 use super::file::KeyEntry;
 use super::mcp::ServerEntry;
 use super::meaning::CodebaseSearch;
+use super::notifications::SignalName;
 use super::request_editor::{MetadataField, PauseMode};
 use super::search::{EngineName, WebSearch};
-use super::setting::{Commands, General, Limits, Narrowing, RequestEditor};
+use super::setting::{Commands, General, Limits, Narrowing, Notifications, RequestEditor};
 use super::sites::Site;
 use super::value::{Count, Seconds, UpTo, written};
 
@@ -83,6 +84,7 @@ accepts! {
     MetadataField: choices::<Self>();
     OnDenial: choices::<Self>();
     PauseMode: choices::<Self>();
+    SignalName: choices::<Self>();
 }
 
 impl<const MOST: u8> Accepts for UpTo<MOST> {
@@ -144,6 +146,7 @@ fn the_reference_is_that_of_the_declarations() {
     let reference = [
         table("Outside tables", General::declared()),
         table("`[request_editor]`", RequestEditor::declared()),
+        table("`[notifications]`", Notifications::declared()),
         table("`[limits]`", Limits::declared()),
         table("`[commands]`", Commands::declared()),
         table("`[keys.NAME]`", KeyEntry::declared()),

@@ -23,6 +23,7 @@ use super::agent::AgentPatch;
 use super::file::KeyEntry;
 use super::mcp::Mcp;
 use super::meaning::CodebaseSearch;
+use super::notifications::SignalName;
 use super::origin::{Origin, Sourced};
 use super::request_editor::{MetadataField, PauseMode};
 use super::search::WebSearch;
@@ -153,6 +154,9 @@ settings! {
     /// Which requests are paused before they are sent.
     #[serde(default)]
     request_editor: RequestEditorFile;
+    /// How you are told that the chat waits for you.
+    #[serde(default)]
+    notifications: NotificationsFile;
     /// Limits of a turn.
     #[serde(default)]
     limits: LimitsFile;
@@ -191,6 +195,21 @@ settings! {
 }
 
 const YOURS_TO_EDIT: &str = "what is paused and edited is for you to decide, not for a project";
+
+settings! {
+    /// `[notifications]`
+    "notifications.", NotificationsFile => Notifications {
+        /// What the terminal is sent when the chat waits for you after you have typed nothing for a while: at a question, or at
+        /// the end of a turn.
+        signal: SignalName = SignalName::Bell, Narrowing::Never(YOURS_TO_HEAR);
+        /// Seconds that you have typed nothing.
+        after_secs: Seconds = Seconds(10), Narrowing::Never(YOURS_TO_HEAR);
+        /// Whether the title of the window names the project, and says with `…` that a turn runs.
+        title: bool = true, Narrowing::Never(YOURS_TO_HEAR);
+    }
+}
+
+const YOURS_TO_HEAR: &str = "what your terminal shows and plays is yours to say";
 
 settings! {
     /// `[limits]`

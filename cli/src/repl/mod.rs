@@ -48,6 +48,7 @@ use dunlin_chat::session::Session;
 use dunlin_chat::turn::TurnEnd;
 use dunlin_terminal::approval::line::only_answers;
 use dunlin_terminal::ui::Typed;
+use dunlin_terminal::ui::attention::Attention;
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::input_marks;
 use dunlin_terminal::ui::style::Label;
@@ -71,6 +72,7 @@ pub fn run(app: &App, args: &ChatArgs) -> Result<Exit, CliError> {
     editor.toggle_accepted_edits(&app.accepts_edits);
     editor.toggle_pausing(&app.pausing);
     hub::check(app, args)?;
+    ui.call_for_attention(attention(app));
     welcome(app)?;
     warn_of_permissions(app);
     app.ui.take_commands(Box::new(agents::AgentsWhileRunning {
@@ -87,6 +89,20 @@ pub fn run(app: &App, args: &ChatArgs) -> Result<Exit, CliError> {
     let closed = apps::close_all(app);
     say_how_to_resume(app, dialogue.as_ref());
     closed.and(done)
+}
+
+/// How the user is told that the chat waits for them.
+fn attention(app: &App) -> Attention {
+    let (settings, project) = (&app.settings.notifications, &app.settings.project);
+    let name = project.file_name().unwrap_or(project.as_os_str());
+    Attention {
+        signal: settings.signal.value.signal(),
+        after: settings.after_secs.value.duration(),
+        title: settings
+            .title
+            .value
+            .then(|| name.to_string_lossy().into_owned()),
+    }
 }
 
 /// Says that the permission file cannot be used: every call would fail.

@@ -38,6 +38,7 @@ impl Settings {
     pub(super) fn apply(&mut self, file: &File, layer: &mut impl Layer) {
         self.general.apply(file, layer);
         self.request_editor.apply(&file.request_editor, layer);
+        self.notifications.apply(&file.notifications, layer);
         self.limits.apply(&file.limits, layer);
         self.commands.apply(&file.commands, layer);
     }

@@ -51,6 +51,9 @@ impl Ui {
             return Vec::new();
         }
         let typed = terminal::take_typed();
+        if !typed.is_empty() {
+            self.user_is_there(false);
+        }
         let toggles = self.early.lock().feed(&typed);
         if toggles && self.one_screen {
             self.toggle_steps();

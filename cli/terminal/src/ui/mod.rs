@@ -11,6 +11,7 @@
 
 pub(crate) mod alternate;
 pub mod ask_during_call;
+pub mod attention;
 mod backstop;
 pub mod calls;
 mod clipboard;
@@ -69,6 +70,7 @@ use tokio::sync::Notify;
 
 use crate::approval::look::Window;
 use crate::variables::{self, Variables};
+use attention::Absence;
 use dunlin_chat::turn::CallState;
 use dunlin_chat::turn::CallView;
 use keys::EarlyKeys;
@@ -124,6 +126,8 @@ pub struct Ui {
     marks_pastes: AtomicBool,
     /// Whether another program has the terminal: an editor.
     lent: AtomicBool,
+    /// How long the user has been away, where they want to be told.
+    absence: Mutex<Option<Absence>>,
     /// Takes the lines that are commands for what runs.
     commands: Mutex<Option<Box<dyn RunningCommands>>>,
     /// Whether the line that is being read can be ended from another thread.
@@ -207,6 +211,7 @@ impl Ui {
             wait_begun: Notify::new(),
             marks_pastes: AtomicBool::new(false),
             lent: AtomicBool::new(false),
+            absence: Mutex::default(),
             commands: Mutex::default(),
             wake: wake::Wake::default(),
             streams,
@@ -483,6 +488,7 @@ impl Ui {
 
     /// Writes out what is held back; the first failure of any write comes back here.
     pub fn finish(&self) -> io::Result<()> {
+        self.end_attention();
         let mut screen = self.screen();
         self.end_waiting(&mut screen);
         self.end_line(&mut screen);

@@ -403,6 +403,7 @@ impl Ui {
         start: (&str, &str),
         paste: &LinePaste,
     ) -> Typed {
+        self.waits_for_user();
         let styled = self.styles.paint(Label::Prompt, prompt);
         let read = editor.readline_with_initial(&(prompt.to_owned(), styled), start);
         self.mark_pastes_again();
@@ -411,7 +412,10 @@ impl Ui {
             self.early.lock().begin_paste();
         }
         match read {
-            Ok(line) => Typed::Line(line),
+            Ok(line) => {
+                self.user_is_there(true);
+                Typed::Line(line)
+            }
             Err(ReadlineError::Interrupted) => Typed::Interrupted,
             Err(_) => Typed::End,
         }
