@@ -43,6 +43,7 @@ mod host;
 pub mod json;
 pub mod limits;
 mod machine;
+pub mod masking;
 pub mod mcp;
 pub mod metadata;
 pub mod model;

@@ -3,6 +3,7 @@
 //! A tool hands over words and nothing else. The address is made here, so that no guest can reach another one, and
 //! the key joins it here, so that no guest sees it.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 use url::Url;
 
 use crate::ForeignError;
+use crate::masking;
 
 /// How many searches of a session go out within [`SEARCH_WINDOW`] before the user is asked. A model that goes in circles
 /// would otherwise have the user's address blocked, or the searches of a day used up, within a minute.
@@ -21,9 +23,6 @@ pub const SEARCH_WINDOW: Duration = Duration::from_secs(15 * 60);
 
 /// The built-in plugin that searches, and can do nothing else with an address.
 pub(crate) const SEARCH_PLUGIN: &str = "web_search";
-
-/// What stands where a key was.
-pub(crate) const MASK: &str = "****";
 
 /// Results that Google is asked for: it gives no more at once.
 const GOOGLE_RESULTS: &str = "10";
@@ -122,19 +121,13 @@ impl SearchOptions {
 
 /// Masks a key wherever it stands in an answer: servers like to quote what they refuse.
 pub(crate) fn mask(body: Vec<u8>, key: Option<&str>) -> Vec<u8> {
-    let Some(key) = key.filter(|key| !key.is_empty()) else {
+    let Some(key) = key else {
         return body;
     };
-    let encoded: String = url::form_urlencoded::byte_serialize(key.as_bytes()).collect();
-    let holds = |needle: &str| {
-        let needle = needle.as_bytes();
-        body.windows(needle.len()).any(|window| window == needle)
-    };
-    if !holds(key) && !holds(&encoded) {
-        return body;
+    match masking::mask(&String::from_utf8_lossy(&body), key) {
+        Cow::Borrowed(_) => body,
+        Cow::Owned(masked) => masked.into_bytes(),
     }
-    let text = String::from_utf8_lossy(&body);
-    text.replace(key, MASK).replace(&encoded, MASK).into_bytes()
 }
 
 /// The searches of the last while.
@@ -216,6 +209,7 @@ mod tests {
             assert_eq!(String::from_utf8(masked).unwrap(), expected);
         };
         check("bad key k+y, k%2By", Some("k+y"), "bad key ****, ****");
+        check(r#"{"q":"k\u002By"}"#, Some("k+y"), r#"{"q":"****"}"#);
         check("bad key", Some("k+y"), "bad key");
         check("x", Some(""), "x");
         check("x", None, "x");

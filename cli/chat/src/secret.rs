@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// What stands where a secret was.
-pub const MASK: &str = "****";
+pub use dunlin_host::masking::MASK;
+use dunlin_host::masking::mask;
 
 /// A key and the name it has in the configuration. Shows the name only: the value leaves through
 /// [`Secret::reveal`] alone, so that one search finds every place that handles it.
@@ -33,13 +33,9 @@ impl Secret {
         &self.value
     }
 
-    /// Masks the value wherever it occurs in `text`: servers like to quote the key they refuse.
+    /// Masks the value wherever and however it stands in `text`: servers like to quote the key they refuse.
     pub fn mask_in(&self, text: &str) -> String {
-        if self.value.is_empty() {
-            text.to_owned()
-        } else {
-            text.replace(&self.value, MASK)
-        }
+        mask(text, &self.value).into_owned()
     }
 }
 

@@ -207,14 +207,15 @@ impl Connection {
             });
         let location = header(LOCATION.as_str()).and_then(|location| self.url.join(location).ok());
         let body = self.masked(error_body(response).await);
-        let message = match location {
+        // Masked once more: decoding may have made the key of what was none before.
+        let message = self.masked(match location {
             Some(location) if status.is_redirection() => {
                 format!("it redirects to {}", Endpoint::of(&location))
             }
             _ => error_body::readable(&body)
                 .or_else(|| reason(status))
                 .unwrap_or_else(|| "no reason given".to_owned()),
-        };
+        });
         let code = serde_json::from_str(&body)
             .ok()
             .and_then(|body| error_body::code_of(&body));

@@ -4,6 +4,7 @@ use dunlin_host::egress::{Egress, HeaderName, HeaderValue};
 use url::Url;
 
 use super::oauth::{OAuthClient, TokenFile};
+use super::sent::Sent;
 use crate::settings::KeyPlace;
 
 /// Where a server is, and what it wants to see.
@@ -22,4 +23,6 @@ pub struct Address {
     pub tokens: TokenFile,
     /// The way out.
     pub egress: Egress,
+    /// What must not be repeated of what is sent there.
+    pub sent: Sent,
 }

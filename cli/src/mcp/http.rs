@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use dunlin_host::ForeignError;
 use dunlin_host::display::{chain, escape, own_command, shorten};
-use dunlin_host::egress::header::{self, HeaderName, HeaderValue};
+use dunlin_host::egress::header;
 use dunlin_host::limits::MAX_SERVER_MESSAGE_BYTES;
 use dunlin_host::mcp::transport::{
     Connect, Connection, Receiver, SendError, Sender, ServerLog, TransportError,
@@ -29,7 +29,7 @@ use tokio::task::JoinHandle;
 use self::client::{Client, scope_of};
 use super::address::Address;
 use super::oauth;
-use dunlin_chat::secret::Secret;
+use super::sent::Sent;
 
 /// Messages that wait between the connection and the bridge.
 const WAITING_MESSAGES: usize = 16;
@@ -48,16 +48,18 @@ impl Connect for Address {
         let mut config = StreamableHttpClientTransportConfig::with_uri(self.url.as_str())
             .custom_headers(self.headers.iter().cloned().collect())
             .max_sse_event_size(MAX_SERVER_MESSAGE_BYTES);
-        let mut secrets = secrets_of(&self.headers);
+        for (name, value) in &self.headers {
+            self.sent.note_header(name.as_str(), value);
+        }
         if let Some(key) = self.key.clone() {
             // May wait for the user to unlock a keyring.
             let read = tokio::task::spawn_blocking(move || key.read()).await;
             let read = read.map_err(|error| failed(error.into()))?;
             let (secret, _) = read.map_err(|error| failed(error.into()))?;
             config = config.auth_header(secret.reveal());
-            secrets.push(secret);
+            self.sent.note(secret.name(), secret.reveal());
         }
-        let client = Client::new(self.egress.clone(), self.url.origin());
+        let client = Client::new(self.egress.clone(), self.url.origin(), self.sent.clone());
         let (to_server, outgoing) = mpsc::channel(WAITING_MESSAGES);
         let (incoming, from_server) = mpsc::channel(WAITING_MESSAGES);
         let mut names = self.headers.iter().map(|(name, _)| name);
@@ -67,7 +69,10 @@ impl Connect for Address {
             tokio::spawn(carry(make, outgoing, incoming))
         } else {
             let manager = oauth::manager(self).await;
-            let manager = manager.map_err(|error| failed(StoredLogin(error).into()))?;
+            let manager = manager.map_err(|error| {
+                let why = self.sent.mask(chain(&error));
+                failed(StoredLogin(why).into())
+            })?;
             let client = AuthClient::new(client, manager);
             let make =
                 move || StreamableHttpClientTransport::with_client(client.clone(), config.clone());
@@ -77,7 +82,7 @@ impl Connect for Address {
             sender: Box::new(Outgoing {
                 to_server: Some(to_server),
                 name: self.name.clone(),
-                secrets,
+                sent: self.sent.clone(),
             }),
             receiver: Box::new(Incoming {
                 from_server,
@@ -89,8 +94,8 @@ impl Connect for Address {
 
 /// The tokens of an earlier login are no longer of a kind that works.
 #[derive(Debug, thiserror::Error)]
-#[error("its stored login does not work")]
-struct StoredLogin(#[source] oauth::LoginError);
+#[error("its stored login does not work: {0}")]
+struct StoredLogin(String);
 
 /// A message on its way, and who waits for it to be gone.
 type Leaving = (ClientJsonRpcMessage, oneshot::Sender<Result<(), String>>);
@@ -187,7 +192,7 @@ struct Outgoing {
     to_server: Option<mpsc::Sender<Leaving>>,
     name: String,
     /// What must not stand in a refusal that repeats what it was sent.
-    secrets: Vec<Secret>,
+    sent: Sent,
 }
 
 #[async_trait]
@@ -206,14 +211,10 @@ impl Sender for Outgoing {
         to_server.send((message, gone)).await.map_err(|_| over())?;
         match is_gone.await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(why)) => {
-                let secrets = self.secrets.iter();
-                let masked = secrets.fold(why, |why, secret| secret.mask_in(&why));
-                Err(SendError {
-                    why: said(&masked, &self.name),
-                    is_over: true,
-                })
-            }
+            Ok(Err(why)) => Err(SendError {
+                why: said(&self.sent.mask(why), &self.name),
+                is_over: true,
+            }),
             Err(_) => Err(over()),
         }
     }
@@ -221,17 +222,6 @@ impl Sender for Outgoing {
     async fn close(&mut self) {
         self.to_server = None;
     }
-}
-
-/// Values of configured headers, which may be keys. Shorter ones stand in any text by chance.
-fn secrets_of(headers: &[(HeaderName, HeaderValue)]) -> Vec<Secret> {
-    const SHORTEST: usize = 6;
-    let values = headers
-        .iter()
-        .filter_map(|(name, value)| Some((name, value.to_str().ok()?)));
-    let long = values.filter(|(_, value)| value.len() >= SHORTEST);
-    long.map(|(name, value)| Secret::new(name.as_str(), value))
-        .collect()
 }
 
 /// The SDK's words for what went wrong, for people.
@@ -299,24 +289,6 @@ mod tests {
         }
         let mut fresh = (0..40).map(|number| listed(&format!("t{number}"), 1_000_000));
         assert!(fresh.any(|message| described.is_too_much(&message)));
-    }
-
-    #[test]
-    fn keys_in_headers_are_hidden_and_short_values_stay() {
-        let header = |name, value| {
-            (
-                HeaderName::from_static(name),
-                HeaderValue::from_static(value),
-            )
-        };
-        let headers = [
-            header("x-api-key", "hdr-SECRET"),
-            header("x-version", "401"),
-        ];
-        let secrets = secrets_of(&headers);
-        let why = "HTTP 401: hdr-SECRET".to_owned();
-        let masked = secrets.iter().fold(why, |why, it| it.mask_in(&why));
-        assert_eq!(masked, "HTTP 401: ****");
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub mod configured;
 pub mod http;
 pub mod oauth;
 mod same_origin;
+pub mod sent;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use dunlin_host::mcp::{McpOptions, McpServer, Program, ServerAt};
 
 use self::address::Address;
 use self::oauth::{OAuthClient, TokenFile};
+use self::sent::Sent;
 use reqwest::header::{HeaderName, HeaderValue};
 use url::Url;
 
@@ -114,6 +116,7 @@ pub fn address(settings: &Settings, name: &str, url: &Url, entry: &ServerEntry) 
         client,
         key: entry.api_key.as_deref().map(|key| settings.key_place(key)),
         egress: Egress::new(EgressOptions::system(USER_AGENT)),
+        sent: Sent::default(),
     }
 }
 

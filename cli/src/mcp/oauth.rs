@@ -89,7 +89,11 @@ pub enum LoginError {
 
 /// A manager that knows nothing yet.
 async fn blank(address: &Address) -> Result<AuthorizationManager, AuthError> {
-    let client = OverEgress::new(address.egress.clone(), address.url.clone());
+    let client = OverEgress::new(
+        address.egress.clone(),
+        address.url.clone(),
+        address.sent.clone(),
+    );
     AuthorizationManager::new_with_oauth_http_client(address.url.as_str(), Arc::new(client)).await
 }
 
@@ -103,6 +107,7 @@ pub(super) async fn manager(address: &Address) -> Result<AuthorizationManager, L
         let metadata = resolved.await?.metadata;
         issuer::check(address, &metadata)?;
         let secret = client.secret().await?.ok_or(LoginError::NoSecret)?;
+        address.sent.note(secret.name(), secret.reveal());
         manager.set_metadata(metadata.clone());
         let scopes = manager.select_initial_scopes(&[]).await;
         let own = blank(address).await?;
@@ -126,6 +131,9 @@ pub(super) async fn manager(address: &Address) -> Result<AuthorizationManager, L
         Some(client) => client.secret().await?,
         None => None,
     };
+    if let Some(secret) = &secret {
+        address.sent.note(secret.name(), secret.reveal());
+    }
     client::renew_as(
         &mut manager,
         &kept.credentials.client_id,

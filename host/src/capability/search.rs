@@ -22,8 +22,9 @@ use crate::egress::{
     EgressError, Gate, HeaderValue, Hop, Method, Place, Request, RequestLimits, header,
 };
 use crate::limits::{MAX_QUERY_CHARS, MAX_SEARCH_BYTES};
+use crate::masking::MASK;
 use crate::resolve;
-use crate::search::{Engine, KeySource, MASK, MAX_SEARCHES, SEARCH_WINDOW, SearchOptions, mask};
+use crate::search::{Engine, KeySource, MAX_SEARCHES, SEARCH_WINDOW, SearchOptions, mask};
 use crate::target::{Need, Operation};
 
 /// What DuckDuckGo's page is asked with: it turns away whoever does not look like a browser at all.

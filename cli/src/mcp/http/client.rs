@@ -25,6 +25,7 @@ use url::{Origin, Url};
 
 use super::MAX_REFUSAL_CHARS;
 use crate::mcp::same_origin::SameOrigin;
+use crate::mcp::sent::Sent;
 
 const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
@@ -41,16 +42,18 @@ type HttpError = StreamableHttpError<EgressError>;
 pub(super) struct Client {
     egress: Egress,
     origin: Origin,
+    sent: Sent,
     /// When events were asked for last. Clones are of one connection.
     asked: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Client {
     /// For the server of this origin.
-    pub(super) fn new(egress: Egress, origin: Origin) -> Client {
+    pub(super) fn new(egress: Egress, origin: Origin, sent: Sent) -> Client {
         Client {
             egress,
             origin,
+            sent,
             asked: Arc::default(),
         }
     }
@@ -77,6 +80,9 @@ impl Client {
         let url = Url::parse(uri)
             .map_err(|e| StreamableHttpError::UnexpectedServerResponse(e.to_string().into()))?;
         let mut request = Request::new(method, url);
+        if let Some(token) = &headers.token {
+            self.sent.note("token", token);
+        }
         request.headers = headers.all()?;
         request.body = body;
         request.limits = RequestLimits {
@@ -200,7 +206,8 @@ impl StreamableHttpClient for Client {
                 Ok(StreamableHttpPostResponse::Json(message, session))
             }
             (false, _) => {
-                let text = String::from_utf8_lossy(&body).into_owned();
+                // Before it is cut: half a secret could not be found.
+                let text = self.sent.mask(String::from_utf8_lossy(&body).into_owned());
                 let text = shorten(text.trim(), MAX_REFUSAL_CHARS);
                 Err(StreamableHttpError::UnexpectedServerResponse(
                     format!("HTTP {}: {text}", status.as_u16()).into(),

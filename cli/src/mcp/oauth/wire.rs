@@ -5,12 +5,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use dunlin_host::egress::header::AUTHORIZATION;
 use dunlin_host::egress::{Egress, Gate, Hop, Method, Place, Request, RequestLimits, named_place};
 use rmcp::transport::auth::{
     OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRedirectPolicy,
     OAuthHttpRequest,
 };
 use url::Url;
+
+use crate::mcp::sent::Sent;
 
 /// Bytes of an answer in the course of a login: documents of a few kilobytes.
 const MAX_ANSWER_BYTES: u64 = 1024 * 1024;
@@ -53,16 +56,18 @@ pub struct OverEgress {
     egress: Egress,
     /// The server that is logged in to.
     server: Url,
+    sent: Sent,
     /// How many documents were looked up.
     lookups: AtomicUsize,
 }
 
 impl OverEgress {
     /// For a login to this server.
-    pub(super) fn new(egress: Egress, server: Url) -> OverEgress {
+    pub(super) fn new(egress: Egress, server: Url, sent: Sent) -> OverEgress {
         OverEgress {
             egress,
             server,
+            sent,
             lookups: AtomicUsize::new(0),
         }
     }
@@ -120,6 +125,10 @@ impl OAuthHttpClient for OverEgress {
                 return Err(problem.into());
             }
             let mut wanted = Request::new(parts.method, url);
+            if let Some(value) = parts.headers.get(AUTHORIZATION) {
+                self.sent.note_header("authorization", value);
+            }
+            self.sent.note_form(&body);
             wanted.headers = parts.headers;
             // The way out sets its own.
             for own in ["host", "content-length", "accept-encoding", "connection"] {
