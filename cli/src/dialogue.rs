@@ -22,13 +22,14 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::app::App;
 use crate::config::request_editor::PauseMode;
 use crate::error::{CliError, Exit};
+use crate::pausing;
 use crate::prompt::decider::Decider;
 use crate::prompt::interceptor::TerminalInterceptor;
 use crate::prompt::line::Recall;
 use crate::prompt::metadata::Answering;
 use crate::provider::connect;
-use crate::subagents;
 use crate::settings::Origin;
+use crate::subagents;
 use crate::subagents::launch::Launcher;
 use crate::subagents::run::Parent;
 use crate::tools;
@@ -71,9 +72,9 @@ pub struct Dialogue {
     /// How full the window was when that was last spoken of, in percent.
     marked: u64,
     shows_reply: bool,
-    /// Files that the user has put back: the model is told of them with the next message.
     /// What a turn is told to.
     frontend: fn(Presenter) -> Arc<dyn Frontend>,
+    /// Files that the user has put back: the model is told of them with the next message.
     undone: BTreeSet<String>,
     /// How many versions of the app the user has gone back: the model is told of that, too.
     undone_versions: usize,
@@ -106,8 +107,8 @@ impl Dialogue {
             spent: Spent::default(),
             marked: 0,
             shows_reply: true,
-            undone: BTreeSet::new(),
             frontend: |presenter| Arc::new(presenter),
+            undone: BTreeSet::new(),
             undone_versions: 0,
         })
     }
@@ -229,7 +230,6 @@ impl Dialogue {
         self
     }
 
-    /// Keeps what the user says in a message that is not sent yet, so that nothing loses it; `None`: it will not be.
     /// Tells what happens in turns to this frontend, which has the presenter show it.
     #[must_use]
     pub fn told_to(mut self, frontend: fn(Presenter) -> Arc<dyn Frontend>) -> Dialogue {
@@ -237,6 +237,7 @@ impl Dialogue {
         self
     }
 
+    /// Keeps what the user says in a message that is not sent yet, so that nothing loses it; `None`: it will not be.
     pub fn keep_unsent(&self, text: Option<&str>) {
         if let Some(session) = &self.session {
             session.unsent(text);
@@ -318,6 +319,7 @@ impl Dialogue {
                 app.ui.status(&changes);
             }
         }
+        pausing::apply_saved_edits(app);
         let host = app.host()?;
         let settings = &app.settings;
         let mut presenter = Presenter::new(Arc::clone(&app.ui));

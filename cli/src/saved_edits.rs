@@ -144,6 +144,16 @@ pub fn has_edits(app: &App) -> Result<bool, SavedEditsError> {
     Ok(file.edits.iter().any(|kept| holds(app, kept)))
 }
 
+/// Whether there are edits of this session alone.
+///
+/// # Errors
+/// They cannot be read.
+pub fn has_edits_of_session(app: &App) -> Result<bool, SavedEditsError> {
+    let file = read(app)?;
+    let is_of_session = |kept: &Kept| kept.scope == Scope::Session && holds(app, kept);
+    Ok(file.edits.iter().any(is_of_session))
+}
+
 /// Whether the edits of the next message's first request are saved: the user wants it, or none are saved yet.
 pub fn is_capturing(app: &App) -> bool {
     let pausing = &app.pausing;

@@ -45,6 +45,19 @@ fn unapplied(app: &App) -> Option<&'static str> {
         .then_some("Your saved edits are applied in mode auto only; /auto lists them.")
 }
 
+/// Has saved edits applied that hold in this conversation, unless the user has chosen otherwise: what was left out of requests
+/// once must not be in them again because another process goes on with the conversation.
+pub fn apply_saved_edits(app: &App) {
+    // Edits that cannot be read may hold here; the first request says why not.
+    if app.asks() && app.pausing.is_off_by_default() && saved_edits::has_edits(app).unwrap_or(true)
+    {
+        app.pausing.set(PauseMode::Auto);
+        app.ui.status(
+            "Your saved edits are applied to requests: /auto lists them, /pause off leaves them out.",
+        );
+    }
+}
+
 /// The names that a filter can be: the agents of the configuration with their models, and those of this conversation.
 pub fn names_of(app: &App) -> Vec<String> {
     let agents = app.settings.agents.iter();

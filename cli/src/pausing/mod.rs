@@ -12,7 +12,7 @@ use self::filter::{Asked, Filter};
 use crate::config::request_editor::PauseMode;
 use dunlin_terminal::request::pins::Pins;
 
-pub use command::{intercept, names_of, run};
+pub use command::{apply_saved_edits, intercept, names_of, run};
 
 /// Which requests are paused; shared with the key that changes it.
 #[derive(Default)]
@@ -31,6 +31,8 @@ impl fmt::Debug for Pausing {
 struct State {
     /// [`PauseMode::Next`] is never in here.
     mode: PauseMode,
+    /// Whether somebody has chosen it, and not only the configuration.
+    is_chosen: bool,
     /// Which requests the mode is about.
     filter: Filter,
     /// Which request is paused next whatever the mode is.
@@ -54,7 +56,14 @@ impl Pausing {
     pub fn new(mode: PauseMode) -> Pausing {
         let pausing = Pausing::default();
         pausing.set(mode);
+        pausing.state.lock().is_chosen = false;
         pausing
+    }
+
+    /// Whether nothing is paused and nobody has chosen that.
+    pub fn is_off_by_default(&self) -> bool {
+        let state = self.state.lock();
+        !state.is_chosen && state.mode == PauseMode::Off
     }
 
     /// Calls this whenever the mode may have changed, from now on. Only the first watcher is called.
@@ -78,6 +87,7 @@ impl Pausing {
     pub fn set_for(&self, mode: PauseMode, filter: Filter) {
         {
             let mut state = self.state.lock();
+            state.is_chosen = true;
             match mode {
                 PauseMode::Next => state.next = Some(filter),
                 mode => {
@@ -94,12 +104,20 @@ impl Pausing {
         self.changed();
     }
 
-    /// Has the next request paused, or none at all any more.
+    /// Has the next request paused, or none at all any more. Saved edits are applied as before.
     pub fn toggle(&self) {
-        self.set(match self.mode() {
-            PauseMode::Off => PauseMode::Next,
-            _ => PauseMode::Off,
-        });
+        let (mode, has_next) = {
+            let state = self.state.lock();
+            (state.mode, state.next.is_some())
+        };
+        match (mode, has_next) {
+            (PauseMode::Off | PauseMode::Auto, false) => self.set(PauseMode::Next),
+            (PauseMode::Auto, true) => {
+                self.state.lock().next = None;
+                self.changed();
+            }
+            _ => self.set(PauseMode::Off),
+        }
     }
 
     /// What is set; [`PauseMode::Next`] where nothing but the next request is paused.
@@ -292,6 +310,29 @@ mod tests {
         check(&[Turn, Next], Turn, [true, true]);
         check(&[Turn, Next, Off], Off, [false, false]);
         check(&[Next, Turn], Turn, [true, true]);
+    }
+
+    #[test]
+    fn the_key_leaves_saved_edits_alone() {
+        let pausing = Pausing::new(PauseMode::Auto);
+        for expected in ["auto, next", "auto", "auto, next"] {
+            pausing.toggle();
+            assert_eq!(pausing.typed(), expected);
+        }
+        let pausing = Pausing::new(Off);
+        for expected in ["next", "off", "next"] {
+            pausing.toggle();
+            assert_eq!(pausing.typed(), expected);
+        }
+    }
+
+    #[test]
+    fn what_was_chosen_is_told_from_what_is_configured() {
+        let pausing = Pausing::new(Off);
+        assert!(pausing.is_off_by_default());
+        pausing.set(Off);
+        assert!(!pausing.is_off_by_default());
+        assert!(!Pausing::new(Turn).is_off_by_default());
     }
 
     #[test]
