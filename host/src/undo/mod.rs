@@ -140,7 +140,8 @@ impl Journal {
                 }
             }
         }
-        for entry in &entries {
+        // The last first: where this is cut short, what remains is the beginning of the turn, and what it began with is there.
+        for entry in entries.iter().rev() {
             self.forget(&entry.file);
         }
         let outcome = |step: &Step| match &step.before {
