@@ -20,6 +20,29 @@ use dunlin_chat::session::requests::{LoggedRequest, Restorer, Side};
 use dunlin_chat::tokens::counted;
 use dunlin_terminal::ui::style::Label;
 
+/// The most that the bodies of an export come to together, in bytes. Each is stored as what is new in it, so a file of a megabyte
+/// could be written to come to a hundred gigabytes; a long day's conversation comes to some hundred megabytes.
+const MAX_BODIES_BYTES: usize = 4 << 30;
+
+/// The bodies of an export.
+struct Bodies<'a> {
+    restorer: Restorer<'a>,
+    /// How many bytes more there may be.
+    room: usize,
+}
+
+impl Bodies<'_> {
+    /// A body as text.
+    fn text(&mut self, request: &LoggedRequest, side: Side) -> Result<String, Damage> {
+        if self.room == 0 {
+            return Err(Damage::TooMuch(MAX_BODIES_BYTES >> 30));
+        }
+        let bytes = self.restorer.body(request.entry.number, side)?;
+        self.room = self.room.saturating_sub(bytes.len());
+        Ok(String::from_utf8(bytes.to_vec())?)
+    }
+}
+
 /// A line of an export. The bodies are texts, so that a program gets their exact bytes.
 #[derive(Serialize)]
 struct Exported<'a> {
@@ -66,7 +89,10 @@ pub fn run(
     let add = |count: &Cell<usize>, more: bool| count.set(count.get() + usize::from(more));
     let requests = log.file.requests().iter();
     // They come in the order of the file.
-    let bodies = RefCell::new(log.file.restorer());
+    let bodies = RefCell::new(Bodies {
+        restorer: log.file.restorer(),
+        room: MAX_BODIES_BYTES,
+    });
     let lines: Box<dyn Iterator<Item = serde_json::Result<String>>> = match is_har {
         false => Box::new(requests.map(|request| {
             let exported = exported(log, &mut bodies.borrow_mut(), request);
@@ -75,7 +101,7 @@ pub fn run(
         })),
         true => {
             let entries = requests.filter_map(|request| {
-                let body = body(&mut bodies.borrow_mut(), request, Side::Sent);
+                let body = bodies.borrow_mut().text(request, Side::Sent);
                 let is_damaged = body.is_err();
                 let entry = har::entry(log, request, body);
                 add(&left_out, entry.is_none());
@@ -130,18 +156,8 @@ pub fn run(
     Ok(())
 }
 
-/// A body as text.
-fn body(bodies: &mut Restorer<'_>, request: &LoggedRequest, side: Side) -> Result<String, Damage> {
-    let bytes = bodies.body(request.entry.number, side)?;
-    Ok(String::from_utf8(bytes.to_vec())?)
-}
-
-fn exported<'a>(
-    log: &'a Log,
-    bodies: &mut Restorer<'_>,
-    request: &'a LoggedRequest,
-) -> Exported<'a> {
-    let mut body = |side| body(bodies, request, side);
+fn exported<'a>(log: &'a Log, bodies: &mut Bodies<'_>, request: &'a LoggedRequest) -> Exported<'a> {
+    let mut body = |side| bodies.text(request, side);
     let is_edited = request.entry.is_edited();
     let (sent, damage) = match body(Side::Sent) {
         Ok(sent) => (Some(sent), None),

@@ -34,6 +34,11 @@ pub enum Damage {
     /// It is none.
     #[error(transparent)]
     Text(#[from] FromUtf8Error),
+    /// Those before it came to too much.
+    #[error(
+        "left out: the bodies before it have {0} GiB together; dunlin requests show prints one"
+    )]
+    TooMuch(usize),
 }
 
 /// The entry of a request with this body. `None`: it went to no server, and the format describes HTTP only.
