@@ -5,6 +5,7 @@
 //! - A line that is a command is the same command when it is written and read again.
 //! - A request that random commands have edited is JSON, and an inspector that is told of it has the same bytes.
 //! - A message that was damaged makes an inspector neither panic nor take a body for another one.
+//! - Of subagents an inspector is told no more than the protocol allows, whatever there is to tell, and takes no more.
 
 use std::cell::Cell;
 use std::io::{BufReader, Cursor};
@@ -14,7 +15,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use dunlin::inspect::lines::read_line;
 use dunlin::inspect::mirror;
-use dunlin::inspect::protocol::{Command, Message, Operation};
+use dunlin::inspect::protocol::{
+    Command, MAX_SUBAGENT_CHARS, MAX_SUBAGENTS, Message, Operation, Subagent, Subagents,
+};
 use dunlin::inspect::shared_state::{Head, PausedState};
 use dunlin_chat::request::editor::{EditableRequest, Outline, SectionId};
 use dunlin_chat::turn::PausedRequest;
@@ -142,13 +145,21 @@ fn main() -> Result<(), String> {
                 commanded(commands, damage, &done)
             })
             .map_err(|error| error.to_string())?;
+        let subagent = (any::<u64>(), piece(), 0..300_usize, any::<Option<u64>>());
+        let subagents = prop::collection::vec(subagent, 0..40);
+        let damage = prop::collection::vec((any::<usize>(), 0..9_usize, piece()), 0..4);
+        runner(2)
+            .run(&(subagents, damage), |(subagents, damage)| {
+                told_of(subagents, damage)
+            })
+            .map_err(|error| error.to_string())?;
         round += 1;
         if start.elapsed() >= Duration::from_secs(60 * minutes) {
             break;
         }
     }
     println!(
-        "{} streams and as many series of commands, of which {} were done, in {:.1?}",
+        "{} streams, as many lists of subagents and series of commands, of which {} were done, in {:.1?}",
         round * u64::from(CASES),
         done.get(),
         start.elapsed()
@@ -315,6 +326,46 @@ fn commanded(
         let seen = mirror::paused(*message).paused;
         prop_assert_eq!(&seen.request().original()[..], body.as_bytes());
         let _ = (seen.problem(), seen.total());
+    }
+    Ok(())
+}
+
+/// Tells an inspector of subagents with these numbers, texts and requests, and of the same after damage.
+fn told_of(
+    subagents: Vec<(u64, &'static str, usize, Option<u64>)>,
+    damage: Damage,
+) -> Result<(), TestCaseError> {
+    let subagents = subagents.into_iter();
+    let subagents = subagents.map(|(number, piece, count, request)| Subagent {
+        number,
+        state: piece.repeat(count),
+        end: request.map(|_| piece.to_owned()),
+        begun: number,
+        duration_ms: request,
+        request,
+        ..Subagent::default()
+    });
+    let subagents = Subagents::shortened(subagents.collect());
+    let is_bounded = |subagents: Subagents| {
+        let subagents = subagents.into_vec();
+        let texts = |it: &Subagent| [it.name.len(), it.state.chars().count(), it.task.len()];
+        let longest = subagents.iter().flat_map(texts).max().unwrap_or_default();
+        subagents.len() <= MAX_SUBAGENTS && longest <= MAX_SUBAGENT_CHARS
+    };
+    let told = Message::Subagents {
+        subagents: subagents.clone(),
+    };
+    let told = serde_json::to_vec(&told).map_err(|it| TestCaseError::fail(it.to_string()))?;
+    match serde_json::from_slice(&told) {
+        Ok(Message::Subagents { subagents: seen }) => prop_assert_eq!(seen, subagents),
+        other => return Err(TestCaseError::fail(format!("{other:?}"))),
+    }
+    if let Ok(Message::Subagents { subagents }) = serde_json::from_slice(&damaged(told, damage)) {
+        for subagent in subagents.clone().into_vec() {
+            let row = mirror::subagent(subagent).row;
+            prop_assert!(row.parts(40).concat().chars().count() <= 40);
+        }
+        prop_assert!(is_bounded(subagents));
     }
     Ok(())
 }

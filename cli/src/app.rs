@@ -30,7 +30,7 @@ use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::dialogue::aside::Aside;
 use crate::error::CliError;
 use crate::host_options::{commands, meaning, search};
-use crate::inspect::protocol::Pauses;
+use crate::inspect::protocol::{Pauses, Subagents};
 use crate::inspect::shared_state::{Chat, SharedState, WAKE_AGAIN};
 use crate::pausing::Pausing;
 use crate::plugin::installed::InstalledPlugins;
@@ -129,6 +129,7 @@ pub struct App {
 struct ThisChat {
     ui: Arc<Ui>,
     pausing: Arc<Pausing>,
+    subagents: Arc<Roster>,
 }
 
 impl Chat for ThisChat {
@@ -137,6 +138,10 @@ impl Chat for ThisChat {
             mode: self.pausing.mode(),
             shown: self.pausing.typed(),
         }
+    }
+
+    fn subagents(&self) -> Subagents {
+        self.subagents.published()
     }
 
     fn set_mode(&self, mode: PauseMode) {
@@ -170,16 +175,20 @@ impl App {
         let preview_limit = settings.request_editor.preview_limit.value.get();
         let preview_limit = u16::try_from(preview_limit).unwrap_or(u16::MAX);
         let metadata = RefCell::new(settings.request_editor.metadata.value.clone());
+        let subagents: Arc<Roster> = Arc::default();
         let shared = Arc::new(SharedState::new(Box::new(ThisChat {
             ui: Arc::clone(&ui),
             pausing: Arc::clone(&pausing),
+            subagents: Arc::clone(&subagents),
         })));
         let watching = Arc::downgrade(&shared);
-        pausing.watch(move || {
+        let notify = move || {
             if let Some(shared) = watching.upgrade() {
                 shared.notify();
             }
-        });
+        };
+        pausing.watch(notify.clone());
+        subagents.watch(notify);
         App {
             ui,
             shared,
@@ -191,7 +200,7 @@ impl App {
             pausing,
             aside: Aside::default(),
             apps: Apps::default(),
-            subagents: Arc::default(),
+            subagents,
             asks,
             commands,
             plugins,

@@ -348,8 +348,13 @@ impl Dialogue {
             session.speaks(&self.agent.name, &self.agent.model);
             if app.asks() {
                 let (shared, id) = (Arc::clone(&app.shared), session.id());
-                let watcher = move |number| shared.logged(&id, number);
-                session.requests().watch(watcher);
+                let subagents = Arc::clone(&app.subagents);
+                session
+                    .requests()
+                    .watch(move |number, subagent| match subagent {
+                        Some(name) => subagents.logged(name, number),
+                        None => shared.logged(&id, number),
+                    });
             }
         }
         app.subagents.begin_turn();
@@ -433,7 +438,8 @@ impl Dialogue {
             self.undone_versions = 0;
         }
         drop(running);
-        app.ui.show_rows(Vec::new());
+        // Those that were dropped have ended.
+        app.subagents.draw(&app.ui);
         ask.complete(&mut report.denials);
         report.denials.extend(app.subagents.denials());
         app.ui.end_reply();

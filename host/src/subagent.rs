@@ -82,3 +82,18 @@ pub enum SubagentEnd {
     /// The provider failed. Contains the error.
     Failed(String),
 }
+
+impl SubagentEnd {
+    /// The word for it, for scripts and files.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            SubagentEnd::Answered => "answered",
+            SubagentEnd::CutOff => "cut_off",
+            SubagentEnd::Denied(_) => "denied",
+            SubagentEnd::RoundLimit => "round_limit",
+            SubagentEnd::Stopped => "stopped",
+            SubagentEnd::TooLong(_) => "too_long",
+            SubagentEnd::Failed(_) => "failed",
+        }
+    }
+}

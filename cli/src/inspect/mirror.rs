@@ -4,7 +4,7 @@
 //! chat does what was meant for what was on the screen, or refuses it.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use dunlin_chat::request::editor::EditableRequest;
@@ -12,8 +12,12 @@ use dunlin_chat::request::measure::Measure;
 use dunlin_chat::turn::PausedRequest;
 use dunlin_host::ForeignError;
 use dunlin_host::display::chain;
-use dunlin_terminal::inspector::chats::{Act, Arrived, Conversation, Source, Update, When, follow};
+use dunlin_host::subagent::SubagentEnd;
+use dunlin_terminal::inspector::chats::{
+    Act, Arrived, Conversation, Source, Subagent, Update, When, follow,
+};
 use dunlin_terminal::request::paused::Paused;
+use dunlin_terminal::ui::subagents::{Standing, SubagentRow};
 use jiff::Timestamp;
 
 use super::client::{Chats, News};
@@ -23,6 +27,9 @@ use crate::config::request_editor::PauseMode;
 
 /// How much is taken in before the screen is drawn again.
 const MAX_AT_ONCE: usize = 64;
+
+/// The word for a subagent that has answered.
+const ANSWERED: &str = SubagentEnd::Answered.word();
 
 /// Why a chat cannot be asked to do something.
 #[derive(Debug, thiserror::Error)]
@@ -90,6 +97,10 @@ impl Mirror {
                 vec![Update::Conversation(listed(conversation))]
             }
             Message::Mode(pauses) => vec![Update::Mode(shown(pauses))],
+            Message::Subagents { subagents } => {
+                let subagents = subagents.into_vec().into_iter().map(subagent);
+                vec![Update::Subagents(subagents.collect())]
+            }
             Message::Paused(message) => {
                 // One with many edits is told whole again after each.
                 let is_known = self.is_at(message.edits.pause);
@@ -272,6 +283,36 @@ fn shown(pauses: Pauses) -> String {
     }
 }
 
+/// A subagent as it is listed.
+pub fn subagent(told: protocol::Subagent) -> Subagent {
+    let age = Duration::from_millis(unix_millis().saturating_sub(told.begun));
+    let now = Instant::now();
+    let standing = match told.end.as_deref() {
+        None => Standing::Running,
+        Some(ANSWERED) => Standing::Answered,
+        Some(_) => Standing::Failed,
+    };
+    Subagent {
+        number: told.number,
+        task: told.task,
+        model: told.model,
+        request: told.request,
+        row: SubagentRow {
+            name: told.name,
+            standing,
+            state: told.state,
+            calls: told.calls,
+            tokens: told
+                .usage
+                .input_tokens
+                .saturating_add(told.usage.output_tokens),
+            // Nothing has run for longer than the machine.
+            begun: now.checked_sub(age).unwrap_or(now),
+            duration: told.duration_ms.map(Duration::from_millis),
+        },
+    }
+}
+
 fn listed(conversation: protocol::Conversation) -> Conversation {
     Conversation {
         session: conversation.session,
@@ -387,6 +428,41 @@ mod tests {
         assert!(!is_new(mirror.take_in(sent())));
         mirror.take_in(message(json!({"type": "idle"})));
         assert!(is_new(mirror.take_in(sent())));
+    }
+
+    #[test]
+    fn subagents_are_shown_and_no_time_or_number_of_a_chat_does_harm() {
+        let mut mirror = Mirror::default();
+        mirror.take_in(hello());
+        let subagent = |end: Option<&str>, begun: u64| {
+            json!({"number": 2, "name": "research 2", "model": "small", "task": "Count", "state": "writing",
+                "end": end, "calls": 1, "rounds": 2, "begun": begun, "duration_ms": end.map(|_| u64::MAX),
+                "usage": {"input_tokens": u64::MAX, "cached_tokens": 0, "output_tokens": 9}})
+        };
+        let all = [
+            subagent(None, u64::MAX),
+            subagent(Some("answered"), 0),
+            subagent(Some("stopped"), 1),
+        ];
+        let told = mirror.take_in(message(json!({"type": "subagents", "subagents": all})));
+        let [Update::Subagents(told)] = &told[..] else {
+            panic!("{told:?}");
+        };
+        let standing = |at: usize| told[at].row.standing;
+        assert_eq!(
+            [0, 1, 2].map(standing),
+            [Standing::Running, Standing::Answered, Standing::Failed]
+        );
+        assert!(
+            told.iter()
+                .all(|it| it.row.tokens == u64::MAX && !it.row.figures().is_empty())
+        );
+        // What is told before the chat's last request does not make it new.
+        let sent = mirror.take_in(message(json!({"type": "sent", "number": 2})));
+        assert!(
+            matches!(&sent[..], [Update::Sent(_, when)] if !when.is_new),
+            "{sent:?}"
+        );
     }
 
     #[test]

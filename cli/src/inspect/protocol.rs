@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::config::request_editor::PauseMode;
+use crate::subagents::{MAX_LISTED, MAX_OF_TURN};
+use dunlin_chat::provider::Usage;
 
 /// The version of the protocol. A chat of another one is listed and otherwise left alone.
 pub const VERSION: u32 = 1;
@@ -21,6 +23,12 @@ pub const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 
 /// The longest error, in characters: a sentence.
 pub const MAX_ERROR_CHARS: usize = 200;
+
+/// The most subagents that are told: those of a turn, and the last that have ended.
+pub const MAX_SUBAGENTS: usize = MAX_OF_TURN + MAX_LISTED;
+
+/// The longest text about a subagent, in characters: as much as a row of a wide window shows.
+pub const MAX_SUBAGENT_CHARS: usize = 200;
 
 /// Which conversation a chat is in.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,6 +94,87 @@ pub struct PausedMessage {
     pub last_sent: Option<String>,
 }
 
+/// A subagent of the conversation. Its texts have at most [`MAX_SUBAGENT_CHARS`] characters, and models wrote most of them:
+/// escape before showing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subagent {
+    /// Its number in the session, from 1.
+    pub number: u64,
+    pub name: String,
+    pub model: String,
+    /// The beginning of what it is to do.
+    pub task: String,
+    /// What it does, its call for example, or why it is over; empty once it has answered.
+    pub state: String,
+    /// How it ended, in the words of `dunlin ask --json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<String>,
+    pub calls: u32,
+    pub rounds: u32,
+    pub usage: Usage,
+    /// When it began, in milliseconds of Unix time.
+    pub begun: u64,
+    /// How long it ran, once it is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// The number of its latest request, which the session's file has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<u64>,
+}
+
+impl Subagent {
+    fn texts(&mut self) -> impl Iterator<Item = &mut String> {
+        let texts = [
+            &mut self.name,
+            &mut self.model,
+            &mut self.task,
+            &mut self.state,
+        ];
+        texts.into_iter().chain(&mut self.end)
+    }
+}
+
+/// The subagents of a conversation, the oldest first: no more and no longer than the protocol allows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Subagent>")]
+pub struct Subagents(Vec<Subagent>);
+
+/// A chat tells more of subagents than it may.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "more than {MAX_SUBAGENTS} subagents, or a text of more than {MAX_SUBAGENT_CHARS} characters"
+)]
+pub struct TooMuch;
+
+impl TryFrom<Vec<Subagent>> for Subagents {
+    type Error = TooMuch;
+
+    fn try_from(mut subagents: Vec<Subagent>) -> Result<Subagents, TooMuch> {
+        let is_long = |text: &mut String| text.chars().nth(MAX_SUBAGENT_CHARS).is_some();
+        let is_long = subagents.iter_mut().flat_map(Subagent::texts).any(is_long);
+        match subagents.len() > MAX_SUBAGENTS || is_long {
+            true => Err(TooMuch),
+            false => Ok(Subagents(subagents)),
+        }
+    }
+}
+
+impl Subagents {
+    /// The last of these, with the beginnings of their texts.
+    pub fn shortened(mut subagents: Vec<Subagent>) -> Subagents {
+        let surplus = subagents.len().saturating_sub(MAX_SUBAGENTS);
+        subagents.drain(..surplus);
+        for text in subagents.iter_mut().flat_map(Subagent::texts) {
+            *text = short(&text, MAX_SUBAGENT_CHARS);
+        }
+        Subagents(subagents)
+    }
+
+    pub fn into_vec(self) -> Vec<Subagent> {
+        self.0
+    }
+}
+
 /// From the chat to the inspector.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -108,6 +197,10 @@ pub enum Message {
     Conversation(Conversation),
     /// Other requests are paused from now on.
     Mode(Pauses),
+    /// These are the subagents of the conversation now: all that are listed.
+    Subagents {
+        subagents: Subagents,
+    },
     Paused(Box<PausedMessage>),
     /// The paused request was edited.
     Edited(Edits),
@@ -142,11 +235,17 @@ pub enum Message {
 impl Message {
     /// The refusal of a command. `id` is 0 where it is not known, or all of the connection is refused.
     pub fn refused(id: u64, why: &impl fmt::Display) -> Message {
-        let mut error = String::new();
-        // A text that is cut off does not fail.
-        let _ = write!(Short(&mut error, MAX_ERROR_CHARS), "{why}");
+        let error = short(why, MAX_ERROR_CHARS);
         Message::Refused { id, error }
     }
+}
+
+/// The beginning of a text, of at most so many characters.
+fn short(text: &impl fmt::Display, most: usize) -> String {
+    let mut short = String::new();
+    // A text that is cut off does not fail.
+    let _ = write!(Short(&mut short, most), "{text}");
+    short
 }
 
 /// Takes the beginning of a text, and ends it with an ellipsis where it goes on. What may be long is never whole in memory.
@@ -289,6 +388,30 @@ mod tests {
         let long = error(&"é".repeat(1_000_000));
         assert_eq!(long.chars().count(), MAX_ERROR_CHARS);
         assert!(long.ends_with('…'));
+    }
+
+    #[test]
+    fn little_is_told_of_subagents_however_many_there_are() {
+        let subagent = |number: u64, chars: usize| Subagent {
+            number,
+            state: "é".repeat(chars),
+            ..Subagent::default()
+        };
+        let read = |subagents: &[Subagent]| {
+            let line = serde_json::json!({"type": "subagents", "subagents": subagents});
+            serde_json::from_value::<Message>(line)
+        };
+        let most: Vec<Subagent> = (1..=MAX_SUBAGENTS as u64)
+            .map(|number| subagent(number, MAX_SUBAGENT_CHARS))
+            .collect();
+        assert!(read(&most).is_ok());
+        assert!(read(&[subagent(1, MAX_SUBAGENT_CHARS + 1)]).is_err());
+        let more = [vec![subagent(0, 1_000_000)], most].concat();
+        assert!(read(&more).is_err());
+        let told = Subagents::shortened(more).into_vec();
+        assert_eq!((told.len(), told[0].number), (MAX_SUBAGENTS, 1));
+        let told = Subagents::shortened(vec![subagent(7, 1_000_000)]).into_vec();
+        assert!(read(&told).is_ok() && told[0].state.ends_with('…'));
     }
 
     #[test]

@@ -20,7 +20,9 @@ use rustix::net::{SendFlags, send};
 
 use super::folder::{self, FolderError, SOCKET_MODE};
 use super::lines::{LineError, read_line};
-use super::protocol::{Command, Conversation, MAX_COMMAND_BYTES, Message, Pauses, VERSION};
+use super::protocol::{
+    Command, Conversation, MAX_COMMAND_BYTES, Message, Pauses, Subagents, VERSION,
+};
 use super::shared_state::{Logged, PausedState, Published, SharedState};
 
 /// How many inspectors can be attached. A person has one or two; each costs two threads.
@@ -296,11 +298,28 @@ fn has_hung_up(stream: &UnixStream) -> bool {
     poll(&mut waiting, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
 }
 
+/// What a chat says when it is asked, besides what it publishes.
+#[derive(Debug, Clone, Default)]
+pub struct ChatState {
+    pub pauses: Pauses,
+    pub subagents: Subagents,
+}
+
+impl ChatState {
+    fn of(shared: &SharedState) -> ChatState {
+        ChatState {
+            pauses: shared.pauses(),
+            subagents: shared.subagents(),
+        }
+    }
+}
+
 /// What an inspector was told.
 #[derive(Default)]
 pub struct ClientState {
     conversation: Conversation,
     pauses: Pauses,
+    subagents: Subagents,
     paused: Option<Told>,
     logged: Option<Logged>,
 }
@@ -335,7 +354,8 @@ impl Logged {
 
 impl ClientState {
     /// The first messages to an inspector.
-    pub fn greet(published: &Published, pauses: &Pauses) -> (ClientState, Vec<Message>) {
+    pub fn greet(published: &Published, chat: &ChatState) -> (ClientState, Vec<Message>) {
+        let pauses = &chat.pauses;
         let mut client = ClientState {
             conversation: published.conversation.clone(),
             pauses: pauses.clone(),
@@ -348,7 +368,7 @@ impl ClientState {
             pauses: pauses.clone(),
             conversation: published.conversation.clone(),
         }];
-        messages.extend(client.news(published, pauses));
+        messages.extend(client.news(published, chat));
         let was_paused = published.logged.filter(|logged| logged.was_paused);
         messages.extend(was_paused.map(Logged::message));
         // Last: what a reader is told after it is new.
@@ -360,8 +380,9 @@ impl ClientState {
 
     /// What has changed since. What happened in between is left out, also whole pauses. The end of a pause is told to those
     /// who were told that it began, and to nobody else.
-    pub fn news(&mut self, published: &Published, pauses: &Pauses) -> Vec<Message> {
+    pub fn news(&mut self, published: &Published, chat: &ChatState) -> Vec<Message> {
         let mut news = Vec::new();
+        let ChatState { pauses, subagents } = chat;
         if self.pauses != *pauses {
             self.pauses.clone_from(pauses);
             news.push(Message::Mode(pauses.clone()));
@@ -376,6 +397,13 @@ impl ClientState {
         if self.conversation != published.conversation {
             self.conversation.clone_from(&published.conversation);
             news.push(Message::Conversation(self.conversation.clone()));
+        }
+        // Behind their conversation.
+        if self.subagents != *subagents {
+            self.subagents.clone_from(subagents);
+            news.push(Message::Subagents {
+                subagents: subagents.clone(),
+            });
         }
         if let Some(paused) = paused {
             let now = Told::of(paused);
@@ -406,7 +434,7 @@ fn write_events(
     mut serial: u64,
 ) -> io::Result<()> {
     let published = shared.now();
-    let (mut client, first) = ClientState::greet(&published, &shared.pauses());
+    let (mut client, first) = ClientState::greet(&published, &ChatState::of(shared));
     write(stream, &first)?;
     while !connection.is_closed.load(Ordering::Relaxed) {
         let published = shared.after(serial);
@@ -418,7 +446,7 @@ fn write_events(
             true => published,
             false => shared.now(),
         };
-        write(stream, &client.news(&published, &shared.pauses()))?;
+        write(stream, &client.news(&published, &ChatState::of(shared)))?;
         write(stream, &answers.messages)?;
         if answers.is_last {
             break;

@@ -13,7 +13,9 @@ use dunlin_chat::request::editor::{Edit, EditError, EditableRequest, Outline, Se
 use dunlin_chat::request::measure::Scale;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use super::protocol::{At, Conversation, Edits, Message, Operation, PausedMessage, Pauses};
+use super::protocol::{
+    At, Conversation, Edits, Message, Operation, PausedMessage, Pauses, Subagents,
+};
 use crate::config::request_editor::PauseMode;
 
 /// How long is waited before the line that the chat reads is woken again. See `dunlin_terminal::ui::wake`.
@@ -47,6 +49,8 @@ impl From<EditError> for Refusal {
 pub trait Chat: Send + Sync {
     /// Which requests are paused.
     fn pauses(&self) -> Pauses;
+    /// The subagents of the conversation.
+    fn subagents(&self) -> Subagents;
     /// Has other requests paused.
     fn set_mode(&self, mode: PauseMode);
     /// Ends the line that is being read, so that a command is done.
@@ -230,7 +234,7 @@ pub struct Published {
     pub paused: Option<Arc<PausedState>>,
     /// The last pauses that are over, the newest one last.
     pub ended: VecDeque<Ended>,
-    /// The last request that was sent, if any was in this conversation.
+    /// The last request that was sent, if any was in this conversation. Those of subagents do not count.
     pub logged: Option<Logged>,
 }
 
@@ -304,6 +308,10 @@ impl SharedState {
 
     pub fn pauses(&self) -> Pauses {
         self.chat.pauses()
+    }
+
+    pub fn subagents(&self) -> Subagents {
+        self.chat.subagents()
     }
 
     /// The chat is in this conversation.

@@ -17,9 +17,12 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::folder::sockets;
-use super::protocol::{Conversation, MAX_COMMAND_BYTES, MAX_ERROR_CHARS, Pauses};
+use super::protocol::{
+    Conversation, MAX_COMMAND_BYTES, MAX_ERROR_CHARS, MAX_SUBAGENT_CHARS, Pauses, Subagent,
+    Subagents,
+};
 use super::remote_pause::RemotePause;
-use super::server::{ClientState, Listening, listen};
+use super::server::{ChatState, ClientState, Listening, listen};
 use super::shared_state::{Chat, SharedState};
 use crate::config::request_editor::PauseMode;
 
@@ -31,6 +34,7 @@ const DEADLINE: Duration = Duration::from_secs(60);
 struct Played {
     mode: Arc<Mutex<PauseMode>>,
     wakes: Arc<AtomicUsize>,
+    subagents: Arc<Mutex<Vec<Subagent>>>,
 }
 
 impl Chat for Played {
@@ -38,6 +42,10 @@ impl Chat for Played {
         let mode = *self.mode.lock().unwrap();
         let shown = format!("{} tools", mode.as_str());
         Pauses { mode, shown }
+    }
+
+    fn subagents(&self) -> Subagents {
+        Subagents::shortened(self.subagents.lock().unwrap().clone())
     }
 
     fn set_mode(&self, mode: PauseMode) {
@@ -460,11 +468,57 @@ fn a_composed_request_leaves_out_what_is_deleted() {
 }
 
 #[test]
+fn subagents_are_told_as_they_are_now() {
+    let stage = Stage::new();
+    let mut early = stage.connect();
+    early.wait("idle");
+    let research = Subagent {
+        number: 1,
+        name: "research 1".to_owned(),
+        state: "read_file ".repeat(1_000),
+        ..Subagent::default()
+    };
+    let set = |subagents: &[Subagent]| {
+        *stage.chat.subagents.lock().unwrap() = subagents.to_vec();
+        stage.shared.notify();
+    };
+    set(std::slice::from_ref(&research));
+    let told = early.wait("subagents")["subagents"].clone();
+    assert_eq!(
+        (&told[0]["name"], &told[0]["end"]),
+        (&json!("research 1"), &Value::Null)
+    );
+    let state = told[0]["state"].as_str().unwrap();
+    assert_eq!(state.chars().count(), MAX_SUBAGENT_CHARS);
+    // Whoever comes later is told before anything is new.
+    let mut late = stage.connect();
+    assert_eq!(late.next()["type"], "hello");
+    assert_eq!(late.next()["subagents"], told);
+    assert_eq!(late.next()["type"], "idle");
+    // What has not changed is not told again.
+    stage.shared.notify();
+    let ended = Subagent {
+        end: Some("answered".to_owned()),
+        request: Some(7),
+        state: String::new(),
+        ..research
+    };
+    set(&[ended]);
+    let told = late.next();
+    assert_eq!(
+        (&told["type"], &told["subagents"][0]["request"]),
+        (&json!("subagents"), &json!(7))
+    );
+    set(&[]);
+    assert_eq!(late.wait("subagents")["subagents"], json!([]));
+}
+
+#[test]
 fn a_pause_is_over_for_those_who_saw_it() {
     let stage = Stage::new();
     let shared = &stage.shared;
     let kinds = |client: &mut ClientState| -> Vec<Value> {
-        let news = client.news(&shared.now(), &Pauses::default());
+        let news = client.news(&shared.now(), &ChatState::default());
         news.iter()
             .map(|it| serde_json::to_value(it).unwrap())
             .map(|it| json!([it["type"], it["pause"]]))
@@ -476,7 +530,7 @@ fn a_pause_is_over_for_those_who_saw_it() {
             remote.sent();
         }
     };
-    let (mut client, _) = ClientState::greet(&shared.now(), &Pauses::default());
+    let (mut client, _) = ClientState::greet(&shared.now(), &ChatState::default());
     // A whole pause between two looks.
     pause(true);
     assert_eq!(kinds(&mut client), [] as [Value; 0]);

@@ -19,7 +19,6 @@ use serde_json::Value;
 
 use super::messages::foreign;
 use crate::app::App;
-use crate::subagents::rows::{end_in_words, figures};
 use crate::subagents::{MAX_LISTED, Roster, Subagent};
 
 /// How it is used.
@@ -201,21 +200,13 @@ fn startable(app: &App) {
 fn heading(subagent: &Subagent, window: Window) -> Vec<String> {
     let styles = window.styles;
     let columns = window.columns.saturating_sub(1);
-    let live = subagent.live();
-    let state = match &live.end {
-        Some(end) => end_in_words(end),
-        None => live.activity.clone(),
-    };
-    let state = match state.is_empty() {
+    let row = subagent.row();
+    let state = match row.state.is_empty() {
         true => String::new(),
-        false => format!(" · {}", one_line(&state)),
+        false => format!(" · {}", one_line(&row.state)),
     };
-    let (mark, label) = match &live.end {
-        None => ("…", Label::Quiet),
-        Some(end) if end_in_words(end).is_empty() => ("✓", Label::Good),
-        Some(_) => ("–", Label::Quiet),
-    };
-    let head = format!("{}{state} · {}", one_line(&subagent.name), figures(&live));
+    let (mark, label) = row.standing.mark();
+    let head = format!("{}{state} · {}", one_line(&row.name), row.figures());
     let head = fit(&head, columns.saturating_sub(4));
     vec![
         format!("  {} {head}", styles.paint(label, mark)),

@@ -9,12 +9,13 @@
 mod frontend;
 mod journal;
 pub mod launch;
+pub mod published;
 pub mod rows;
 pub mod run;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant, SystemTime};
 
 use dunlin_chat::agent::{Agent, RUN_SUBAGENT};
 use dunlin_chat::message::Message;
@@ -38,7 +39,11 @@ pub const MAX_LISTED: usize = 10;
 
 /// The subagents of a session: those that run, and the last that have ended.
 #[derive(Default)]
-pub struct Roster(Mutex<State>);
+pub struct Roster {
+    state: Mutex<State>,
+    /// Told when something has changed.
+    watcher: OnceLock<Box<dyn Fn() + Send + Sync>>,
+}
 
 #[derive(Default)]
 struct State {
@@ -85,8 +90,12 @@ pub struct Live {
     pub rounds: u32,
     /// What they have cost.
     pub usage: Usage,
+    /// The number of its latest request that is in the session's file.
+    pub request: Option<u64>,
     /// When it began.
     pub begun: Instant,
+    /// The same in milliseconds of Unix time.
+    pub begun_at: u64,
     /// How long it ran.
     pub duration: Option<Duration>,
     /// What was said.
@@ -124,6 +133,24 @@ impl Subagent {
 }
 
 impl Live {
+    fn begin() -> Live {
+        let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        Live {
+            activity: "starting".to_owned(),
+            end: None,
+            calls: 0,
+            rounds: 0,
+            usage: Usage::default(),
+            request: None,
+            begun: Instant::now(),
+            begun_at: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+            duration: None,
+            edits: Vec::new(),
+            messages: Arc::default(),
+            denials: Vec::new(),
+        }
+    }
+
     /// How long it has been running, or ran.
     pub fn elapsed(&self) -> Duration {
         self.duration.unwrap_or_else(|| self.begun.elapsed())
@@ -142,21 +169,43 @@ pub enum StopError {
 }
 
 impl Roster {
+    /// From now on this is told when something has changed; once.
+    pub fn watch(&self, watcher: impl Fn() + Send + Sync + 'static) {
+        // Nobody else watches.
+        let _ = self.watcher.set(Box::new(watcher));
+    }
+
+    fn tell(&self) {
+        if let Some(watcher) = self.watcher.get() {
+            watcher();
+        }
+    }
+
+    /// A request of the subagent with this name is in the session's file.
+    pub fn logged(&self, name: &str, number: u64) {
+        let subagent = self.all().into_iter().find(|it| it.name == name);
+        if let Some(subagent) = subagent {
+            subagent.note(|live| live.request = Some(number));
+            self.tell();
+        }
+    }
+
     /// A turn begins: what is counted from here on is its.
     pub fn begin_turn(&self) {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         state.of_turn.clear();
         state.wanted = 0;
     }
 
     /// Another session begins: its subagents are others.
     pub fn begin_session(&self) {
-        *self.0.lock() = State::default();
+        *self.state.lock() = State::default();
+        self.tell();
     }
 
     /// Whether this turn may start one more, which counts from now on.
     fn reserve(&self) -> bool {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         let has_room = state.wanted < MAX_OF_TURN;
         state.wanted += usize::from(has_room);
         has_room
@@ -171,9 +220,9 @@ impl Roster {
             tools,
             provider,
         } = new;
-        let known = self.0.lock().last;
+        let known = self.state.lock().last;
         let known = known.unwrap_or_else(stored);
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         let number = state.last.unwrap_or_default().max(known) + 1;
         state.last = Some(number);
         let subagent = Arc::new(Subagent {
@@ -185,18 +234,7 @@ impl Roster {
             tools,
             provider,
             stop: CancellationToken::new(),
-            live: Mutex::new(Live {
-                activity: "starting".to_owned(),
-                end: None,
-                calls: 0,
-                rounds: 0,
-                usage: Usage::default(),
-                begun: Instant::now(),
-                duration: None,
-                edits: Vec::new(),
-                messages: Arc::default(),
-                denials: Vec::new(),
-            }),
+            live: Mutex::new(Live::begin()),
         });
         state.all.push_back(Arc::clone(&subagent));
         state.of_turn.push(Arc::clone(&subagent));
@@ -205,7 +243,7 @@ impl Roster {
 
     /// Forgets the oldest that have ended, but for the last few.
     fn forget_old(&self) {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         let ended = state.all.iter().filter(|it| it.has_ended()).count();
         let mut surplus = ended.saturating_sub(MAX_LISTED);
         state.all.retain(|it| {
@@ -217,23 +255,23 @@ impl Roster {
 
     /// All that are known, by their numbers.
     pub fn all(&self) -> Vec<Arc<Subagent>> {
-        self.0.lock().all.iter().cloned().collect()
+        self.state.lock().all.iter().cloned().collect()
     }
 
     /// Those of this turn, or of the last one.
     pub fn of_turn(&self) -> Vec<Arc<Subagent>> {
-        self.0.lock().of_turn.clone()
+        self.state.lock().of_turn.clone()
     }
 
     /// The one with this number.
     pub fn find(&self, number: u64) -> Option<Arc<Subagent>> {
-        let state = self.0.lock();
+        let state = self.state.lock();
         state.all.iter().find(|it| it.number == number).cloned()
     }
 
     /// The one that runs for the call with this id.
     pub fn of_call(&self, call: &str) -> Option<Arc<Subagent>> {
-        let state = self.0.lock();
+        let state = self.state.lock();
         state.all.iter().rev().find(|it| it.call == call).cloned()
     }
 

@@ -5,18 +5,17 @@ use dunlin_host::display::{escape, one_line};
 use dunlin_host::subagent::SubagentEnd;
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::ui::Ui;
-use dunlin_terminal::ui::calls::{elapsed, fit};
 use dunlin_terminal::ui::style::Label;
-use dunlin_terminal::ui::wrap::visible;
+use dunlin_terminal::ui::subagents::{Standing, SubagentRow, thousands};
 
-use super::{Live, Roster, Subagent};
+use super::{Roster, Subagent};
 use dunlin_chat::tokens::counted;
 
 /// What can be typed while they run.
 const HINT: &str = "  /agents stop N ends one, Esc all";
 
 impl Roster {
-    /// Draws a row for each that runs.
+    /// Draws a row for each that runs, and tells whoever watches.
     pub fn draw(&self, ui: &Ui) {
         let window = ui.window();
         let of_turn = self.of_turn();
@@ -28,42 +27,42 @@ impl Roster {
             rows.push(ui.status_styles().paint(Label::Quiet, HINT));
         }
         ui.show_rows(rows);
+        self.tell();
     }
 }
 
-/// `1 research 1 · read_file src/auth.rs · 4 calls · 12.3k tokens · 41 s`, in the columns of the window.
+/// `  … research 1 · read_file src/auth.rs · 4 calls · 12.3k tokens · 41 s`, in the columns of the window.
 fn row(subagent: &Subagent, window: Window) -> String {
     let styles = window.styles;
-    let live = subagent.live();
     // The last column stays free: writing into it wraps on some terminals.
-    let columns = window.columns.saturating_sub(1);
-    let head = format!("  … {} ", fit(&one_line(&subagent.name), columns / 3));
-    let end = fit(&format!(" · {}", figures(&live)), columns / 2);
-    let room = columns.saturating_sub(visible(&head) + visible(&end) + 2);
-    let activity = fit(&one_line(&live.activity), room);
+    let [head, state, end] = subagent.row().parts(window.columns.saturating_sub(3));
     [
+        "  ".to_owned(),
         styles.paint(Label::Name, &head),
-        "· ".to_owned(),
-        styles.paint(Label::Target, &activity),
+        styles.paint(Label::Target, &state),
         styles.paint(Label::Quiet, &end),
     ]
     .concat()
 }
 
-/// `4 calls · 12.3k tokens · 41 s`
-pub fn figures(live: &Live) -> String {
-    let calls = counted(live.calls as usize, "call", "calls");
-    let tokens = live.usage.input_tokens + live.usage.output_tokens;
-    let time = elapsed(live.elapsed());
-    format!("{calls} · {} tokens · {time}", thousands(tokens))
-}
-
-/// `812`, `12.3k`, `1.2M`
-fn thousands(count: u64) -> String {
-    match count {
-        0..1_000 => count.to_string(),
-        1_000..1_000_000 => format!("{:.1}k", count as f64 / 1e3),
-        _ => format!("{:.1}M", count as f64 / 1e6),
+impl Subagent {
+    /// What is said of it in a row.
+    pub fn row(&self) -> SubagentRow {
+        let live = self.live();
+        let (standing, state) = match &live.end {
+            None => (Standing::Running, live.activity),
+            Some(SubagentEnd::Answered) => (Standing::Answered, String::new()),
+            Some(end) => (Standing::Failed, end_in_words(end)),
+        };
+        SubagentRow {
+            name: self.name.clone(),
+            standing,
+            state,
+            calls: live.calls,
+            tokens: live.usage.input_tokens + live.usage.output_tokens,
+            begun: live.begun,
+            duration: live.duration,
+        }
     }
 }
 
@@ -101,23 +100,5 @@ pub fn note(subagent: &Subagent) -> String {
     match end.is_empty() {
         true => figures,
         false => format!("{end} · {figures}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn large_numbers_are_short() {
-        for (count, expected) in [
-            (0, "0"),
-            (999, "999"),
-            (1_000, "1.0k"),
-            (12_345, "12.3k"),
-            (1_234_567, "1.2M"),
-        ] {
-            assert_eq!(thousands(count), expected);
-        }
     }
 }

@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::num::NonZeroU16;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use dunlin_tests::{DEADLINE, Environment, Key, Provider, Response};
+use dunlin_tests::{DEADLINE, Environment, Gate, Key, Provider, Response};
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -343,6 +344,70 @@ fn requests_that_are_not_paused_are_told() {
 
 /// Nobody has the time to say goodbye when a process is killed: the chat must not wait for it, and the next one finds
 /// everything as before.
+#[test]
+fn subagents_are_shown_while_they_run_and_after() {
+    let gate = Gate::new();
+    let begin = Response::call("run_subagent", json!({"task": "Find the eggs"}));
+    let provider = Provider::play_each([
+        ("look around", vec![begin, Response::reply("Done.")]),
+        (
+            "Find the eggs",
+            vec![
+                read("notes.txt"),
+                Response::stream()
+                    .text("They")
+                    .wait(&gate)
+                    .text(" are speckled.")
+                    .finish("stop"),
+            ],
+        ),
+    ]);
+    let environment = environment(&provider);
+    environment.project_file("notes.txt", "The eggs are speckled.");
+    let mut chat = Chat::open(&environment);
+    let mut peer = Peer::attach(&environment);
+    peer.wait("idle");
+    let mut inspector = environment.terminal(["inspect"]);
+    inspector.wait_for("1 chat · 0 paused");
+    chat.say("look around");
+    let subagent = loop {
+        let told = peer.wait("subagents")["subagents"][0].clone();
+        if told["state"] == "writing" && told["request"].is_number() && told["calls"] == 1 {
+            break told;
+        }
+    };
+    assert_eq!(subagent["name"], "assistant 1", "{subagent}");
+    assert_eq!(subagent["end"], Value::Null, "{subagent}");
+    inspector.wait_until("its row", |screen| {
+        screen.contains("… assistant 1 · writing · 1 call") && screen.contains(KEYS_ACT)
+    });
+    inspector.type_text("\u{e}");
+    inspector.wait_until("the request with the result of its call", |screen| {
+        let rows = ["▸   … assistant 1", "Find the eggs", "result"];
+        rows.iter().all(|row| screen.contains(row))
+    });
+    let (rows, columns) = (NonZeroU16::new(24), NonZeroU16::new(40));
+    inspector.resize(rows.expect("rows"), columns.expect("columns"));
+    inspector.wait_for("▸   … assistant 1 · wr");
+    gate.open();
+    chat.prompt();
+    let subagent = loop {
+        let told = peer.wait("subagents")["subagents"][0].clone();
+        if told["end"] == "answered" {
+            break told;
+        }
+    };
+    assert_eq!(subagent["usage"]["output_tokens"], 14, "{subagent}");
+    // The last request of the chat is followed.
+    inspector.wait_until("what the chat has sent last", |screen| {
+        let rows = ["✓ assistant 1", "request 4 was sent", KEYS_ACT];
+        rows.iter().all(|row| screen.contains(row))
+    });
+    inspector.type_text("q");
+    assert_eq!(inspector.wait_end(), Some(0), "{inspector:?}");
+    chat.leave();
+}
+
 #[test]
 fn an_inspector_on_the_whole_screen_that_is_killed_disturbs_nobody() {
     let provider = Provider::play([Response::reply("Terns.")]);

@@ -50,6 +50,7 @@ mod sink;
 pub(crate) mod stop;
 pub mod stream;
 pub mod style;
+pub mod subagents;
 pub mod suspicion;
 pub mod tail;
 pub mod terminal;

@@ -211,7 +211,7 @@ fn who_watches_is_told_once_a_request_is_in_the_file() {
     let mut chat = Chatting::new();
     let (sender, told) = std::sync::mpsc::channel();
     let path = chat.session.entry().path;
-    let watcher = move |number| {
+    let watcher = move |number, _: Option<&str>| {
         let file = RequestFile::read(&path);
         let is_there = file.is_ok_and(|file| file.request(number).is_ok());
         sender.send((number, is_there)).unwrap();

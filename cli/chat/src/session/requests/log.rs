@@ -40,10 +40,13 @@ struct Shared {
     jobs: Mutex<Option<Sender<Job>>>,
 }
 
+/// Is told the number of a request, and the name of the subagent that has sent it, if it was one.
+type Watcher = Box<dyn Fn(u64, Option<&str>) + Send>;
+
 enum Job {
     Log(Box<Outgoing>),
     /// From now on this is told of each request that is in the file.
-    Watch(Box<dyn Fn(u64) + Send>),
+    Watch(Watcher),
     /// Says when everything before it is done.
     Flush(SyncSender<()>),
     /// The file is gone, and another one takes its place.
@@ -102,9 +105,9 @@ impl RequestLog {
         number
     }
 
-    /// Tells `watcher` the number of each request from now on, once it is in the file. Whoever watched before is told of no
-    /// more. The thread of the log calls it, so the turn does not wait for it.
-    pub fn watch(&self, watcher: impl Fn(u64) + Send + 'static) {
+    /// Tells `watcher` the number of each request from now on, once it is in the file, and the name of the subagent that has
+    /// sent it. Whoever watched before is told of no more. The thread of the log calls it, so the turn does not wait for it.
+    pub fn watch(&self, watcher: impl Fn(u64, Option<&str>) + Send + 'static) {
         self.give(Job::Watch(Box::new(watcher)));
     }
 
@@ -167,15 +170,17 @@ impl RequestLog {
 /// What the thread does until the session and everybody who logs in it are gone.
 fn work(session: &Weak<Mutex<Inner>>, jobs: &Receiver<Job>) {
     let mut follower = Follower::default();
-    let mut watcher: Option<Box<dyn Fn(u64) + Send>> = None;
+    let mut watcher: Option<Watcher> = None;
     // Those in the file that the watcher was not told of. Somebody may wait for what is to be done, and for it nobody does.
-    let mut untold = Vec::new();
+    let mut untold: Vec<(u64, Option<String>)> = Vec::new();
     loop {
         let job = match jobs.try_recv() {
             Ok(job) => job,
             Err(_) => {
                 if let Some(watcher) = &watcher {
-                    untold.drain(..).for_each(watcher);
+                    for (number, subagent) in untold.drain(..) {
+                        watcher(number, subagent.as_deref());
+                    }
                 }
                 let Ok(job) = jobs.recv() else { return };
                 job
@@ -183,12 +188,12 @@ fn work(session: &Weak<Mutex<Inner>>, jobs: &Receiver<Job>) {
         };
         match job {
             Job::Log(outgoing) => {
-                let number = outgoing.entry.number;
+                let told = (outgoing.entry.number, outgoing.entry.subagent.clone());
                 let session = session.upgrade();
                 let is_written =
                     session.is_some_and(|session| write(&session, &mut follower, *outgoing));
                 if is_written && watcher.is_some() {
-                    untold.push(number);
+                    untold.push(told);
                 }
             }
             Job::Watch(new) => watcher = Some(new),

@@ -2,6 +2,7 @@
 //!
 //! - `history` repeats the edits that a chat has.
 //! - `row` is one chat.
+//! - `subagents` are rows below the one of their chat.
 //! - `state` has all chats, and says what an event means. It knows no terminal and no socket.
 //! - `view` draws it.
 //! - `run` owns the terminal and asks a [`Source`] for news.
@@ -11,6 +12,9 @@ mod history;
 mod key_tests;
 mod row;
 mod state;
+#[cfg(test)]
+mod subagent_tests;
+mod subagents;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -29,6 +33,7 @@ use super::{EditText, Effect, Event, Typed};
 use crate::ui::Ui;
 pub use history::follow;
 pub use state::{Act, Arrived, ChatList, Conversation, Update, When, is_meant};
+pub use subagents::Subagent;
 pub use view::draw;
 
 /// The chats, wherever they are.

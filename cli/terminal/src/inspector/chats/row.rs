@@ -8,6 +8,7 @@ use dunlin_host::display::{chain, one_line};
 
 use super::history::follow;
 use super::state::{Conversation, PATIENCE, Update, When};
+use super::subagents::OfChat;
 use crate::inspector::log::{Logs, SessionLog};
 use crate::inspector::state::{Inspector, Mode, Sides, Typed};
 use crate::request::paused::Paused;
@@ -37,9 +38,12 @@ pub(super) struct Waiting {
     pub(super) is_told: bool,
 }
 
-/// One chat.
+/// One chat, or a subagent of one.
 pub struct Row {
+    /// The name of the chat; of a subagent, its own among the rows.
     pub chat: String,
+    /// Which subagent of which chat it is, if it is one.
+    pub of: Option<OfChat>,
     /// What it is listed by.
     pub conversation: Conversation,
     /// Which requests it pauses.
@@ -85,6 +89,7 @@ impl Row {
     pub(super) fn new(chat: &str) -> Row {
         Row {
             chat: chat.to_owned(),
+            of: None,
             conversation: Conversation::default(),
             mode: String::new(),
             is_paused: false,
@@ -106,10 +111,33 @@ impl Row {
     /// Takes in news.
     pub(super) fn apply(&mut self, update: Update, styles: Styles, logs: &Arc<dyn Logs>) -> Shows {
         let shows = self.take_in(update, styles, logs);
-        if let Some((inspector, _)) = &mut self.view {
-            inspector.rename(status(&self.conversation, &self.mode));
-        }
+        self.rename();
         shows
+    }
+
+    /// What it is called may have changed.
+    pub(super) fn rename(&mut self) {
+        let status = self.status();
+        if let Some((inspector, _)) = &mut self.view {
+            inspector.rename(status);
+        }
+    }
+
+    /// A request was sent, and is to be read in the log.
+    pub(super) fn sent(&mut self, number: Option<u64>) {
+        self.unread = number;
+        self.has_sent = true;
+        self.last_event = Some(was_sent(number));
+        if let Some((inspector, _)) = &mut self.view {
+            // Its log has one more.
+            inspector.redraw();
+        }
+    }
+
+    /// Nothing of another session is shown.
+    pub(super) fn forget_requests(&mut self) {
+        (self.view, self.unread, self.last_event) = (None, None, None);
+        self.has_sent = false;
     }
 
     /// Reads what is to be shown of the log; whether there was anything. `follows`: a request that was sent replaces the one
@@ -175,12 +203,13 @@ impl Row {
             Update::Conversation(conversation) => {
                 // What was sent in another session is none of this one.
                 if conversation.session != self.conversation.session && !self.is_paused {
-                    (self.view, self.unread, self.last_event) = (None, None, None);
-                    self.has_sent = false;
+                    self.forget_requests();
                 }
                 self.conversation = conversation;
             }
             Update::Mode(mode) => self.mode = mode,
+            // They have rows of their own.
+            Update::Subagents(_) => {}
             Update::Paused(arrived, when) => {
                 self.happens(when);
                 (self.is_paused, self.is_touched) = (true, false);
@@ -205,13 +234,7 @@ impl Row {
                     // That was before the request that is paused.
                     return Shows::Nothing;
                 }
-                self.unread = number;
-                self.has_sent = true;
-                self.last_event = Some(was_sent(number));
-                if let Some((inspector, _)) = &mut self.view {
-                    // Its log has one more.
-                    inspector.redraw();
-                }
+                self.sent(number);
                 if when.is_new {
                     return Shows::Sent;
                 }
@@ -274,7 +297,7 @@ impl Row {
                 .to_vec()
             }),
             log,
-            conversation: status(&self.conversation, &self.mode),
+            conversation: self.status(),
         };
         let mut inspector = Inspector::new(mode, sides, styles, &paused);
         if let Some((before, _)) = &before {
@@ -356,9 +379,18 @@ fn mode(is_exact: bool) -> Mode {
     }
 }
 
-/// The conversation for the status line.
-fn status(conversation: &Conversation, mode: &str) -> String {
-    format!("pause: {} · {}", one_line(mode), label(conversation))
+impl Row {
+    /// What it is, for the status line.
+    fn status(&self) -> String {
+        match &self.of {
+            Some(of) => one_line(&of.subagent.row.name),
+            None => format!(
+                "pause: {} · {}",
+                one_line(&self.mode),
+                label(&self.conversation)
+            ),
+        }
+    }
 }
 
 /// `agent · title · …id`

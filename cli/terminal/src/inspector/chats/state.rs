@@ -9,6 +9,7 @@ use dunlin_host::display::one_line;
 use ratatui_textarea::{Input, Key};
 
 use super::row::{Row, Shows, Waiting};
+use super::subagents::Subagent;
 use crate::inspector::help::Help;
 use crate::inspector::keymap::{self, Action};
 use crate::inspector::log::Logs;
@@ -25,6 +26,9 @@ const NOTHING_OPEN: &str = "Nothing is open here that Esc closes; q leaves.";
 
 /// What is said of a key of a request where none is shown.
 const NO_REQUEST: &str = "This key acts on a request, and none is shown.";
+
+/// What is said where the mode of a subagent is to be chosen.
+const NEVER_PAUSED: &str = "Requests of subagents are never paused. M acts on a chat.";
 
 /// What is said of a key that would have to wait longer.
 const NOT_ANSWERED: &str =
@@ -77,6 +81,8 @@ pub enum Update {
     Conversation(Conversation),
     /// Which requests it pauses.
     Mode(String),
+    /// Its subagents, the oldest first: all that are listed.
+    Subagents(Vec<Subagent>),
     /// It has paused this request.
     Paused(Box<Arrived>, When),
     /// The paused request has these edits, and those that are undone.
@@ -115,15 +121,15 @@ pub fn is_meant(session: &str, typed: &str) -> bool {
 
 /// All chats.
 pub struct ChatList {
-    rows: Vec<Row>,
-    selected: Option<String>,
+    pub(super) rows: Vec<Row>,
+    pub(super) selected: Option<String>,
     follows: bool,
     /// Whether the chat is selected for a reason, and not because it is the first one.
     is_settled: bool,
     /// Whether keys act: not before what they act upon is on the screen.
     keys_act: bool,
     /// Whether keys would act on something else than before, and not because of a key.
-    is_new: bool,
+    pub(super) is_new: bool,
     /// Whether the next key chooses a mode of pausing.
     chooses: bool,
     /// The help, while it is shown.
@@ -133,6 +139,8 @@ pub struct ChatList {
     note: String,
     /// Why no chat can be found.
     problem: Option<String>,
+    /// When the time that subagents run was drawn last.
+    pub(super) counted: Instant,
     /// The chat whose request is being edited in the user's editor, and which pause of it that is.
     outside: Option<(String, u64)>,
     styles: Styles,
@@ -155,13 +163,14 @@ impl ChatList {
             wanted,
             note: String::new(),
             problem: None,
+            counted: Instant::now(),
             outside: None,
             styles,
             logs,
         }
     }
 
-    /// The chats, the latest first.
+    /// The chats, the latest first, each with its subagents below it.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
@@ -262,7 +271,7 @@ impl ChatList {
 
     /// Updates what depends on the time. Whether to draw again.
     pub fn tick(&mut self, now: Instant) -> bool {
-        let mut is_over = false;
+        let mut is_over = self.counts(now);
         for row in &mut self.rows {
             is_over |= row.flash.take_if(|until| *until <= now).is_some();
             is_over |= row.says_that_it_waits(now);
@@ -303,6 +312,11 @@ impl ChatList {
         if let Update::Refused(why) | Update::Said(why) = &update {
             self.note = one_line(why);
         }
+        let update = match update {
+            Update::Subagents(subagents) => return self.set_subagents(chat, subagents),
+            update => update,
+        };
+        let has_ended = matches!(update, Update::Ended(_));
         let shows = row.apply(update, styles, &self.logs);
         // What is typed into a text goes on into it, as long as that is there.
         let is_other = !matches!(shows, Shows::Nothing | Shows::Sent) && !typed;
@@ -322,7 +336,10 @@ impl ChatList {
         let follows = is_followed && self.follows && !types && !is_busy;
         let is_late = matches!(shows, Shows::Request(true) | Shows::Sent);
         self.is_settled |= is_wanted || is_late && self.selected.is_some();
-        self.rows.sort_by_key(|row| Reverse(row.active));
+        match has_ended {
+            true => self.set_subagents(chat, Vec::new()),
+            false => self.follow_chat(chat),
+        }
         let select = match (is_wanted || follows, self.is_settled) {
             (true, _) => Some(chat.to_owned()),
             (false, false) => {
@@ -412,7 +429,10 @@ impl ChatList {
                 Some(Action::NextChat) => self.step(true),
                 Some(Action::PreviousChat) => self.step(false),
                 Some(Action::Follow) => self.follows = !self.follows,
-                Some(Action::PauseMode) => self.chooses = self.row().is_some(),
+                Some(Action::PauseMode) => match self.row().map(|row| row.of.is_some()) {
+                    Some(true) => self.say(NEVER_PAUSED),
+                    is_subagent => self.chooses = is_subagent.is_some(),
+                },
                 Some(Action::Help) => self.help = Some(Help::of_chats()),
                 _ => return self.handle_shown(event),
             }

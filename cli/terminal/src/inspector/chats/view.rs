@@ -9,6 +9,7 @@ use ratatui::widgets::{Clear, Paragraph, Wrap};
 
 use super::row::{Row, label, name};
 use super::state::{ChatList, MODES};
+use super::subagents::Subagent;
 use crate::inspector::keymap::Action;
 use crate::inspector::palette::Palette;
 use crate::inspector::view::{self, key_line};
@@ -104,11 +105,16 @@ fn lines(list: &ChatList, palette: Palette, area: Rect) -> Vec<Line<'static>> {
         lines.push(Line::from(palette.span(Label::Warning, text)));
     }
     for (index, row) in list.rows().iter().enumerate().skip(first).take(most) {
-        let text = row_text(row, Some(index) == at, columns);
-        let style = match (&row.ended, row.is_paused) {
-            (Some(_), _) => palette.style(Label::Quiet),
-            (None, true) => palette.style(Label::Warning),
-            (None, false) => Style::default(),
+        let is_selected = Some(index) == at;
+        let text = match &row.of {
+            Some(of) => subagent_text(&of.subagent, is_selected, columns),
+            None => row_text(row, is_selected, columns),
+        };
+        let is_over = row.ended.is_some() || row.of.as_ref().is_some_and(|of| of.is_over());
+        let style = match (is_over, row.is_paused) {
+            (true, _) => palette.style(Label::Quiet),
+            (false, true) => palette.style(Label::Warning),
+            (false, false) => Style::default(),
         };
         lines.push(Line::styled(
             text,
@@ -130,6 +136,9 @@ fn without_request(list: &ChatList) -> String {
         None => list.problem().unwrap_or(NO_CHAT).to_owned(),
         Some((Some(ended), _)) => sentence(ended),
         Some((None, Some(event))) => sentence(event),
+        Some((None, None)) if row.is_some_and(|row| row.of.is_some()) => {
+            "This subagent has not sent a request yet, or its requests are not kept.".to_owned()
+        }
         Some((None, None)) => {
             "No request yet. M chooses which requests this chat pauses.".to_owned()
         }
@@ -163,15 +172,27 @@ fn heading(list: &ChatList) -> String {
         true => "on",
         false => "off",
     };
-    let chats = dunlin_chat::tokens::counted(list.rows().len(), "chat", "chats");
+    let chats = list.rows().iter().filter(|row| row.of.is_none()).count();
+    let chats = dunlin_chat::tokens::counted(chats, "chat", "chats");
     format!(" {chats} · {paused} paused · follow: {follows}")
 }
 
-fn row_text(row: &Row, is_selected: bool, columns: usize) -> String {
-    let mark = match is_selected {
+fn mark(is_selected: bool) -> &'static str {
+    match is_selected {
         true => "▸",
         false => " ",
-    };
+    }
+}
+
+/// A subagent below its chat, as below a turn.
+fn subagent_text(subagent: &Subagent, is_selected: bool, columns: usize) -> String {
+    let start = format!("{}   ", mark(is_selected));
+    let room = columns.saturating_sub(dunlin_host::display::width(&start));
+    start + &subagent.row.parts(room).concat()
+}
+
+fn row_text(row: &Row, is_selected: bool, columns: usize) -> String {
+    let mark = mark(is_selected);
     let state = match (&row.ended, row.is_paused, row.flash.is_some(), row.has_sent) {
         (Some(_), ..) => "ended",
         (None, true, true, _) => "⏸ PAUSED new",

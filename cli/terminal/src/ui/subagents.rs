@@ -1,0 +1,139 @@
+//! What is said of a subagent in a row: below the turn, in `/agents`, and in the inspector.
+
+use std::time::{Duration, Instant};
+
+use dunlin_chat::tokens::counted;
+use dunlin_host::display::one_line;
+
+use super::calls::{elapsed, fit};
+use super::style::Label;
+use super::wrap::visible;
+
+/// In fewer columns there is no room for the number of calls and the time.
+const MIN_COLUMNS_FOR_ALL: usize = 72;
+
+/// Columns of ` · `.
+const SEPARATOR_COLUMNS: usize = 3;
+
+/// How a subagent is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    Running,
+    Answered,
+    /// It is over, and has not answered.
+    Failed,
+}
+
+impl Standing {
+    /// What stands before its name.
+    pub fn mark(self) -> (&'static str, Label) {
+        match self {
+            Standing::Running => ("…", Label::Quiet),
+            Standing::Answered => ("✓", Label::Good),
+            Standing::Failed => ("–", Label::Quiet),
+        }
+    }
+}
+
+/// A subagent in a row. Its texts are foreign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubagentRow {
+    pub name: String,
+    pub standing: Standing,
+    /// What it does, or why it is over; empty once it has answered.
+    pub state: String,
+    /// How many calls it has made.
+    pub calls: u32,
+    /// How many tokens its requests and replies had.
+    pub tokens: u64,
+    pub begun: Instant,
+    /// How long it ran, once it is over.
+    pub duration: Option<Duration>,
+}
+
+impl SubagentRow {
+    /// `… research 1`, ` · read_file src/auth.rs` and ` · 4 calls · 12.3k tokens · 41 s`, together in so many columns.
+    pub fn parts(&self, columns: usize) -> [String; 3] {
+        let (mark, _) = self.standing.mark();
+        let head = fit(&format!("{mark} {}", one_line(&self.name)), columns * 2 / 5);
+        let figures = match columns < MIN_COLUMNS_FOR_ALL {
+            true => format!("{} tokens", thousands(self.tokens)),
+            false => self.figures(),
+        };
+        let end = fit(&format!(" · {figures}"), columns * 3 / 5);
+        let room = columns.saturating_sub(visible(&head) + visible(&end) + SEPARATOR_COLUMNS);
+        let state = match fit(&one_line(&self.state), room) {
+            state if state.is_empty() => String::new(),
+            state => format!(" · {state}"),
+        };
+        [head, state, end]
+    }
+
+    /// `4 calls · 12.3k tokens · 41 s`
+    pub fn figures(&self) -> String {
+        let time = self.duration.unwrap_or_else(|| self.begun.elapsed());
+        format!(
+            "{} · {} tokens · {}",
+            counted(self.calls as usize, "call", "calls"),
+            thousands(self.tokens),
+            elapsed(time)
+        )
+    }
+}
+
+/// `812`, `12.3k`, `1.2M`
+pub fn thousands(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..1_000_000 => format!("{:.1}k", count as f64 / 1e3),
+        _ => format!("{:.1}M", count as f64 / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_numbers_are_short() {
+        for (count, expected) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1.0k"),
+            (12_345, "12.3k"),
+            (1_234_567, "1.2M"),
+        ] {
+            assert_eq!(thousands(count), expected);
+        }
+    }
+
+    #[test]
+    fn a_row_fits_into_its_columns() {
+        let row = SubagentRow {
+            name: "research 1".to_owned(),
+            standing: Standing::Running,
+            state: "read_file src/dates/parse\u{1b}.rs".to_owned(),
+            calls: 4,
+            tokens: 12_345,
+            begun: Instant::now(),
+            duration: Some(Duration::from_secs(41)),
+        };
+        assert_eq!(
+            row.parts(80).concat(),
+            "… research 1 · read_file src/d…/parse\\u{1b}.rs · 4 calls · 12.3k tokens · 41.0 s"
+        );
+        assert_eq!(
+            row.parts(40).concat(),
+            "… research 1 · read_…}.rs · 12.3k tokens"
+        );
+        for columns in 0..120 {
+            assert!(visible(&row.parts(columns).concat()) <= columns);
+        }
+        let answered = SubagentRow {
+            standing: Standing::Answered,
+            state: String::new(),
+            ..row
+        };
+        assert_eq!(answered.parts(40).concat(), "✓ research 1 · 12.3k tokens");
+    }
+}
