@@ -29,9 +29,9 @@ use crate::prompt::line::Recall;
 use crate::prompt::metadata::Answering;
 use crate::provider::connect;
 use crate::settings::Origin;
-use crate::subagents;
 use crate::subagents::launch::Launcher;
 use crate::subagents::run::Parent;
+use crate::subagents::{self, Subagent};
 use crate::tools;
 use attach::Tags;
 use dunlin_chat::agent::Agent;
@@ -153,7 +153,11 @@ impl Dialogue {
         }
         self.tags.forget_sent();
         self.forget_context_budget();
-        self.know(loaded);
+        let of_subagents = app.store().of_subagents(&app.session_id());
+        let subagents = subagents::stored::all(&of_subagents);
+        let costs = subagents.iter().map(Subagent::cost);
+        self.know(loaded, costs.fold(Cost::default(), Cost::plus));
+        app.subagents.restore(subagents);
         self.session = Some(session);
         if !loaded.servers.is_empty()
             && let Ok(host) = app.host()
@@ -169,11 +173,11 @@ impl Dialogue {
         } else if !loaded.closed && loaded.is_unanswered() {
             app.ui.status(UNANSWERED);
         }
-        self.conversation.number_calls_after(loaded.last_call);
-        let of_subagents = app.store().of_subagents(&app.session_id());
+        let (last_call, calls) = subagents::stored::calls(&of_subagents);
         self.conversation
-            .number_calls_after(subagents::last_call(&of_subagents));
-        app.calls.restore(loaded.records());
+            .number_calls_after(loaded.last_call.max(last_call));
+        app.calls
+            .restore(loaded.records().into_iter().chain(calls).collect());
     }
 
     /// Begins an empty conversation in a session of its own; the old one is closed and stays.

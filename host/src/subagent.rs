@@ -96,4 +96,31 @@ impl SubagentEnd {
             SubagentEnd::Failed(_) => "failed",
         }
     }
+
+    /// What it contains besides the word.
+    pub fn details(&self) -> Option<&str> {
+        match self {
+            SubagentEnd::Denied(details)
+            | SubagentEnd::TooLong(details)
+            | SubagentEnd::Failed(details) => Some(details),
+            SubagentEnd::Answered
+            | SubagentEnd::CutOff
+            | SubagentEnd::RoundLimit
+            | SubagentEnd::Stopped => None,
+        }
+    }
+
+    /// The end that has this word, with these details; `None`: no end has it.
+    pub fn of(word: &str, details: String) -> Option<SubagentEnd> {
+        let ends = [
+            SubagentEnd::Answered,
+            SubagentEnd::CutOff,
+            SubagentEnd::Denied(details.clone()),
+            SubagentEnd::RoundLimit,
+            SubagentEnd::Stopped,
+            SubagentEnd::TooLong(details.clone()),
+            SubagentEnd::Failed(details),
+        ];
+        ends.into_iter().find(|end| end.word() == word)
+    }
 }

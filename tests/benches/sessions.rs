@@ -136,6 +136,7 @@ fn write(file: &Path, id: String, project: String, messages: usize) {
         named: false,
         pid: 1,
         forked_from: None,
+        call: None,
         notes_starts: true,
     };
     Record::Head(head).write(0, &mut lines);

@@ -122,14 +122,16 @@ impl Dialogue {
         self.marked = 0;
     }
 
-    /// Takes over what a session that was opened knows: what it has cost, and a summary that stands for its
-    /// beginning.
-    pub(super) fn know(&mut self, loaded: &Loaded) {
+    /// Takes over what a session that was opened knows: what it has cost, of it `subagents`, and a summary that
+    /// stands for its beginning.
+    pub(super) fn know(&mut self, loaded: &Loaded, subagents: Cost) {
         self.spent = Spent {
+            // Each turn says what it has cost with its subagents.
             all: Cost {
-                usage: loaded.usage,
+                usage: loaded.usage.less(subagents.usage),
                 requests: 0,
             },
+            all_subagents: subagents,
             ..Spent::default()
         };
         if let Some(compacted) = &loaded.compacted {

@@ -9,7 +9,7 @@ use dunlin_chat::request::report::MESSAGES;
 use dunlin_chat::request::{ContextBudget, HistoryLimits};
 use dunlin_chat::session::Store;
 use dunlin_chat::tokens::counted;
-use dunlin_host::display::{grouped, one_line};
+use dunlin_host::display::{chain, grouped, one_line};
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::calls::fit;
@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use super::messages::foreign;
 use crate::app::App;
-use crate::subagents::{MAX_LISTED, Roster, Subagent};
+use crate::subagents::{Roster, Subagent, stored};
 
 /// How it is used.
 const USAGE: &str = "Usage: /agents, /agents N, /agents stop N, with the number of a subagent.";
@@ -37,16 +37,33 @@ pub fn run(app: &App, typed: &str) {
     let limits = app.settings.history_limits();
     match words.as_slice() {
         [] => {
-            ui.data_all(&list(&app.subagents, &stored(app), limits, ui.window()));
+            ui.data_all(&list(&app.subagents, limits, ui.window()));
             startable(app);
         }
         [STOP, number] => ui.status(&stop(&app.subagents, number)),
-        [number] => match number.parse().ok().and_then(|it| app.subagents.find(it)) {
-            Some(subagent) => ui.data_all(&whole(&subagent, limits, ui.window())),
-            None => ui.data_all(&earlier(app, number)),
-        },
+        [number] => {
+            let number: Option<u64> = number.parse().ok();
+            match number.and_then(|number| find(app, number)) {
+                Some(subagent) => ui.data_all(&whole(&subagent, limits, ui.window())),
+                None => ui.status(&match number {
+                    Some(number) => format!("There is no subagent {number}; /agents lists them."),
+                    None => USAGE.to_owned(),
+                }),
+            }
+        }
         _ => ui.status(USAGE),
     }
+}
+
+/// The subagent with this number, also one that is not listed any more.
+fn find(app: &App, number: u64) -> Option<Arc<Subagent>> {
+    let known = app.subagents.find(number);
+    known.or_else(|| stored::find(&sessions(app), number).map(Arc::new))
+}
+
+/// Where the sessions of subagents are.
+fn sessions(app: &App) -> Store {
+    app.store().of_subagents(&app.session_id())
 }
 
 /// Shows what the subagent said that a call has run, below the call.
@@ -55,14 +72,16 @@ pub fn expand(app: &App, typed: &str) {
     let call = app.calls.find(number);
     let call = call.filter(|call| call.tool == RUN_SUBAGENT);
     let Some(call) = call else { return };
-    match app.subagents.of_call(&call.id) {
+    let known = app.subagents.of_call(&call.id);
+    let subagent = known.or_else(|| stored::of_call(&sessions(app), &call.id).map(Arc::new));
+    match subagent {
         Some(subagent) => {
             let limits = app.settings.history_limits();
             app.ui.data_all(&whole(&subagent, limits, app.ui.window()));
         }
         None => app
             .ui
-            .status("  /agents lists the subagents of this session, and shows what they said."),
+            .status("  No conversation of a subagent is stored for this call."),
     }
 }
 
@@ -93,7 +112,7 @@ impl RunningCommands for AgentsWhileRunning {
         let words: Vec<&str> = line.split_whitespace().skip(1).collect();
         let window = self.ui.window();
         let rows = match words.as_slice() {
-            [] => list(&self.roster, &[], self.limits, window),
+            [] => list(&self.roster, self.limits, window),
             [STOP, number] => vec![format!("  {}", stop(&self.roster, number))],
             [number] => match number.parse().ok().and_then(|it| self.roster.find(it)) {
                 Some(subagent) => whole(&subagent, self.limits, window),
@@ -120,54 +139,14 @@ pub fn stop(roster: &Roster, number: &str) -> String {
     }
 }
 
-/// The subagents of the session that were begun before this process had it.
-fn stored(app: &App) -> Vec<(u64, String)> {
-    let store = app.store().of_subagents(&app.session_id());
-    let known = app.subagents.all();
-    let known = |number: &u64| known.iter().any(|it| it.number == *number);
-    let mut stored: Vec<(u64, String)> = store
-        .list(true, MAX_LISTED)
-        .into_iter()
-        .filter_map(|it| Some((it.id.parse().ok()?, format!("{} · {}", it.agent, it.title))))
-        .filter(|(number, _)| !known(number))
-        .collect();
-    stored.sort_unstable();
-    stored
-}
-
-/// A conversation that was begun before this process had the session.
-fn earlier(app: &App, number: &str) -> Vec<String> {
-    let store: Store = app.store().of_subagents(&app.session_id());
-    let loaded = number.parse::<u64>().ok().and_then(|number| {
-        let entry = store.entry(&number.to_string());
-        entry.load().ok()
-    });
-    match loaded {
-        Some(loaded) => conversation(&loaded.messages, app.ui.window()),
-        None => vec![match number.parse::<u64>() {
-            Ok(_) => format!("There is no subagent {number}; /agents lists them."),
-            Err(_) => USAGE.to_owned(),
-        }],
-    }
-}
-
-fn list(
-    roster: &Roster,
-    stored: &[(u64, String)],
-    limits: HistoryLimits,
-    window: Window,
-) -> Vec<String> {
+fn list(roster: &Roster, limits: HistoryLimits, window: Window) -> Vec<String> {
     let all = roster.all();
-    if all.is_empty() && stored.is_empty() {
+    if all.is_empty() {
         return vec![
             "There was no subagent yet. The model starts them with run_subagent.".to_owned(),
         ];
     }
-    let columns = window.columns.saturating_sub(1);
-    let mut rows: Vec<String> = stored
-        .iter()
-        .map(|(number, title)| fit(&format!("  {number} {}", one_line(title)), columns))
-        .collect();
+    let mut rows = Vec::new();
     for subagent in all {
         rows.extend(heading(&subagent, window));
         rows.extend(sections(&subagent, limits, window));
@@ -206,7 +185,11 @@ fn heading(subagent: &Subagent, window: Window) -> Vec<String> {
         false => format!(" · {}", one_line(&row.state)),
     };
     let (mark, label) = row.standing.mark();
-    let head = format!("{}{state} · {}", one_line(&row.name), row.figures());
+    let figures = match row.figures() {
+        figures if figures.is_empty() => String::new(),
+        figures => format!(" · {figures}"),
+    };
+    let head = format!("{}{state}{figures}", one_line(&row.name));
     let head = fit(&head, columns.saturating_sub(4));
     vec![
         format!("  {} {head}", styles.paint(label, mark)),
@@ -217,13 +200,13 @@ fn heading(subagent: &Subagent, window: Window) -> Vec<String> {
     ]
 }
 
-/// What its requests consist of.
+/// What its requests consist of, where this process has composed them.
 fn sections(subagent: &Subagent, limits: HistoryLimits, window: Window) -> Option<String> {
-    let live = subagent.live();
-    let dialect = subagent.provider.dialect();
+    let (means, live) = (subagent.means()?, subagent.live());
+    let dialect = means.provider.dialect();
     let occasion = Occasion {
-        agent: &subagent.agent,
-        tools: &subagent.tools,
+        agent: &means.agent,
+        tools: &means.tools,
         dialect: dialect.as_ref(),
         limits,
     };
@@ -247,7 +230,10 @@ fn sections(subagent: &Subagent, limits: HistoryLimits, window: Window) -> Optio
 pub fn whole(subagent: &Subagent, limits: HistoryLimits, window: Window) -> Vec<String> {
     let mut rows = heading(subagent, window);
     rows.extend(sections(subagent, limits, window));
-    rows.extend(conversation(&subagent.live().messages, window));
+    match subagent.messages() {
+        Ok(messages) => rows.extend(conversation(&messages, window)),
+        Err(error) => rows.extend(foreign(&chain(&error), window)),
+    }
     rows
 }
 

@@ -11,6 +11,7 @@ use dunlin_host::display::{grouped, one_line};
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::style::{Label, Styles};
+use dunlin_terminal::ui::wrap::visible;
 
 use super::messages;
 
@@ -57,7 +58,10 @@ pub fn cost(app: &App, dialogue: &mut Option<Dialogue>) {
         return ui.status("Nothing was asked yet.");
     };
     let report = dialogue.report(app);
-    for row in cost_rows(&dialogue.spent(), &report, ui.styles()) {
+    let subagents = app.subagents.all();
+    let each = subagents.iter().map(|it| (it.name.clone(), it.cost()));
+    let each: Vec<(String, Cost)> = each.filter(|(_, cost)| cost.requests > 0).collect();
+    for row in cost_rows(&dialogue.spent(), &each, &report, ui.styles()) {
         ui.data_rows(&row, INDENT);
     }
 }
@@ -223,11 +227,33 @@ fn not_sent(report: &Report) -> String {
     parts.join(" · ")
 }
 
-/// The rows of `/cost`.
-pub fn cost_rows(spent: &Spent, report: &Report, styles: Styles) -> Vec<String> {
+/// Columns of the names in `/cost`: the shortest, and the longest.
+const COST_COLUMNS: (usize, usize) = (12, 24);
+
+/// The rows of `/cost`; `each` are the subagents that are listed.
+pub fn cost_rows(
+    spent: &Spent,
+    each: &[(String, Cost)],
+    report: &Report,
+    styles: Styles,
+) -> Vec<String> {
+    let (shortest, longest) = COST_COLUMNS;
+    let listed = each
+        .iter()
+        .fold(Cost::default(), |sum, (_, cost)| sum.plus(*cost));
+    let earlier = spent.all_subagents.less(listed);
+    let earlier = (earlier.requests > 0).then_some(("earlier ones".to_owned(), earlier));
+    let each: Vec<(String, Cost)> = earlier
+        .into_iter()
+        .chain(each.iter().cloned())
+        .map(|(name, cost)| (fit(&format!("    {}", one_line(&name)), longest), cost))
+        .collect();
+    let width = each.iter().map(|(name, _)| visible(name)).max();
+    let width = width.unwrap_or_default().max(shortest);
     let row = |name: &str, columns: [String; 4]| {
         let columns = columns.map(|column| format!("{column:>11}")).concat();
-        format!("{MARGIN}{name:<12}{columns}")
+        let space = width.saturating_sub(visible(name));
+        format!("{MARGIN}{name}{:space$}{columns}", "")
     };
     let heading = ["requests", "tokens in", "cached", "tokens out"].map(str::to_owned);
     let numbers = |cost: Cost| {
@@ -240,13 +266,14 @@ pub fn cost_rows(spent: &Spent, report: &Report, styles: Styles) -> Vec<String> 
         .map(grouped)
     };
     let mut rows = vec![styles.paint(Label::Quiet, &row("", heading))];
-    for (name, own, subagents) in [
-        ("last turn", spent.turn, spent.turn_subagents),
-        ("session", spent.all, spent.all_subagents),
+    for (name, own, subagents, each) in [
+        ("last turn", spent.turn, spent.turn_subagents, &[][..]),
+        ("session", spent.all, spent.all_subagents, &each),
     ] {
         rows.push(row(name, numbers(own)));
         if subagents.requests > 0 {
             rows.push(row("  subagents", numbers(subagents)));
+            rows.extend(each.iter().map(|(name, cost)| row(name, numbers(*cost))));
             rows.push(row("  together", numbers(own.plus(subagents))));
         }
     }
@@ -404,7 +431,7 @@ mod tests {
         let cost = |requests| Cost { usage, requests };
         spent.add(cost(3), Cost::default());
         spent.add(cost(1), Cost::default());
-        let rows = cost_rows(&spent, &report(), Styles::plain());
+        let rows = cost_rows(&spent, &[], &report(), Styles::plain());
         let expected = "
                  requests  tokens in     cached tokens out
   last turn             1     12,345      8,000        512
@@ -412,16 +439,25 @@ mod tests {
   next request  5,832 of 8,192 tokens, 71 % of the window";
         assert_eq!(rows.join("\n"), expected.trim_start_matches('\n'));
         spent.add(cost(1), cost(2));
-        let rows = cost_rows(&spent, &report(), Styles::plain());
+        let each = [(
+            "bird\u{1b} 2".to_owned(),
+            Cost {
+                requests: 1,
+                ..Cost::default()
+            },
+        )];
+        let rows = cost_rows(&spent, &each, &report(), Styles::plain());
         let expected = "
-                 requests  tokens in     cached tokens out
-  last turn             1     12,345      8,000        512
-    subagents           2     12,345      8,000        512
-    together            3     24,690     16,000      1,024
-  session               5     37,035     24,000      1,536
-    subagents           2     12,345      8,000        512
-    together            7     49,380     32,000      2,048";
-        assert_eq!(rows[..7].join("\n"), expected.trim_start_matches('\n'));
+                     requests  tokens in     cached tokens out
+  last turn                 1     12,345      8,000        512
+    subagents               2     12,345      8,000        512
+    together                3     24,690     16,000      1,024
+  session                   5     37,035     24,000      1,536
+    subagents               2     12,345      8,000        512
+      earlier ones          1     12,345      8,000        512
+      bird\\u{1b} 2          1          0          0          0
+    together                7     49,380     32,000      2,048";
+        assert_eq!(rows[..9].join("\n"), expected.trim_start_matches('\n'));
         let silent = Spent {
             all: Cost {
                 requests: 1,
@@ -429,7 +465,7 @@ mod tests {
             },
             ..Spent::default()
         };
-        let rows = cost_rows(&silent, &report(), Styles::plain());
+        let rows = cost_rows(&silent, &[], &report(), Styles::plain());
         assert_eq!(rows[3], "  The server does not count tokens.");
         assert!(rows[4].contains("about 5,832 of"));
     }

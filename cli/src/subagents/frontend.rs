@@ -67,7 +67,7 @@ impl SubagentFrontend {
     }
 
     fn waits(&self) {
-        self.does(format!("waiting for {}", self.subagent.agent.model));
+        self.does(format!("waiting for {}", self.subagent.speaker.model));
     }
 }
 

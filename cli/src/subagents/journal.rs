@@ -58,7 +58,10 @@ impl Journal for SubagentJournal {
             subagent: Some(&self.subagent.name),
             ..*sent
         };
-        self.log.as_ref().map_or(0, |log| log.sent(&sent))
+        let Some(log) = &self.log else { return 0 };
+        let number = log.sent(&sent);
+        self.subagent.note(|live| live.sent = Some(number));
+        number
     }
 
     fn answered(&self, number: u64, answered: &Answered) {

@@ -3,8 +3,8 @@
 //!
 //! The call of the tool runs in the sandbox and asks for a subagent through the host ([`launch`]); [`run`] polls all of them
 //! beside the turn, in the same task. [`Roster`] knows what each is doing: the rows below the turn, `/agents`, and the sums
-//! of their cost come from there. What they say is kept in sessions of their own beside that of the chat; their requests are
-//! in its log.
+//! of their cost come from there. What they say is kept in sessions of their own beside that of the chat ([`stored`]); their
+//! requests are in its log.
 
 mod frontend;
 mod journal;
@@ -12,6 +12,7 @@ pub mod launch;
 pub mod published;
 pub mod rows;
 pub mod run;
+pub mod stored;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -21,7 +22,8 @@ use dunlin_chat::agent::{Agent, RUN_SUBAGENT};
 use dunlin_chat::message::Message;
 use dunlin_chat::provider::{Provider, Usage};
 use dunlin_chat::request::report::Cost;
-use dunlin_chat::session::Store;
+use dunlin_chat::session::record::Speaker;
+use dunlin_chat::session::{Entry, StoreError};
 use dunlin_chat::turn::Denial;
 use dunlin_host::Tool;
 use dunlin_host::edit::FileEdit;
@@ -48,12 +50,19 @@ pub struct Roster {
 #[derive(Default)]
 struct State {
     all: VecDeque<Arc<Subagent>>,
-    /// The number of the last one, once it is known.
-    last: Option<u64>,
+    /// The number of the last one.
+    last: u64,
     /// Those of this turn.
     of_turn: Vec<Arc<Subagent>>,
     /// How many this turn has wanted to start.
     wanted: usize,
+}
+
+impl State {
+    /// Those that are listed, and those of this turn.
+    fn known(&self) -> impl Iterator<Item = &Arc<Subagent>> {
+        self.all.iter().chain(&self.of_turn)
+    }
 }
 
 /// One subagent.
@@ -66,15 +75,30 @@ pub struct Subagent {
     pub call: String,
     /// What it is to do.
     pub task: String,
+    /// Who it is.
+    pub speaker: Speaker,
+    origin: Origin,
+    /// Ends it, and not the turn.
+    pub stop: CancellationToken,
+    live: Mutex<Live>,
+}
+
+/// Where a subagent is from.
+enum Origin {
+    /// This process has begun it.
+    Here(Arc<Means>),
+    /// It is over, and its session has what it said.
+    Stored(Entry),
+}
+
+/// What a subagent works with.
+pub struct Means {
     /// Who it is, with the tools that it may use.
     pub agent: Agent,
     /// All tools there are.
     pub tools: Arc<[Tool]>,
     /// The way to its model.
     pub provider: Arc<dyn Provider>,
-    /// Ends it, and not the turn.
-    pub stop: CancellationToken,
-    live: Mutex<Live>,
 }
 
 /// How a subagent is doing.
@@ -90,8 +114,10 @@ pub struct Live {
     pub rounds: u32,
     /// What they have cost.
     pub usage: Usage,
-    /// The number of its latest request that is in the session's file.
-    pub request: Option<u64>,
+    /// The number of its latest request.
+    pub sent: Option<u64>,
+    /// The number of the latest one that is in the session's file.
+    pub logged: Option<u64>,
     /// When it began.
     pub begun: Instant,
     /// The same in milliseconds of Unix time.
@@ -110,9 +136,7 @@ pub struct Live {
 struct New {
     call: String,
     task: String,
-    agent: Agent,
-    tools: Arc<[Tool]>,
-    provider: Arc<dyn Provider>,
+    means: Arc<Means>,
 }
 
 impl Subagent {
@@ -124,6 +148,34 @@ impl Subagent {
     /// Notes how it is doing.
     fn note(&self, change: impl FnOnce(&mut Live)) {
         change(&mut self.live.lock());
+    }
+
+    /// What it works with, if this process has begun it.
+    pub fn means(&self) -> Option<&Means> {
+        match &self.origin {
+            Origin::Here(means) => Some(means),
+            Origin::Stored(_) => None,
+        }
+    }
+
+    /// What was said.
+    ///
+    /// # Errors
+    /// Its session cannot be read.
+    pub fn messages(&self) -> Result<Arc<Vec<Message>>, StoreError> {
+        match &self.origin {
+            Origin::Here(_) => Ok(self.live().messages),
+            Origin::Stored(entry) => Ok(Arc::new(entry.load()?.messages)),
+        }
+    }
+
+    /// What it has cost.
+    pub fn cost(&self) -> Cost {
+        let live = self.live();
+        Cost {
+            usage: live.usage,
+            requests: live.rounds,
+        }
     }
 
     /// Whether it is over.
@@ -141,7 +193,8 @@ impl Live {
             calls: 0,
             rounds: 0,
             usage: Usage::default(),
-            request: None,
+            sent: None,
+            logged: None,
             begun: Instant::now(),
             begun_at: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
             duration: None,
@@ -185,7 +238,7 @@ impl Roster {
     pub fn logged(&self, name: &str, number: u64) {
         let subagent = self.all().into_iter().find(|it| it.name == name);
         if let Some(subagent) = subagent {
-            subagent.note(|live| live.request = Some(number));
+            subagent.note(|live| live.logged = Some(number));
             self.tell();
         }
     }
@@ -203,6 +256,16 @@ impl Roster {
         self.tell();
     }
 
+    /// The session has these already, by their numbers: only the last ones are listed.
+    pub fn restore(&self, subagents: Vec<Subagent>) {
+        let mut state = self.state.lock();
+        state.last = subagents.last().map_or(0, |it| it.number);
+        let surplus = subagents.len().saturating_sub(MAX_LISTED);
+        state.all = subagents.into_iter().skip(surplus).map(Arc::new).collect();
+        drop(state);
+        self.tell();
+    }
+
     /// Whether this turn may start one more, which counts from now on.
     fn reserve(&self) -> bool {
         let mut state = self.state.lock();
@@ -211,34 +274,39 @@ impl Roster {
         has_room
     }
 
-    /// One more begins. `stored`: the number of the last one whose session is kept, which is looked for once.
-    fn add(&self, stored: impl FnOnce() -> u64, new: New) -> Arc<Subagent> {
-        let New {
-            call,
-            task,
-            agent,
-            tools,
-            provider,
-        } = new;
-        let known = self.state.lock().last;
-        let known = known.unwrap_or_else(stored);
+    /// One more begins.
+    fn add(&self, new: New) -> Arc<Subagent> {
+        let New { call, task, means } = new;
         let mut state = self.state.lock();
-        let number = state.last.unwrap_or_default().max(known) + 1;
-        state.last = Some(number);
+        state.last += 1;
+        let number = state.last;
+        let speaker = Speaker {
+            agent: means.agent.name.clone(),
+            model: means.agent.model.clone(),
+        };
         let subagent = Arc::new(Subagent {
             number,
-            name: format!("{} {number}", agent.name),
+            name: named(&speaker, number),
             call,
             task,
-            agent,
-            tools,
-            provider,
+            speaker,
+            origin: Origin::Here(means),
             stop: CancellationToken::new(),
             live: Mutex::new(Live::begin()),
         });
         state.all.push_back(Arc::clone(&subagent));
         state.of_turn.push(Arc::clone(&subagent));
         subagent
+    }
+
+    /// One is over.
+    fn ended(&self, subagent: &Subagent, end: SubagentEnd) {
+        subagent.note(|live| {
+            live.duration = Some(live.elapsed());
+            live.activity.clear();
+            live.end = Some(end);
+        });
+        self.forget_old();
     }
 
     /// Forgets the oldest that have ended, but for the last few.
@@ -266,13 +334,15 @@ impl Roster {
     /// The one with this number.
     pub fn find(&self, number: u64) -> Option<Arc<Subagent>> {
         let state = self.state.lock();
-        state.all.iter().find(|it| it.number == number).cloned()
+        let mut known = state.known();
+        known.find(|it| it.number == number).cloned()
     }
 
     /// The one that runs for the call with this id.
     pub fn of_call(&self, call: &str) -> Option<Arc<Subagent>> {
         let state = self.state.lock();
-        state.all.iter().rev().find(|it| it.call == call).cloned()
+        let its = state.known().filter(|it| it.call == call);
+        its.max_by_key(|it| it.number).cloned()
     }
 
     /// Ends one. What it has said goes back to whoever started it.
@@ -291,11 +361,7 @@ impl Roster {
     /// What those of this turn have cost.
     pub fn spent(&self) -> Cost {
         let of_turn = self.of_turn();
-        let lives = of_turn.iter().map(|it| it.live());
-        let costs = lives.map(|live| Cost {
-            usage: live.usage,
-            requests: live.rounds,
-        });
+        let costs = of_turn.iter().map(|it| it.cost());
         costs.fold(Cost::default(), Cost::plus)
     }
 
@@ -321,18 +387,11 @@ pub fn introduce(settings: &Settings, tools: &mut [Tool]) {
     }
 }
 
-/// The highest number of a call of the subagents whose sessions are kept here: the last of them may have it. What cannot be
-/// read has none.
-pub fn last_call(store: &Store) -> usize {
-    let newest = store.entries(true).into_iter().take(MAX_OF_TURN);
-    let last = newest.filter_map(|entry| Some(entry.load().ok()?.last_call));
-    last.max().unwrap_or_default()
-}
-
-/// The number of the last subagent whose session is kept here.
-fn last_stored(store: &Store) -> u64 {
-    let numbers = store.entries(true).into_iter();
-    // A number that nobody can have got to was given by somebody else, and no number is left behind it.
-    let numbers = numbers.filter_map(|entry| entry.id.parse::<u32>().ok());
-    numbers.max().map_or(0, u64::from)
+/// What the subagent with this number is called.
+fn named(speaker: &Speaker, number: u64) -> String {
+    match speaker.agent.as_str() {
+        // The first line of its file cannot be read.
+        "" => format!("subagent {number}"),
+        agent => format!("{agent} {number}"),
+    }
 }

@@ -16,7 +16,7 @@ fn published(subagent: &Subagent) -> protocol::Subagent {
     protocol::Subagent {
         number: subagent.number,
         name: subagent.name.clone(),
-        model: subagent.agent.model.clone(),
+        model: subagent.speaker.model.clone(),
         task: subagent.task.clone(),
         state: subagent.row().state,
         end: live.end.as_ref().map(|end| end.word().to_owned()),
@@ -27,6 +27,6 @@ fn published(subagent: &Subagent) -> protocol::Subagent {
         duration_ms: live
             .duration
             .map(|it| u64::try_from(it.as_millis()).unwrap_or(u64::MAX)),
-        request: live.request,
+        request: live.logged,
     }
 }

@@ -12,7 +12,6 @@ use dunlin_chat::agent::{Agent, RUN_SUBAGENT};
 use dunlin_chat::message::{Conversation, UserMessage};
 use dunlin_chat::provider::Provider;
 use dunlin_chat::provider::retry::RetryPolicy;
-use dunlin_chat::session::record::Speaker;
 use dunlin_chat::session::requests::RequestLog;
 use dunlin_chat::session::{Session, Store};
 use dunlin_chat::turn::{
@@ -31,7 +30,7 @@ use tokio::time::{Duration, MissedTickBehavior, interval};
 use super::frontend::SubagentFrontend;
 use super::journal::SubagentJournal;
 use super::launch::Start;
-use super::{New, Roster, Subagent, last_stored};
+use super::{Means, New, Roster, Subagent};
 use crate::app::App;
 use crate::dialogue::sampling_model::{AskWithModel, SamplingModel};
 use crate::error::CliError;
@@ -114,20 +113,17 @@ impl Parent<'_> {
         let store = self.session.as_ref();
         let store = store.map(|(store, id, _)| store.of_subagents(id));
         let provider = self.provider_of(&agent).map_err(|it| it.in_one_line())?;
-        let new = New {
-            call: call.to_owned(),
-            task: task.task.clone(),
+        let means = Arc::new(Means {
             agent,
             tools,
             provider,
-        };
-        let stored = || store.as_ref().map_or(0, last_stored);
-        let subagent = self.roster.add(stored, new);
-        let _stopped = Stopped(Arc::clone(&subagent));
-        let stop = subagent.stop.cancelled();
-        let (end, text) = self.turn(&subagent, &task, store.as_ref(), stop).await;
-        subagent.ended(end.clone());
-        self.roster.forget_old();
+        });
+        let subagent = self.roster.add(New {
+            call: call.to_owned(),
+            task: task.task.clone(),
+            means: Arc::clone(&means),
+        });
+        let (end, text) = self.turn(&subagent, &means, &task, store.as_ref()).await;
         let live = subagent.live();
         Ok(SubagentReport {
             name: subagent.name.clone(),
@@ -145,18 +141,17 @@ impl Parent<'_> {
     async fn turn(
         &self,
         subagent: &Arc<Subagent>,
+        means: &Means,
         task: &SubagentTask,
         store: Option<&Store>,
-        stop: impl Future<Output = ()>,
     ) -> (SubagentEnd, String) {
         let (app, settings) = (self.app, &self.app.settings);
-        let agent = &subagent.agent;
-        let speaker = Speaker {
-            agent: agent.name.clone(),
-            model: agent.model.clone(),
-        };
+        let agent = &means.agent;
         let number = subagent.number;
-        let session = store.map(|store| Session::fresh(store, &number.to_string(), speaker));
+        let session = store.map(|store| {
+            let speaker = subagent.speaker.clone();
+            Session::fresh(store, &number.to_string(), speaker).for_call(&subagent.call)
+        });
         let journal = SubagentJournal {
             subagent: Arc::clone(subagent),
             session,
@@ -174,8 +169,8 @@ impl Parent<'_> {
         let context_budget = Mutex::default();
         let context = TurnContext {
             agent,
-            provider: subagent.provider.as_ref(),
-            tool_list: &subagent.tools,
+            provider: means.provider.as_ref(),
+            tool_list: &means.tools,
             limits: settings.history_limits(),
             context_budget: &context_budget,
             retries: RetryPolicy::with_retries(settings.limits.max_retries.value),
@@ -201,9 +196,12 @@ impl Parent<'_> {
         };
         let mut said = Said {
             journal: &journal,
+            roster: self.roster,
             ui: &app.ui,
             conversation: self.conversation.beside(),
+            end: None,
         };
+        let stop = subagent.stop.cancelled();
         let mut report = run_turn(&mut said.conversation, message(task), &context, stop).await;
         ask.complete(&mut report.denials);
         for denial in &mut report.denials {
@@ -211,7 +209,9 @@ impl Parent<'_> {
         }
         subagent.note(|live| live.denials.clone_from(&report.denials));
         let text = std::mem::take(&mut report.reply);
-        (end_of(&report), text)
+        let end = end_of(&report);
+        said.end = Some(end.clone());
+        (end, text)
     }
 
     /// Who a task is for. It never has more tools than the chat that starts it.
@@ -264,47 +264,32 @@ impl Parent<'_> {
 /// What a subagent says. Keeps it when the subagent is over, also where it is dropped.
 struct Said<'a> {
     journal: &'a SubagentJournal,
+    roster: &'a Roster,
     ui: &'a Ui,
     conversation: Conversation,
+    /// How it ended; `None`: it was stopped with its turn.
+    end: Option<SubagentEnd>,
 }
 
 impl Drop for Said<'_> {
     fn drop(&mut self) {
         let subagent = &self.journal.subagent;
         subagent.note(|live| live.messages = self.conversation.snapshot());
+        let end = self.end.take().unwrap_or(SubagentEnd::Stopped);
+        self.roster.ended(subagent, end);
         let Some(session) = &self.journal.session else {
             return;
         };
         session.keep(&self.conversation, &[]);
-        let usage = subagent.live().usage;
-        if let Some(sync) = session.turn_ended(&self.conversation, usage) {
+        let live = subagent.live();
+        let sync = session.turn_ended(&self.conversation, live.usage);
+        session.subagent_ended(live.entry());
+        if let Some(sync) = sync {
             tokio::task::spawn_blocking(|| sync.run());
         }
         if let Some(trouble) = session.take_trouble() {
             self.ui.warn(&trouble);
         }
-    }
-}
-
-/// Notes that a subagent was stopped if it is dropped before it has ended.
-struct Stopped(Arc<Subagent>);
-
-impl Drop for Stopped {
-    fn drop(&mut self) {
-        if !self.0.has_ended() {
-            self.0.ended(SubagentEnd::Stopped);
-        }
-    }
-}
-
-impl Subagent {
-    /// It is over.
-    fn ended(&self, end: SubagentEnd) {
-        self.note(|live| {
-            live.duration = Some(live.elapsed());
-            live.activity.clear();
-            live.end = Some(end);
-        });
     }
 }
 

@@ -513,6 +513,59 @@ fn a_script_gets_each_of_them() {
     assert_eq!(document["calls"][0]["id"], subagent["call"], "{document}");
 }
 
+/// What `/agents`, `/cost` and `/expand` know of a session is the same after a resume.
+#[test]
+fn a_session_that_is_resumed_knows_its_subagents() {
+    let provider = Provider::play_each([
+        (
+            "look around",
+            vec![start(&["Task one", "Task two"]), Response::reply("Well.")],
+        ),
+        (
+            "Task one",
+            vec![read("notes.txt"), Response::reply("Speckled.")],
+        ),
+        (
+            "Task two",
+            vec![Response::status(
+                400,
+                "{\"error\":{\"message\":\"no such luck\"}}",
+            )],
+        ),
+    ]);
+    let environment = environment(&provider);
+    environment.project_file("notes.txt", "The eggs are speckled.");
+    let mut chat = Chat::open(&environment);
+    chat.turn("look around");
+    chat.leave();
+    let mut chat = Chat::of(environment.terminal(["--resume"]));
+    chat.say("/agents");
+    let screen = chat.prompt();
+    assert!(
+        screen.contains("✓ assistant 1 · 1 call · 36 tokens · "),
+        "{screen:?}"
+    );
+    let failed = screen.line_with("– assistant 2 · ").unwrap_or_default();
+    assert!(failed.contains("0 calls · 0 tokens"), "{screen:?}");
+    chat.say("/cost");
+    let screen = chat.prompt();
+    let each = screen.line_with("      assistant 1").unwrap_or_default();
+    assert!(each.ends_with("2         22          0         14"), "{screen:?}");
+    let own = screen.line_with("  session").unwrap_or_default();
+    assert!(own.ends_with("22          0         14"), "{screen:?}");
+    chat.say("/expand 1");
+    let screen = chat.prompt();
+    assert!(
+        screen.contains("    1    The eggs are speckled.") && screen.contains("Speckled."),
+        "{screen:?}"
+    );
+    // A call of a subagent, too.
+    chat.say("/expand 3");
+    let screen = chat.prompt();
+    assert!(screen.contains("✓ 3 read_file"), "{screen:?}");
+    chat.leave();
+}
+
 #[test]
 fn a_session_that_was_killed_goes_on_with_the_call_closed() {
     let gate = Gate::new();
@@ -536,7 +589,10 @@ fn a_session_that_was_killed_goes_on_with_the_call_closed() {
     let mut chat = Chat::of(environment.terminal(["--resume"]));
     chat.say("/agents");
     let screen = chat.prompt();
-    assert!(screen.contains("1 assistant · Task one"), "{screen:?}");
+    assert!(
+        screen.contains("– assistant 1 · interrupted with Dunlin") && screen.contains("Task one"),
+        "{screen:?}"
+    );
     chat.say("/agents 1");
     let screen = chat.prompt();
     assert!(screen.contains("half an answer"), "{screen:?}");

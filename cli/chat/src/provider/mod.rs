@@ -213,4 +213,14 @@ impl Usage {
             output_tokens: self.output_tokens.saturating_add(other.output_tokens),
         }
     }
+
+    /// This without a part of it.
+    #[must_use]
+    pub fn less(self, part: Usage) -> Usage {
+        Usage {
+            input_tokens: self.input_tokens.saturating_sub(part.input_tokens),
+            cached_tokens: self.cached_tokens.saturating_sub(part.cached_tokens),
+            output_tokens: self.output_tokens.saturating_sub(part.output_tokens),
+        }
+    }
 }

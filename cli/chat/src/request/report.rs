@@ -224,6 +224,15 @@ impl Cost {
             requests: self.requests.saturating_add(other.requests),
         }
     }
+
+    /// This without a part of it.
+    #[must_use]
+    pub fn less(self, part: Cost) -> Cost {
+        Cost {
+            usage: self.usage.less(part.usage),
+            requests: self.requests.saturating_sub(part.requests),
+        }
+    }
 }
 
 impl Spent {

@@ -431,6 +431,8 @@ impl Assembler {
             }
             // What became of a request is for whoever looks at the log.
             Record::Answer(_) => {}
+            // How a subagent ended is for whoever lists them.
+            Record::Subagent(_) => {}
             Record::Unknown(_) => {}
         }
     }

@@ -18,6 +18,7 @@ fn head() -> Record {
         named: false,
         pid: 7,
         forked_from: None,
+        call: None,
         notes_starts: false,
     })
 }

@@ -51,6 +51,9 @@ pub struct Head {
     /// The session it is a copy of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<String>,
+    /// The call of the chat's session for which it was begun, if it is a subagent's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
     /// Whether every call that begins to run is noted: then one that is not has not begun.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub notes_starts: bool,
@@ -144,6 +147,26 @@ pub struct TurnEntry {
     pub usage: Usage,
 }
 
+/// How the conversation of a subagent ended, and what it came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SubagentEntry {
+    /// The word for it.
+    pub end: String,
+    /// The question that was denied, or the error. It is foreign text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Calls that it made.
+    pub calls: u32,
+    /// Requests that it made.
+    pub rounds: u32,
+    pub usage: Usage,
+    pub duration_ms: u64,
+    /// The number of its last request in the log of the chat's session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_request: Option<u64>,
+}
+
 /// Who answers from here on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Speaker {
@@ -185,6 +208,8 @@ pub enum Record {
     Request(Box<RequestEntry>),
     /// What came of a request.
     Answer(AnswerEntry),
+    /// The subagent whose conversation it is has ended.
+    Subagent(SubagentEntry),
     /// Something that this version does not know.
     Unknown(String),
 }
@@ -237,6 +262,8 @@ struct Line<'a> {
     request: Option<Cow<'a, RequestEntry>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     answer: Option<Cow<'a, AnswerEntry>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    subagent: Option<Cow<'a, SubagentEntry>>,
 }
 
 /// How the line of a stream begins.
@@ -333,6 +360,10 @@ impl Record {
                 line.answer = Some(Cow::Borrowed(answer));
                 "answer"
             }
+            Record::Subagent(subagent) => {
+                line.subagent = Some(Cow::Borrowed(subagent));
+                "subagent"
+            }
             Record::Unknown(kind) => kind,
         };
         line.kind = Cow::Borrowed(kind);
@@ -393,6 +424,7 @@ impl Record {
                 request.map(|it| Record::Request(Box::new(it.into_owned())))
             }
             "answer" => line.answer.map(|it| Record::Answer(it.into_owned())),
+            "subagent" => line.subagent.map(|it| Record::Subagent(it.into_owned())),
             _ => Some(Record::Unknown(kind.as_ref().to_owned())),
         };
         let record = record.ok_or_else(|| LineError::Empty(kind.into_owned()))?;
@@ -437,6 +469,7 @@ fn is_known(kind: &str) -> bool {
             | "request"
             | "answer"
             | "unsent"
+            | "subagent"
     )
 }
 
@@ -469,6 +502,7 @@ mod tests {
             named: false,
             pid: 7,
             forked_from: None,
+            call: None,
             notes_starts: true,
         };
         let call = CallEntry {
@@ -515,6 +549,12 @@ mod tests {
             Record::Compacted(Compacted {
                 through: 2,
                 summary: "They met.".to_owned(),
+            }),
+            Record::Subagent(SubagentEntry {
+                end: "failed".to_owned(),
+                why: Some("status 500".to_owned()),
+                last_request: Some(7),
+                ..SubagentEntry::default()
             }),
             Record::Unknown("foreseen".to_owned()),
         ]

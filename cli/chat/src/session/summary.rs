@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::record::{FORMAT, Numbered, Record};
+use super::record::{FORMAT, Numbered, Record, SubagentEntry};
 use crate::message::Role;
 
 /// How much of the start is read, in bytes. The first line has a path of at most 4 KiB and a few words.
@@ -32,6 +32,12 @@ pub struct Summary {
     pub said: Option<usize>,
     /// Whether a Dunlin has it open.
     pub open: bool,
+    /// The call for which it was begun, if it is a subagent's.
+    #[serde(skip)]
+    pub call: Option<String>,
+    /// How the subagent whose it is ended, where the end of the file tells.
+    #[serde(skip)]
+    pub subagent: Option<SubagentEntry>,
     /// Why it cannot be resumed, as far as its first line says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -59,6 +65,7 @@ impl Summary {
                 summary.project = head.project;
                 summary.agent = head.agent;
                 summary.model = head.model;
+                summary.call = head.call;
             }
             _ if length == 0 => summary.problem = Some("empty".to_owned()),
             _ => summary.problem = Some("its first line is damaged".to_owned()),
@@ -100,6 +107,9 @@ impl Summary {
                 // How many of the messages that it leaves are the user's is not known here.
                 Ok(Record::Cut(_)) => {
                     said.get_or_insert(None);
+                }
+                Ok(Record::Subagent(subagent)) => {
+                    self.subagent.get_or_insert(subagent);
                 }
                 Ok(Record::Message(message)) if message.role == Role::User => behind += 1,
                 _ => {}
@@ -152,6 +162,7 @@ mod tests {
             named: false,
             pid: 1,
             forked_from: None,
+            call: None,
             notes_starts: false,
         })
     }
@@ -231,6 +242,28 @@ mod tests {
             "first words",
             None,
         );
+    }
+
+    #[test]
+    fn the_end_of_a_subagent_stands_behind_its_turn() {
+        let ended = SubagentEntry {
+            end: "failed".to_owned(),
+            why: Some("x".repeat(200)),
+            calls: 4,
+            ..SubagentEntry::default()
+        };
+        let record = Record::Subagent(ended.clone());
+        let records = [
+            head(1),
+            message(100_000),
+            turn(1, "a"),
+            record,
+            Record::Closed,
+        ];
+        let (ended_one, _) = summary(&file(&records));
+        assert_eq!(ended_one.subagent, Some(ended));
+        let (killed, _) = summary(&file(&records[..2]));
+        assert_eq!(killed.subagent, None);
     }
 
     #[test]

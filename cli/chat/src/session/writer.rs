@@ -16,7 +16,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use self::file::{add, lock, open_to_append};
 use super::reader::{self, Loaded};
-use super::record::{FORMAT, Head, Record, Speaker, write_message};
+use super::record::{FORMAT, Head, Record, Speaker, SubagentEntry, write_message};
 use super::requests::{Answered, RequestLog, Sent};
 use super::store::{Entry, Store, StoreError, sync_folder};
 use super::title_of;
@@ -115,6 +115,7 @@ impl Session {
             named: false,
             pid: std::process::id(),
             forked_from: None,
+            call: None,
             notes_starts: true,
         };
         Session::of(Inner {
@@ -143,6 +144,13 @@ impl Session {
             log: RequestLog::new(Arc::downgrade(&inner), 0),
             inner,
         }
+    }
+
+    /// The same for a subagent that was begun for a call of another session.
+    #[must_use]
+    pub fn for_call(self, call: &str) -> Session {
+        self.lock().head.call = Some(call.to_owned());
+        self
     }
 
     /// The session, for as long as something is done with it. The log of requests uses it beside the turn.
@@ -374,6 +382,11 @@ impl Session {
             folder,
             failed: Arc::clone(&inner.trouble.sync),
         })
+    }
+
+    /// The subagent whose it is has ended.
+    pub fn subagent_ended(&self, subagent: SubagentEntry) {
+        self.lock().note(&Record::Subagent(subagent));
     }
 
     /// The log of its requests.

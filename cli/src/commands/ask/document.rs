@@ -59,8 +59,8 @@ impl SubagentDocument {
         let live = subagent.live();
         SubagentDocument {
             name: subagent.name.clone(),
-            agent: subagent.agent.name.clone(),
-            model: subagent.agent.model.clone(),
+            agent: subagent.speaker.agent.clone(),
+            model: subagent.speaker.model.clone(),
             task: subagent.task.clone(),
             call: subagent.call.clone(),
             end: live.end.as_ref().unwrap_or(&SubagentEnd::Stopped).word(),

@@ -56,11 +56,12 @@ impl SubagentRow {
     pub fn parts(&self, columns: usize) -> [String; 3] {
         let (mark, _) = self.standing.mark();
         let head = fit(&format!("{mark} {}", one_line(&self.name)), columns * 2 / 5);
-        let figures = match columns < MIN_COLUMNS_FOR_ALL {
-            true => format!("{} tokens", thousands(self.tokens)),
-            false => self.figures(),
+        let figures = match (self.is_known(), columns < MIN_COLUMNS_FOR_ALL) {
+            (true, true) => format!(" · {} tokens", thousands(self.tokens)),
+            (true, false) => format!(" · {}", self.figures()),
+            (false, _) => String::new(),
         };
-        let end = fit(&format!(" · {figures}"), columns * 3 / 5);
+        let end = fit(&figures, columns * 3 / 5);
         let room = columns.saturating_sub(visible(&head) + visible(&end) + SEPARATOR_COLUMNS);
         let state = match fit(&one_line(&self.state), room) {
             state if state.is_empty() => String::new(),
@@ -69,8 +70,16 @@ impl SubagentRow {
         [head, state, end]
     }
 
-    /// `4 calls · 12.3k tokens · 41 s`
+    /// Whether it is known what it came to: not of one that ended with Dunlin.
+    fn is_known(&self) -> bool {
+        self.standing == Standing::Running || self.duration.is_some()
+    }
+
+    /// `4 calls · 12.3k tokens · 41 s`; empty where that is not known.
     pub fn figures(&self) -> String {
+        if !self.is_known() {
+            return String::new();
+        }
         let time = self.duration.unwrap_or_else(|| self.begun.elapsed());
         format!(
             "{} · {} tokens · {}",
