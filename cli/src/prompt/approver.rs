@@ -12,7 +12,7 @@ use dunlin_host::permission::ToolMode;
 
 use super::accepting;
 use super::line::Recall;
-use super::queue::{ApprovalQueue, Reply as QueuedReply};
+use super::queue::{ApprovalQueue, Begun, Reply as QueuedReply};
 use super::slash_table::{self, Input, NEXT, Slash};
 use super::templates;
 use crate::app::App;
@@ -22,16 +22,12 @@ use dunlin_chat::message::Conversation;
 use dunlin_chat::turn::{Approver, Choice, Resolution, Waiting};
 use dunlin_terminal::approval::editor::{ARGUMENTS, Edited, pretty, understand};
 use dunlin_terminal::approval::entry::Entry;
-use dunlin_terminal::approval::line::looks_like_answer;
 use dunlin_terminal::approval::look::{MARGIN, fits};
 use dunlin_terminal::approval::pending::{PendingApprovals, Reply};
 use dunlin_terminal::editor;
 use dunlin_terminal::ui::Typed;
 use dunlin_terminal::ui::wake::TypedSoFar;
 use dunlin_terminal::ui::wrap;
-
-/// The beginning of an answer is no longer than this, in bytes.
-const LONGEST_ANSWER: usize = 16;
 
 /// Shows what waits in the queue, and reads the answers.
 pub struct TerminalApprover<'a> {
@@ -115,13 +111,10 @@ impl<'a> TerminalApprover<'a> {
                 let (before, after) = typed.get();
                 let line = format!("{before}{after}");
                 let is_over = state.is_empty();
-                let may_be_answer = line.len() <= LONGEST_ANSWER || looks_like_answer(&line);
-                if may_be_answer && !line.contains(|c: char| c.is_ascii_digit()) {
-                    // It was begun when other calls waited. With a number it still names its own; without one the rest of it
-                    // would be for whatever waits now.
-                    typed.set("", 0);
-                } else if is_over && ui.is_chat() && !line.trim().is_empty() {
-                    ui.keep_for_later(&line);
+                match Begun::of(&line, is_over) {
+                    Begun::Dropped => typed.set("", 0),
+                    Begun::IsForLater if ui.is_chat() => ui.keep_for_later(&line),
+                    Begun::IsForLater | Begun::Stays => {}
                 }
                 (!is_over).then(|| (rows.join("\n"), state.approvals.prompt()))
             };

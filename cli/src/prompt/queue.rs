@@ -14,6 +14,7 @@ use dunlin_chat::turn::log::CallLog;
 use dunlin_chat::turn::{Choice, Decision, Resolution};
 use dunlin_host::ask::{Answer, Ask, Question, TextQuestion};
 use dunlin_terminal::approval::entry::Entry;
+use dunlin_terminal::approval::line::looks_like_answer;
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::approval::pending::PendingApprovals;
 use dunlin_terminal::approval::storing;
@@ -46,6 +47,34 @@ const NO_TURN: u64 = u64::MAX;
 
 /// How long a turn may take to come back after a decision, where others wait. It asks nobody but the host meanwhile.
 const MOMENT: Duration = Duration::from_millis(100);
+
+/// The beginning of an answer is no longer than this, in bytes.
+const LONGEST_ANSWER: usize = 16;
+
+/// What becomes of a line that was being typed when the list changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begun {
+    /// It goes on: with a number it still names its own calls, and a message is no answer.
+    Stays,
+    /// It is dropped: the rest of an answer without a number would be for whatever waits now.
+    Dropped,
+    /// It is the beginning of the next message.
+    IsForLater,
+}
+
+impl Begun {
+    /// What becomes of this line. `is_over`: nothing waits any more.
+    pub fn of(line: &str, is_over: bool) -> Begun {
+        let may_be_answer = line.len() <= LONGEST_ANSWER || looks_like_answer(line);
+        if may_be_answer && !line.contains(|c: char| c.is_ascii_digit()) {
+            Begun::Dropped
+        } else if is_over && !line.trim().is_empty() {
+            Begun::IsForLater
+        } else {
+            Begun::Stays
+        }
+    }
+}
 
 /// Calls that wait together.
 #[derive(Debug)]
@@ -324,3 +353,7 @@ impl Ask for QueueAsk {
         answered.unwrap_or(None)
     }
 }
+
+#[cfg(test)]
+#[path = "queue_tests.rs"]
+mod tests;

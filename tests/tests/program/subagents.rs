@@ -368,6 +368,47 @@ fn none_is_started_once_the_tool_is_off() {
     chat.leave();
 }
 
+/// A call of the chat runs beside the subagent and asks for a file that it did not declare.
+#[test]
+fn the_chat_and_a_subagent_ask_at_once_and_are_answered_in_the_other_order() {
+    let gate = Gate::new();
+    let calls = Response::calls([
+        ("run_subagent", json!({ "task": "Task one" })),
+        ("undeclared", json!({ "path": "../outside/own.txt" })),
+    ]);
+    let late = Response::stream()
+        .wait(&gate)
+        .calls_of([("read_file", json!({"file_path": "../outside/one.txt"}))]);
+    let provider = Provider::play_each([
+        ("look around", vec![calls, Response::reply("Well.")]),
+        ("Task one", vec![late, Response::reply("First.")]),
+    ]);
+    let environment = environment(&provider);
+    environment.outside_file("own.txt", "text of my own");
+    environment.outside_file("one.txt", "text one");
+    let mut chat = Chat::with_guests(&environment, &["undeclared"]);
+    chat.say("look around");
+    let screen = chat.question();
+    assert!(
+        screen.contains("undeclared asks while it runs"),
+        "{screen:?}"
+    );
+    gate.open();
+    let screen = chat.approval();
+    assert!(screen.contains("? 3 [assistant 1] read_file"), "{screen:?}");
+    // The question that came last is answered first, and the other one is still there.
+    let screen = chat.decide("y 3");
+    assert!(screen.contains("2 undeclared"), "{screen:?}");
+    chat.answer("y 2");
+    chat.prompt();
+    let own = &requests_of(&provider, "Task one")[1];
+    assert!(own.results()[0].contains("text one"), "{:?}", own.results());
+    let parents = requests_of(&provider, "look around");
+    let results = parents[1].results();
+    assert_eq!(results, ["First.", "text of my own"]);
+    chat.leave();
+}
+
 /// More than run at once, each of which calls a tool.
 #[test]
 fn sixteen_of_a_reply_all_get_done() {
@@ -550,7 +591,10 @@ fn a_session_that_is_resumed_knows_its_subagents() {
     chat.say("/cost");
     let screen = chat.prompt();
     let each = screen.line_with("      assistant 1").unwrap_or_default();
-    assert!(each.ends_with("2         22          0         14"), "{screen:?}");
+    assert!(
+        each.ends_with("2         22          0         14"),
+        "{screen:?}"
+    );
     let own = screen.line_with("  session").unwrap_or_default();
     assert!(own.ends_with("22          0         14"), "{screen:?}");
     chat.say("/expand 1");

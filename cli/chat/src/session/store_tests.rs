@@ -208,6 +208,38 @@ fn what_is_open_is_not_deleted() {
 }
 
 #[test]
+fn a_session_goes_with_what_its_subagents_said_and_nothing_else_does() {
+    let data = tempfile::tempdir().unwrap();
+    let store = Store::new(data.path(), Path::new("/p"));
+    let (one, other) = (keep(&store, "k7", "hi"), keep(&store, "k77", "ho"));
+    for entry in [&one, &other] {
+        let subagents = store.of_subagents(&entry.id);
+        keep(&subagents, "1", "Find the eggs");
+        keep(&subagents, "2", "Find the nests");
+        assert_eq!(subagents.entries(true).len(), 2);
+        assert_eq!(store.of_subagents("k").entries(true), []);
+    }
+    // They are no sessions of their own, and none is the last one.
+    assert_eq!(store.entries(true).len(), 2);
+    assert_eq!(store.last().unwrap().id, "k77");
+    // As long as it is open, both stay.
+    let (open, _) = Session::open(&store, &one).unwrap();
+    assert!(store.delete(&one).is_err());
+    assert_eq!(store.of_subagents("k7").entries(true).len(), 2);
+    drop(open);
+    store.delete(&one).unwrap();
+    assert!(!store.of_subagents("k7").folder().exists());
+    assert_eq!(store.of_subagents("k77").entries(true).len(), 2);
+    // A link in place of the folder goes; what it leads to stays.
+    let linked = keep(&store, "m3", "hi");
+    let elsewhere = store.of_subagents("k77");
+    std::os::unix::fs::symlink(elsewhere.folder(), store.of_subagents("m3").folder()).unwrap();
+    store.delete(&linked).unwrap();
+    assert_eq!(elsewhere.entries(true).len(), 2);
+    assert_eq!(ids(&store.entries(true)), ["k77"]);
+}
+
+#[test]
 fn ids_are_short_and_differ() {
     let ids: std::collections::HashSet<String> = (0..1000).map(|_| Store::new_id()).collect();
     assert_eq!(ids.len(), 1000);

@@ -1,5 +1,7 @@
 //! Whatever is sent comes back byte for byte, and whatever a file holds is read without harm.
 
+mod subagents;
+
 use dunlin_host::sha256_hex;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -44,15 +46,32 @@ impl Growing {
     }
 
     fn sends(&mut self, kind: Kind, original: &[u8], sent: &[u8]) {
+        let outgoing = self.outgoing(kind, None, original, sent);
+        self.logs(outgoing);
+    }
+
+    /// A round of the subagent with this name.
+    fn subagent_sends(&mut self, name: &str, body: &[u8]) {
+        let outgoing = self.outgoing(Kind::Subagent, Some(name), body, body);
+        self.logs(outgoing);
+    }
+
+    fn outgoing(
+        &self,
+        kind: Kind,
+        subagent: Option<&str>,
+        original: &[u8],
+        sent: &[u8],
+    ) -> Outgoing {
         let number = self.sent.len() as u64 + 1;
         let original = Bytes::copy_from_slice(original);
         let sent = Bytes::copy_from_slice(sent);
-        let outgoing = Outgoing::of(
+        Outgoing::of(
             number,
             &Sent {
                 kind,
                 agent: "assistant",
-                subagent: None,
+                subagent,
                 model: "small",
                 endpoint: URL,
                 counted: None,
@@ -60,7 +79,12 @@ impl Growing {
                 sent: &sent,
                 edits: &[],
             },
-        );
+        )
+    }
+
+    fn logs(&mut self, outgoing: Outgoing) {
+        let (original, sent) = (outgoing.original.clone(), outgoing.sent.clone());
+        let number = outgoing.entry.number;
         self.follower.catch_up(self.file.path()).unwrap();
         let entry = self.follower.encode(outgoing);
         self.record(&Record::Request(Box::new(entry)));
@@ -464,6 +488,8 @@ enum Step {
     Sends(Kind, Vec<u8>, Option<Vec<u8>>),
     /// The last body with something in its midst.
     SendsMore(usize, Vec<u8>),
+    /// A round of one of several subagents.
+    SubagentSends(u8, Vec<u8>),
     Resumes,
 }
 
@@ -472,6 +498,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => words().prop_map(Step::Says),
         2 => (kind, words(), prop::option::of(words())).prop_map(|(kind, a, b)| Step::Sends(kind, a, b)),
+        2 => (0..12_u8, words()).prop_map(|(subagent, body)| Step::SubagentSends(subagent, body)),
         3 => (any::<usize>(), words()).prop_map(|(at, more)| Step::SendsMore(at, more)),
         1 => Just(Step::Resumes),
     ]
@@ -485,6 +512,9 @@ fn play(steps: Vec<Step>) -> Growing {
             Step::Sends(kind, original, sent) => {
                 let sent = sent.unwrap_or_else(|| original.clone());
                 session.sends(kind, &original, &sent);
+            }
+            Step::SubagentSends(subagent, body) => {
+                session.subagent_sends(&format!("research {subagent}"), &body);
             }
             Step::SendsMore(at, more) => {
                 let last = session.sent.last();
