@@ -257,12 +257,22 @@ impl Settings {
         entry: &AgentEntry,
         model: &str,
     ) -> Result<(Agent, Option<String>), SettingsError> {
-        let (api_key, warning) = match &entry.options.api_key {
-            Some(key) => self
-                .read_key(key)
-                .map(|(secret, warning)| (Some(secret), warning))?,
-            None => (None, None),
-        };
+        let (mut agent, key) = self.without_key(name, entry, model);
+        let mut warning = None;
+        if let Some(key) = key {
+            let (secret, said) = key.read()?;
+            (agent.api_key, warning) = (Some(secret), said);
+        }
+        Ok((agent, warning))
+    }
+
+    /// An agent whose key is not read yet, and where that is, if it has one.
+    fn without_key(
+        &self,
+        name: &str,
+        entry: &AgentEntry,
+        model: &str,
+    ) -> (Agent, Option<KeyPlace>) {
         let options = &entry.options;
         let api = match options.api.unwrap_or_default() {
             ApiName::OpenAi => Api::OpenAi,
@@ -282,7 +292,7 @@ impl Settings {
             api,
             base_url: self.address_of(api, &entry.base_url, model),
             model: model.to_owned(),
-            api_key,
+            api_key: None,
             temperature: options.temperature.map(UpTo::get),
             max_tokens: options.max_tokens.map(Count::clamped),
             context_window: options.context_window.map(Count::get),
@@ -293,7 +303,8 @@ impl Settings {
             files: options.files.unwrap_or(true),
             endpoint: options.endpoint.unwrap_or_default(),
         };
-        Ok((agent, warning))
+        let key = options.api_key.as_deref().map(|key| self.key_place(key));
+        (agent, key)
     }
 
     /// Whether the agent of this name writes apps.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Settings, SettingsError};
+use super::{KeyPlace, Origin, Settings, SettingsError};
 use crate::config::agent_files::{AgentFiles, AgentFolders, FileAgent};
 use crate::config::value::UpTo;
 use dunlin_chat::agent::{Agent, Api, RUN_SUBAGENT};
@@ -61,20 +61,21 @@ impl Settings {
             .collect()
     }
 
-    /// The subagent of this name for an agent that starts it, its key read now; with a warning about the key, if there
-    /// is one. It may use no tool that `parent` may not use, and not [`RUN_SUBAGENT`].
+    /// The subagent of this name for an agent that starts it. It may use no tool that `parent` may not use, and not
+    /// [`RUN_SUBAGENT`]. Where there is a place of a key, that is read later: it may have the user unlock a keyring, for which
+    /// a turn must not wait.
     ///
     /// # Errors
-    /// There is none of that name, or its key cannot be read.
+    /// There is none of that name.
     pub fn subagent(
         &self,
         name: &str,
         parent: &Agent,
-    ) -> Result<(Agent, Option<String>), SettingsError> {
+    ) -> Result<(Agent, Option<KeyPlace>), SettingsError> {
         let in_file = || self.agent_files().agents.iter();
-        let (own, warning) = match self.agents.get_key_value(name) {
+        let (own, key) = match self.agents.get_key_value(name) {
             Some((name, entry)) if entry.value.options.subagent == Some(true) => {
-                self.complete(name, &entry.value, &entry.value.model)?
+                self.without_key(name, &entry.value, &entry.value.model)
             }
             Some(_) => {
                 return Err(SettingsError::NoSubagent {
@@ -93,7 +94,7 @@ impl Settings {
                 }
             },
         };
-        Ok((below(own, parent), warning))
+        Ok((below(own, parent), key))
     }
 
     /// The agents in files of their own, and what cannot be used of them. The first call reads the files.
@@ -115,10 +116,13 @@ impl Settings {
         &self,
         file: &FileAgent,
         parent: &Agent,
-    ) -> Result<(Agent, Option<String>), SettingsError> {
+    ) -> Result<(Agent, Option<KeyPlace>), SettingsError> {
         let text = &file.text;
-        let (base, warning) = match &text.agent {
-            Some((name, _)) => self.agent_named(name)?,
+        let (base, key) = match &text.agent {
+            Some((name, _)) => {
+                let (name, entry) = self.entry_named(name, Origin::Flag("/agent"))?;
+                self.without_key(name, entry, &entry.model)
+            }
             None => (parent.clone(), None),
         };
         let model = text.model.as_ref().unwrap_or(&base.model);
@@ -134,7 +138,7 @@ impl Settings {
             tools: text.tools.clone(),
             ..base
         };
-        Ok((agent, warning))
+        Ok((agent, key))
     }
 
     fn subagent_names(&self) -> Vec<String> {

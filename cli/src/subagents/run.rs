@@ -25,6 +25,7 @@ use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
 use tokio::time::{Duration, MissedTickBehavior, interval};
 
 use super::frontend::SubagentFrontend;
@@ -107,7 +108,7 @@ impl Parent<'_> {
     }
 
     async fn run(&self, call: &str, task: SubagentTask) -> Result<SubagentReport, ForeignError> {
-        let agent = self.agent_of(&task)?;
+        let agent = self.agent_of(&task).await?;
         let tools = self.shared_tools.get_or_init(|| self.tools.into());
         let tools = Arc::clone(tools);
         let store = self.session.as_ref();
@@ -215,13 +216,17 @@ impl Parent<'_> {
     }
 
     /// Who a task is for. It never has more tools than the chat that starts it.
-    fn agent_of(&self, task: &SubagentTask) -> Result<Agent, ForeignError> {
+    async fn agent_of(&self, task: &SubagentTask) -> Result<Agent, ForeignError> {
         let app = self.app;
         let mut agent = match &task.agent {
             Some(name) => {
-                let (agent, warning) = app.settings.subagent(name, self.agent)?;
-                if let Some(warning) = warning {
-                    app.ui.warn(&warning);
+                let (mut agent, key) = app.settings.subagent(name, self.agent)?;
+                if let Some(key) = key {
+                    let (secret, warning) = spawn_blocking(move || key.read()).await??;
+                    agent.api_key = Some(secret);
+                    if let Some(warning) = warning {
+                        app.ui.warn(&warning);
+                    }
                 }
                 agent
             }
@@ -285,7 +290,7 @@ impl Drop for Said<'_> {
         let sync = session.turn_ended(&self.conversation, live.usage);
         session.subagent_ended(live.entry());
         if let Some(sync) = sync {
-            tokio::task::spawn_blocking(|| sync.run());
+            spawn_blocking(|| sync.run());
         }
         if let Some(trouble) = session.take_trouble() {
             self.ui.warn(&trouble);

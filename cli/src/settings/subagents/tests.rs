@@ -78,14 +78,14 @@ fn subagents_are_listed_with_what_they_are_for() {
 fn a_subagent_has_its_own_endpoint_and_the_built_in_one_that_of_its_parent() {
     let settings = settings(USER);
     let parent = parent(None);
-    let (reviewer, warning) = settings.subagent("reviewer", &parent).unwrap();
-    assert_eq!(warning, None);
+    let (reviewer, key) = settings.subagent("reviewer", &parent).unwrap();
     assert_eq!(reviewer.base_url.as_str(), "https://api.example.com/v1");
     assert_eq!(reviewer.model, "large");
-    assert_eq!(reviewer.api_key.unwrap().reveal(), "sk-1");
-    assert_eq!(reviewer.context_window, None);
+    let (secret, warning) = key.unwrap().read().unwrap();
+    assert_eq!((secret.reveal(), warning), ("sk-1", None));
+    assert_eq!((reviewer.api_key, reviewer.context_window), (None, None));
 
-    let (research, _) = settings.subagent("research", &parent).unwrap();
+    let (research, key) = settings.subagent("research", &parent).unwrap();
     let expected = Agent {
         name: "research".to_owned(),
         system_prompt: Some(RESEARCH_PROMPT.to_owned()),
@@ -94,6 +94,7 @@ fn a_subagent_has_its_own_endpoint_and_the_built_in_one_that_of_its_parent() {
         ..parent
     };
     assert_eq!(research, expected);
+    assert!(key.is_none(), "it has that of its parent");
 }
 
 #[test]
@@ -159,14 +160,12 @@ fn what_is_no_subagent_names_those_there_are() {
 }
 
 #[test]
-fn a_missing_key_is_an_error_when_the_subagent_is_started() {
+fn a_missing_key_is_an_error_once_it_is_read() {
     let settings = Home::new(USER, "").load(&Global::default(), &[]).unwrap();
     assert_eq!(names(&settings), ["research", "reviewer", "writer"]);
+    let (_, key) = settings.subagent("reviewer", &parent(None)).unwrap();
     assert_eq!(
-        settings
-            .subagent("reviewer", &parent(None))
-            .unwrap_err()
-            .to_string(),
+        key.unwrap().read().unwrap_err().to_string(),
         "the key \"main\" needs the environment variable MAIN_KEY, which is not set"
     );
 }
@@ -245,9 +244,13 @@ fn an_agent_file_is_a_subagent_of_its_parent() {
         ..parent.clone()
     };
     assert_eq!(filed, expected);
-    let (far, _) = settings.subagent("far", &parent).unwrap();
+    let (far, key) = settings.subagent("far", &parent).unwrap();
     assert_eq!(far.base_url.as_str(), "https://api.example.com/v1");
-    assert_eq!(far.api_key.as_ref().unwrap().reveal(), "sk-1");
+    assert_eq!(key.unwrap().read().unwrap().0.reveal(), "sk-1");
+    assert!(
+        far.api_key.is_none(),
+        "that of its parent is for another endpoint"
+    );
     assert_eq!((far.model.as_str(), far.temperature), ("other", Some(1.0)));
     assert_eq!(
         far.tools,
