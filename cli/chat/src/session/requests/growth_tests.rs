@@ -231,6 +231,55 @@ fn who_watches_is_told_once_a_request_is_in_the_file() {
     assert_eq!(told, expected);
 }
 
+/// As long as whoever watches takes its time, the thread of the log comes to no other request.
+#[test]
+fn an_answer_waits_for_its_own_request_and_for_no_other() {
+    let mut chat = Chatting::new();
+    chat.turn(0);
+    let session = &chat.session;
+    let (told, is_told) = std::sync::mpsc::channel();
+    let (goes_on, wait) = std::sync::mpsc::channel::<()>();
+    session.requests().watch(move |number, _: Option<&str>| {
+        let _ = told.send(number);
+        let _ = wait.recv();
+    });
+    let body = bytes::Bytes::from_static(b"{}");
+    let send = || {
+        session.sent(&Sent {
+            kind: Kind::Turn,
+            agent: "",
+            subagent: None,
+            model: "",
+            endpoint: URL,
+            counted: None,
+            original: &body,
+            sent: &body,
+            edits: &[],
+        })
+    };
+    let first = send();
+    while is_told.recv().unwrap() != first {
+        goes_on.send(()).unwrap();
+    }
+    let second = send();
+    let answered = Answered {
+        end: Ending::Answered,
+        error: None,
+        status: None,
+        usage: None,
+        first_event: None,
+        total: Duration::ZERO,
+    };
+    session.answered(first, &answered);
+    let file = RequestFile::read(&session.entry().path).unwrap();
+    assert!(file.request(first).unwrap().answer.is_some());
+    assert!(file.request(second).is_err(), "it is not written yet");
+    drop(goes_on);
+    session.answered(second, &answered);
+    let file = RequestFile::read(&session.entry().path).unwrap();
+    assert!(file.request(second).unwrap().answer.is_some());
+}
+
 #[test]
 fn numbers_continue_over_a_resume() {
     let mut chat = Chatting::new();

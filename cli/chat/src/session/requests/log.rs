@@ -2,9 +2,10 @@
 //!
 //! [`RequestLog::sent`] only hands the bytes over. A thread reads what the session file has gained since the last
 //! request, finds the parts of the new body in it and in the body before, and appends the record. It is done long before
-//! a reply has ended, so [`RequestLog::answered`], which waits for it, does not wait in fact.
+//! a reply has ended, so [`RequestLog::answered`] does not wait in fact: where its request is not in the file yet, it does,
+//! because what came of it, and the reply, stand behind it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -36,6 +37,8 @@ struct Shared {
     session: Weak<Mutex<Inner>>,
     /// The number of the next request.
     next: AtomicU64,
+    /// The requests that the thread has not come to yet.
+    pending: Arc<Mutex<HashSet<u64>>>,
     /// The way to the thread, which begins with the first request.
     jobs: Mutex<Option<Sender<Job>>>,
 }
@@ -89,6 +92,7 @@ impl RequestLog {
         RequestLog(Arc::new(Shared {
             session,
             next: AtomicU64::new(last.saturating_add(1)),
+            pending: Arc::default(),
             jobs: Mutex::default(),
         }))
     }
@@ -101,6 +105,7 @@ impl RequestLog {
     /// Logs a request that goes out, and returns its number. Does not wait for that.
     pub fn sent(&self, sent: &Sent<'_>) -> u64 {
         let number = self.0.next.fetch_add(1, Ordering::Relaxed);
+        self.0.pending.lock().insert(number);
         self.give(Job::Log(Box::new(Outgoing::of(number, sent))));
         number
     }
@@ -116,9 +121,9 @@ impl RequestLog {
         let mut jobs = self.jobs();
         if jobs.is_none() {
             let (sender, receiver) = channel();
-            let session = self.0.session.clone();
+            let (session, pending) = (self.0.session.clone(), Arc::clone(&self.0.pending));
             let thread = std::thread::Builder::new().name("request-log".to_owned());
-            match thread.spawn(move || work(&session, &receiver)) {
+            match thread.spawn(move || work(&session, &receiver, &pending)) {
                 Ok(_) => *jobs = Some(sender),
                 Err(error) => self.failed(&error),
             }
@@ -129,9 +134,12 @@ impl RequestLog {
         }
     }
 
-    /// Logs what came of a request.
+    /// Logs what came of a request. Waits for it to be in the file, and for no other one that is.
     pub fn answered(&self, number: u64, answered: &Answered) {
-        self.flush();
+        let is_pending = self.0.pending.lock().contains(&number);
+        if is_pending {
+            self.flush();
+        }
         if let Some(session) = self.0.session.upgrade() {
             session
                 .lock()
@@ -168,7 +176,7 @@ impl RequestLog {
 }
 
 /// What the thread does until the session and everybody who logs in it are gone.
-fn work(session: &Weak<Mutex<Inner>>, jobs: &Receiver<Job>) {
+fn work(session: &Weak<Mutex<Inner>>, jobs: &Receiver<Job>, pending: &Mutex<HashSet<u64>>) {
     let mut follower = Follower::default();
     let mut watcher: Option<Watcher> = None;
     // Those in the file that the watcher was not told of. Somebody may wait for what is to be done, and for it nobody does.
@@ -192,6 +200,7 @@ fn work(session: &Weak<Mutex<Inner>>, jobs: &Receiver<Job>) {
                 let session = session.upgrade();
                 let is_written =
                     session.is_some_and(|session| write(&session, &mut follower, *outgoing));
+                pending.lock().remove(&told.0);
                 if is_written && watcher.is_some() {
                     untold.push(told);
                 }
