@@ -155,6 +155,9 @@ impl Presenter {
 
     /// Shows a call that runs a subagent once it is over: until then the subagent has a row.
     fn subagent(&self, mut call: CallView) {
+        if let (Some(roster), CallState::Running) = (&self.subagents, call.state) {
+            roster.number(&call.id);
+        }
         if !call.state.is_settled() {
             return;
         }
@@ -187,6 +190,40 @@ pub fn show_edits(ui: &Ui, number: usize, edits: &[FileEdit]) {
         let more = counted(more, "more row", "more rows");
         let note = format!("  … {more}: /diff {number}");
         ui.status(&ui.status_styles().paint(Label::Quiet, &note));
+    }
+}
+
+/// Says what is allowed or denied for longer than a call from now on.
+pub fn say_stored(ui: &Ui, tool: &str, needs: &[Need], answer: Answer) {
+    let said = match needs {
+        [] => storing::after_call(tool, answer).into_iter().collect(),
+        needs => storing::after(tool, needs, answer),
+    };
+    for text in said {
+        ui.say_stored(&text);
+    }
+}
+
+/// Says something in the midst of a turn, where steps are shown; of the subagent with this name, if it is one's.
+pub fn show_notice(ui: &Ui, subagent: Option<&str>, text: &str) {
+    if !ui.shows_steps() {
+        return;
+    }
+    // The last column stays free.
+    let room = ui.status_columns().saturating_sub(1);
+    let text = escape(text);
+    let rows = match (subagent, text.strip_prefix(NOTICE_MARK)) {
+        (Some(name), rest) => {
+            let first = format!("  {NOTICE_MARK}[{}] ", escape(name));
+            wrap::barred(&first, 2, rest.unwrap_or(&text), room)
+        }
+        // Below the calls that it is about.
+        (None, Some(rest)) => wrap::barred(&format!("  {NOTICE_MARK}"), 2, rest, room),
+        (None, None) => wrap::rows(&text, room),
+    };
+    for row in rows {
+        let row = ui.status_styles().paint(Label::Quiet, &row);
+        ui.status_with_foreign(&row);
     }
 }
 
@@ -331,31 +368,11 @@ impl Frontend for Presenter {
     }
 
     fn notice(&self, text: &str) {
-        if !self.ui.shows_steps() {
-            return;
-        }
-        // The last column stays free.
-        let room = self.ui.status_columns().saturating_sub(1);
-        let text = escape(text);
-        let rows = match text.strip_prefix(NOTICE_MARK) {
-            // Below the calls that it is about.
-            Some(rest) => wrap::barred(&format!("  {NOTICE_MARK}"), 2, rest, room),
-            None => wrap::rows(&text, room),
-        };
-        for row in rows {
-            let row = self.ui.status_styles().paint(Label::Quiet, &row);
-            self.ui.status_with_foreign(&row);
-        }
+        show_notice(&self.ui, None, text);
     }
 
     fn stored(&self, tool: &str, needs: &[Need], answer: Answer) {
-        let said = match needs {
-            [] => storing::after_call(tool, answer).into_iter().collect(),
-            needs => storing::after(tool, needs, answer),
-        };
-        for text in said {
-            self.ui.say_stored(&text);
-        }
+        say_stored(&self.ui, tool, needs, answer);
     }
 
     fn warning(&self, text: &str) {

@@ -8,15 +8,12 @@ use dunlin_chat::turn::log::CallLog;
 use dunlin_chat::turn::{CallState, CallView, Frontend, TurnCall};
 use dunlin_host::Progress;
 use dunlin_host::ask::Answer;
-use dunlin_host::display::escape;
 use dunlin_host::edit::FileEdit;
 use dunlin_host::target::Need;
-use dunlin_terminal::approval::storing;
 use dunlin_terminal::ui::Ui;
-use dunlin_terminal::ui::style::Label;
 
 use super::{Roster, Subagent};
-use crate::dialogue::presenter::show_edits;
+use crate::dialogue::presenter::{say_stored, show_edits, show_notice};
 use dunlin_terminal::ui::diff;
 use parking_lot::Mutex;
 
@@ -116,23 +113,11 @@ impl Frontend for SubagentFrontend {
     }
 
     fn notice(&self, text: &str) {
-        if !self.ui.shows_steps() {
-            return;
-        }
-        let text = text.strip_prefix("· ").unwrap_or(text);
-        let text = format!("  · [{}] {}", self.subagent.name, escape(text));
-        let text = self.ui.status_styles().paint(Label::Quiet, &text);
-        self.ui.status_with_foreign(&text);
+        show_notice(&self.ui, Some(&self.subagent.name), text);
     }
 
     fn stored(&self, tool: &str, needs: &[Need], answer: Answer) {
-        let said = match needs {
-            [] => storing::after_call(tool, answer).into_iter().collect(),
-            needs => storing::after(tool, needs, answer),
-        };
-        for text in said {
-            self.ui.say_stored(&text);
-        }
+        say_stored(&self.ui, tool, needs, answer);
     }
 
     fn warning(&self, text: &str) {

@@ -54,6 +54,8 @@ struct State {
     last: u64,
     /// Those of this turn.
     of_turn: Vec<Arc<Subagent>>,
+    /// The numbers of those that this turn is about to begin, by the ids of their calls.
+    numbers: Vec<(String, u64)>,
     /// How many this turn has wanted to start.
     wanted: usize,
 }
@@ -247,6 +249,7 @@ impl Roster {
     pub fn begin_turn(&self) {
         let mut state = self.state.lock();
         state.of_turn.clear();
+        state.numbers.clear();
         state.wanted = 0;
     }
 
@@ -274,12 +277,21 @@ impl Roster {
         has_room
     }
 
+    /// A call that is to begin one begins to run. Calls run side by side, and the numbers follow the order of the calls.
+    pub fn number(&self, call: &str) {
+        let mut state = self.state.lock();
+        state.last += 1;
+        let number = state.last;
+        state.numbers.push((call.to_owned(), number));
+    }
+
     /// One more begins.
     fn add(&self, new: New) -> Arc<Subagent> {
         let New { call, task, means } = new;
         let mut state = self.state.lock();
-        state.last += 1;
-        let number = state.last;
+        let known = state.numbers.iter().position(|(of, _)| *of == call);
+        let number = known.map_or(state.last + 1, |at| state.numbers.remove(at).1);
+        state.last = state.last.max(number);
         let speaker = Speaker {
             agent: means.agent.name.clone(),
             model: means.agent.model.clone(),
