@@ -302,7 +302,7 @@ pub const GROUPS: &[(&str, &[Command])] = &[
             ),
             command(
                 "/agents",
-                "[N|stop N]",
+                "[N [all]|stop N]",
                 "list the subagents, show what number N did, or end it; stop works while they run",
                 Slash::Agents,
             ),

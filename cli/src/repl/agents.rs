@@ -9,6 +9,7 @@ use dunlin_chat::request::report::MESSAGES;
 use dunlin_chat::request::{ContextBudget, HistoryLimits};
 use dunlin_chat::session::Store;
 use dunlin_chat::tokens::counted;
+use dunlin_chat::turn::CallRecord;
 use dunlin_host::display::{chain, grouped, one_line};
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::ui::Ui;
@@ -17,18 +18,23 @@ use dunlin_terminal::ui::running_commands::RunningCommands;
 use dunlin_terminal::ui::style::Label;
 use serde_json::Value;
 
+use super::expand::folded;
 use super::messages::foreign;
 use crate::app::App;
 use crate::subagents::{Roster, Subagent, stored};
 
 /// How it is used.
-const USAGE: &str = "Usage: /agents, /agents N, /agents stop N, with the number of a subagent.";
+const USAGE: &str =
+    "Usage: /agents, /agents N [all], /agents stop N, with the number of a subagent.";
 
 /// The command.
 const COMMAND: &str = "/agents";
 
 /// What ends one.
 const STOP: &str = "stop";
+
+/// What shows long messages whole.
+const ALL: &str = "all";
 
 /// Does `/agents` with what was typed after it.
 pub fn run(app: &App, typed: &str) {
@@ -41,10 +47,12 @@ pub fn run(app: &App, typed: &str) {
             startable(app);
         }
         [STOP, number] => ui.status(&stop(&app.subagents, number)),
-        [number] => {
+        [number, rest @ ..] if matches!(rest, [] | [ALL]) => {
             let number: Option<u64> = number.parse().ok();
             match number.and_then(|number| find(app, number)) {
-                Some(subagent) => ui.data_all(&whole(&subagent, limits, ui.window())),
+                Some(subagent) => {
+                    ui.data_all(&whole(&subagent, !rest.is_empty(), limits, ui.window()));
+                }
                 None => ui.status(&match number {
                     Some(number) => format!("There is no subagent {number}; /agents lists them."),
                     None => USAGE.to_owned(),
@@ -66,18 +74,32 @@ fn sessions(app: &App) -> Store {
     app.store().of_subagents(&app.session_id())
 }
 
+/// The subagent that a call has run, also one that is not listed any more.
+fn of_call(app: &App, call: &CallRecord) -> Option<Arc<Subagent>> {
+    let known = app.subagents.of_call(&call.id);
+    known.or_else(|| stored::of_call(&sessions(app), &call.id).map(Arc::new))
+}
+
+/// The numbers of the calls that the subagent of a call has made.
+pub fn calls_of(app: &App, call: &CallRecord) -> Vec<usize> {
+    let messages = of_call(app, call).and_then(|it| it.messages().ok());
+    let messages = messages.iter().flat_map(|it| it.iter());
+    let calls = messages.flat_map(|message| &message.tool_calls);
+    calls.map(|call| call.number).collect()
+}
+
 /// Shows what the subagent said that a call has run, below the call.
 pub fn expand(app: &App, typed: &str) {
     let number = typed.split_whitespace().find_map(|word| word.parse().ok());
     let call = app.calls.find(number);
     let call = call.filter(|call| call.tool == RUN_SUBAGENT);
     let Some(call) = call else { return };
-    let known = app.subagents.of_call(&call.id);
-    let subagent = known.or_else(|| stored::of_call(&sessions(app), &call.id).map(Arc::new));
-    match subagent {
+    let all = typed.split_whitespace().any(|word| word == ALL);
+    match of_call(app, &call) {
         Some(subagent) => {
             let limits = app.settings.history_limits();
-            app.ui.data_all(&whole(&subagent, limits, app.ui.window()));
+            let rows = whole(&subagent, all, limits, app.ui.window());
+            app.ui.data_all(&rows);
         }
         None => app
             .ui
@@ -102,7 +124,9 @@ impl RunningCommands for AgentsWhileRunning {
         // Anything else may be a message that begins with the word.
         let is_it = match words.as_slice() {
             [COMMAND] => true,
-            [COMMAND, number] | [COMMAND, STOP, number] => is_number(number),
+            [COMMAND, number] | [COMMAND, STOP, number] | [COMMAND, number, ALL] => {
+                is_number(number)
+            }
             _ => false,
         };
         is_it && self.roster.of_turn().iter().any(|it| !it.has_ended())
@@ -114,11 +138,10 @@ impl RunningCommands for AgentsWhileRunning {
         let rows = match words.as_slice() {
             [] => list(&self.roster, self.limits, window),
             [STOP, number] => vec![format!("  {}", stop(&self.roster, number))],
-            [number] => match number.parse().ok().and_then(|it| self.roster.find(it)) {
-                Some(subagent) => whole(&subagent, self.limits, window),
+            [number, rest @ ..] => match number.parse().ok().and_then(|it| self.roster.find(it)) {
+                Some(subagent) => whole(&subagent, !rest.is_empty(), self.limits, window),
                 None => vec![format!("  {USAGE}")],
             },
-            _ => vec![format!("  {USAGE}")],
         };
         rows.iter().for_each(|row| self.ui.status(row));
     }
@@ -226,18 +249,23 @@ fn sections(subagent: &Subagent, limits: HistoryLimits, window: Window) -> Optio
     (!parts.is_empty()).then(|| window.styles.paint(Label::Quiet, &row))
 }
 
-/// Everything about one.
-pub fn whole(subagent: &Subagent, limits: HistoryLimits, window: Window) -> Vec<String> {
+/// Everything about one; `all`: also of long messages.
+fn whole(subagent: &Subagent, all: bool, limits: HistoryLimits, window: Window) -> Vec<String> {
     let mut rows = heading(subagent, window);
     rows.extend(sections(subagent, limits, window));
     match subagent.messages() {
-        Ok(messages) => rows.extend(conversation(&messages, window)),
+        Ok(messages) => {
+            let command = format!("{COMMAND} {} {ALL}", subagent.number);
+            let command = (!all).then_some(command.as_str());
+            rows.extend(conversation(&messages, command, window));
+        }
         Err(error) => rows.extend(foreign(&chain(&error), window)),
     }
     rows
 }
 
-fn conversation(messages: &[Message], window: Window) -> Vec<String> {
+/// What was said. `command` shows long messages whole; without it they are.
+fn conversation(messages: &[Message], command: Option<&str>, window: Window) -> Vec<String> {
     let styles = window.styles;
     let mut rows = Vec::new();
     for message in messages {
@@ -249,7 +277,11 @@ fn conversation(messages: &[Message], window: Window) -> Vec<String> {
         };
         if !message.content.trim().is_empty() {
             rows.push(format!("  {}", styles.paint(Label::Quiet, who)));
-            rows.extend(foreign(&message.content, window));
+            let whole = foreign(&message.content, window);
+            rows.extend(match command {
+                Some(command) => folded(whole, command, styles),
+                None => whole,
+            });
         }
         for call in &message.tool_calls {
             let arguments = Value::Object(call.arguments.clone()).to_string();

@@ -4,6 +4,7 @@ use dunlin_host::display::escape;
 use serde_json::Value;
 
 use super::messages::foreign;
+use dunlin_chat::agent::RUN_SUBAGENT;
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::CallRecord;
 use dunlin_chat::turn::log::CallLog;
@@ -11,7 +12,7 @@ use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::approval::storing;
 use dunlin_terminal::ui::calls::{denied_by, elapsed, fit, look};
 use dunlin_terminal::ui::diff;
-use dunlin_terminal::ui::style::Label;
+use dunlin_terminal::ui::style::{Label, Styles};
 use dunlin_terminal::ui::wrap::visible;
 
 /// How many rows of the parameters, and of the result, are shown unless all of them are asked for.
@@ -48,11 +49,32 @@ pub fn rows(log: &CallLog, typed: &str, window: Window) -> Vec<String> {
 /// Why a diff is not known.
 const KEPT: &str = "Dunlin keeps the latest diffs only, and only while the session is open; /undo still knows the files.";
 
-/// What `/diff` prints for what was typed behind it.
-pub fn edits(log: &CallLog, typed: &str, window: Window) -> Vec<String> {
+/// What `/diff` prints for what was typed behind it. `within`: the calls of the subagent that a call has run.
+pub fn edits(
+    log: &CallLog,
+    typed: &str,
+    within: impl FnOnce(&CallRecord) -> Vec<usize>,
+    window: Window,
+) -> Vec<String> {
     let calls = match typed.parse::<usize>() {
         Ok(number) => match log.find(Some(number)) {
             Some(record) if !record.edits.is_empty() => vec![record],
+            Some(record) if record.tool == RUN_SUBAGENT => {
+                let calls = within(&record).into_iter();
+                let calls: Vec<CallRecord> = calls.filter_map(|it| log.find(Some(it))).collect();
+                let is_lost = |call: &CallRecord| call.changed.is_some() && call.edits.is_empty();
+                if calls.iter().any(is_lost) {
+                    return vec![format!(
+                        "The subagent of call {number} changed files, but the diff is no longer known. {KEPT}"
+                    )];
+                }
+                let calls = calls.into_iter().filter(|it| !it.edits.is_empty());
+                let calls: Vec<CallRecord> = calls.collect();
+                if calls.is_empty() {
+                    return vec![format!("The subagent of call {number} changed no file.")];
+                }
+                calls
+            }
             Some(CallRecord {
                 changed: Some(changed),
                 ..
@@ -107,6 +129,23 @@ pub fn edits(log: &CallLog, typed: &str, window: Window) -> Vec<String> {
     rows
 }
 
+/// Rows without what is in their midst, where they are many; `command` shows all of them.
+pub fn folded(whole: Vec<String>, command: &str, styles: Styles) -> Vec<String> {
+    let tail = MAX_ROWS / 3;
+    let head = MAX_ROWS - tail;
+    let left_out = whole.len().saturating_sub(MAX_ROWS);
+    if left_out == 0 {
+        return whole;
+    }
+    let more = counted(left_out, "more row", "more rows");
+    let note = styles.paint(Label::Quiet, &format!("    … {more}: {command}"));
+    let end = whole.iter().skip(head + left_out).cloned();
+    let mut rows: Vec<String> = whole.iter().take(head).cloned().collect();
+    rows.push(note);
+    rows.extend(end);
+    rows
+}
+
 /// The rows of a call; all of them, or a long result shortened.
 pub fn call(record: &CallRecord, all: bool, window: Window) -> Vec<String> {
     let styles = window.styles;
@@ -135,20 +174,10 @@ pub fn call(record: &CallRecord, all: bool, window: Window) -> Vec<String> {
     let mut part = |name: &str, text: &str| {
         rows.push(format!("  {}", styles.paint(Label::Quiet, name)));
         let whole = foreign(text, window);
-        match whole.len().checked_sub(MAX_ROWS) {
-            Some(left_out @ 1..) if !all => {
-                let tail = MAX_ROWS / 3;
-                let head = MAX_ROWS - tail;
-                rows.extend(whole.iter().take(head).cloned());
-                let note = {
-                    let more = counted(left_out, "more row", "more rows");
-                    format!("    … {more}: /expand {number} all")
-                };
-                rows.push(styles.paint(Label::Quiet, &note));
-                rows.extend(whole.iter().skip(head + left_out).cloned());
-            }
-            _ => rows.extend(whole),
-        }
+        rows.extend(match all {
+            true => whole,
+            false => folded(whole, &format!("/expand {number} all"), styles),
+        });
     };
     let arguments = match &record.arguments {
         Value::Object(arguments) if arguments.is_empty() => "(none)".to_owned(),
@@ -174,7 +203,8 @@ mod tests {
 
     use super::*;
     use dunlin_chat::turn::{CallState, ChangedLines};
-    use dunlin_terminal::ui::style::Styles;
+    use dunlin_host::edit::diff::Diff;
+    use dunlin_host::edit::{ContentHash, EditKind, FileChange, FileEdit, Syntax};
 
     const WINDOW: Window = Window {
         columns: 80,
@@ -229,7 +259,7 @@ mod tests {
     fn what_was_changed_before_the_session_was_resumed_is_not_denied() {
         let log = CallLog::default();
         log.restore(vec![record(1, CallState::Completed, None)]);
-        let shown = |typed| edits(&log, typed, WINDOW).join("\n");
+        let shown = |typed| edits(&log, typed, |_| Vec::new(), WINDOW).join("\n");
         let text = format!("The diff of call 1, if it changed a file, is no longer known. {KEPT}");
         assert_eq!(shown("1"), text);
         assert!(shown("").starts_with("There was no call since the session was resumed."));
@@ -250,6 +280,44 @@ mod tests {
         log.keep(record(2, CallState::Completed, None));
         assert_eq!(shown("2"), "Call 2 changed no file in this session.");
         assert_eq!(shown(""), "The last turn changed no file.");
+    }
+
+    #[test]
+    fn what_a_subagent_changed_is_the_diff_of_its_call() {
+        let log = CallLog::default();
+        let subagent = CallRecord::sample(RUN_SUBAGENT, json!({ "task": "x" }));
+        log.keep(CallRecord {
+            number: 1,
+            ..subagent
+        });
+        log.keep(CallRecord {
+            edits: [FileEdit {
+                path: "/p/a.md".into(),
+                base: Some(ContentHash::of(b"one")),
+                new: Some(ContentHash::of(b"two")),
+                new_folder: None,
+                diff: Diff::between("one", "two"),
+                kind: EditKind::Text,
+                syntax: Syntax::default(),
+                change: FileChange::Write(String::new()).into(),
+            }]
+            .into(),
+            ..record(2, CallState::Completed, None)
+        });
+        log.keep(record(3, CallState::Completed, None));
+        let shown = |calls: &[usize]| edits(&log, "1", |_| calls.to_vec(), WINDOW).join("\n");
+        let text = shown(&[2, 3, 9]);
+        assert!(text.contains("✓ 2") && text.contains("a.md"), "{text}");
+        assert_eq!(shown(&[3]), "The subagent of call 1 changed no file.");
+        let changed = Some(ChangedLines {
+            added: 1,
+            removed: 0,
+        });
+        log.keep(CallRecord {
+            changed,
+            ..record(3, CallState::Completed, None)
+        });
+        assert!(shown(&[2, 3]).starts_with("The subagent of call 1 changed files, but"));
     }
 
     #[test]

@@ -21,6 +21,7 @@ use crate::prompt::steps;
 use crate::tools;
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::{Message, UserMessage};
+use dunlin_chat::turn::CallRecord;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
 
@@ -213,7 +214,10 @@ fn look(
             agents::expand(app, rest);
         }
         Slash::Agents => agents::run(app, rest),
-        Slash::Diff => ui.data_all(&expand::edits(&app.calls, rest, ui.window())),
+        Slash::Diff => {
+            let within = |call: &CallRecord| agents::calls_of(app, call);
+            ui.data_all(&expand::edits(&app.calls, rest, within, ui.window()));
+        }
         Slash::Steps => steps::run(ui, rest),
         Slash::Auto => auto::run(app, rest)?,
         Slash::Pause => pausing::run(app, rest),
