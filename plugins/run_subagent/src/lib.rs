@@ -97,10 +97,14 @@ impl Tool for RunSubagent {
             let problem = "context: a path is empty; give the paths of files";
             return Err(Failure::invalid_arguments(problem));
         }
+        let who = match &arguments.agent {
+            Some(agent) => format!("subagent '{agent}'"),
+            None => "a subagent".to_owned(),
+        };
         let plan = Plan::ask(match paths.as_slice() {
-            [] => format!("Run a subagent for '{}'?", beginning(&arguments.task)),
-            [path] => format!("Give file '{path}' to a subagent?"),
-            paths => format!("Give {} files to a subagent?", paths.len()),
+            [] => format!("Run {who} for '{}'?", beginning(&arguments.task)),
+            [path] => format!("Give file '{path}' to {who}?"),
+            paths => format!("Give {} files to {who}?", paths.len()),
         });
         Ok(paths.iter().fold(plan, Plan::reads))
     }

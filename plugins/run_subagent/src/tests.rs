@@ -15,7 +15,11 @@ fn a_task_needs_nothing_and_each_file_is_read() {
     };
     assert_eq!(
         plan(json!({"task": "Find it.", "agent": "research", "tools": [], "max_rounds": 50})),
-        Plan::ask("Run a subagent for 'Find it.'?")
+        Plan::ask("Run subagent 'research' for 'Find it.'?")
+    );
+    assert_eq!(
+        plan(json!({"task": "Find it.", "agent": "research", "context": ["a.md"]})),
+        Plan::ask("Give file 'a.md' to subagent 'research'?").reads("a.md")
     );
     assert_eq!(
         plan(json!({"task": "Find it.", "context": ["a.md"]})),
