@@ -77,7 +77,8 @@ impl<'a> AgentFolders<'a> {
     pub fn read(&self, known: &[&str]) -> AgentFiles {
         let mut found = AgentFiles::default();
         let user = self.texts(Owner::User, &mut found.notices);
-        let project = self.texts(Owner::Project, &mut found.notices);
+        let (project, broken) = self.foreign();
+        found.notices.extend(broken);
         found.notices.extend(self.ignored(&project));
         let project = project.into_iter().filter(|file| self.is_trusted(file));
         let user = user.into_iter().map(|file| (Owner::User, file));
@@ -89,10 +90,18 @@ impl<'a> AgentFolders<'a> {
         found
     }
 
-    /// The files of the project that can be read, and why others cannot.
+    /// The files of the project that make an agent once they are trusted, and why others do not: nobody is asked about those.
     pub fn foreign(&self) -> (Vec<ForeignFile>, Vec<String>) {
         let mut problems = Vec::new();
-        (self.texts(Owner::Project, &mut problems), problems)
+        let mut files = self.texts(Owner::Project, &mut problems);
+        files.retain(|file| match AgentText::parse(&file.text) {
+            Ok(_) => true,
+            Err(error) => {
+                problems.push(self.note(&file.path, error.line, &error.problem));
+                false
+            }
+        });
+        (files, problems)
     }
 
     /// Which of the project's files do not count, if there are any.

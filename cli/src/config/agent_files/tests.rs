@@ -139,6 +139,29 @@ fn a_projects_file_counts_as_long_as_it_is_trusted() {
 }
 
 #[test]
+fn nobody_is_asked_about_a_file_that_makes_no_agent() {
+    let home = Home::new();
+    let good = home.write("project/.dunlin/agents/good.md", text(""));
+    home.write("project/.dunlin/agents/bad.md", "description: x");
+    let folders = AgentFolders::new(&home.folders, Some(&home.project()));
+    let (files, problems) = folders.foreign();
+    let paths: Vec<&Path> = files.iter().map(|it| it.path.as_path()).collect();
+    assert_eq!(paths, [good.as_path()]);
+    let bad = "~/project/.dunlin/agents/bad.md:1: the file must begin with";
+    assert!(
+        problems.len() == 1 && problems[0].starts_with(bad),
+        "{problems:?}"
+    );
+    let ignored = folders.ignored(&files).unwrap_or_default();
+    assert!(!ignored.contains("bad.md"), "{ignored}");
+    // What is wrong with it is said to whoever lists agents, once.
+    home.trust(&good, true);
+    let found = home.read(&[]);
+    assert_eq!(names(&found), ["good"]);
+    assert_eq!(found.notices, problems);
+}
+
+#[test]
 fn no_link_of_a_project_is_followed() {
     let home = Home::new();
     let mine = home.write("notes/mine.md", text(""));
