@@ -210,7 +210,8 @@ impl<'a> TerminalApprover<'a> {
     fn command(&self, line: &str) -> ControlFlow<Resolution, Vec<String>> {
         let ui = &self.app.ui;
         // What a command prints may be the model's, and look like a question.
-        let again = || ControlFlow::Continue(self.queue.state().approvals.show_again(ui.window()));
+        let again =
+            || ControlFlow::Continue(self.queue.state().approvals.after_command(ui.window()));
         match slash_table::parse(line) {
             Input::Slash(command, rest) => {
                 if command == Slash::Tools

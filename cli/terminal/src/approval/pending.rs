@@ -210,6 +210,14 @@ impl PendingApprovals {
         rows
     }
 
+    /// What waits once more, after a command has printed something: one call whole, several in short.
+    pub fn after_command(&mut self, window: Window) -> Vec<String> {
+        match self.several {
+            true => self.again(window),
+            false => self.show_again(window),
+        }
+    }
+
     /// A row for each of several calls.
     pub fn list(&self, window: Window) -> Vec<String> {
         let rows = self.entries.iter().filter(|_| self.several);

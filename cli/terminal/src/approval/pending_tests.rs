@@ -110,6 +110,28 @@ fn one_call_is_answered_with_a_word() {
 }
 
 #[test]
+fn after_a_command_several_calls_are_shown_in_short_and_one_whole() {
+    let needs = |rows: &[String]| rows.iter().filter(|it| it.contains("read    ")).count();
+    let mut several = approvals(vec![entry(1), entry(2)]);
+    let rows = several.after_command(window(100, 60));
+    assert_eq!(needs(&rows), 0, "{rows:?}");
+    assert!(rows.iter().any(|row| row.contains("? 2 ")), "{rows:?}");
+    // They were shown whole before.
+    assert_eq!(
+        decisions(answer(&mut several, "always 2")),
+        ["12.1 true Always"]
+    );
+    // One that was not has to be viewed.
+    let mut small = PendingApprovals::default();
+    small.open(11, vec![entry(1), edit(100)], window(100, 14));
+    let rows = small.after_command(window(100, 14));
+    assert!(rows.iter().any(|row| row.contains("shows it")), "{rows:?}");
+    let mut one = approvals(vec![entry(1)]);
+    let rows = one.after_command(window(100, 60));
+    assert_eq!(needs(&rows), 1, "{rows:?}");
+}
+
+#[test]
 fn several_calls_are_answered_by_number() {
     let mut approved = entry(2);
     approved.state = CallState::Approved;
