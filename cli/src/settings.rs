@@ -298,6 +298,7 @@ impl Settings {
             context_window: options.context_window.map(Count::get),
             top_p: options.top_p.map(UpTo::get),
             system_prompt,
+            instructions: Arc::default(),
             tools,
             denied_tools: Vec::new(),
             files: options.files.unwrap_or(true),

@@ -1,10 +1,14 @@
 //! An agent: which model answers, where, and how it is to be asked.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use dunlin_host::Tool;
 use dunlin_host::mcp::{LOADER, SEPARATOR};
 use url::Url;
 
 use crate::endpoint::EndpointOptions;
+use crate::instructions::Instructions;
 use crate::secret::Secret;
 use dunlin_host::nearest::nearest;
 
@@ -44,8 +48,10 @@ pub struct Agent {
     pub context_window: Option<u64>,
     /// Nucleus sampling; `None` leaves it to the endpoint.
     pub top_p: Option<f64>,
-    /// What stands before every conversation.
+    /// Its own system prompt; `None`: the default of the session, empty: none at all.
     pub system_prompt: Option<String>,
+    /// What the session tells it besides.
+    pub instructions: Arc<Instructions>,
     /// The names of the tools it may use; `None`: all.
     pub tools: Option<Vec<String>>,
     /// The names of tools it may not use, whatever `tools` says.
@@ -57,6 +63,28 @@ pub struct Agent {
 }
 
 impl Agent {
+    /// Its system prompt without the instruction files, if there is one.
+    pub fn prompt(&self) -> Option<&str> {
+        let default = self.instructions.default_prompt.as_deref();
+        let prompt = self.system_prompt.as_deref().or(default);
+        prompt.filter(|prompt| !prompt.trim().is_empty())
+    }
+
+    /// All that stands before its conversations.
+    pub fn system_text(&self) -> Option<Cow<'_, str>> {
+        self.instructions.after(self.prompt())
+    }
+
+    /// The same agent, told nothing but this.
+    #[must_use]
+    pub fn told_only(self, system_prompt: Option<String>) -> Agent {
+        Agent {
+            system_prompt,
+            instructions: Arc::default(),
+            ..self
+        }
+    }
+
     /// Those of its tools that do not exist, each with the nearest that does. What servers may offer is not known
     /// before they are connected.
     pub fn unknown_tools<'a>(&'a self, tools: &'a [Tool]) -> Vec<(&'a str, Option<&'a str>)> {
@@ -124,6 +152,7 @@ impl Agent {
             context_window: None,
             top_p: None,
             system_prompt: None,
+            instructions: Arc::default(),
             tools: None,
             denied_tools: Vec::new(),
             files: true,

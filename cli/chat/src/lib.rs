@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod endpoint;
+pub mod instructions;
 pub mod message;
 pub mod provider;
 pub mod request;

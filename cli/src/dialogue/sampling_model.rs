@@ -79,12 +79,11 @@ impl Model for SamplingModel {
         let own = self.agent.max_tokens.unwrap_or(u32::MAX);
         let temperature = prompt.temperature_thousandths;
         let agent = Agent {
-            system_prompt: prompt.system.clone(),
             max_tokens: Some(prompt.max_tokens.min(own)),
             temperature: temperature
                 .map(|it| f64::from(it) / 1_000.0)
                 .or(self.agent.temperature),
-            ..self.agent.clone()
+            ..self.agent.clone().told_only(prompt.system.clone())
         };
         let messages = prompt.messages.iter().map(|said| {
             let role = match said.by {

@@ -149,6 +149,13 @@ pub fn context_rows(report: &Report, messages: &[Message], window: Window) -> Ve
         (format!("/show {number}  {about}"), result.tokens)
     });
     list("the largest results", results.collect());
+    let files = report.instructions.iter();
+    list(
+        "instructions",
+        files
+            .map(|(name, tokens)| (one_line(name), *tokens))
+            .collect(),
+    );
     let tools = report.tools.iter();
     list(
         "tools",
@@ -325,6 +332,7 @@ mod tests {
                 message: 2,
                 tokens: 2_040,
             }],
+            instructions: vec![("AGENTS.md".to_owned(), 90)],
             tools: vec![
                 ("run_terminal_command".to_owned(), 800),
                 ("read_file".to_owned(), 320),
@@ -384,6 +392,9 @@ mod tests {
 
   the largest results
   2,040  /show 1  read_file {\"file_path\":\"src/main.rs\"}
+
+  instructions
+     90  AGENTS.md
 
   tools
     800  run_terminal_command

@@ -79,7 +79,8 @@ impl std::fmt::Display for Limit {
 }
 
 /// The way out where nothing of the conversation can be left out.
-const FEWER_TOOLS: &str = "give the agent a shorter system_prompt or fewer tools";
+const FEWER_TOOLS: &str =
+    "give the agent a shorter system_prompt, shorter instruction files or fewer tools";
 
 /// Why no request can be made: what must be sent does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -537,9 +538,9 @@ impl ContextBudget {
 
     /// What stands before every conversation, in our own counts.
     pub fn fixed(&self, occasion: Occasion<'_>) -> u64 {
-        let prompt = occasion.agent.system_prompt.as_deref().unwrap_or_default();
+        let prompt = occasion.agent.system_text().unwrap_or_default();
         let tools = occasion.offered().map(|tool| self.measure.tool(tool));
-        self.measure.count(prompt) + tools.sum::<u64>()
+        self.measure.count(&prompt) + tools.sum::<u64>()
     }
 }
 

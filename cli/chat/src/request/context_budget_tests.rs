@@ -158,7 +158,7 @@ fn what_cannot_fit_says_what_it_takes_and_the_way_out() {
     );
     assert!(
         full.hint_of_one()
-            .starts_with("give the agent a shorter system_prompt or fewer tools")
+            .starts_with("give the agent a shorter system_prompt, shorter")
     );
     // Nothing of it sticks: where the next message is short, all goes on.
     conversation.push_user("never mind");

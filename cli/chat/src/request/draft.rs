@@ -35,11 +35,7 @@ impl<'a> Draft<'a> {
     ) -> Draft<'a> {
         Draft {
             model: &agent.model,
-            system_prompt: agent
-                .system_prompt
-                .as_deref()
-                .filter(|prompt| !prompt.trim().is_empty())
-                .map(Cow::Borrowed),
+            system_prompt: agent.system_text(),
             messages: in_turn(messages),
             tools: tools
                 .iter()

@@ -16,6 +16,8 @@ pub struct Report {
     pub parts: Vec<Part>,
     /// The results of calls that take most, largest first.
     pub results: Vec<LargeResult>,
+    /// The instruction files, in their order.
+    pub instructions: Vec<(String, u64)>,
     /// The declarations of the tools, largest first.
     pub tools: Vec<(String, u64)>,
     /// How many tokens there is room for, what is kept of them for the reply, and whether the server has only refused
@@ -105,7 +107,14 @@ impl ContextBudget {
             .map(|tool| (tool.name.clone(), measure.real(measure.tool(tool))))
             .collect();
         tools.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
-        let prompt = occasion.agent.system_prompt.as_deref().unwrap_or_default();
+        let agent = occasion.agent;
+        let prompt = measure.count(agent.prompt().unwrap_or_default());
+        let system = measure.count(&agent.system_text().unwrap_or_default());
+        let files = agent.instructions.files.iter();
+        let instructions = files.map(|file| {
+            let tokens = measure.real(measure.count(&file.to_string()));
+            (file.name.clone(), tokens)
+        });
         let all: Length = cuts.total(messages, &costs);
         let each: u64 = (0..messages.len()).map(sent).sum();
         let mut parts = vec![
@@ -123,7 +132,11 @@ impl ContextBudget {
             },
             Part {
                 name: "system prompt",
-                tokens: measure.real(measure.count(prompt)),
+                tokens: measure.real(prompt),
+            },
+            Part {
+                name: "instructions",
+                tokens: measure.real(system.saturating_sub(prompt)),
             },
             Part {
                 name: "tools",
@@ -177,6 +190,7 @@ impl ContextBudget {
             total: parts.iter().map(|part| part.tokens).sum(),
             parts,
             results,
+            instructions: instructions.collect(),
             tools,
             window,
             max_tokens: occasion.limits.max_tokens,
@@ -247,8 +261,11 @@ impl Spent {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::agent::Agent;
+    use crate::instructions::{InstructionFile, Instructions};
     use crate::message::{Conversation, ToolCall};
     use crate::provider::Window;
     use crate::provider::plain::Plain;
@@ -274,6 +291,14 @@ mod tests {
         conversation.push_assistant(Message::text(Role::Assistant, "word ".repeat(50)));
         let mut agent = Agent::sample();
         agent.system_prompt = Some("Be brief".to_owned());
+        let file = InstructionFile {
+            name: "AGENTS.md".to_owned(),
+            text: "Word".to_owned(),
+        };
+        agent.instructions = Arc::new(Instructions {
+            default_prompt: None,
+            files: vec![file],
+        });
         let mut context_budget = ContextBudget::new();
         let report = context_budget.report(
             conversation.messages(),
@@ -296,9 +321,24 @@ mod tests {
             [
                 "results of calls",
                 "replies and calls",
+                "instructions",
                 "your messages",
                 "system prompt"
             ]
+        );
+        let files: Vec<&str> = report
+            .instructions
+            .iter()
+            .map(|(name, _)| &**name)
+            .collect();
+        assert_eq!(files, ["AGENTS.md"]);
+        let system = agent.system_text().unwrap();
+        let parts = report.parts.iter();
+        let of_system = parts.filter(|it| ["instructions", "system prompt"].contains(&it.name));
+        let measure = context_budget.measure();
+        assert_eq!(
+            of_system.map(|part| part.tokens).sum::<u64>(),
+            measure.real(measure.count(&system))
         );
         let results: Vec<usize> = report.results.iter().map(|result| result.message).collect();
         assert_eq!(results, [3, 2]);

@@ -182,7 +182,10 @@ fn editable(
 ) -> EditableRequest {
     let dialect = occasion.dialect;
     let origins = origins(messages, budget.cuts(), is_in_text(dialect));
+    let files = occasion.agent.instructions.files.iter();
+    let files: Vec<&str> = files.map(|file| file.name.as_str()).collect();
     let outline = dialect.outline(composed.body(), &origins);
+    let outline = outline.with_instructions(&files);
     EditableRequest::new(Bytes::clone(composed.bytes()), outline)
 }
 

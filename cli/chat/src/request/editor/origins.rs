@@ -56,22 +56,24 @@ struct Parts<'a> {
 
 impl Parts<'_> {
     fn origin(self) -> Origin {
-        let name = |path: &&str| path.rsplit('/').next().unwrap_or_default().to_owned();
-        let files = match self.attached.as_slice() {
-            [] => None,
-            [file] => Some(format!("with {}", name(file))),
-            [one, other] => Some(format!("with {} and {}", name(one), name(other))),
-            [first, others @ ..] => Some(format!(
-                "with {} and {} more files",
-                name(first),
-                others.len()
-            )),
-        };
+        let names = self.attached.iter();
+        let names = names.map(|path| path.rsplit('/').next().unwrap_or_default());
+        let files = with_files(&names.collect::<Vec<_>>());
         let context: Vec<String> = self.left_out.into_iter().chain(files).collect();
         Origin {
             id: SectionId::Message(self.index),
             context: (!context.is_empty()).then(|| format!("user, {}", context.join(", "))),
         }
+    }
+}
+
+/// Which files a section holds, if it does.
+pub(super) fn with_files(names: &[&str]) -> Option<String> {
+    match names {
+        [] => None,
+        [file] => Some(format!("with {file}")),
+        [one, other] => Some(format!("with {one} and {other}")),
+        [first, others @ ..] => Some(format!("with {first} and {} more files", others.len())),
     }
 }
 

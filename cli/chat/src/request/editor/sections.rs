@@ -10,6 +10,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::origins::with_files;
 use super::path::{Path, Step};
 
 /// Where a section comes from. It names the section in saved edits, so it is the same in the next round, after other
@@ -219,6 +220,17 @@ impl Outline {
         }
     }
 
+    /// The same, with the names of the instruction files that the system prompt holds.
+    #[must_use]
+    pub fn with_instructions(mut self, names: &[&str]) -> Outline {
+        let mut sections = self.sections.iter_mut();
+        let system = sections.find(|section| section.id == SectionId::System);
+        if let (Some(system), Some(files)) = (system, with_files(names)) {
+            system.label = format!("{}, {files}", system.label);
+        }
+        self
+    }
+
     /// The outline of a body with `messages`, `tools` and options beside them.
     ///
     /// `origins` belong to the messages after the system prompt. A body of another shape, or with another number of
@@ -353,5 +365,26 @@ mod tests {
         let body = json!({"messages": [{"role": "user"}]});
         let outline = Outline::of_chat(&body, &origins, Vec::new());
         assert_eq!(outline.sections.len(), 2);
+    }
+
+    #[test]
+    fn the_system_prompt_names_the_files_in_it() {
+        let origins = [Origin::from(SectionId::Message(0))];
+        let messages = |system: &[&str]| {
+            let roles = system.iter().chain(&["user"]);
+            let messages: Vec<Value> = roles.map(|role| json!({"role": role})).collect();
+            json!({"messages": messages})
+        };
+        let label = |system: &[&str], names: &[&str]| {
+            let outline = Outline::of_chat(&messages(system), &origins, Vec::new());
+            outline.with_instructions(names).sections[0].label.clone()
+        };
+        let two = ["~/AGENTS.md", "AGENTS.md"];
+        assert_eq!(label(&["system"], &[]), "system prompt");
+        assert_eq!(
+            label(&["system"], &two),
+            "system prompt, with ~/AGENTS.md and AGENTS.md"
+        );
+        assert_eq!(label(&[], &two), "user");
     }
 }
