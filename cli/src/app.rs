@@ -471,16 +471,7 @@ pub fn host_options(settings: &Settings, session: &str) -> HostOptions {
         cache_dir: folders.cache.clone(),
         undo_dir: folders.undo(),
         stores_dir: folders.stores(),
-        protected: [
-            folders.config.clone(),
-            folders.data.clone(),
-            folders.cache.clone(),
-            folders.run.clone(),
-            settings.project.join(".dunlin"),
-        ]
-        .into_iter()
-        .chain(settings.key_files())
-        .collect(),
+        protected: settings.own_files(),
         session: session.to_owned(),
         limits: Limits::standard(),
         commands: commands::options(settings),

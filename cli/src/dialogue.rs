@@ -4,6 +4,7 @@ pub mod aside;
 pub mod attach;
 pub mod budget;
 pub mod choice;
+mod instructions;
 pub mod presenter;
 pub mod resume;
 pub mod sampling_model;
@@ -22,6 +23,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::app::App;
 use crate::config::request_editor::PauseMode;
 use crate::error::{CliError, Exit};
+use crate::instructions::SessionInstructions;
 use crate::pausing;
 use crate::prompt::decider::Decider;
 use crate::prompt::interceptor::TerminalInterceptor;
@@ -60,6 +62,8 @@ pub struct Dialogue {
     /// Where it is kept; `None`: nowhere.
     session: Option<Session>,
     agent: Agent,
+    /// What the agents are told at the beginning; read with the first message.
+    instructions: Option<SessionInstructions>,
     provider: Arc<dyn Provider>,
     tools: Vec<Tool>,
     context_budget: Mutex<ContextBudget>,
@@ -100,6 +104,7 @@ impl Dialogue {
             provider: connect(app, &agent)?,
             tools: tools_for(app, &agent)?,
             agent,
+            instructions: None,
             context_budget: Mutex::default(),
             models: Vec::new(),
             is_model_checked: false,
@@ -158,6 +163,7 @@ impl Dialogue {
         let costs = subagents.iter().map(Subagent::cost);
         self.know(loaded, costs.fold(Cost::default(), Cost::plus));
         app.subagents.restore(subagents);
+        self.instructions = None;
         self.session = Some(session);
         if !loaded.servers.is_empty()
             && let Ok(host) = app.host()
@@ -182,6 +188,7 @@ impl Dialogue {
 
     /// Begins an empty conversation in a session of its own; the old one is closed and stays.
     pub fn start_afresh(&mut self, app: &App) {
+        self.reload_instructions(app);
         self.conversation = Conversation::new();
         self.forget_undone();
         self.tags.forget_sent();
@@ -324,6 +331,10 @@ impl Dialogue {
             }
         }
         pausing::apply_saved_edits(app);
+        if let Some(changes) = self.changed_instructions(app) {
+            app.ui.status(&escape(&changes));
+        }
+        self.read_instructions(app);
         let host = app.host()?;
         let settings = &app.settings;
         let mut presenter = Presenter::new(Arc::clone(&app.ui));
@@ -412,6 +423,7 @@ impl Dialogue {
             agent: &self.agent,
             provider: &self.provider,
             tools: &self.tools,
+            instructions: self.instructions.as_ref(),
             shared_tools: OnceCell::new(),
             decider: &decider,
             sampling_model: &sampling_model,

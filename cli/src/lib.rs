@@ -11,6 +11,7 @@ pub mod discover;
 pub mod error;
 pub mod host_options;
 pub mod inspect;
+pub mod instructions;
 pub mod keyring;
 #[cfg(feature = "local-model")]
 pub mod local_model;

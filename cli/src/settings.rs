@@ -29,6 +29,7 @@ use crate::config::agent_files::AgentFiles;
 use crate::config::command_variables;
 use crate::config::env::Environment;
 use crate::config::file::{Author, KeyEntry, Loaded};
+use crate::config::instruction_files::InstructionPlaces;
 use crate::config::mcp::ServerEntry;
 use crate::config::meaning::CodebaseSearch;
 pub use crate::config::origin::{Origin, Sourced};
@@ -51,7 +52,9 @@ pub struct Settings {
     pub folders: Folders,
     /// Where relative paths start and, if it is a project, reading is allowed. Absolute, symbolic links resolved.
     pub project: PathBuf,
-    /// Whether that folder is a project, see [`can_be_project`].
+    /// The folder that the program was started in. Symbolic links resolved.
+    pub started_in: PathBuf,
+    /// Whether the folder of the project is one, see [`can_be_project`].
     pub is_project: bool,
     /// The home folders of this machine's users, the user's own first. Symbolic links resolved where they exist.
     pub homes: Vec<PathBuf>,
@@ -113,6 +116,9 @@ impl Settings {
         let homes = home_folders(folders.home.as_deref());
         let mut names_of_homes = homes.clone();
         names_of_homes.extend(mounted_elsewhere(&homes));
+        let started_in = current
+            .canonicalize()
+            .unwrap_or_else(|_| current.to_path_buf());
         let project = project_folder(global, &names_of_homes, current)?;
         let is_project = can_be_project(&project, &names_of_homes);
         let user = Loaded::read(&folders.config_file(), Author::User)?;
@@ -129,6 +135,7 @@ impl Settings {
         let mut settings = Settings {
             folders,
             project,
+            started_in,
             is_project,
             homes,
             names_of_homes,
@@ -312,6 +319,38 @@ impl Settings {
     pub fn writes_apps(&self, agent: &str) -> bool {
         let entry = self.agents.get(agent);
         entry.is_some_and(|entry| entry.value.options.kind == Some(Kind::App))
+    }
+
+    /// Whether the conversations of the agent of this name begin with the instruction files.
+    pub fn takes_instructions(&self, agent: &str) -> bool {
+        match self.agents.get(agent).map(|agent| &agent.value.options) {
+            Some(options) => {
+                options.kind != Some(Kind::App) && options.instructions.unwrap_or(true)
+            }
+            None => !subagents::is_built_in(agent) || self.has_agent_file(agent),
+        }
+    }
+
+    /// Where instruction files are.
+    pub fn instruction_places(&self) -> InstructionPlaces<'_> {
+        InstructionPlaces {
+            folders: &self.folders,
+            project: self.is_project.then_some(self.project.as_path()),
+            started_in: &self.started_in,
+            protected: self.own_files(),
+        }
+    }
+
+    /// Dunlin's own files and folders, which tools never touch.
+    pub fn own_files(&self) -> Vec<PathBuf> {
+        let folders = [
+            self.folders.config.clone(),
+            self.folders.data.clone(),
+            self.folders.cache.clone(),
+            self.folders.run.clone(),
+            self.project.join(".dunlin"),
+        ];
+        folders.into_iter().chain(self.key_files()).collect()
     }
 
     /// The names of the agents whose replies can be apps.

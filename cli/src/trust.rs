@@ -1,5 +1,6 @@
-//! Trusting what a project brings: its configuration and its agent files, asked about at the start of a chat, and its
-//! prompt templates, asked about when one is sent. `dunlin config trust` and `untrust` give and take back trust in all.
+//! Trusting what a project brings: its configuration, its agent files and its instruction files, asked about at the start
+//! of a chat, and its prompt templates, asked about when one is sent. `dunlin config trust` and `untrust` give and take back
+//! trust in all.
 //!
 //! What is trusted is the text that was read. The question shows what it would set, each value whole and with its line. A
 //! yes counts only if all of that was on the screen, or if the file was read to its end with `v`. Where nobody can be asked
@@ -11,6 +12,8 @@ use dunlin_host::display::{chain, escape, shorten};
 
 use crate::args::Global;
 use crate::config::env::Environment;
+use crate::config::instruction_files::{InstructionFile, NAMES};
+use crate::config::markdown::Owner as FileOwner;
 use crate::config::trust::{self, Trust};
 use crate::error::{CliError, Exit};
 use crate::settings::Settings;
@@ -54,8 +57,35 @@ pub fn offer(ui: &Ui, global: &Global, environment: Environment) -> Result<Setti
     if ui.can_ask() {
         let ignored = offer_agents(ui, &settings)?;
         settings.notices.extend(ignored);
+        // Without an agent there is no conversation yet.
+        let agent = settings.agent_entry().map(|(name, _)| name);
+        if agent.is_ok_and(|agent| settings.takes_instructions(agent)) {
+            offer_instructions(ui, &settings)?;
+        }
     }
     Ok(settings)
+}
+
+/// Asks about each instruction file of the project that nobody has answered for.
+///
+/// # Errors
+/// The answers cannot be read or kept.
+pub fn offer_instructions(ui: &Ui, settings: &Settings) -> Result<(), CliError> {
+    // What cannot be read is said when a conversation begins.
+    for file in &settings.instruction_places().read().files {
+        if file.owner == FileOwner::User {
+            continue;
+        }
+        let file = ForeignText::of_instructions(settings, file)?;
+        if !matches!(file.trust, Trust::Unknown | Trust::Changed) {
+            continue;
+        }
+        let Some(trusted) = file.ask(ui, settings) else {
+            break;
+        };
+        file.keep(settings, trusted)?;
+    }
+    Ok(())
 }
 
 /// Asks about each agent file of the project that nobody has answered for. Says which do not count after that.
@@ -93,10 +123,11 @@ fn offer_file(ui: &Ui, global: &Global, environment: Environment) -> Result<Sett
     Ok(Settings::load_here(global, environment)?)
 }
 
-/// `dunlin config trust`: shows what the file would set, what the project's agent files say and what its templates would
-/// send, and asks.
+/// `dunlin config trust`: shows what the file would set, what the project's agent files and instruction files say and what
+/// its templates would send, and asks.
 pub fn give(ui: &Ui, settings: &Settings, yes: bool) -> Result<Exit, CliError> {
     let mut texts = project_agents(ui, settings)?;
+    texts.extend(project_instructions(ui, settings)?);
     texts.extend(project_templates(ui, settings)?);
     match &settings.project_file {
         Some(file) => give_file(ui, settings, file, yes)?,
@@ -155,6 +186,8 @@ enum Use {
     Template,
     /// It makes a subagent.
     Agent,
+    /// Conversations begin with it.
+    Instructions,
 }
 
 /// A text of a project, as it was read.
@@ -180,6 +213,13 @@ impl ForeignText {
         })
     }
 
+    fn of_instructions(
+        settings: &Settings,
+        file: &InstructionFile,
+    ) -> Result<ForeignText, CliError> {
+        ForeignText::new(settings, Use::Instructions, &file.path, &file.text)
+    }
+
     fn keep(&self, settings: &Settings, trusted: bool) -> Result<(), CliError> {
         let answers = settings.folders.trust_file();
         let kept = trust::keep(&answers, &self.path, Some((&self.digest, trusted)));
@@ -197,6 +237,12 @@ impl ForeignText {
                 "changed since you trusted it; a subagent would now be:"
             }
             (Use::Agent, _) => "comes with this project; a subagent would be:",
+            (Use::Instructions, Trust::Changed) => {
+                "changed since you trusted it; conversations here would now begin with:"
+            }
+            (Use::Instructions, _) => {
+                "comes with this project; conversations here would begin with:"
+            }
         };
         let heading = format!("{} {what}", escape(&short));
         let rows = |window| text_rows(&self.text, window);
@@ -213,6 +259,19 @@ fn project_agents(ui: &Ui, settings: &Settings) -> Result<Vec<ForeignText>, CliE
     let files = files.iter();
     files
         .map(|file| ForeignText::new(settings, Use::Agent, &file.path, &file.text))
+        .collect()
+}
+
+/// The instruction files of a project that can be read; warns of the others.
+fn project_instructions(ui: &Ui, settings: &Settings) -> Result<Vec<ForeignText>, CliError> {
+    let found = settings.instruction_places().read();
+    for notice in &found.notices {
+        ui.warn(notice);
+    }
+    let files = found.files.iter();
+    files
+        .filter(|file| file.owner == FileOwner::Project)
+        .map(|file| ForeignText::of_instructions(settings, file))
         .collect()
 }
 
@@ -249,6 +308,7 @@ fn give_text(ui: &Ui, settings: &Settings, text: &ForeignText, yes: bool) -> Res
             ui.data(&match text.of {
                 Use::Template => format!("{short} sends:"),
                 Use::Agent => format!("{short} makes a subagent:"),
+                Use::Instructions => format!("{short} begins each conversation here:"),
             });
             ui.data_all(&text_rows(&text.text, ui.window()));
             Some(true)
@@ -294,12 +354,30 @@ pub fn of_template(
 
 /// `dunlin config untrust`
 pub fn take_back(ui: &Ui, settings: &Settings) -> Result<(), CliError> {
-    let templates = Places::of(settings).project();
+    let below = |folder: Option<PathBuf>| {
+        move |path: &Path| {
+            folder
+                .as_ref()
+                .is_some_and(|folder| path.starts_with(folder))
+        }
+    };
+    let templates = below(Places::of(settings).project());
     let templates = forget(ui, settings, templates, "template is", "templates are")?;
-    let agents = settings.agent_folders().project();
+    let agents = below(settings.agent_folders().project());
     let agents = forget(ui, settings, agents, "agent file is", "agent files are")?;
+    let is_instruction = |path: &Path| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        path.starts_with(&settings.project) && name.is_some_and(|name| NAMES.contains(&name))
+    };
+    let instructions = forget(
+        ui,
+        settings,
+        is_instruction,
+        "instruction file is",
+        "instruction files are",
+    )?;
     let Some(file) = &settings.project_file else {
-        return match templates + agents {
+        return match templates + agents + instructions {
             0 => Err(no_project_file(settings)),
             _ => Ok(()),
         };
@@ -315,16 +393,15 @@ pub fn take_back(ui: &Ui, settings: &Settings) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Forgets the answers about the files of a folder; how many there were.
+/// Forgets the answers about some files; how many there were.
 fn forget(
     ui: &Ui,
     settings: &Settings,
-    folder: Option<PathBuf>,
+    is_one: impl Fn(&Path) -> bool,
     one: &str,
     more: &str,
 ) -> Result<usize, CliError> {
-    let Some(folder) = folder else { return Ok(0) };
-    let forgotten = trust::forget_below(&settings.folders.trust_file(), &folder);
+    let forgotten = trust::forget(&settings.folders.trust_file(), is_one);
     let forgotten = forgotten.map_err(CliError::failed)?;
     if forgotten > 0 {
         ui.data(&format!(

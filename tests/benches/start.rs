@@ -61,6 +61,7 @@ fn main() -> ExitCode {
         &dunlin,
         &format!("{dunlin} --version"),
     )];
+    contenders.push(instructed(&environment, &dunlin));
     for [name, prompt, chat, version] in peers("DUNLIN_BENCH_PEERS") {
         contenders.push(Contender::new(&name, &prompt, &chat, &version));
     }
@@ -98,6 +99,22 @@ fn main() -> ExitCode {
         );
     }
     ExitCode::SUCCESS
+}
+
+/// The same in a project with an instruction file of the longest that is read, which is trusted.
+fn instructed(environment: &Environment, dunlin: &str) -> Contender {
+    let line = "- Count the terns before you count the gulls.\n";
+    environment.outside_file("AGENTS.md", line.repeat(32 * 1024 / line.len()));
+    let folder = environment.root().join("outside").display().to_string();
+    let trusted = environment.run(["--project", &folder, "config", "trust", "--yes"]);
+    assert_eq!(trusted.status, Some(0), "{}", trusted.stderr);
+    let chat = format!("{dunlin} --project {folder}");
+    Contender::new(
+        "with AGENTS.md",
+        "› ",
+        &chat,
+        &format!("{dunlin} --version"),
+    )
 }
 
 fn version(environment: &Environment, command: &str) -> Duration {

@@ -74,7 +74,7 @@ impl Environment {
     /// compiled already: that takes seconds, and is what few tests are about.
     pub fn with_provider(program: impl Into<PathBuf>, provider: &Provider) -> Self {
         let environment = Environment::warm(program);
-        environment.configure(&configuration(&provider.base_url()));
+        environment.configure_for(provider, "");
         environment
     }
 
@@ -105,11 +105,11 @@ impl Environment {
         self
     }
 
-    /// Writes a configuration whose only agent talks to `provider`, with more tables behind it.
-    pub fn configure_for(&self, provider: &Provider, tables: &str) {
+    /// Writes a configuration whose only agent talks to `provider`, with more of its keys and more tables behind it.
+    pub fn configure_for(&self, provider: &Provider, more: &str) {
         self.configure(&format!(
-            "{}\n{tables}\n",
-            configuration(&provider.base_url())
+            "{}\n{more}\n",
+            configuration(&provider.base_url(), more)
         ));
     }
 
@@ -284,7 +284,14 @@ fn copy_private(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn configuration(base_url: &str) -> String {
+/// The default system prompt names folders and the date, and few tests are about it: an agent to which `more` gives none has
+/// none at all.
+fn configuration(base_url: &str, more: &str) -> String {
+    let mut keys = more.lines().take_while(|line| !line.starts_with('['));
+    let system_prompt = match keys.any(|line| line.starts_with("system_prompt")) {
+        true => "",
+        false => "system_prompt = \"\"",
+    };
     format!(
         r#"default_agent = "assistant"
 
@@ -297,6 +304,7 @@ api = "openai"
 base_url = "{base_url}"
 model = "{MODEL}"
 api_key = "test"
+{system_prompt}
 "#
     )
 }

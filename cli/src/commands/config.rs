@@ -44,11 +44,10 @@ pub fn run(
         command,
         ConfigCommand::Trust { .. } | ConfigCommand::Untrust
     ) {
-        for notice in settings
-            .notices
-            .iter()
-            .chain(&settings.agent_files().notices)
-        {
+        let (_, of_instructions) = settings.instruction_places().read().usable();
+        let notices = settings.notices.iter();
+        let notices = notices.chain(&settings.agent_files().notices);
+        for notice in notices.chain(&of_instructions) {
             ui.warn(notice);
         }
     }

@@ -118,6 +118,7 @@ pub fn run(
                 local_model::installed(&mut report, &app.settings.folders);
                 local_model::meaning(&mut report, &app.settings);
             }
+            instructions(&mut report, &app.settings);
             subagents(&mut report, &app.settings);
             tools(&mut report, &app);
             servers(&mut report, &app.settings);
@@ -346,6 +347,18 @@ async fn endpoint(report: &mut Report<'_>, settings: &Settings) {
     }
     if let Some(warning) = warning {
         report.line(Verdict::Note, "key", &warning);
+    }
+}
+
+/// The files that conversations begin with, and what of others is not used.
+fn instructions(report: &mut Report<'_>, settings: &Settings) {
+    let (files, notices) = settings.instruction_places().read().usable();
+    let names: Vec<String> = files.into_iter().map(|file| file.name).collect();
+    if !names.is_empty() {
+        report.line(Verdict::Good, "instructions", &names.join(", "));
+    }
+    for notice in &notices {
+        report.line(Verdict::Note, "instructions", notice);
     }
 }
 

@@ -34,8 +34,12 @@ table! {
         pub context_window: Option<Count>,
         /// The share of likely words that the model chooses from.
         pub top_p: Option<UpTo<1>>,
-        /// What the model is told first.
+        /// What the model is told first; a [short default](instructions.md#the-default-system-prompt) without it, and
+        /// nothing for `""`.
         pub system_prompt: Option<String>,
+        /// Whether conversations begin with the [instruction files](instructions.md), such as `AGENTS.md`; `true` by
+        /// default.
+        pub instructions: Option<bool>,
         /// The tools that the agent may use; all by default.
         pub tools: Option<Vec<String>>,
         /// Whether `@` attaches files to a message; `true` by default.
@@ -179,6 +183,12 @@ impl AgentPatch {
         }
         if self.kind == Some(Kind::App) && self.subagent == Some(true) {
             return Some(APP_AS_SUBAGENT.to_owned());
+        }
+        if self.kind == Some(Kind::App) && self.instructions == Some(true) {
+            return Some(
+                "an agent with kind = \"app\" reads no instruction files: remove `instructions` or `kind`"
+                    .to_owned(),
+            );
         }
         let is_empty = self.model.as_ref().is_some_and(|it| it.trim().is_empty());
         is_empty.then(|| "model must not be empty".to_owned())

@@ -80,16 +80,14 @@ pub fn keep(
     .map_err(|source| failed("write", answers, source))
 }
 
-/// Forgets the answers about everything below a folder; how many there were.
+/// Forgets the answers about some files; how many there were.
 ///
 /// # Errors
 /// The answers cannot be read or written.
-pub fn forget_below(answers: &Path, folder: &Path) -> Result<usize, TrustError> {
+pub fn forget(answers: &Path, is_one: impl Fn(&Path) -> bool) -> Result<usize, TrustError> {
     json_file::update(answers, |known: &mut Answers| {
         let before = known.0.len();
-        known
-            .0
-            .retain(|path, _| !Path::new(path).starts_with(folder));
+        known.0.retain(|path, _| !is_one(Path::new(path)));
         before - known.0.len()
     })
     .map_err(|source| failed("write", answers, source))
@@ -130,9 +128,9 @@ mod tests {
         assert_eq!(mode & 0o777, 0o600);
         let other = Path::new("/project/.dunlin/prompts/review.md");
         keep(&answers, other, Some(("a", true))).unwrap();
-        let prompts = Path::new("/project/.dunlin/prompts");
-        assert_eq!(forget_below(&answers, prompts).unwrap(), 1);
-        assert_eq!(forget_below(&answers, prompts).unwrap(), 0);
+        let is_prompt = |path: &Path| path.starts_with("/project/.dunlin/prompts");
+        assert_eq!(forget(&answers, is_prompt).unwrap(), 1);
+        assert_eq!(forget(&answers, is_prompt).unwrap(), 0);
         assert!(keep(&answers, project, None).unwrap());
         assert!(!keep(&answers, project, None).unwrap());
         assert_eq!(found("b"), Trust::Unknown);

@@ -28,10 +28,7 @@ const MAX_LISTED: usize = 100;
 /// `/model [NAME]`: lists the models of the endpoint, or takes one of them until the session ends.
 pub fn model(app: &App, dialogue: &mut Option<Dialogue>, name: &str) -> Result<(), CliError> {
     let ui = &app.ui;
-    let dialogue = match dialogue {
-        Some(dialogue) => dialogue,
-        none => none.insert(kept(app, Dialogue::begin(app)?)),
-    };
+    let dialogue = begun(app, dialogue)?;
     if name.is_empty() {
         if let Some(models) = list(app, dialogue.agent())? {
             dialogue.know_models(models);
@@ -217,6 +214,20 @@ pub fn agent(app: &App, dialogue: &mut Option<Dialogue>, name: &str) -> Result<(
         }
     }
     Ok(())
+}
+
+/// The conversation, which begins now if there is none yet.
+///
+/// # Errors
+/// There is no agent, or its key cannot be read.
+pub fn begun<'a>(
+    app: &App,
+    dialogue: &'a mut Option<Dialogue>,
+) -> Result<&'a mut Dialogue, CliError> {
+    Ok(match dialogue {
+        Some(dialogue) => dialogue,
+        none => none.insert(kept(app, Dialogue::begin(app)?)),
+    })
 }
 
 /// In the chat a conversation is kept in a session, and elsewhere not.

@@ -23,6 +23,9 @@ impl Dialogue {
             self.models.clear();
         }
         self.agent = agent;
+        if let Some(instructions) = &self.instructions {
+            instructions.tell(&app.settings, &mut self.agent);
+        }
         self.is_model_checked = false;
         Ok(())
     }

@@ -71,6 +71,8 @@ pub enum Slash {
     Model,
     /// Lists the agents, or takes one.
     Agent,
+    /// Lists the instruction files, or takes over what has changed in them.
+    Instructions,
     /// Forgets the conversation.
     Clear,
     /// Begins another session.
@@ -258,6 +260,18 @@ pub const GROUPS: &[(&str, &[Command])] = &[
                 Slash::Compact,
             )
             .waits(TURN),
+        ],
+    ),
+    (
+        "AGENTS.md",
+        &[
+            command(
+                "/instructions",
+                "[reload]",
+                "list the instruction files (AGENTS.md) that this session begins with; reload sends what they say now",
+                Slash::Instructions,
+            )
+            .waits(NEXT),
         ],
     ),
     (

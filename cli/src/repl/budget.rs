@@ -36,6 +36,7 @@ pub fn context(app: &App, dialogue: &mut Option<Dialogue>) {
     let Some(dialogue) = dialogue else {
         return ui.status("Nothing was said yet: the window is empty.");
     };
+    dialogue.read_instructions(app);
     let report = dialogue.report(app);
     for row in context_rows(&report, dialogue.messages(), ui.window()) {
         ui.data_rows(&row, INDENT);
@@ -57,6 +58,7 @@ pub fn cost(app: &App, dialogue: &mut Option<Dialogue>) {
     let Some(dialogue) = dialogue else {
         return ui.status("Nothing was asked yet.");
     };
+    dialogue.read_instructions(app);
     let report = dialogue.report(app);
     let subagents = app.subagents.all();
     let each = subagents.iter().map(|it| (it.name.clone(), it.cost()));

@@ -12,6 +12,7 @@ mod compose;
 mod expand;
 mod help;
 pub mod hub;
+mod instructions;
 mod last_request;
 mod leaving;
 mod messages;

@@ -121,6 +121,7 @@ pub fn look_at(app: &App, dialogue: &mut Option<Dialogue>, rest: &str) -> Result
         Some(dialogue) => dialogue,
         none => none.insert(Dialogue::begin(app)?.saved(app)),
     };
+    dialogue.read_instructions(app);
     let (paused, why) = match rest.parse::<u64>() {
         _ if rest.is_empty() => (dialogue.preview(app)?, NOT_PAUSED.to_owned()),
         Ok(number) => {

@@ -47,8 +47,8 @@ pub fn run(
 
 fn new(app: &App, dialogue: Option<&mut Dialogue>) {
     let ui = &app.ui;
-    match dialogue.filter(|dialogue| !dialogue.messages().is_empty()) {
-        Some(dialogue) => {
+    match dialogue {
+        Some(dialogue) if !dialogue.messages().is_empty() => {
             let stays = dialogue.session().filter(|session| session.exists());
             let stays = stays
                 .map(|session| format!(" The old one ({}) is saved: /sessions.", session.id()));
@@ -58,7 +58,12 @@ fn new(app: &App, dialogue: Option<&mut Dialogue>) {
                 stays.unwrap_or_default()
             ));
         }
-        None => ui.status("This session is already empty."),
+        dialogue => {
+            if let Some(dialogue) = dialogue {
+                dialogue.reload_instructions(app);
+            }
+            ui.status("This session is already empty.");
+        }
     }
 }
 

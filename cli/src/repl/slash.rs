@@ -9,8 +9,8 @@ use dunlin_host::display::{escape, own_command};
 use dunlin_host::undo::UndoOutcome;
 
 use super::{
-    agents, apps, auto, budget, compose, expand, help, last_request, leaving, messages, requests,
-    servers, sessions, tags,
+    agents, apps, auto, budget, compose, expand, help, instructions, last_request, leaving,
+    messages, requests, servers, sessions, tags,
 };
 use crate::app::{App, Commands};
 use crate::dialogue::{Dialogue, choice, look_at_tools};
@@ -82,6 +82,7 @@ pub fn run(
                 return Ok(Next::AsItIs(text.into()));
             }
         }
+        Slash::Instructions => instructions::run(app, dialogue, rest)?,
         Slash::Tags => tags::list(app, dialogue.as_ref()),
         Slash::Untag => tags::untag(app, dialogue.as_mut(), rest),
         Slash::Model => choice::model(app, dialogue, rest)?,
@@ -238,6 +239,7 @@ fn look(
         | Slash::Sessions
         | Slash::Rename
         | Slash::Prompt
+        | Slash::Instructions
         | Slash::Fork
         | Slash::Export
         | Slash::Context

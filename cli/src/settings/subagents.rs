@@ -105,6 +105,12 @@ impl Settings {
         })
     }
 
+    /// Whether an agent of this name is in a file of its own.
+    pub(super) fn has_agent_file(&self, name: &str) -> bool {
+        let mut agents = self.agent_files().agents.iter();
+        agents.any(|agent| agent.name == name)
+    }
+
     /// Where agents in files of their own are.
     pub fn agent_folders(&self) -> AgentFolders<'_> {
         let project = self.is_project.then_some(self.project.as_path());
@@ -145,6 +151,11 @@ impl Settings {
         let choices = self.subagents().into_iter();
         choices.map(|choice| choice.name).collect()
     }
+}
+
+/// Whether an agent of this name is built in.
+pub(super) fn is_built_in(name: &str) -> bool {
+    name == RESEARCH
 }
 
 /// The agent that is built in, at the endpoint of the agent that starts it.

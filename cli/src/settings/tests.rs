@@ -65,6 +65,40 @@ impl Home {
 }
 
 #[test]
+fn an_agent_is_told_what_its_entry_says() {
+    let home = Home::new(
+        "[agents.plain]\nmodel = \"m\"\n\
+         [agents.silent]\nmodel = \"m\"\nsystem_prompt = \"\"\ninstructions = false\n\
+         [agents.app]\nkind = \"app\"\nmodel = \"m\"\n",
+        "",
+    );
+    let settings = home.load(&Global::default(), &[]).unwrap();
+    let check = |name: &str, prompt: Option<&str>, takes: bool| {
+        let (agent, _) = settings.agent_named(name).unwrap();
+        assert_eq!(agent.system_prompt.as_deref(), prompt, "{name}");
+        assert_eq!(settings.takes_instructions(name), takes, "{name}");
+    };
+    check("plain", None, true);
+    check("silent", Some(""), false);
+    check("app", Some(dunlin_apps::PROMPT), false);
+    assert!(!settings.takes_instructions("research"));
+    assert!(settings.takes_instructions("of a file"));
+    home.write(
+        "config/dunlin/agents/research.md",
+        "---\ndescription: x\n---\nx\n",
+    );
+    let settings = home.load(&Global::default(), &[]).unwrap();
+    assert!(settings.takes_instructions("research"));
+
+    let app = "[agents.a]\nkind = \"app\"\nmodel = \"m\"\ninstructions = true\n";
+    let error = Home::new(app, "")
+        .load(&Global::default(), &[])
+        .unwrap_err();
+    let error = dunlin_host::display::chain(&error);
+    assert!(error.contains("reads no instruction files"), "{error}");
+}
+
+#[test]
 fn layers_win_in_their_order() {
     let home = Home::new(USER, "");
     let by_flag = Global {

@@ -35,6 +35,7 @@ use super::{Means, New, Roster, Subagent};
 use crate::app::App;
 use crate::dialogue::sampling_model::{AskWithModel, SamplingModel};
 use crate::error::CliError;
+use crate::instructions::SessionInstructions;
 use crate::prompt::decider::Decider;
 use crate::provider::connect;
 
@@ -56,6 +57,8 @@ pub struct Parent<'a> {
     pub provider: &'a Arc<dyn Provider>,
     /// All tools there are from the beginning.
     pub tools: &'a [Tool],
+    /// What the agents of the session are told at the beginning.
+    pub instructions: Option<&'a SessionInstructions>,
     /// The same, shared by all of them.
     pub shared_tools: OnceCell<Arc<[Tool]>>,
     /// Decides about their calls.
@@ -227,6 +230,9 @@ impl Parent<'_> {
                     if let Some(warning) = warning {
                         app.ui.warn(&warning);
                     }
+                }
+                if let Some(instructions) = self.instructions {
+                    instructions.tell(&app.settings, &mut agent);
                 }
                 agent
             }

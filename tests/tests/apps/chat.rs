@@ -26,7 +26,9 @@ impl Chat {
         let environment = Environment::with_provider(program!(), &provider);
         let file = environment.config_file();
         let configuration = std::fs::read_to_string(file).expect("a configuration");
-        environment.configure(&configuration.replace("kind = \"chat\"", "kind = \"app\""));
+        let configuration = configuration.replace("kind = \"chat\"", "kind = \"app\"");
+        // With the prompt that such agents have.
+        environment.configure(&configuration.replace("system_prompt = \"\"", ""));
         prepare(&environment);
         let mut terminal = environment.terminal::<&str>([]);
         terminal.wait_for(PROMPT);

@@ -36,7 +36,9 @@ pub fn environment(provider: &Provider) -> Environment {
     let environment = Environment::with_provider(program!(), provider);
     let file = environment.config_file();
     let configuration = fs::read_to_string(file).expect("a configuration");
-    environment.configure(&configuration.replace("kind = \"chat\"", "kind = \"app\""));
+    let configuration = configuration.replace("kind = \"chat\"", "kind = \"app\"");
+    // With the prompt that such agents have.
+    environment.configure(&configuration.replace("system_prompt = \"\"", ""));
     environment
 }
 

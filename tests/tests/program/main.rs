@@ -23,6 +23,7 @@ mod hardship;
 mod indexes;
 mod inspecting;
 mod inspecting_elsewhere;
+mod instructions;
 mod interruption;
 mod keys;
 mod limits;

@@ -56,9 +56,11 @@ fn a_turn_with_a_call() {
         json!({ "temperature": 0.5, "num_ctx": 8192 })
     );
     assert!(requests[0].tools().contains(&"read_file"));
-    let [_, called, result] = requests[1].messages() else {
+    // The agent has no system prompt of its own.
+    let [system, _, called, result] = requests[1].messages() else {
         panic!("{:#}", requests[1].body);
     };
+    assert_eq!(system["role"], "system");
     assert_eq!(called["content"], "Let me see.");
     assert_eq!(called["thinking"], "They want it read.");
     assert_eq!(

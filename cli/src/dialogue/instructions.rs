@@ -1,0 +1,35 @@
+//! What a dialogue's model is told at its beginning: read with the first message, or when it is asked for before.
+
+use super::Dialogue;
+use crate::app::App;
+use crate::instructions::{SessionInstructions, Standing};
+
+impl Dialogue {
+    /// Reads what the session begins with, unless that was done.
+    pub fn read_instructions(&mut self, app: &App) {
+        if self.instructions.is_none() {
+            self.reload_instructions(app);
+        }
+    }
+
+    /// Reads it again: what is sent from now on begins with what the files say now.
+    pub fn reload_instructions(&mut self, app: &App) {
+        let instructions = SessionInstructions::read(app, &self.agent.name);
+        instructions.tell(&app.settings, &mut self.agent);
+        self.instructions = Some(instructions);
+    }
+
+    /// What has changed in the files since the user was last told, in a sentence.
+    pub(super) fn changed_instructions(&mut self, app: &App) -> Option<String> {
+        let is_told = app.settings.takes_instructions(&self.agent.name);
+        let instructions = self.instructions.as_mut().filter(|_| is_told)?;
+        instructions.changes(&app.settings)
+    }
+
+    /// How each file stands to what is sent, by its name.
+    pub fn instructions(&mut self, app: &App) -> Vec<(String, Standing)> {
+        self.read_instructions(app);
+        let instructions = self.instructions.as_ref();
+        instructions.map_or_else(Vec::new, |it| it.standing(&app.settings))
+    }
+}
