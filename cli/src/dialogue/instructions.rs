@@ -26,6 +26,13 @@ impl Dialogue {
         instructions.changes(&app.settings)
     }
 
+    /// The user knows how the files are now.
+    pub fn told_of_instructions(&mut self, app: &App) {
+        if let Some(instructions) = &mut self.instructions {
+            instructions.told(&app.settings);
+        }
+    }
+
     /// How each file stands to what is sent, by its name.
     pub fn instructions(&mut self, app: &App) -> Vec<(String, Standing)> {
         self.read_instructions(app);

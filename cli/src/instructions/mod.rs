@@ -5,6 +5,8 @@
 //! and would have to read all of it again. A session that is resumed begins with what there is by then.
 
 mod default_prompt;
+pub mod init;
+pub mod remember;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -117,6 +119,11 @@ impl SessionInstructions {
         Some(format!(
             "{names} {have} changed since this session began: /instructions reload sends the new text, as /new does"
         ))
+    }
+
+    /// The user knows how the files are now.
+    pub fn told(&mut self, settings: &Settings) {
+        self.reported = digests(&settings.instruction_places().read());
     }
 
     /// How each file stands to what is sent, by its name.

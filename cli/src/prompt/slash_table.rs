@@ -73,6 +73,10 @@ pub enum Slash {
     Agent,
     /// Lists the instruction files, or takes over what has changed in them.
     Instructions,
+    /// Has the model write the project's instruction file.
+    Init,
+    /// Adds a line to an instruction file.
+    Remember,
     /// Forgets the conversation.
     Clear,
     /// Begins another session.
@@ -270,6 +274,20 @@ pub const GROUPS: &[(&str, &[Command])] = &[
                 "[reload]",
                 "list the instruction files (AGENTS.md) that this session begins with; reload sends what they say now",
                 Slash::Instructions,
+            )
+            .waits(NEXT),
+            command(
+                "/init",
+                "",
+                "have the model look at the project and write AGENTS.md, or improve it",
+                Slash::Init,
+            )
+            .waits(NEXT),
+            command(
+                "/remember",
+                "[user:] TEXT",
+                "add a line to AGENTS.md of the project; with user: to your own, which holds in all projects",
+                Slash::Remember,
             )
             .waits(NEXT),
         ],

@@ -83,6 +83,12 @@ pub fn run(
             }
         }
         Slash::Instructions => instructions::run(app, dialogue, rest)?,
+        Slash::Init => {
+            if let Some(text) = instructions::init(app, dialogue)? {
+                return Ok(Next::AsItIs(text.into()));
+            }
+        }
+        Slash::Remember => instructions::remember(app, dialogue.as_mut(), rest)?,
         Slash::Tags => tags::list(app, dialogue.as_ref()),
         Slash::Untag => tags::untag(app, dialogue.as_mut(), rest),
         Slash::Model => choice::model(app, dialogue, rest)?,
@@ -240,6 +246,8 @@ fn look(
         | Slash::Rename
         | Slash::Prompt
         | Slash::Instructions
+        | Slash::Init
+        | Slash::Remember
         | Slash::Fork
         | Slash::Export
         | Slash::Context

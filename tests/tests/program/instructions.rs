@@ -303,6 +303,123 @@ fn a_change_is_said_once_and_taken_over_when_wanted() {
 }
 
 #[test]
+fn remember_adds_a_line_and_keeps_the_trust() {
+    let provider = Provider::always(Response::reply("Fine."));
+    let environment = environment(&provider);
+    let file = environment.project().join("AGENTS.md");
+    let text = || fs::read_to_string(&file).expect("the file");
+    let mut chat = Chat::open(&environment);
+    let remember = |chat: &mut Chat, line: &str, shown: &str, answer: &str| {
+        chat.say(line);
+        let screen = chat.terminal.wait_until("the question", |screen| {
+            screen.cursor_line.starts_with("Add this line? [y/n]")
+        });
+        assert!(screen.contains(shown), "{screen:?}");
+        chat.answer(answer);
+        chat.prompt()
+    };
+    let new = "  AGENTS.md (a new file):\n  + - Count the terns";
+    let screen = remember(&mut chat, "/remember Count the terns", new, "n");
+    assert!(screen.contains("Nothing was written."), "{screen:?}");
+    assert!(!file.exists());
+    let screen = remember(&mut chat, "/remember Count the terns", new, "y");
+    let said = "Added to AGENTS.md. This session begins with it.";
+    assert!(screen.contains(said), "{screen:?}");
+    assert_eq!(text(), "- Count the terns\n");
+    chat.turn("Hello");
+    let told = last_system(&provider);
+    assert!(told.contains("- Count the terns"), "{told}");
+
+    let more = "  AGENTS.md:\n  + - Count the gulls";
+    let screen = remember(&mut chat, "/remember Count the gulls", more, "y");
+    let said =
+        "Added to AGENTS.md. The next session begins with it; /instructions reload sends it now.";
+    assert!(words(&screen).contains(said), "{screen:?}");
+    assert_eq!(text(), "- Count the terns\n- Count the gulls\n");
+    // It was said already, and nobody asks about it.
+    let screen = chat.turn("Again");
+    assert!(!screen.contains("has changed since"), "{screen:?}");
+    chat.turn("/instructions reload");
+    let users = "  ~/config/dunlin/AGENTS.md (a new file):\n  + - Be polite";
+    remember(&mut chat, "/remember user: Be polite", users, "y");
+    chat.turn("/new");
+    chat.turn("Third");
+    let told = last_system(&provider);
+    assert!(told.contains("- Count the gulls\n"), "{told}");
+    assert!(told.contains("- Be polite\n"), "{told}");
+    chat.leave();
+
+    fs::remove_file(&file).expect("the file goes");
+    std::os::unix::fs::symlink("../outside/notes.md", &file).expect("a link");
+    let mut chat = Chat::of(environment.terminal(["--fresh"]));
+    let screen = chat.turn("/remember Count the eggs");
+    assert!(
+        screen.contains("AGENTS.md is a symbolic link"),
+        "{screen:?}"
+    );
+    chat.leave();
+    let output = environment.command::<&str>([]).stdin("/remember x\n").run();
+    assert!(
+        output.stderr.contains("needs somebody who confirms"),
+        "{output}"
+    );
+}
+
+#[test]
+fn init_has_the_model_write_the_file() {
+    let edit = Response::call(
+        "edit_file",
+        json!({ "file_path": "AGENTS.md", "edits": [{ "range": [1, 1], "replacement": "Count the terns.\n" }] }),
+    );
+    let provider = Provider::play([
+        edit,
+        Response::reply("Written."),
+        Response::reply("Improved."),
+    ]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.say("/init");
+    let screen = chat.question();
+    assert!(
+        screen.contains("  Write AGENTS.md in the project's folder with edit_file."),
+        "{screen:?}"
+    );
+    assert!(
+        screen.contains("+ Count the terns.") || screen.contains("+Count the terns."),
+        "{screen:?}"
+    );
+    chat.answer("y");
+    chat.prompt();
+    let written = fs::read_to_string(environment.project().join("AGENTS.md"));
+    assert_eq!(written.expect("the file"), "Count the terns.\n");
+    let screen = chat.turn("/init");
+    assert!(
+        words(&screen).contains("AGENTS.md exists already, so the model is asked to improve it."),
+        "{screen:?}"
+    );
+    chat.leave();
+    let requests = provider.requests();
+    let said = |index: usize| {
+        let messages = requests[index].messages();
+        messages.last().expect("a message")["content"]
+            .as_str()
+            .expect("text")
+            .to_owned()
+    };
+    assert!(said(0).starts_with("Write AGENTS.md "), "{}", said(0));
+    assert!(said(2).starts_with("Improve AGENTS.md "), "{}", said(2));
+
+    environment.configure_for(&provider, "tools = [\"read_file\"]");
+    let output = environment.command::<&str>([]).stdin("/init\n").run();
+    assert!(
+        output
+            .stderr
+            .contains("The agent assistant cannot use edit_file"),
+        "{output}"
+    );
+}
+
+#[test]
 fn an_agents_setting_turns_the_files_off() {
     let provider = Provider::always(Response::reply("Fine."));
     let environment = environment(&provider);
