@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use dunlin::config::request_editor::PauseMode;
 use dunlin::inspect::folder::sockets;
-use dunlin::inspect::protocol::Pauses;
+use dunlin::inspect::protocol::{Pauses, Subagents};
 use dunlin::inspect::remote_pause::RemotePause;
 use dunlin::inspect::server::listen;
 use dunlin::inspect::shared_state::{Chat, SharedState};
@@ -36,6 +36,10 @@ impl Chat for Bench {
             mode: PauseMode::Every,
             ..Pauses::default()
         }
+    }
+
+    fn subagents(&self) -> Subagents {
+        Subagents::default()
     }
 
     fn set_mode(&self, _: PauseMode) {}

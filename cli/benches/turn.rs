@@ -17,7 +17,7 @@ use dunlin::args::Global;
 use dunlin::config::env::Environment;
 use dunlin::config::request_editor::PauseMode;
 use dunlin::inspect::folder::sockets;
-use dunlin::inspect::protocol::{self, Pauses};
+use dunlin::inspect::protocol::{self, Pauses, Subagents};
 use dunlin::inspect::server::{Listening, listen};
 use dunlin::inspect::shared_state::{Chat, SharedState};
 use dunlin::prompt::interceptor::TerminalInterceptor;
@@ -258,6 +258,10 @@ impl Chat for Asleep {
         }
     }
 
+    fn subagents(&self) -> Subagents {
+        Subagents::default()
+    }
+
     fn set_mode(&self, _: PauseMode) {}
 
     fn wake(&self) {}
@@ -283,7 +287,7 @@ fn watched(store: &Store, folder: &Path) -> Result<(Session, Open), Box<dyn Erro
         session: id.clone(),
         ..Default::default()
     });
-    let watcher = move |number| shared.logged(&id, number);
+    let watcher = move |number, _: Option<&str>| shared.logged(&id, number);
     session.requests().watch(watcher);
     let open = Open {
         folder: folder.to_path_buf(),
