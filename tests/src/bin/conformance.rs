@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use dunlin::mcp::address::Address;
 use dunlin::mcp::oauth::{self, OAuthClient, TokenFile};
+use dunlin::mcp::sent::Sent;
 use dunlin::settings::KeyPlace;
 use dunlin_chat::secret::Secret;
 use dunlin_host::ask::{Answer, Ask, Question, Scope, TextQuestion};
@@ -67,6 +68,7 @@ async fn play(cache: &Path, url: &str) -> Result<(), String> {
         ),
         client,
         egress: Egress::new(EgressOptions::system("dunlin-conformance")),
+        sent: Sent::default(),
     };
     let mut options = sandbox.options(Limits::standard());
     options.cache_dir = PathBuf::from(cache);

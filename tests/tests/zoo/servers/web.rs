@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use dunlin::mcp::address::Address;
 use dunlin::mcp::oauth::TokenFile;
+use dunlin::mcp::sent::Sent;
 use dunlin_host::Host;
 use dunlin_host::egress::{Egress, EgressOptions, Url};
 use dunlin_host::mcp::ServerAt;
@@ -25,6 +26,7 @@ fn host_at(sandbox: &Sandbox, url: &str) -> Host {
             client: None,
             tokens: TokenFile::new(sandbox.root(), "good", &url, None),
             egress: Egress::new(EgressOptions::system("dunlin-tests")),
+            sent: Sent::default(),
         };
         server.at = ServerAt::Web {
             url: url.to_string(),
