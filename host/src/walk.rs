@@ -6,7 +6,8 @@
 //!
 //! As with git, a pattern counts below the folder of its file, the nearest says most, `.ignore` goes before
 //! `.gitignore` and that before `.git/info/exclude`; of what is above the project only the repository that it belongs to
-//! is heard. Names that begin with a dot are left out unless a pattern takes them in.
+//! is heard. Names that begin with a dot are left out unless a pattern takes them in. Whoever walks can ask for either; what
+//! git keeps in its own folder is never listed.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -32,15 +33,28 @@ const MAX_PATTERNS: usize = 10_000;
 /// Folders above a project among which its repository is looked for.
 const MAX_ABOVE: usize = 64;
 
+/// What is walked through beside the rest.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Also {
+    /// Names that begin with a dot.
+    pub hidden: bool,
+    /// What ignore files exclude.
+    pub ignored: bool,
+}
+
 /// A walk through the files below a folder, which is a resolved path. Links are not followed; once `is_stopped` says
 /// so, nothing more is found.
-pub fn builder(root: &Path, is_stopped: impl Fn() -> bool + Send + Sync + 'static) -> WalkBuilder {
-    let rules = Rules::of(root);
+pub fn builder(
+    root: &Path,
+    also: Also,
+    is_stopped: impl Fn() -> bool + Send + Sync + 'static,
+) -> WalkBuilder {
+    let rules = Rules::of(root, also);
     let mut builder = WalkBuilder::new(root);
     builder
         .standard_filters(false)
         // The user's own.
-        .git_global(true)
+        .git_global(!also.ignored)
         // What was meant for git is meant here, whether or not somebody has run `git init` yet.
         .require_git(false)
         .follow_links(false)
@@ -55,6 +69,7 @@ struct Rules {
     folders: Mutex<HashMap<PathBuf, Arc<Folder>>>,
     /// Patterns that may still be read.
     left: AtomicUsize,
+    also: Also,
 }
 
 /// What holds in a folder.
@@ -68,11 +83,12 @@ struct Folder {
 }
 
 impl Rules {
-    fn of(root: &Path) -> Rules {
+    fn of(root: &Path, also: Also) -> Rules {
         let mut rules = Rules {
             root: Arc::new(Folder::empty()),
             folders: Mutex::default(),
             left: AtomicUsize::new(MAX_PATTERNS),
+            also,
         };
         let is_repository = |folder: &&Path| is_there(&folder.join(".git"));
         let mut line: Vec<&Path> = root.ancestors().take(MAX_ABOVE).collect();
@@ -96,10 +112,12 @@ impl Rules {
             let folders = self.folders.lock();
             Arc::clone(folders.get(above).unwrap_or(&self.root))
         };
+        let name = entry.file_name().as_encoded_bytes();
         let is_kept = match folder.matched(path, is_folder) {
-            Match::Ignore(()) => false,
+            _ if name == b".git" => false,
             Match::Whitelist(()) => true,
-            Match::None => !entry.file_name().as_encoded_bytes().starts_with(b"."),
+            Match::Ignore(()) if !self.also.ignored => false,
+            Match::Ignore(()) | Match::None => self.also.hidden || !name.starts_with(b"."),
         };
         if is_kept && is_folder {
             let own = self.folder(path, &folder);

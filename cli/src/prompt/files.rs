@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dunlin_host::display::escape;
+use dunlin_host::walk;
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use parking_lot::{Condvar, Mutex};
@@ -193,8 +194,9 @@ impl Shared {
         let end = Instant::now() + MAX_WALK;
         let mut batch = Vec::with_capacity(BATCH);
         let mut count = 0;
-        let walk = dunlin_host::walk::builder(&self.project, move || Instant::now() > end).build();
-        for entry in walk.flatten() {
+        let also = walk::Also::default();
+        let found = walk::builder(&self.project, also, move || Instant::now() > end).build();
+        for entry in found.flatten() {
             if count == MAX_FILES {
                 break;
             }

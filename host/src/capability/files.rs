@@ -390,7 +390,7 @@ fn wrong_kind(path: &Path, meta: &Metadata) -> Error {
     })
 }
 
-fn open_error(path: &Path, error: &io::Error) -> Error {
+pub(super) fn open_error(path: &Path, error: &io::Error) -> Error {
     let path_shown = shown(path);
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use super::lines::Lines;
 use crate::egress::Body;
 use crate::process::Running;
+use crate::walk::Also;
 
 /// The number of a use that the audit log counts, kept by whoever acts under it.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +48,8 @@ pub(super) struct Shown {
 #[derive(Debug)]
 pub struct OpenFolder {
     pub(super) root: PathBuf,
+    /// What is listed of it beside the rest.
+    pub(super) also: Also,
     pub(super) under: UseId,
 }
 

@@ -1,4 +1,4 @@
-//! `tree`: all files of the project at once.
+//! `tree`: all files of a folder at once.
 //!
 //! One decision opens the folder. What lies below is decided file by file, without anybody being asked: a question for
 //! each of a thousand files would be answered by nobody. In the audit log the folder stands once, with how many files
@@ -15,30 +15,34 @@ use parking_lot::Mutex;
 use wasmtime::component::Resource;
 
 use super::context::CallContext;
+use super::files::open_error;
 use super::refusal::Refusal;
 use super::resources::OpenFolder;
-use crate::bindings::dunlin::tool::tree::{self, Entry, Listing};
+use crate::bindings::dunlin::tool::tree::{self, AlsoListed, Entry, Listing};
 use crate::bindings::dunlin::tool::types::{Error, Target as Written};
 use crate::display::{chain, shown};
 use crate::limits::{MAX_READ_BYTES, MAX_TREE_FILES, MAX_TREE_PATH_BYTES};
 use crate::open;
 use crate::permission::Verdict;
 use crate::target::{Need, Operation, Target};
-use crate::walk;
+use crate::walk::{self, Also};
 
 /// Threads that look for files: the disk's answers are waited for, and more than a few only push each other.
 const WALKERS: usize = 4;
+
+/// Files that are decided about at one moment: some milliseconds.
+const DECIDED_AT_ONCE: usize = 1024;
 
 type Answer<T> = Result<T, Refusal>;
 
 /// How this interface is called among the imports of a plugin.
 pub(crate) const IMPORT: &str = "tree";
 
-/// Why the files of a folder that is not a project are not listed.
+/// Why the files of a folder are not listed.
 pub(crate) fn not_searched(root: &Path) -> String {
     format!(
-        "{} is a home folder or lies above one, so Dunlin does not search it; start in the folder of a project, or choose \
-         one with --project DIR",
+        "{} is a home folder or lies above one, so Dunlin does not search it; name a folder in it, or start in the folder of \
+         a project (--project DIR)",
         shown(root)
     )
 }
@@ -47,46 +51,61 @@ impl tree::Host for CallContext {
     async fn open_project(&mut self) -> Answer<Resource<OpenFolder>> {
         self.only_in_run()?;
         let root = self.shared.permissions.project().to_owned();
-        if !self.shared.permissions.is_project() {
-            return Err(Error::Unsupported(not_searched(&root)).into());
-        }
-        let need = Need {
-            target: Target::Path(root.clone()),
-            operation: Operation::Read,
+        let target = Target::Path(root.clone());
+        let written = Written::Path(".".into());
+        self.open(root, target, written, Also::default()).await
+    }
+
+    async fn open_folder(
+        &mut self,
+        path: String,
+        also: AlsoListed,
+    ) -> Answer<Resource<OpenFolder>> {
+        self.only_in_run()?;
+        let target = self.shared.permissions.resolve_folder(&path)?;
+        let Some(root) = target.path().map(Path::to_owned) else {
+            return Err(Error::Invalid(path).into());
         };
-        let under = self.authorise(need, Written::Path(".".into())).await?;
-        let folder = self.table.push(OpenFolder { root, under });
-        Ok(folder.map_err(|_| Error::TooLarge("too many handles are open; close some".into()))?)
+        let also = Also {
+            hidden: also.contains(AlsoListed::HIDDEN),
+            ignored: also.contains(AlsoListed::IGNORED),
+        };
+        self.open(root, target, Written::Folder(path), also).await
     }
 }
 
 impl tree::HostFolder for CallContext {
     async fn list_files(&mut self, folder: Resource<OpenFolder>) -> Answer<Listing> {
-        let root = self
-            .table
-            .get(&folder)
-            .map_err(wasmtime::Error::from)?
-            .root
-            .clone();
+        let &OpenFolder { ref root, also, .. } =
+            self.table.get(&folder).map_err(wasmtime::Error::from)?;
+        let root = root.clone();
         let stop = StopOnDrop::default();
         let flag = Arc::clone(&stop.0);
         let walked = {
             let root = root.clone();
-            tokio::task::spawn_blocking(move || list(&root, &flag)).await
+            tokio::task::spawn_blocking(move || list(&root, also, &flag)).await
         };
         let (mut files, is_cut) = walked
-            .map_err(|_| Error::Failed("looking for the files of the project broke off".into()))?;
+            .map_err(|_| Error::Failed("looking for the files of the folder broke off".into()))?;
         files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         let before = files.len();
         let mut kept = Vec::with_capacity(before);
-        for (i, facts) in files.into_iter().enumerate() {
-            if self.is_open(root.join(&facts.path))? {
-                kept.push(facts);
+        let mut files = files.into_iter();
+        loop {
+            let batch: Vec<Entry> = files.by_ref().take(DECIDED_AT_ONCE).collect();
+            if batch.is_empty() {
+                break;
             }
+            let needs: Vec<Need> = batch
+                .iter()
+                .map(|it| read_of(root.join(&it.path)))
+                .collect();
+            let verdicts = self.decide_all(&needs)?;
+            let decided = batch.into_iter().zip(verdicts);
+            let open = decided.filter(|(_, verdict)| *verdict == Verdict::Allow);
+            kept.extend(open.map(|(entry, _)| entry));
             // A large tree must not hold up what else this thread has to do.
-            if i % 1024 == 1023 {
-                tokio::task::yield_now().await;
-            }
+            tokio::task::yield_now().await;
         }
         Ok(Listing {
             withheld: (before - kept.len()) as u64,
@@ -100,8 +119,9 @@ impl tree::HostFolder for CallContext {
         folder: Resource<OpenFolder>,
         path: String,
     ) -> Answer<Option<Vec<u8>>> {
-        let &OpenFolder { ref root, under } =
-            self.table.get(&folder).map_err(wasmtime::Error::from)?;
+        let &OpenFolder {
+            ref root, under, ..
+        } = self.table.get(&folder).map_err(wasmtime::Error::from)?;
         let relative = Path::new(&path);
         let is_plain = relative
             .components()
@@ -134,13 +154,41 @@ impl tree::HostFolder for CallContext {
 }
 
 impl CallContext {
-    /// Whether a file may be read without a question.
-    fn is_open(&self, path: PathBuf) -> Answer<bool> {
+    async fn open(
+        &mut self,
+        root: PathBuf,
+        target: Target,
+        written: Written,
+        also: Also,
+    ) -> Answer<Resource<OpenFolder>> {
+        if !self.shared.permissions.is_searchable(&root) {
+            return Err(Error::Unsupported(not_searched(&root)).into());
+        }
         let need = Need {
-            target: Target::Path(path),
+            target,
             operation: Operation::Read,
         };
-        Ok(self.decide(&need)?.verdict == Verdict::Allow)
+        let under = self.authorise(need, written).await?;
+        let opened = open::for_reading(&root).map_err(|e| open_error(&root, &e))?;
+        let meta = opened.metadata().map_err(|e| open_error(&root, &e))?;
+        if !meta.is_dir() {
+            let problem = format!("{} is not a folder", shown(&root));
+            return Err(Error::WrongKind(problem).into());
+        }
+        let folder = self.table.push(OpenFolder { root, also, under });
+        Ok(folder.map_err(|_| Error::TooLarge("too many handles are open; close some".into()))?)
+    }
+
+    /// Whether a file may be read without a question.
+    fn is_open(&self, path: PathBuf) -> Answer<bool> {
+        Ok(self.decide(&read_of(path))?.verdict == Verdict::Allow)
+    }
+}
+
+fn read_of(path: PathBuf) -> Need {
+    Need {
+        target: Target::Path(path),
+        operation: Operation::Read,
     }
 }
 
@@ -155,13 +203,13 @@ impl Drop for StopOnDrop {
 }
 
 /// The files below a folder, in no order, and whether there are more.
-fn list(root: &Path, stop: &Arc<AtomicBool>) -> (Vec<Entry>, bool) {
+fn list(root: &Path, also: Also, stop: &Arc<AtomicBool>) -> (Vec<Entry>, bool) {
     /// What was found, and how long its paths are together.
     type Found = (Vec<Entry>, usize);
     let found: Mutex<Found> = Mutex::default();
     let is_cut = AtomicBool::new(false);
     let flag = Arc::clone(stop);
-    let mut builder = walk::builder(root, move || flag.load(Ordering::Relaxed));
+    let mut builder = walk::builder(root, also, move || flag.load(Ordering::Relaxed));
     builder.threads(WALKERS).build_parallel().run(|| {
         Box::new(|entry| {
             if stop.load(Ordering::Relaxed) {

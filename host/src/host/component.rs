@@ -122,13 +122,14 @@ impl Components {
             }
         }
         // Before anybody is asked about a search that cannot be made.
-        let root = self.shared.permissions.project();
         let imports = &tool.described.tools[tool.index].tool.imports;
-        let lists_files = imports.iter().any(|import| import == tree::IMPORT)
-            && needs.iter().any(|need| need.target.path() == Some(root));
-        if lists_files && !self.shared.permissions.is_project() {
+        let lists_files = imports.iter().any(|import| import == tree::IMPORT);
+        let mut folders = needs.iter().filter_map(|need| need.target.path());
+        if let Some(folder) = folders.find(|it| !self.shared.permissions.is_searchable(it))
+            && lists_files
+        {
             return Err(Failure::Action {
-                message: tree::not_searched(root),
+                message: tree::not_searched(folder),
             });
         }
         let mut planned_actions = actions::look(&self.shared, call, plugin, plan.actions).await?;

@@ -7,6 +7,7 @@ use super::file::Runs;
 use super::grantee::{Caller, grantee};
 use super::key::{Decided, Key};
 use super::mode::ToolMode;
+use super::own;
 use super::{
     Change, Decision, PermissionError, Permissions, Rule, SessionAnswer, State, Verdict, loopback,
 };
@@ -28,6 +29,28 @@ impl Permissions {
         self.decide_for(Some(caller), need)
     }
 
+    /// Decides about many needs of one call at one moment, none of them a command: Dunlin's own files and the permission file
+    /// are looked at once.
+    pub(crate) fn decide_all<'a>(
+        &self,
+        needs: impl Iterator<Item = (Caller<'a>, &'a Need)>,
+    ) -> Result<Vec<Verdict>, PermissionError> {
+        let own = self.own.now();
+        let looked_at: Vec<_> = needs
+            .map(|(caller, need)| {
+                let refused = self.refused_by_nature(&own, Some(&caller), need);
+                (caller, need, refused)
+            })
+            .collect();
+        let mut state = self.lock();
+        self.refresh(&mut state)?;
+        let decided = looked_at.into_iter().map(|(caller, need, refused)| {
+            let decide = || self.decide_in(&state, Some(&caller), need, None);
+            refused.unwrap_or_else(decide).verdict
+        });
+        Ok(decided.collect())
+    }
+
     /// Whether a need is denied, whichever tool has it. What cannot be found out counts as denied.
     pub(crate) fn denies(&self, need: &Need) -> bool {
         let decision = self.decide_for(None, need);
@@ -36,10 +59,7 @@ impl Permissions {
 
     /// Whether the target is one of Dunlin's own files, or lies in one of its folders.
     pub(crate) fn is_protected(&self, target: &Target) -> bool {
-        let own = self.own.now();
-        let is_own =
-            |path: &Path| own.holds(path) || own.has_other_name(path) || is_own_thread(path);
-        target.path().is_some_and(is_own)
+        holds(&self.own.now(), target)
     }
 
     /// Whether a plugin with this ceiling may ask for it at all.
@@ -88,14 +108,30 @@ impl Permissions {
         caller: Option<&Caller<'_>>,
         need: &Need,
     ) -> Result<Decision, PermissionError> {
+        if let Some(refused) = self.refused_by_nature(&self.own.now(), caller, need) {
+            return Ok(refused);
+        }
+        // Read before anything is locked: the files may be large.
         let command = need.target.command();
-        if self.is_protected(&need.target)
-            || command.is_some_and(|command| self.runs_protected(command))
-        {
-            return Ok(Decision::deny(Rule::Protected));
+        let now = command.and_then(|command| Runs::now(command).ok());
+        let mut state = self.lock();
+        self.refresh(&mut state)?;
+        Ok(self.decide_in(&state, caller, need, now.as_ref()))
+    }
+
+    /// What is refused whatever anybody has answered.
+    fn refused_by_nature(
+        &self,
+        own: &own::Found,
+        caller: Option<&Caller<'_>>,
+        need: &Need,
+    ) -> Option<Decision> {
+        let command = need.target.command();
+        if holds(own, &need.target) || command.is_some_and(|command| self.runs_protected(command)) {
+            return Some(Decision::deny(Rule::Protected));
         }
         if let Some(Place::Never(what)) = place(&need.target) {
-            return Ok(Decision::deny(Rule::Unreachable(what)));
+            return Some(Decision::deny(Rule::Unreachable(what)));
         }
         if let Some(caller) = caller
             && caller
@@ -103,33 +139,41 @@ impl Permissions {
                 .is_some_and(|ceiling| !self.is_within(ceiling, need))
         {
             let plugin = caller.plugin.name.clone();
-            return Ok(Decision::deny(Rule::BeyondCeiling(plugin)));
+            return Some(Decision::deny(Rule::BeyondCeiling(plugin)));
         }
-        // Read before anything is locked: the files may be large.
-        let now = command.and_then(|command| Runs::now(command).ok());
-        let mut state = self.lock();
-        self.refresh(&mut state)?;
+        None
+    }
+
+    /// What answers, rules and defaults say. `now`: what a command runs as things are.
+    fn decide_in(
+        &self,
+        state: &State,
+        caller: Option<&Caller<'_>>,
+        need: &Need,
+        now: Option<&Runs>,
+    ) -> Decision {
+        let command = need.target.command();
         let mode = caller.and_then(|caller| state.modes.get(caller.tool).copied());
         if let (Some(ToolMode::Never), Some(caller)) = (mode, caller) {
-            return Ok(Decision::deny(Rule::ToolNever(caller.tool.to_owned())));
+            return Decision::deny(Rule::ToolNever(caller.tool.to_owned()));
         }
         if let Some(decision) =
-            answered_once(&state, caller, need).or_else(|| denied_elsewhere(&state, caller, need))
+            answered_once(state, caller, need).or_else(|| denied_elsewhere(state, caller, need))
         {
-            return Ok(decision);
+            return decision;
         }
-        let hidden = command.and_then(|command| self.may_hide_denied(&state, command));
+        let hidden = command.and_then(|command| self.may_hide_denied(state, command));
         let changed = match command {
             Some(command) => {
-                match lasting(&state, caller, command, now.as_ref(), hidden.as_ref()) {
+                match lasting(state, caller, command, now, hidden.as_ref()) {
                     Found::Allow(Rule::Stored { key, plugins })
                         if command.is_server() && !plugins.is_empty() =>
                     {
                         // Earlier builds stored answers to starts.
                         Some(Rule::CommandChanged(key, Change::Server))
                     }
-                    Found::Allow(rule) => return Ok(Decision::allow(rule)),
-                    Found::Deny(rule) => return Ok(Decision::deny(rule)),
+                    Found::Allow(rule) => return Decision::allow(rule),
+                    Found::Deny(rule) => return Decision::deny(rule),
                     Found::Open(stale) => stale,
                 }
             }
@@ -138,15 +182,15 @@ impl Permissions {
                 let is_secret = self.is_apart(&need.target);
                 let leaves_out = |key: &Key| {
                     (is_secret && self.leaves_out_secrets(key))
-                        || is_denied_before(&state, &keys, key, need.operation)
+                        || is_denied_before(state, &keys, key, need.operation)
                 };
                 if let Some(decision) =
-                    answered_for_session(&state, caller, need, &keys, &leaves_out)
+                    answered_for_session(state, caller, need, &keys, &leaves_out)
                 {
-                    return Ok(decision);
+                    return decision;
                 }
-                match stored(&state, caller, need, &keys, &leaves_out) {
-                    FromFile::Decided(decision) => return Ok(decision),
+                match stored(state, caller, need, &keys, &leaves_out) {
+                    FromFile::Decided(decision) => return decision,
                     FromFile::Open { changed } => changed.map(|key| Rule::PluginChanged {
                         key,
                         default: Box::new(self.default_for(need).rule),
@@ -155,16 +199,16 @@ impl Permissions {
             }
         };
         if caller.is_some_and(|caller| self.is_chosen_search(caller, need)) {
-            return Ok(Decision::allow(Rule::SearchEngine));
+            return Decision::allow(Rule::SearchEngine);
         }
         let default = self.default_for(need);
         if default.verdict != Verdict::Ask {
-            return Ok(default);
+            return default;
         }
-        if let Some(decision) = self.answered_for_all_below(&state, caller, need, &default.rule) {
-            return Ok(decision);
+        if let Some(decision) = self.answered_for_all_below(state, caller, need, &default.rule) {
+            return decision;
         }
-        Ok(match (mode, caller) {
+        match (mode, caller) {
             (Some(ToolMode::Always), Some(caller))
                 if command.is_none_or(|command| !command.is_incomplete)
                     && hidden.is_none()
@@ -182,7 +226,7 @@ impl Permissions {
                 Some(rule) => Decision::ask(rule),
                 None => default,
             },
-        })
+        }
     }
 
     /// Whether this is a search with the engine that the user has chosen. Through the door for searches alone: whoever
@@ -538,6 +582,12 @@ fn place(target: &Target) -> Option<Place> {
         Target::Url(url) | Target::Site(url) => named_place(&Url::parse(url).ok()?),
         _ => None,
     }
+}
+
+/// Whether a target is one of these files of Dunlin's, or another name of one.
+fn holds(own: &own::Found, target: &Target) -> bool {
+    let is_own = |path: &Path| own.holds(path) || own.has_other_name(path) || is_own_thread(path);
+    target.path().is_some_and(is_own)
 }
 
 /// Whether a path is below `/proc/<number>` of a thread of this process: each has such a folder beside

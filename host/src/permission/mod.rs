@@ -191,6 +191,13 @@ impl Permissions {
         &self.places.project
     }
 
+    /// Whether a tool may look through all of a folder: one that a home folder lies in is nobody's project, and has no end.
+    pub(crate) fn is_searchable(&self, folder: &Path) -> bool {
+        let home = self.places.home.as_deref();
+        let holds_home = home.is_some_and(|home| home.starts_with(folder));
+        !holds_home && (self.is_project || folder != self.places.project)
+    }
+
     /// Whether the project folder is a project: in a home folder, above one, and in `/` nothing counts as inside.
     pub fn is_project(&self) -> bool {
         self.is_project

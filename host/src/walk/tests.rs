@@ -5,7 +5,7 @@ use std::path::Path;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
-use super::builder;
+use super::{Also, builder};
 
 /// A folder with these files, resolved.
 fn folder(files: &[(&str, &str)]) -> TempDir {
@@ -18,19 +18,23 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-/// The files that are found, one after the other and side by side.
 fn found(root: &Path) -> Vec<String> {
+    found_with(root, Also::default())
+}
+
+/// The files that are found, one after the other and side by side.
+fn found_with(root: &Path, also: Also) -> Vec<String> {
     let root = root.canonicalize().unwrap();
     let name = |path: &Path| path.strip_prefix(&root).unwrap().display().to_string();
     let is_file = |entry: &ignore::DirEntry| entry.file_type().is_some_and(|kind| kind.is_file());
-    let walk = builder(&root, || false).build().flatten();
+    let walk = builder(&root, also, || false).build().flatten();
     let mut files: Vec<String> = walk
         .filter(is_file)
         .map(|entry| name(entry.path()))
         .collect();
     files.sort();
     let beside = std::sync::Mutex::new(Vec::new());
-    builder(&root, || false).build_parallel().run(|| {
+    builder(&root, also, || false).build_parallel().run(|| {
         Box::new(|entry| {
             if let Some(entry) = entry.ok().filter(is_file) {
                 beside.lock().unwrap().push(name(entry.path()));
@@ -135,6 +139,43 @@ fn patterns_of_all_folders_together_have_an_end() {
 fn a_walk_can_be_stopped() {
     let folder = folder(&[("a.txt", ""), ("b/c.txt", "")]);
     let root = folder.path().canonicalize().unwrap();
-    let walk = builder(&root, || true).build().flatten();
+    let walk = builder(&root, Also::default(), || true).build().flatten();
     assert_eq!(walk.filter(|entry| entry.depth() > 0).count(), 0);
+}
+
+#[test]
+fn hidden_and_ignored_files_are_found_where_they_are_asked_for() {
+    let folder = folder(&[
+        (".gitignore", "*.log\n/target\n.cache\n!.git\n"),
+        (".git/config", ""),
+        (".github/workflow.yml", ""),
+        (".cache/a", ""),
+        ("a.log", ""),
+        ("b.txt", ""),
+        ("sub/.git/config", ""),
+        ("target/c.txt", ""),
+    ]);
+    let check = |hidden, ignored, expected: &[&str]| {
+        let also = Also { hidden, ignored };
+        assert_eq!(found_with(folder.path(), also), expected, "{also:?}");
+    };
+    check(false, false, &["b.txt"]);
+    check(
+        true,
+        false,
+        &[".github/workflow.yml", ".gitignore", "b.txt"],
+    );
+    check(false, true, &["a.log", "b.txt", "target/c.txt"]);
+    check(
+        true,
+        true,
+        &[
+            ".cache/a",
+            ".github/workflow.yml",
+            ".gitignore",
+            "a.log",
+            "b.txt",
+            "target/c.txt",
+        ],
+    );
 }

@@ -1,7 +1,8 @@
-//! All files of the project, for tools that look through the whole of it.
+//! All files of the project or of another folder, for tools that look through the whole of it.
 //!
 //! A tool sees what it may read without anybody being asked, and nothing else. Declare
-//! [`Plan::reads`](crate::Plan::reads) of `"."`.
+//! [`Plan::reads`](crate::Plan::reads) of `"."` for the project, and
+//! [`Plan::reads_all_in`](crate::Plan::reads_all_in) of any other folder.
 //!
 //! ```no_run
 //! # fn run() -> Result<(), dunlin_sdk::Error> {
@@ -49,8 +50,29 @@ pub fn open_project() -> Result<Folder, Error> {
     Ok(Folder(host::open_project()?))
 }
 
+/// What is listed of a folder beside what is listed otherwise. What a `.git` folder holds never is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Also {
+    /// Files whose name, or that of a folder above them, begins with a dot.
+    pub hidden: bool,
+    /// What `.gitignore` and `.ignore` files exclude.
+    pub ignored: bool,
+}
+
+/// Opens any folder, in the project or elsewhere. Needs `read` on all that is in it.
+///
+/// Fails with `NotFound`, with `WrongKind` for a file, with `Unsupported` for a home folder and what lies above one.
+pub fn open_folder(path: &str, also: Also) -> Result<Folder, Error> {
+    crate::host::in_component()?;
+    let mut flags = host::AlsoListed::empty();
+    flags.set(host::AlsoListed::HIDDEN, also.hidden);
+    flags.set(host::AlsoListed::IGNORED, also.ignored);
+    Ok(Folder(host::open_folder(path, flags)?))
+}
+
 impl Folder {
-    /// Looks for the files. What `.gitignore` and `.ignore` exclude is left out, hidden files as well.
+    /// Looks for the files. What `.gitignore` and `.ignore` exclude is left out, hidden files as well, unless the folder was
+    /// opened with them.
     pub fn list_files(&self) -> Result<Listing, Error> {
         let host::Listing {
             files,

@@ -330,6 +330,16 @@ impl CallContext {
         self.decide_as(self.has_declared(need), need)
     }
 
+    /// What holds for many needs of this call, none of them a command.
+    pub(crate) fn decide_all(&self, needs: &[Need]) -> Result<Vec<Verdict>, Refusal> {
+        let asked = needs.iter().map(|need| {
+            let declared = self.has_declared(need);
+            (self.caller(declared), need)
+        });
+        let decided = self.shared.permissions.decide_all(asked);
+        decided.map_err(|e| host_failed(&e))
+    }
+
     /// The same, as if its plan did not declare it.
     fn decide_undeclared(&self, need: &Need) -> Result<Decision, Refusal> {
         self.decide_as(false, need)
