@@ -81,6 +81,12 @@ impl files::Host for Bare {
     fn replace_text(&mut self, _: String, _: String, _: String) -> Answer<files::Edited> {
         unreachable!("read_file changes nothing")
     }
+    fn replace_texts(&mut self, _: String, _: Vec<types::TextEdit>) -> Answer<files::Edited> {
+        unreachable!("read_file changes nothing")
+    }
+    fn replace_lines(&mut self, _: String, _: String) -> Answer<files::Edited> {
+        unreachable!("read_file changes nothing")
+    }
     fn write_text(&mut self, _: String, _: String) -> Answer<files::Edited> {
         unreachable!("read_file changes nothing")
     }
@@ -200,6 +206,17 @@ impl tool_types::HostPlan for Bare {
         unreachable!("nothing is prepared")
     }
     fn add_replace(&mut self, _: Resource<Plan>, _: String, _: String, _: String) -> Result<()> {
+        unreachable!("nothing is prepared")
+    }
+    fn add_replace_texts(
+        &mut self,
+        _: Resource<Plan>,
+        _: String,
+        _: Vec<types::TextEdit>,
+    ) -> Result<()> {
+        unreachable!("nothing is prepared")
+    }
+    fn add_replace_lines(&mut self, _: Resource<Plan>, _: String, _: String) -> Result<()> {
         unreachable!("nothing is prepared")
     }
     fn add_write(&mut self, _: Resource<Plan>, _: String, _: String) -> Result<()> {

@@ -293,8 +293,11 @@ fn wording(path: &str, change: &FileChange) -> String {
         FileChange::Lines(edits) if edits.len() == 1 => format!("Edit file '{path}' with 1 edit?"),
         FileChange::Lines(edits) => format!("Edit file '{path}' with {} edits?", edits.len()),
         FileChange::Append(_) => format!("Append to file '{path}'?"),
-        FileChange::Replace { .. } => format!("Replace text in file '{path}'?"),
-        FileChange::Write(_) | FileChange::WriteBytes(_) => format!("Rewrite file '{path}'?"),
+        FileChange::Texts(edits) if edits.len() == 1 => format!("Replace text in file '{path}'?"),
+        FileChange::Texts(edits) => format!("Replace {} texts in file '{path}'?", edits.len()),
+        FileChange::AllLines(_) | FileChange::Write(_) | FileChange::WriteBytes(_) => {
+            format!("Rewrite file '{path}'?")
+        }
         change => asked(&change.in_words(path)),
     }
 }

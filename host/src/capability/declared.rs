@@ -15,7 +15,7 @@ use crate::bindings::dunlin::tool::tool_types::{
     self, FailureKind, HostCall, HostCommandLine, HostFailure, HostOutput, HostPlan,
     HostPluginInfo, HostToolInfo,
 };
-use crate::bindings::dunlin::tool::types::{Header, LineEdit, Need};
+use crate::bindings::dunlin::tool::types::{Header, LineEdit, Need, TextEdit};
 use crate::edit::FileChange;
 use crate::limits;
 
@@ -269,8 +269,29 @@ impl HostPlan for CallContext {
         old: String,
         new: String,
     ) -> wasmtime::Result<()> {
-        let size = (0, old.len() + new.len());
-        self.add_edit_of(&plan, path, size, FileChange::Replace { old, new })
+        let every = false;
+        self.add_replace_texts(plan, path, vec![TextEdit { old, new, every }])
+    }
+
+    fn add_replace_texts(
+        &mut self,
+        plan: Resource<DeclaredPlan>,
+        path: String,
+        edits: Vec<TextEdit>,
+    ) -> wasmtime::Result<()> {
+        let bytes = edits.iter().map(|edit| edit.old.len() + edit.new.len());
+        let size = (edits.len(), bytes.sum());
+        let edits = edits.into_iter().map(crate::edit::TextEdit::from);
+        self.add_edit_of(&plan, path, size, FileChange::Texts(edits.collect()))
+    }
+
+    fn add_replace_lines(
+        &mut self,
+        plan: Resource<DeclaredPlan>,
+        path: String,
+        text: String,
+    ) -> wasmtime::Result<()> {
+        self.add_edit_of(&plan, path, (0, text.len()), FileChange::AllLines(text))
     }
 
     fn add_write(

@@ -22,7 +22,9 @@ use crate::display::{chain, shown};
 use crate::edit::names::{make_folder, remove, rename};
 use crate::edit::prepare::{Names, PrepareError, Prepared, prepare};
 use crate::edit::replace::{ReplaceError, replace};
-use crate::edit::{ApplyError, EditKind, FileChange, FileEdit, LineEdit, Syntax};
+use crate::edit::{
+    ApplyError, EditKind, FileChange, FileEdit, LineEdit, Syntax, TextEdit, TextError,
+};
 use crate::history::Seen;
 use crate::limits;
 use crate::open;
@@ -477,7 +479,7 @@ impl From<PrepareError> for Refusal {
             | PrepareError::Changed { .. }
             | PrepareError::Exists { .. }
             | PrepareError::Apply {
-                source: ApplyError::NotThere | ApplyError::Several,
+                source: ApplyError::Text(TextError::NotThere { .. } | TextError::Several { .. }),
                 ..
             } => Error::Conflict(text),
             PrepareError::Apply {
@@ -503,6 +505,16 @@ impl From<types::LineEdit> for LineEdit {
             first: edit.first,
             end: edit.end,
             replacement: edit.replacement,
+        }
+    }
+}
+
+impl From<types::TextEdit> for TextEdit {
+    fn from(edit: types::TextEdit) -> Self {
+        TextEdit {
+            old: edit.old,
+            new: edit.new,
+            every: edit.every,
         }
     }
 }

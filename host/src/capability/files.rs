@@ -20,7 +20,7 @@ use super::resources::{OpenFile, UseId};
 use crate::History;
 use crate::bindings::declared::FoundMetadata;
 use crate::bindings::dunlin::tool::files::{self, Entry, Kind, Line, Listing};
-use crate::bindings::dunlin::tool::types::{Error, LineEdit, Target as Written};
+use crate::bindings::dunlin::tool::types::{Error, LineEdit, Target as Written, TextEdit};
 use crate::display::shown;
 use crate::edit::FileChange;
 use crate::edit::prepare::hash_of;
@@ -105,7 +105,18 @@ impl files::Host for CallContext {
         old: String,
         new: String,
     ) -> Answer<files::Edited> {
-        self.change(path, FileChange::Replace { old, new }).await
+        let every = false;
+        self.replace_texts(path, vec![TextEdit { old, new, every }])
+            .await
+    }
+
+    async fn replace_texts(&mut self, path: String, edits: Vec<TextEdit>) -> Answer<files::Edited> {
+        let edits = edits.into_iter().map(crate::edit::TextEdit::from);
+        self.change(path, FileChange::Texts(edits.collect())).await
+    }
+
+    async fn replace_lines(&mut self, path: String, text: String) -> Answer<files::Edited> {
+        self.change(path, FileChange::AllLines(text)).await
     }
 
     async fn write_text(&mut self, path: String, text: String) -> Answer<files::Edited> {

@@ -8,6 +8,8 @@ use std::ops::Range;
 
 use memchr::memchr;
 
+use super::texts::TextError;
+
 /// Bytes of a file that can be edited, before and after: texts that people write are smaller by far, and
 /// everything here happens in memory.
 pub const MAX_FILE_BYTES: usize = 8 * 1024 * 1024;
@@ -122,15 +124,9 @@ pub enum ApplyError {
         /// Whether the edits make it so.
         after: bool,
     },
-    /// There is no text to look for.
-    #[error("the text to replace is empty")]
-    NothingToReplace,
-    /// The text is not in the file.
-    #[error("the text to replace is not in the file")]
-    NotThere,
-    /// Nobody knows which one is meant.
-    #[error("the text to replace is in the file several times; give more of what is around it")]
-    Several,
+    /// A text to replace is none, or is not where it has to be.
+    #[error(transparent)]
+    Text(#[from] TextError),
     /// Everything stays as it is.
     #[error("the edits change nothing: the file already reads like this")]
     Unchanged,
@@ -197,6 +193,19 @@ pub fn apply(base: Option<&[u8]>, edits: &[LineEdit]) -> Result<Applied, ApplyEr
         lines_before: lines.len() as u64,
         lines_after: out.lines,
     })
+}
+
+/// Puts a text in the place of all lines, as one edit of all of them does.
+pub(super) fn apply_to_all(base: Option<&[u8]>, text: &str) -> Result<Applied, ApplyError> {
+    let before = text_of(base.unwrap_or_default())?;
+    let before = before.strip_prefix(BYTE_ORDER_MARK).unwrap_or(before);
+    let lines = before.split_inclusive('\n').count() as u64;
+    let edit = LineEdit {
+        first: 1,
+        end: lines + 1,
+        replacement: text.to_owned(),
+    };
+    apply(base, &[edit])
 }
 
 /// The file as it grows.

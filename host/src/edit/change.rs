@@ -1,10 +1,11 @@
 //! What a tool can do to a file, and what comes of its text.
 
-use std::borrow::Cow;
-
 use bytes::Bytes;
 
-use super::apply::{Applied, ApplyError, LineEdit, MAX_FILE_BYTES, apply, newline, text_of};
+use super::apply::{
+    Applied, ApplyError, LineEdit, MAX_FILE_BYTES, apply, apply_to_all, newline, text_of,
+};
+use super::texts::{TextEdit, replaced, with_newlines};
 
 /// A change of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,13 +14,10 @@ pub enum FileChange {
     Lines(Vec<LineEdit>),
     /// Text is added at the end, with the line ends that most of the file's lines have.
     Append(String),
-    /// The only occurrence of a text is replaced. Line ends are taken as most of the file's are.
-    Replace {
-        /// The text.
-        old: String,
-        /// What takes its place.
-        new: String,
-    },
+    /// All lines are replaced, or the file is made.
+    AllLines(String),
+    /// Texts are replaced, each as the file holds it before.
+    Texts(Vec<TextEdit>),
     /// All of it is replaced, by these bytes.
     Write(String),
     /// All of it is replaced by bytes that need not be text, whatever it held.
@@ -59,17 +57,18 @@ impl Phrase {
 }
 
 impl FileChange {
-    /// Whether it means something only to who has read the file: lines are named by their numbers.
+    /// Whether it means something only to who has read the file: lines are named by their numbers, or all of them go.
     pub(crate) fn needs_to_be_seen(&self) -> bool {
-        matches!(self, FileChange::Lines(_))
+        matches!(self, FileChange::Lines(_) | FileChange::AllLines(_))
     }
 
     /// Whether it is about a name: a symbolic link is what it is, and not where it leads.
     pub(crate) fn is_of_name(&self) -> bool {
         match self {
             FileChange::Lines(_)
+            | FileChange::AllLines(_)
             | FileChange::Append(_)
-            | FileChange::Replace { .. }
+            | FileChange::Texts(_)
             | FileChange::Write(_)
             | FileChange::WriteBytes(_) => false,
             FileChange::Remove
@@ -88,8 +87,9 @@ impl FileChange {
     pub fn phrase(&self) -> Phrase {
         let (infinitive, present, object, logged) = match self {
             FileChange::Lines(_)
+            | FileChange::AllLines(_)
             | FileChange::Append(_)
-            | FileChange::Replace { .. }
+            | FileChange::Texts(_)
             | FileChange::Write(_)
             | FileChange::WriteBytes(_) => ("edit", "edits", "file", None),
             FileChange::Remove => ("remove", "removes", "file", Some("removed")),
@@ -120,8 +120,10 @@ impl FileChange {
     /// # Errors
     /// It does not fit, the file is not text or too large, or nothing would change.
     pub fn apply(&self, base: Option<&[u8]>) -> Result<Applied, ApplyError> {
-        if let FileChange::Lines(edits) = self {
-            return apply(base, edits);
+        match self {
+            FileChange::Lines(edits) => return apply(base, edits),
+            FileChange::AllLines(text) => return apply_to_all(base, text),
+            _ => {}
         }
         let bytes = base.unwrap_or_default();
         let has = |bytes: usize, after| match bytes > MAX_FILE_BYTES {
@@ -149,17 +151,7 @@ impl FileChange {
                 let close = if is_open { newline } else { "" };
                 [text, close, &with_newlines(more, newline)].concat()
             }
-            FileChange::Replace { old, new } => {
-                let newline = newline(text, [new.as_str()]);
-                let (old, new) = (with_newlines(old, newline), with_newlines(new, newline));
-                let first = old.chars().next().ok_or(ApplyError::NothingToReplace)?;
-                let at = text.find(&*old).ok_or(ApplyError::NotThere)?;
-                // They may overlap: `aa` is twice in `aaa`.
-                if text[at + first.len_utf8()..].contains(&*old) {
-                    return Err(ApplyError::Several);
-                }
-                [&text[..at], &new, &text[at + old.len()..]].concat()
-            }
+            FileChange::Texts(edits) => replaced(text, edits)?,
             FileChange::Write(new) => new.clone(),
             // The others are about names, and lines were applied before.
             _ => String::new(),
@@ -177,18 +169,6 @@ impl FileChange {
     }
 }
 
-/// A text with these line ends.
-fn with_newlines<'a>(text: &'a str, newline: &str) -> Cow<'a, str> {
-    if !text.contains("\r\n") && (newline == "\n" || !text.contains('\n')) {
-        return Cow::Borrowed(text);
-    }
-    let text = text.replace("\r\n", "\n");
-    match newline {
-        "\n" => Cow::Owned(text),
-        newline => Cow::Owned(text.replace('\n', newline)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,10 +177,7 @@ mod tests {
     fn texts_are_changed() {
         let append = |text: &str| FileChange::Append(text.to_owned());
         let write = |text: &str| FileChange::Write(text.to_owned());
-        let replace = |old: &str, new: &str| FileChange::Replace {
-            old: old.to_owned(),
-            new: new.to_owned(),
-        };
+        let all = |text: &str| FileChange::AllLines(text.to_owned());
         let check = |base: Option<&str>, change: FileChange, expected: Result<&str, ApplyError>| {
             let applied = change.apply(base.map(str::as_bytes));
             let text = applied.map(|applied| String::from_utf8(applied.bytes).unwrap());
@@ -214,31 +191,18 @@ mod tests {
         check(Some("a"), append(""), Err(ApplyError::Unchanged));
         check(Some(""), append("b"), Ok("b"));
         check(
-            Some("- [ ] milk\n"),
-            replace("[ ]", "[x]"),
-            Ok("- [x] milk\n"),
-        );
-        check(Some("aa"), replace("a", "b"), Err(ApplyError::Several));
-        check(Some("ééé"), replace("éé", "b"), Err(ApplyError::Several));
-        check(
             Some("a\r\nb\r\nc\n"),
             append("d\ne\r\n"),
             Ok("a\r\nb\r\nc\nd\r\ne\r\n"),
         );
-        check(
-            Some("a\r\nb\r\n"),
-            replace("a\nb", "b\na"),
-            Ok("b\r\na\r\n"),
-        );
         check(Some("a\r\n"), write("b\n"), Ok("b\n"));
-        check(Some("a"), replace("b", "c"), Err(ApplyError::NotThere));
-        check(None, replace("b", "c"), Err(ApplyError::NotThere));
-        check(
-            Some("a"),
-            replace("", "c"),
-            Err(ApplyError::NothingToReplace),
-        );
-        check(Some("a"), replace("a", "a"), Err(ApplyError::Unchanged));
+        check(Some("a\r\nb\r\n"), all("c\nd"), Ok("c\r\nd\r\n"));
+        check(Some("\u{feff}a\n"), all("b\n"), Ok("\u{feff}b\n"));
+        check(Some("a\nb"), all("b"), Ok("b"));
+        check(Some("a\n"), all(""), Ok(""));
+        check(None, all("a"), Ok("a\n"));
+        check(None, all(""), Ok(""));
+        check(Some("a\n"), all("a\n"), Err(ApplyError::Unchanged));
         check(None, write(""), Ok(""));
         check(Some("a"), write("b"), Ok("b"));
         check(Some("a"), write("a"), Err(ApplyError::Unchanged));

@@ -17,6 +17,7 @@ pub(crate) mod names;
 pub(crate) mod prepare;
 pub(crate) mod replace;
 pub(crate) mod syntax;
+mod texts;
 pub mod words;
 
 use std::path::{Path, PathBuf};
@@ -30,6 +31,7 @@ pub use diff::Diff;
 pub(crate) use found::{EntryKind, Found};
 pub use hash::ContentHash;
 pub use syntax::Syntax;
+pub use texts::{TextEdit, TextError};
 
 use crate::target::{Need, Operation, Target};
 

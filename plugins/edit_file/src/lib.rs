@@ -1,4 +1,4 @@
-//! The tool `edit_file`: lets a model change the lines of a text file, or create one.
+//! The tool `edit_file`: lets a model change lines or texts of a text file, or create one.
 //!
 //! The tool itself changes nothing: it turns what the model wrote into edits, declares them, and hands the
 //! same to the host, which shows the user the difference, applies it and writes the file. What is left is to
@@ -6,11 +6,20 @@
 //! stand now, so that the next edit has the right numbers without reading the file again.
 
 pub mod arguments;
+pub mod places;
 pub mod report;
 
-use dunlin_sdk::{Error, Failure, Output, Parameters, Plan, Tool, files};
+use dunlin_sdk::files::{self, File, TextEdit};
+use dunlin_sdk::{Error, Failure, Output, Parameters, Plan, Tool};
 
-use arguments::Arguments;
+use arguments::{Arguments, Edits};
+use places::Place;
+
+/// Bytes of a file that can be edited.
+const MAX_FILE_BYTES: usize = 8 << 20;
+
+/// Bytes that are read of it at once.
+const PIECE_BYTES: u32 = 1 << 20;
 
 /// The tool.
 #[derive(Debug)]
@@ -22,13 +31,14 @@ impl Tool for EditFile {
     const IS_DESTRUCTIVE: Option<bool> = Some(true);
     const IS_IDEMPOTENT: Option<bool> = Some(false);
 
-    const DESCRIPTION: &'static str = "Replaces, inserts or removes lines of a text file, or creates a file. \
-        Read the file with read_file first: an edit of a file that was not read, or that changed since, is \
-        refused. Line numbers count from 1 and are those of the file before the call; the end of a range is \
-        not part of it. range [5, 6] replaces line 5; [5, 8] replaces lines 5, 6 and 7; [5, 5] inserts before \
-        line 5; for a file of 20 lines [21, 21] appends; an empty replacement removes the lines. A new file is \
-        created with the one edit [1, 1]. Put all changes of a file into one call, sorted by line, without overlaps. \
-        The replacement is whole lines without line numbers, with the indentation they need.";
+    const DESCRIPTION: &'static str = "Changes parts of a text file: replaces exact texts, or replaces, inserts or removes lines. \
+        Use old_text for small changes: it must be in the file exactly once, white space included, unless replace_all is \
+        set; add lines around it until it is. Use range for long or repeated passages: the file must have been read with \
+        read_file, and must not have changed since. Line numbers count from 1 and are those of the file before the call; the \
+        end of a range is not part of it. range [5, 6] replaces line 5; [5, 8] replaces lines 5, 6 and 7; [5, 5] inserts \
+        before line 5; for a file of 20 lines [21, 21] appends; an empty replacement removes the lines. The replacement is \
+        whole lines without line numbers. Put all changes of a file into one call; they must not overlap. To create a file, \
+        or to replace all of one, use write_file.";
 
     const PARAMETERS: Parameters = Parameters::json_schema(
         r#"{
@@ -41,10 +51,22 @@ impl Tool for EditFile {
     "edits": {
       "type": "array",
       "minItems": 1,
-      "description": "The changes, sorted by line, without overlaps",
+      "description": "The changes: all with old_text, or all with range; ranges sorted by line",
       "items": {
         "type": "object",
         "properties": {
+          "old_text": {
+            "type": "string",
+            "description": "Text of the file that is replaced"
+          },
+          "new_text": {
+            "type": "string",
+            "description": "What takes the place of old_text; empty to remove"
+          },
+          "replace_all": {
+            "type": "boolean",
+            "description": "Whether every occurrence of old_text is replaced; false if left out"
+          },
           "range": {
             "type": "array",
             "items": { "type": "integer", "minimum": 1 },
@@ -54,10 +76,9 @@ impl Tool for EditFile {
           },
           "replacement": {
             "type": "string",
-            "description": "The new lines; empty to remove"
+            "description": "The new lines for range; empty to remove"
           }
         },
-        "required": ["range", "replacement"],
         "additionalProperties": false
       }
     }
@@ -71,24 +92,44 @@ impl Tool for EditFile {
 
     fn prepare(arguments: &Arguments) -> Result<Plan, Failure> {
         let path = arguments.path()?;
-        let edits = arguments.edits()?;
-        // Reading is for the answer, which shows the new lines with some around them.
-        Ok(Plan::of_actions().reads(path).edits(path, edits))
+        Ok(arguments.edits()?.plan(path))
     }
 
     fn run(arguments: Arguments) -> Result<Output, Failure> {
         let path = arguments.path()?;
-        let edits = arguments.edits()?;
-        let edited = files::edit(path, edits.clone())?;
+        let (edited, places) = match arguments.edits()? {
+            Edits::Lines(edits) => {
+                let places = places::of_lines(&edits);
+                (files::edit(path, edits)?, places)
+            }
+            Edits::Texts(edits) => {
+                let places = places_of_texts(path, &edits).unwrap_or_default();
+                (files::replace_texts(path, edits)?, places)
+            }
+        };
         // It has happened: what fails from here on only makes the answer shorter.
-        let file = files::File::open(path);
-        let text = report::report(path, &edits, edited, |first, count| {
+        let file = File::open(path);
+        let text = report::report(path, &places, edited, |first, count| {
             let file = file.as_ref().map_err(Error::clone)?;
             let lines = file.read_lines(first, count, report::MAX_BYTES, report::MAX_LINE_BYTES)?;
             Ok(lines.lines)
         });
         Ok(text.into())
     }
+}
+
+/// Where the new lines will be, for the answer: what cannot be found out is not shown.
+fn places_of_texts(path: &str, edits: &[TextEdit]) -> Result<Vec<Place>, Error> {
+    let file = File::open(path)?;
+    let mut bytes = Vec::new();
+    while bytes.len() <= MAX_FILE_BYTES {
+        let piece = file.read_at(bytes.len() as u64, PIECE_BYTES)?;
+        if piece.is_empty() {
+            break;
+        }
+        bytes.extend(piece);
+    }
+    Ok(places::of_texts(&String::from_utf8_lossy(&bytes), edits))
 }
 
 dunlin_sdk::export!(EditFile);

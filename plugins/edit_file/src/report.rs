@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use dunlin_sdk::Error;
-use dunlin_sdk::files::{Edited, Line, LineEdit};
+use dunlin_sdk::files::{Edited, Line};
+
+use crate::places::Place;
 
 /// Lines around each edit that are shown with it.
 const CONTEXT_LINES: u64 = 3;
@@ -32,7 +34,7 @@ struct Piece {
 /// The edit has happened: if the lines cannot be read, that is said and nothing else is wrong.
 pub fn report(
     path: &str,
-    edits: &[LineEdit],
+    places: &[Place],
     edited: Edited,
     mut read: impl FnMut(u64, u32) -> Result<Vec<Line>, Error>,
 ) -> String {
@@ -50,7 +52,7 @@ pub fn report(
     }
     let mut shown = 0;
     let mut next = 1;
-    for piece in pieces(edits, edited.lines_after) {
+    for piece in pieces(places, edited.lines_after) {
         if shown >= MAX_LINES {
             text.push_str("[more changes not shown; read the file to see them]\n");
             return text;
@@ -81,9 +83,9 @@ pub fn report(
     text
 }
 
-/// The places of a file that are worth showing: each edit's new lines, or both ends of them, with some around;
-/// what touches is joined.
-fn pieces(edits: &[LineEdit], lines_after: u64) -> Vec<Piece> {
+/// The lines of a file that are worth showing: those of each place, or both ends of them, with some around; what touches is
+/// joined.
+fn pieces(places: &[Place], lines_after: u64) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut push = |first: u64, end: u64| {
         let first = first.max(1);
@@ -94,19 +96,14 @@ fn pieces(edits: &[LineEdit], lines_after: u64) -> Vec<Piece> {
             _ => {}
         }
     };
-    let (mut gone, mut come) = (0, 0);
-    for edit in edits {
-        let new = edit.replacement.split_inclusive('\n').count() as u64;
-        let first = edit.first + come - gone;
-        let end = first + new;
-        if new > 2 * MAX_END_LINES {
+    for &Place { first, lines } in places {
+        let end = first + lines;
+        if lines > 2 * MAX_END_LINES {
             push(first.saturating_sub(CONTEXT_LINES), first + MAX_END_LINES);
             push(end - MAX_END_LINES, end + CONTEXT_LINES);
         } else {
             push(first.saturating_sub(CONTEXT_LINES), end + CONTEXT_LINES);
         }
-        gone += edit.end - edit.first;
-        come += new;
     }
     pieces
 }

@@ -1,7 +1,8 @@
-use dunlin_sdk::files::{Edited, Line, LineEdit};
+use dunlin_sdk::files::{Edited, Line, LineEdit, TextEdit};
 use dunlin_sdk::{Error, FailureKind, Plan, Tool, parse_arguments};
 
 use crate::EditFile;
+use crate::places::{Place, of_lines, of_texts};
 use crate::report::report;
 
 fn edit(first: u64, end: u64, replacement: &str) -> LineEdit {
@@ -20,6 +21,55 @@ fn a_call_becomes_edits() {
     assert_eq!(
         plan,
         Ok(Plan::of_actions().reads("a.txt").edits("a.txt", edits))
+    );
+}
+
+fn text(old: &str, new: &str, every: bool) -> TextEdit {
+    TextEdit {
+        old: old.to_owned(),
+        new: new.to_owned(),
+        every,
+    }
+}
+
+#[test]
+fn texts_become_edits() {
+    let arguments = r#"{"file_path":"a.txt","edits":[{"old_text":"a","new_text":""},{"old_text":"b","new_text":"c","replace_all":true}]}"#;
+    let plan = EditFile::prepare(&parse_arguments(arguments).unwrap());
+    let edits = vec![text("a", "", false), text("b", "c", true)];
+    assert_eq!(
+        plan,
+        Ok(Plan::of_actions()
+            .reads("a.txt")
+            .replaces_texts("a.txt", edits))
+    );
+}
+
+#[test]
+fn texts_are_found_where_they_stand_afterwards() {
+    let check = |before: &str, edits: &[TextEdit], expected: &[(u64, u64)]| {
+        let expected: Vec<Place> = expected
+            .iter()
+            .map(|&(first, lines)| Place { first, lines })
+            .collect();
+        assert_eq!(of_texts(before, edits), expected, "{edits:?}");
+    };
+    check("a\nb\nc\n", &[text("b", "x", false)], &[(2, 1)]);
+    check(
+        "a\r\nb\r\nc\r\n",
+        &[text("a\nb", "x", false), text("c", "y\ny", false)],
+        &[(1, 1), (2, 2)],
+    );
+    check(
+        "a\na\nb\na",
+        &[text("a", "x\ny", true), text("b", "", false)],
+        &[(1, 2), (3, 2), (5, 1), (6, 2)],
+    );
+    check("a a\n", &[text("a", "b", true)], &[(1, 1), (1, 1)]);
+    check("a", &[text("b", "c", false)], &[]);
+    assert_eq!(
+        of_texts(&"a\n".repeat(5_000), &[text("a", "b", true)]).len(),
+        1_000
     );
 }
 
@@ -50,7 +100,35 @@ fn what_is_wrong_is_named() {
     );
     check(
         r#"{"file_path":"a","edits":[{"range":[1,2]}]}"#,
-        "edits[0]: missing field `replacement`",
+        "edit 1: replacement is missing; give the new lines, or \"\" to remove",
+    );
+    check(
+        r#"{"file_path":"a","edits":[{"new_text":"x"}]}"#,
+        "edit 1: it has neither old_text nor range; give the text or the lines to replace",
+    );
+    check(
+        r#"{"file_path":"a","edits":[{"old_text":"x","range":[1,2],"replacement":""}]}"#,
+        "edit 1: it has both range and old_text; leave one out",
+    );
+    check(
+        r#"{"file_path":"a","edits":[{"old_text":"x"}]}"#,
+        "edit 1: new_text is missing; give the new text, or \"\" to remove",
+    );
+    check(
+        r#"{"file_path":"a","edits":[{"old_text":"x","new_text":"y","replacement":"y"}]}"#,
+        "edit 1: replacement belongs to range; write new_text",
+    );
+    check(
+        r#"{"file_path":"a","edits":[{"range":[1,2],"replacement":"","replace_all":true}]}"#,
+        "edit 1: new_text and replace_all belong to old_text, not to range",
+    );
+    check(
+        r#"{"file_path":"a","edits":[{"old_text":"","new_text":"y"}]}"#,
+        "edit 1: old_text is empty; give the text to replace, or use write_file for a new file",
+    );
+    check(
+        r#"{"file_path":"a","edits":[{"old_text":"x","new_text":"y"},{"range":[1,2],"replacement":""}]}"#,
+        "edits: some have a range and some an old_text; use one of them for all edits of a call",
     );
 }
 
@@ -61,7 +139,7 @@ fn answer(edits: &[LineEdit], before: u64, after: u64) -> String {
         lines_before: before,
         lines_after: after,
     };
-    report("a.txt", edits, edited, |first, count| {
+    report("a.txt", &of_lines(edits), edited, |first, count| {
         let lines = (first..=after).take(count as usize);
         Ok(lines
             .map(|number| Line {
@@ -154,7 +232,7 @@ fn an_edit_that_cannot_be_shown_has_still_happened() {
         lines_before: 1,
         lines_after: 1,
     };
-    let text = report("a.txt", &[edit(1, 2, "x")], edited, |_, _| {
+    let text = report("a.txt", &of_lines(&[edit(1, 2, "x")]), edited, |_, _| {
         Err(Error::Failed("no".to_owned()))
     });
     assert!(text.starts_with("Edited 'a.txt'"), "{text}");
@@ -167,8 +245,11 @@ fn an_edit_that_cannot_be_shown_has_still_happened() {
         lines_before: 0,
         lines_after: 2,
     };
-    let text = report("a.txt", &[edit(1, 1, "x\ny")], created, |_, _| {
-        Ok(Vec::new())
-    });
+    let text = report(
+        "a.txt",
+        &of_lines(&[edit(1, 1, "x\ny")]),
+        created,
+        |_, _| Ok(Vec::new()),
+    );
     assert_eq!(text, "Created 'a.txt' with 2 lines.\n");
 }

@@ -149,6 +149,11 @@ impl From<Plan> for own::Plan {
                 }
                 Action::Append { path, text } => own.add_append(&path, &text),
                 Action::Replace { path, old, new } => own.add_replace(&path, &old, &new),
+                Action::ReplaceTexts { path, edits } => {
+                    let edits: Vec<_> = edits.into_iter().map(Into::into).collect();
+                    own.add_replace_texts(&path, &edits)
+                }
+                Action::ReplaceLines { path, text } => own.add_replace_lines(&path, &text),
                 Action::Write { path, text } => own.add_write(&path, &text),
                 Action::WriteBytes { path, bytes } => own.add_write_bytes(&path, &bytes),
                 Action::Remove { path } => own.add_remove_file(&path),

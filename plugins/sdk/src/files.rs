@@ -99,6 +99,17 @@ pub struct LineEdit {
     pub replacement: String,
 }
 
+/// A text of a file that is replaced by another. LF and CRLF in both become what the file uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextEdit {
+    /// At least one character; exact, white space included.
+    pub old: String,
+    /// What takes its place.
+    pub new: String,
+    /// Whether each occurrence is replaced. Otherwise there has to be exactly one, overlapping ones included.
+    pub every: bool,
+}
+
 /// What an edit did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Edited {
@@ -229,6 +240,26 @@ pub fn replace(path: &str, old: &str, new: &str) -> Result<Edited, Error> {
     Ok(host::replace_text(path, old, new)?.into())
 }
 
+/// Replaces texts of a UTF-8 file, each as the file holds it before the call; they do not overlap. The file need not have been
+/// read.
+///
+/// Declare it with [`Plan::replaces_texts`](crate::Plan::replaces_texts) or [`Plan::changes`](crate::Plan::changes). Fails
+/// with `Conflict` where a text is not there, or several times without `every`, and says on which lines; otherwise as [`edit`]
+/// does.
+pub fn replace_texts(path: &str, edits: Vec<TextEdit>) -> Result<Edited, Error> {
+    let edits: Vec<wire::TextEdit> = edits.into_iter().map(wire::TextEdit::from).collect();
+    Ok(host::replace_texts(path, &edits)?.into())
+}
+
+/// Replaces all lines of a UTF-8 file, or creates it: as [`edit`] does with one edit of all its lines, so a file that is there
+/// has to have been read, and its line ends and byte order mark stay.
+///
+/// Declare it with [`Plan::replaces_lines`](crate::Plan::replaces_lines) or [`Plan::changes`](crate::Plan::changes). Fails as
+/// [`edit`] does.
+pub fn replace_lines(path: &str, text: &str) -> Result<Edited, Error> {
+    Ok(host::replace_lines(path, text)?.into())
+}
+
 /// Replaces all of a UTF-8 file, or creates it. The file need not have been read.
 ///
 /// Declare it with [`Plan::rewrites`](crate::Plan::rewrites) or [`Plan::changes`](crate::Plan::changes). Fails as [`edit`] does.
@@ -301,6 +332,16 @@ impl From<LineEdit> for wire::LineEdit {
             first: edit.first,
             end: edit.end,
             replacement: edit.replacement,
+        }
+    }
+}
+
+impl From<TextEdit> for wire::TextEdit {
+    fn from(edit: TextEdit) -> Self {
+        Self {
+            old: edit.old,
+            new: edit.new,
+            every: edit.every,
         }
     }
 }

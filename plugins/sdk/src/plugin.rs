@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::Failure;
-use crate::files::LineEdit;
+use crate::files::{LineEdit, TextEdit};
 use crate::need::{Need, Operation, Target};
 use crate::process::CommandLine;
 use crate::schema::Schema;
@@ -175,6 +175,20 @@ pub enum Action {
         /// What takes its place.
         new: String,
     },
+    /// [`files::replace_texts`](crate::files::replace_texts) with exactly this; shown as a diff.
+    ReplaceTexts {
+        /// Which file.
+        path: String,
+        /// Without overlaps.
+        edits: Vec<TextEdit>,
+    },
+    /// [`files::replace_lines`](crate::files::replace_lines) with exactly this; shown as a diff.
+    ReplaceLines {
+        /// Which file.
+        path: String,
+        /// All lines that it will have.
+        text: String,
+    },
     /// [`files::write`](crate::files::write) with exactly this; shown as a diff.
     Write {
         /// Which file.
@@ -336,6 +350,20 @@ impl Plan {
     ) -> Self {
         let (path, old, new) = (path.into(), old.into(), new.into());
         self.actions.push(Action::Replace { path, old, new });
+        self
+    }
+
+    /// Adds replacing texts in a file. The user is shown the difference.
+    pub fn replaces_texts(mut self, path: impl Into<String>, edits: Vec<TextEdit>) -> Self {
+        let path = path.into();
+        self.actions.push(Action::ReplaceTexts { path, edits });
+        self
+    }
+
+    /// Adds replacing all lines of a file that was read, or creating it. The user is shown the difference.
+    pub fn replaces_lines(mut self, path: impl Into<String>, text: impl Into<String>) -> Self {
+        let (path, text) = (path.into(), text.into());
+        self.actions.push(Action::ReplaceLines { path, text });
         self
     }
 

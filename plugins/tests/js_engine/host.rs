@@ -8,7 +8,7 @@ use wasmtime::{Config, Engine, ResourceLimiter, Result, Store};
 
 use bindings::dunlin::tool::{app_page, clock, files, log, random, store, types, web};
 pub use bindings::exports::dunlin::tool::app_program::{Error as Fault, Progress};
-use types::{Error, Header, LineEdit, Need, Operation, Target};
+use types::{Error, Header, LineEdit, Need, Operation, Target, TextEdit};
 
 mod bindings {
     wasmtime::component::bindgen!({
@@ -353,6 +353,22 @@ impl files::Host for World {
     fn replace_text(
         &mut self,
         _: String,
+        _: String,
+        _: String,
+    ) -> Result<std::result::Result<files::Edited, Error>> {
+        unused()
+    }
+
+    fn replace_texts(
+        &mut self,
+        _: String,
+        _: Vec<TextEdit>,
+    ) -> Result<std::result::Result<files::Edited, Error>> {
+        unused()
+    }
+
+    fn replace_lines(
+        &mut self,
         _: String,
         _: String,
     ) -> Result<std::result::Result<files::Edited, Error>> {

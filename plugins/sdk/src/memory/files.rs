@@ -7,7 +7,7 @@ use super::{Result, State, in_run};
 pub use crate::bindings::dunlin::tool::files::{
     Edited, Entry, History, Kind, Line, Lines, Listing,
 };
-use crate::bindings::dunlin::tool::types::{Error, LineEdit, Operation, Target};
+use crate::bindings::dunlin::tool::types::{Error, LineEdit, Operation, Target, TextEdit};
 
 /// The size of a file and what was done with it; `None`: a folder.
 #[derive(Debug)]
@@ -188,6 +188,14 @@ pub fn edit(_path: &str, _edits: &[LineEdit]) -> Result<Edited> {
 }
 
 pub fn replace_text(_path: &str, _old: &str, _new: &str) -> Result<Edited> {
+    unsupported()
+}
+
+pub fn replace_texts(_path: &str, _edits: &[TextEdit]) -> Result<Edited> {
+    unsupported()
+}
+
+pub fn replace_lines(_path: &str, _text: &str) -> Result<Edited> {
     unsupported()
 }
 

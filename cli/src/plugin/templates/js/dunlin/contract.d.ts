@@ -113,6 +113,20 @@ declare module 'dunlin:tool/files@0.1.0' {
    */
   export function replaceText(path: string, old: string, new_: string): Edited;
   /**
+   * Replaces texts of a UTF-8 file, each as the file holds it before the call; they do not overlap.
+   *
+   * Needs what `append-text` needs, declared as `plan.add-replace-texts` or `plan.add-change`. Fails with `conflict` where
+   * a text is not there, or several times without `every`, and says on which lines; otherwise as `edit` does.
+   */
+  export function replaceTexts(path: string, edits: Array<TextEdit>): Edited;
+  /**
+   * Replaces all lines of a UTF-8 file, or creates it: as `edit` does with one edit of all its lines, so a file that is
+   * there has to have been read, and its line ends and byte order mark stay.
+   *
+   * Needs what `edit` needs, declared as `plan.add-replace-lines` or `plan.add-change`. Fails as `edit` does.
+   */
+  export function replaceLines(path: string, text: string): Edited;
+  /**
    * Replaces all of a UTF-8 file, or creates it. Line ends and byte order mark are those of the text.
    *
    * Needs what `append-text` needs, declared as `plan.add-write` or `plan.add-change`. Fails as `edit` does.
@@ -157,6 +171,7 @@ declare module 'dunlin:tool/files@0.1.0' {
   export function removeFolder(path: string): void;
   export type Error = import('dunlin:tool/types@0.1.0').Error;
   export type LineEdit = import('dunlin:tool/types@0.1.0').LineEdit;
+  export type TextEdit = import('dunlin:tool/types@0.1.0').TextEdit;
   /**
    * The type of what is at a path.
    * # Variants
@@ -514,6 +529,7 @@ declare module 'dunlin:tool/tool-types@0.1.0' {
   export type Header = import('dunlin:tool/types@0.1.0').Header;
   export type Need = import('dunlin:tool/types@0.1.0').Need;
   export type LineEdit = import('dunlin:tool/types@0.1.0').LineEdit;
+  export type TextEdit = import('dunlin:tool/types@0.1.0').TextEdit;
   /**
    * What kind of failure it is. The host and the model may act on it.
    * # Variants
@@ -637,6 +653,14 @@ declare module 'dunlin:tool/tool-types@0.1.0' {
     */
     addReplace(path: string, old: string, new_: string): void;
     /**
+    * Adds `files.replace-texts` with exactly these edits, in the same way.
+    */
+    addReplaceTexts(path: string, edits: Array<TextEdit>): void;
+    /**
+    * Adds `files.replace-lines` with exactly this text, in the same way.
+    */
+    addReplaceLines(path: string, text: string): void;
+    /**
     * Adds `files.write-text` with exactly this text, in the same way.
     */
     addWrite(path: string, text: string): void;
@@ -753,6 +777,12 @@ declare module 'dunlin:tool/tree@0.1.0' {
    * Opens the project's folder. Needs `read` on it.
    */
   export function openProject(): Folder;
+  /**
+   * Opens any folder, in the project or elsewhere. Needs `read` on it and on what is below it: `folder(path)`.
+   *
+   * Fails with `not-found`, with `wrong-kind` for a file, with `unsupported` for a home folder and what lies above one.
+   */
+  export function openFolder(path: string, also: AlsoListed): Folder;
   export type Error = import('dunlin:tool/types@0.1.0').Error;
   /**
    * What is known of a file without reading it.
@@ -785,6 +815,19 @@ declare module 'dunlin:tool/tree@0.1.0' {
      */
     isCut: boolean,
   }
+  /**
+   * Files that are listed only where they are asked for. What a `.git` folder holds never is.
+   */
+  export interface AlsoListed {
+    /**
+     * Those whose name, or that of a folder above them, begins with a dot.
+     */
+    hidden?: boolean,
+    /**
+     * Those that `.gitignore` and `.ignore` files exclude.
+     */
+    ignored?: boolean,
+  }
 
   export class Folder implements Disposable {
     /**
@@ -792,7 +835,8 @@ declare module 'dunlin:tool/tree@0.1.0' {
      */
     private constructor();
     /**
-    * Looks for the files. What the project's `.gitignore` and `.ignore` files exclude is left out, hidden files as well.
+    * Looks for the files. What `.gitignore` and `.ignore` files exclude is left out, hidden files as well, unless the folder
+    * was opened with them.
     */
     listFiles(): Listing;
     /**
@@ -892,6 +936,20 @@ declare module 'dunlin:tool/types@0.1.0' {
      * Whole lines. The newline after the last one is optional; LF and CRLF both become what the file uses.
      */
     replacement: string,
+  }
+  /**
+   * A text of a file that is replaced by another. Line ends in both are taken as those that most of the file's lines have.
+   */
+  export interface TextEdit {
+    /**
+     * At least one character; exact, white space included.
+     */
+    old: string,
+    new: string,
+    /**
+     * Whether each occurrence is replaced. Otherwise there has to be exactly one, overlapping ones included.
+     */
+    every: boolean,
   }
   /**
    * Why an import refused or failed.
