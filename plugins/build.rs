@@ -11,9 +11,10 @@ use wit_parser::Resolve;
 use dunlin_guest_build::{BuildError, MadeFor, script};
 
 /// The packages of the built-in tools.
-const GUESTS: [&str; 7] = [
+const GUESTS: [&str; 8] = [
     "dunlin-ask-user",
     "dunlin-edit-file",
+    "dunlin-list-files",
     "dunlin-read-file",
     "dunlin-run-subagent",
     "dunlin-run-terminal-command",

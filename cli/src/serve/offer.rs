@@ -15,7 +15,13 @@ const ASKS_USER: &str = "ask_user";
 
 /// Built-in tools that look or ask, and change nothing. Of no other tool is that claimed: a plugin's word is not proof,
 /// and whether it is granted more than reading is for the user to say.
-const READ_ONLY: [&str; 4] = ["ask_user", "codebase_search", "read_file", "web_search"];
+const READ_ONLY: [&str; 5] = [
+    "ask_user",
+    "codebase_search",
+    "list_files",
+    "read_file",
+    "web_search",
+];
 
 /// Imports that lead out of this machine, or into any program.
 const OPEN: [&str; 4] = ["mcp", "process", "search", "web"];

@@ -34,7 +34,13 @@ Answer with the findings, the most important first, in few words. Name the place
 for a page. Say what you did not find and what you are not sure of.";
 
 /// Read-only tools.
-const RESEARCH_TOOLS: [&str; 4] = ["read_file", "codebase_search", "web_fetch", "web_search"];
+const RESEARCH_TOOLS: [&str; 5] = [
+    "read_file",
+    "list_files",
+    "codebase_search",
+    "web_fetch",
+    "web_search",
+];
 
 impl Settings {
     /// The agents that `run_subagent` may start, by their names. The first call reads the agent files.

@@ -223,6 +223,7 @@ fn inside_the_project_nobody_is_asked() {
             "ask_user",
             "codebase_search",
             "edit_file",
+            "list_files",
             "read_file",
             "run_subagent",
             "run_terminal_command",

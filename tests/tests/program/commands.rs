@@ -418,7 +418,8 @@ fn doctor() {
     );
     assert!(
         output.stdout.contains(
-            "✓ tools         ask_user, codebase_search, edit_file, read_file, run_subagent, run_terminal_command, web_fetch, web_search\n"
+            "✓ tools         ask_user, codebase_search, edit_file, list_files, read_file, run_subagent, run_terminal_command, \
+             web_fetch, web_search\n"
         ),
         "{output}"
     );

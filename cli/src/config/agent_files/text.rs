@@ -63,9 +63,9 @@ const MAX_TOOLS: usize = 256;
 const FOREIGN_TOOLS: [(&str, &str); 10] = [
     ("Bash", "run_terminal_command"),
     ("Edit", "edit_file"),
-    ("Glob", "codebase_search"),
+    ("Glob", "list_files"),
     ("Grep", "codebase_search"),
-    ("LS", "run_terminal_command"),
+    ("LS", "list_files"),
     ("MultiEdit", "edit_file"),
     ("Read", "read_file"),
     ("WebFetch", "web_fetch"),

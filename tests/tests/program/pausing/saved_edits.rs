@@ -206,7 +206,7 @@ fn a_provider_cannot_undo_saved_edits() {
     let screen = chat.say("one");
     let row = screen
         .lines()
-        .find(|line| line.contains(" tool web_fetch "))
+        .find(|line| line.contains(" tool ask_user "))
         .expect("a tool");
     let number = row.split_whitespace().next().expect("a number").to_owned();
     chat.does(&format!("d {number}"));
@@ -229,7 +229,7 @@ fn a_provider_cannot_undo_saved_edits() {
         payload.contains("Heron") && payload.contains("read_file: "),
         "{payload}"
     );
-    assert!(!payload.contains("web_fetch"), "{payload}");
+    assert!(!payload.contains("ask_user"), "{payload}");
     assert_eq!(provider.requests().len(), 3);
     for request in provider.requests() {
         assert!(!body(&request).contains("Heron"), "{}", body(&request));
