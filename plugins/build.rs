@@ -36,7 +36,7 @@ const TEXTS: [(&str, &str); 6] = [
 ];
 
 /// Those that compute.
-const COMPUTING: [&str; 1] = ["dunlin-codebase-search"];
+const COMPUTING: [&str; 2] = ["dunlin-codebase-search", "dunlin-search-text"];
 
 /// The component that is not a tool. Compiled apart, so that what its libraries want of common ones changes no tool.
 const BRIDGE: [&str; 1] = ["dunlin-mcp-bridge"];

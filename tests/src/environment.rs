@@ -225,7 +225,7 @@ impl Environment {
 }
 
 /// A call of each built-in tool that comes to nothing: its component is compiled by that, which a list does not need.
-const CALLS: [(&str, &str); 8] = [
+const CALLS: [(&str, &str); 9] = [
     ("read_file", r#"{"file_path": "none"}"#),
     (
         "edit_file",
@@ -237,6 +237,7 @@ const CALLS: [(&str, &str); 8] = [
     ("ask_user", r#"{"question": "Is anybody there?"}"#),
     ("run_subagent", r#"{"task": "none"}"#),
     ("list_files", r#"{"path": "none"}"#),
+    ("search_text", r#"{"pattern": "a", "path": "none"}"#),
 ];
 
 /// The cache of a machine on which each tool of this program was called; kept beside it until it is built anew.

@@ -15,11 +15,12 @@ const ASKS_USER: &str = "ask_user";
 
 /// Built-in tools that look or ask, and change nothing. Of no other tool is that claimed: a plugin's word is not proof,
 /// and whether it is granted more than reading is for the user to say.
-const READ_ONLY: [&str; 5] = [
+const READ_ONLY: [&str; 6] = [
     "ask_user",
     "codebase_search",
     "list_files",
     "read_file",
+    "search_text",
     "web_search",
 ];
 

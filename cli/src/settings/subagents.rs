@@ -34,9 +34,10 @@ Answer with the findings, the most important first, in few words. Name the place
 for a page. Say what you did not find and what you are not sure of.";
 
 /// Read-only tools.
-const RESEARCH_TOOLS: [&str; 5] = [
+const RESEARCH_TOOLS: [&str; 6] = [
     "read_file",
     "list_files",
+    "search_text",
     "codebase_search",
     "web_fetch",
     "web_search",

@@ -154,7 +154,7 @@ fn a_tool_of_an_agent_file_that_does_not_exist_is_said_so() {
     let output = environment.run(["config", "check"]);
     for warning in [
         "warning: [agents.reader] names the tool \"reed_file\", which does not exist; the nearest is \"read_file\"\n",
-        "reader.md:3: tools of another program stand for those here: Grep for codebase_search\n",
+        "reader.md:3: tools of another program stand for those here: Grep for search_text\n",
     ] {
         assert!(output.stderr.contains(warning), "{output}");
     }

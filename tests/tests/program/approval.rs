@@ -227,6 +227,7 @@ fn inside_the_project_nobody_is_asked() {
             "read_file",
             "run_subagent",
             "run_terminal_command",
+            "search_text",
             "web_fetch",
             "web_search"
         ]

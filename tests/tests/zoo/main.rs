@@ -15,6 +15,7 @@ mod describe;
 mod edits;
 mod faults;
 mod files;
+mod finding;
 mod interruption;
 mod killed;
 mod meaning;

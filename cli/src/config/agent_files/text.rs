@@ -64,7 +64,7 @@ const FOREIGN_TOOLS: [(&str, &str); 10] = [
     ("Bash", "run_terminal_command"),
     ("Edit", "edit_file"),
     ("Glob", "list_files"),
-    ("Grep", "codebase_search"),
+    ("Grep", "search_text"),
     ("LS", "list_files"),
     ("MultiEdit", "edit_file"),
     ("Read", "read_file"),

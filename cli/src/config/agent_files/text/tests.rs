@@ -145,14 +145,14 @@ fn files_of_other_programs_work() {
         text.description,
         "Use this agent after a change. Examples: <example>user: 'Is it done?' assistant: yes</example>"
     );
-    let tools = ["read_file", "codebase_search", "run_terminal_command"];
+    let tools = ["read_file", "search_text", "run_terminal_command"];
     assert_eq!(text.tools.unwrap(), tools);
     assert_eq!(text.model, None);
     let known = "known keys: name, description, tools, model, agent, temperature";
     let expected = [
         (
             4,
-            "tools of another program stand for those here: Read for read_file, Grep for codebase_search, Bash for \
+            "tools of another program stand for those here: Read for read_file, Grep for search_text, Bash for \
              run_terminal_command"
                 .to_owned(),
         ),
