@@ -11,7 +11,7 @@ use wit_parser::Resolve;
 use dunlin_guest_build::{BuildError, MadeFor, script};
 
 /// The packages of the built-in tools.
-const GUESTS: [&str; 8] = [
+const GUESTS: [&str; 9] = [
     "dunlin-ask-user",
     "dunlin-edit-file",
     "dunlin-list-files",
@@ -20,6 +20,7 @@ const GUESTS: [&str; 8] = [
     "dunlin-run-terminal-command",
     "dunlin-web-fetch",
     "dunlin-web-search",
+    "dunlin-write-file",
 ];
 
 /// The contract.

@@ -225,7 +225,7 @@ impl Environment {
 }
 
 /// A call of each built-in tool that comes to nothing: its component is compiled by that, which a list does not need.
-const CALLS: [(&str, &str); 9] = [
+const CALLS: [(&str, &str); 10] = [
     ("read_file", r#"{"file_path": "none"}"#),
     (
         "edit_file",
@@ -238,6 +238,7 @@ const CALLS: [(&str, &str); 9] = [
     ("run_subagent", r#"{"task": "none"}"#),
     ("list_files", r#"{"path": "none"}"#),
     ("search_text", r#"{"pattern": "a", "path": "none"}"#),
+    ("write_file", r#"{"file_path": "../none", "content": "a"}"#),
 ];
 
 /// The cache of a machine on which each tool of this program was called; kept beside it until it is built anew.

@@ -229,7 +229,8 @@ fn inside_the_project_nobody_is_asked() {
             "run_terminal_command",
             "search_text",
             "web_fetch",
-            "web_search"
+            "web_search",
+            "write_file"
         ]
     );
 }

@@ -27,6 +27,7 @@ mod settled;
 mod subagents;
 mod syntax;
 mod text;
+mod text_edits;
 mod wasi;
 mod wasi_http;
 mod web;

@@ -70,7 +70,7 @@ const FOREIGN_TOOLS: [(&str, &str); 10] = [
     ("Read", "read_file"),
     ("WebFetch", "web_fetch"),
     ("WebSearch", "web_search"),
-    ("Write", "edit_file"),
+    ("Write", "write_file"),
 ];
 
 /// What other programs call the model of whoever starts the agent.

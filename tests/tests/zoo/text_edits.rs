@@ -1,0 +1,230 @@
+//! `edit_file` by exact texts and `write_file`, on the real host.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use dunlin_host::Host;
+use dunlin_host::ask::Ask;
+use dunlin_host::call::{Action, Call, Failure};
+use dunlin_tests::sandbox::{Asker, PATIENT, Sandbox, built_in, call, play, plugin};
+use serde_json::{Value, json};
+
+use crate::assert_one_clear_line;
+
+struct Desk {
+    sandbox: Sandbox,
+    host: Host,
+    calls: AtomicUsize,
+}
+
+impl Desk {
+    fn new() -> Desk {
+        let sandbox = Sandbox::new();
+        let tools = ["edit_file", "write_file", "read_file"].map(built_in);
+        let host = sandbox.host_of(tools.into_iter().chain([plugin("echo")]).collect(), PATIENT);
+        host.begin_turn();
+        Desk {
+            sandbox,
+            host,
+            calls: AtomicUsize::new(0),
+        }
+    }
+
+    fn put(&self, name: &str, text: &str) {
+        fs::write(self.sandbox.project().join(name), text).unwrap();
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.sandbox.project().join(name)).unwrap()
+    }
+
+    /// A call of its own: an answer holds for one.
+    fn numbered(&self, tool: &str, arguments: Value) -> Call {
+        let number = self.calls.fetch_add(1, Ordering::Relaxed);
+        Call {
+            id: format!("call {number}"),
+            ..call(tool, arguments)
+        }
+    }
+
+    async fn call(
+        &self,
+        tool: &str,
+        arguments: Value,
+        ask: Arc<dyn Ask>,
+    ) -> Result<String, Failure> {
+        let outcome = play(&self.host, &self.numbered(tool, arguments), ask).await?;
+        outcome.result.map(|success| success.text)
+    }
+
+    async fn replace(&self, name: &str, edits: Value) -> Result<String, Failure> {
+        let arguments = json!({ "file_path": name, "edits": edits });
+        self.call("edit_file", arguments, yes()).await
+    }
+
+    async fn write(&self, name: &str, content: &str) -> Result<String, Failure> {
+        let arguments = json!({ "file_path": name, "content": content });
+        self.call("write_file", arguments, yes()).await
+    }
+
+    async fn read(&self, name: &str) {
+        let read = self.call("read_file", json!({ "file_path": name }), yes());
+        assert!(read.await.is_ok());
+    }
+}
+
+fn yes() -> Arc<Asker> {
+    Arc::new(Asker::yes())
+}
+
+#[track_caller]
+fn refused(result: Result<String, Failure>, expected: &str) {
+    let failure = result.expect_err("a refusal").to_string();
+    assert_one_clear_line(&failure);
+    assert!(failure.contains(expected), "{failure}");
+}
+
+#[tokio::test]
+async fn texts_are_replaced_as_they_were_shown() {
+    let desk = Desk::new();
+    desk.put("a.txt", "one\r\ntwo\r\nthree\r\ntwo\r\n");
+    let asker = yes();
+    let edits = json!([{ "old_text": "one\ntwo", "new_text": "1\n2" }, { "old_text": "three", "new_text": "3\n3" }]);
+    let arguments = json!({ "file_path": "a.txt", "edits": edits });
+    let text = desk
+        .call("edit_file", arguments, asker.clone())
+        .await
+        .unwrap();
+    assert_eq!(desk.text("a.txt"), "1\r\n2\r\n3\r\n3\r\ntwo\r\n");
+    assert_eq!(
+        text,
+        "Edited 'a.txt': 4 lines before, 5 lines now. The numbers below are the new ones.\n     1\t1\n     2\t2\n     3\t3\n     \
+         4\t3\n     5\ttwo\n"
+    );
+    let questions = asker.questions();
+    assert_eq!(questions.len(), 1);
+    assert_eq!(questions[0].wording, "Replace 2 texts in file 'a.txt'?");
+    let [Action::Edit(edit)] = questions[0].actions.as_slice() else {
+        panic!("{questions:?}");
+    };
+    assert!(edit.diff.to_string().contains("-one"), "{}", edit.diff);
+
+    let edits = json!([{ "old_text": "3", "new_text": "three", "replace_all": true }]);
+    desk.replace("a.txt", edits).await.unwrap();
+    assert_eq!(desk.text("a.txt"), "1\r\n2\r\nthree\r\nthree\r\ntwo\r\n");
+    let edits = json!([{ "old_text": "\ntwo\n", "new_text": "" }]);
+    desk.replace("a.txt", edits).await.unwrap();
+    assert_eq!(desk.text("a.txt"), "1\r\n2\r\nthree\r\nthree");
+}
+
+#[tokio::test]
+async fn what_is_not_there_once_is_refused_before_anybody_is_asked() {
+    let desk = Desk::new();
+    desk.put("a.rs", "fn a() {\n    one();\n}\nfn b() {\n    one();\n}\n");
+    let check = async |edits: Value, expected: &str| {
+        let asker = yes();
+        let arguments = json!({ "file_path": "a.rs", "edits": edits });
+        let result = desk.call("edit_file", arguments, asker.clone()).await;
+        refused(result, expected);
+        assert!(asker.questions().is_empty());
+    };
+    check(
+        json!([{ "old_text": "one();", "new_text": "" }]),
+        "is in the file 2 times, at lines 2 and 5; give more of what is around it",
+    )
+    .await;
+    check(
+        json!([{ "old_text": "fn b() {\n  one();", "new_text": "" }]),
+        "is not in the file; lines 4-5 have it with other white space",
+    )
+    .await;
+    check(
+        json!([{ "old_text": "fn a()", "new_text": "x" }, { "old_text": "fn c() {", "new_text": "" }]),
+        "edit 2: the text to replace is not in the file; the most similar line is",
+    )
+    .await;
+    check(
+        json!([{ "old_text": "fn a()", "new_text": "fn a()" }]),
+        "the edits change nothing",
+    )
+    .await;
+    assert!(desk.text("a.rs").contains("fn b()"));
+    refused(
+        desk.replace("none.rs", json!([{ "old_text": "a", "new_text": "b" }]))
+            .await,
+        "is not in the file",
+    );
+    assert!(!desk.sandbox.project().join("none.rs").exists());
+}
+
+/// What a file holds that may not be read is not told by an edit that does not fit.
+#[tokio::test]
+async fn an_edit_tells_nothing_of_a_secret() {
+    let desk = Desk::new();
+    desk.put(".env", "TOKEN=hunter2\n");
+    for old in ["TOKEN=hunter2", "TOKEN=hunter3"] {
+        let asker = Arc::new(Asker::no());
+        let edits = json!([{ "old_text": old, "new_text": "x" }]);
+        let arguments = json!({ "file_path": ".env", "edits": edits });
+        let failure = desk
+            .call("edit_file", arguments, asker.clone())
+            .await
+            .unwrap_err();
+        assert!(failure.to_string().contains("denied"), "{failure}");
+        assert!(!failure.to_string().contains("hunter"), "{failure}");
+        assert_eq!(asker.questions().len(), 1);
+    }
+    assert_eq!(desk.text(".env"), "TOKEN=hunter2\n");
+}
+
+#[tokio::test]
+async fn files_are_created_and_replaced_once_they_were_read() {
+    let desk = Desk::new();
+    let text = desk.write("sub/new.txt", "a\nb").await.unwrap();
+    assert_eq!(text, "Created 'sub/new.txt' with 2 lines.");
+    assert_eq!(desk.text("sub/new.txt"), "a\nb\n");
+    // What it wrote it knows.
+    let text = desk.write("sub/new.txt", "c\n").await.unwrap();
+    assert_eq!(text, "Replaced 'sub/new.txt': 2 lines before, 1 line now.");
+    refused(
+        desk.write("sub/new.txt", "c\n").await,
+        "already reads like this",
+    );
+
+    desk.put("old.txt", "one\r\ntwo\r\n");
+    refused(
+        desk.write("old.txt", "x\n").await,
+        "was not read in this session; read it first",
+    );
+    desk.read("old.txt").await;
+    desk.put("old.txt", "one\r\ntwo\r\nthree\r\n");
+    refused(
+        desk.write("old.txt", "x\n").await,
+        "changed since it was read; read it again",
+    );
+    desk.read("old.txt").await;
+    let asker = yes();
+    let arguments = json!({ "file_path": "old.txt", "content": "one\nzwei\n" });
+    desk.call("write_file", arguments, asker.clone())
+        .await
+        .unwrap();
+    assert_eq!(desk.text("old.txt"), "one\r\nzwei\r\n");
+    let questions = asker.questions();
+    assert_eq!(questions[0].wording, "Rewrite file 'old.txt'?");
+    let [Action::Edit(edit)] = questions[0].actions.as_slice() else {
+        panic!("{questions:?}");
+    };
+    assert!(
+        edit.diff.to_string().contains("-two\n-three\n+zwei\n"),
+        "{}",
+        edit.diff
+    );
+    let denied = desk.call(
+        "write_file",
+        json!({ "file_path": "other.txt", "content": "x" }),
+        Arc::new(Asker::no()),
+    );
+    assert!(denied.await.is_err());
+    assert!(!desk.sandbox.project().join("other.txt").exists());
+}
