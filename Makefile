@@ -30,7 +30,7 @@ PROFILE := --release --locked
 
 # Tests run our own code unoptimised, with the dependencies of a release: optimising it takes longer than all tests.
 OWN := $(addprefix dunlin-,apps ask-user chat code code-index codebase-search edit-file host js-engine list-files local mcp-bridge \
-	params project-files provider read-file run-subagent run-terminal-command sdk search-text terminal tests web-fetch \
+	params project-files provider read-file run-subagent run-terminal-command sdk search-text terminal tests todo web-fetch \
 	web-search write-file zoo) dunlin
 UNOPTIMISED := $(foreach crate,$(OWN),--config 'profile.release.package.$(crate).opt-level=0')
 # Whoever builds once (CARGO_INCREMENTAL=0) saves what the next build would gain. Tests wait for programs most of the time.

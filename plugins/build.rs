@@ -11,13 +11,14 @@ use wit_parser::Resolve;
 use dunlin_guest_build::{BuildError, MadeFor, script};
 
 /// The packages of the built-in tools.
-const GUESTS: [&str; 9] = [
+const GUESTS: [&str; 10] = [
     "dunlin-ask-user",
     "dunlin-edit-file",
     "dunlin-list-files",
     "dunlin-read-file",
     "dunlin-run-subagent",
     "dunlin-run-terminal-command",
+    "dunlin-todo",
     "dunlin-web-fetch",
     "dunlin-web-search",
     "dunlin-write-file",

@@ -225,7 +225,7 @@ impl Environment {
 }
 
 /// A call of each built-in tool that comes to nothing: its component is compiled by that, which a list does not need.
-const CALLS: [(&str, &str); 10] = [
+const CALLS: [(&str, &str); 11] = [
     ("read_file", r#"{"file_path": "none"}"#),
     (
         "edit_file",
@@ -239,6 +239,7 @@ const CALLS: [(&str, &str); 10] = [
     ("list_files", r#"{"path": "none"}"#),
     ("search_text", r#"{"pattern": "a", "path": "none"}"#),
     ("write_file", r#"{"file_path": "../none", "content": "a"}"#),
+    ("todo", r#"{"items": []}"#),
 ];
 
 /// The cache of a machine on which each tool of this program was called; kept beside it until it is built anew.

@@ -11,5 +11,6 @@ pub mod provider;
 pub mod request;
 pub mod secret;
 pub mod session;
+pub mod todo;
 pub mod tokens;
 pub mod turn;

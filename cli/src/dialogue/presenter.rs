@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use crate::subagents::{Roster, rows};
 use dunlin_chat::agent::RUN_SUBAGENT;
 use dunlin_chat::provider::retry::Retrying;
+use dunlin_chat::todo::{self, Step, TODO};
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::log::CallLog;
 use dunlin_chat::turn::{CallState, CallView, Frontend, TurnCall, changed_files};
@@ -23,6 +24,7 @@ use dunlin_terminal::ui::diff;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::suspicion::Suspicion;
 use dunlin_terminal::ui::tail::Tail;
+use dunlin_terminal::ui::todo as list;
 use dunlin_terminal::ui::wrap;
 /// How a notice begins that is said in the midst of a turn.
 const NOTICE_MARK: &str = "· ";
@@ -43,6 +45,8 @@ pub struct Presenter {
     pub(super) current: Mutex<Option<CallView>>,
     /// What the call that is shown next has changed in files, and whether the user saw that before.
     pub(super) edits: Mutex<(Arc<[FileEdit]>, bool)>,
+    /// The steps that the call that is shown next writes down.
+    pub(super) steps: Mutex<Vec<Step>>,
     /// Whether edits in the project are accepted without a question.
     pub(super) accepts_edits: Arc<AtomicBool>,
     /// The newest output of that call.
@@ -71,6 +75,7 @@ impl Presenter {
             subagents: None,
             current: Mutex::default(),
             edits: Mutex::default(),
+            steps: Mutex::default(),
             accepts_edits: Arc::default(),
             output: Mutex::default(),
             waits: AtomicBool::new(false),
@@ -268,6 +273,9 @@ impl Frontend for Presenter {
         let is_accepted = self.accepts_edits.load(Ordering::Relaxed);
         let was_seen = call.is_approved_by_hand() && !is_accepted;
         *self.edits.lock() = (Arc::clone(&record.edits), was_seen);
+        if record.tool == TODO {
+            *self.steps.lock() = todo::steps(&record.arguments);
+        }
         calls.keep(record);
     }
 
@@ -342,6 +350,7 @@ impl Frontend for Presenter {
             return self.subagent(call);
         }
         let (edits, was_seen) = std::mem::take(&mut *self.edits.lock());
+        let steps = std::mem::take(&mut *self.steps.lock());
         let is_done = call.state == CallState::Completed;
         if is_done && !edits.is_empty() && call.note.is_none() {
             call.note = Some(diff::count(edits.iter()));
@@ -363,6 +372,11 @@ impl Frontend for Presenter {
         }
         if let (Some(number), false) = (call.number, was_seen) {
             show_edits(&self.ui, number, &edits);
+        }
+        if is_done && self.ui.shows_steps() {
+            let (styles, columns) = (self.ui.status_styles(), self.ui.status_columns());
+            let rows = list::rows(&steps, styles, columns);
+            rows.iter().for_each(|row| self.ui.status_with_foreign(row));
         }
         *self.current.lock() = (!call.state.is_settled()).then(|| call.clone());
     }

@@ -7,8 +7,8 @@ use rmcp::model::{Tool as Offered, ToolAnnotations};
 use serde_json::Value;
 
 /// Tools that are of no use to another program: one opens the servers of Dunlin's own configuration, which the client
-/// has means of its own for, and one needs a chat.
-const NOT_OFFERED: [&str; 2] = ["mcp_loader", "run_subagent"];
+/// has means of its own for, one needs a chat, and one writes down what only a chat shows.
+const NOT_OFFERED: [&str; 3] = ["mcp_loader", "run_subagent", "todo"];
 
 /// The tool that speaks with the user. Only clients that let a server ask can be offered it.
 const ASKS_USER: &str = "ask_user";
@@ -141,6 +141,7 @@ mod tests {
             "read_file".to_owned(),
             "mcp_loader".to_owned(),
             "run_subagent".to_owned(),
+            "todo".to_owned(),
             "ask_user".to_owned(),
         ];
         let check = |name, asks, some, all| {
@@ -151,6 +152,7 @@ mod tests {
         check("edit_file", false, false, true);
         check("mcp_loader", true, false, false);
         check("run_subagent", true, false, false);
+        check("todo", true, false, false);
         check("ask_user", false, false, false);
         check("ask_user", true, true, true);
     }

@@ -228,6 +228,7 @@ fn inside_the_project_nobody_is_asked() {
             "run_subagent",
             "run_terminal_command",
             "search_text",
+            "todo",
             "web_fetch",
             "web_search",
             "write_file"

@@ -18,6 +18,7 @@ mod editing;
 mod edits;
 mod escapes;
 mod failures;
+mod finding;
 mod first_run;
 mod hardship;
 mod indexes;

@@ -52,7 +52,7 @@ fn tools_are_offered_and_called() {
     assert_eq!(tool("edit_file")["annotations"]["idempotentHint"], false);
     assert_eq!(tool("read_file")["title"], "Read a file");
     assert_eq!(tool("read_file")["inputSchema"]["type"], "object");
-    for absent in ["ask_user", "run_subagent"] {
+    for absent in ["ask_user", "run_subagent", "todo"] {
         assert!(tools.iter().all(|tool| tool["name"] != absent), "{answer}");
     }
     assert_eq!(answer["result"].get("nextCursor"), None);

@@ -14,6 +14,8 @@ use dunlin_host::target::Need;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::todo::{self, TODO};
+
 /// Longest summary of the arguments, in characters: with the tool's name it fits a line of a
 /// terminal.
 const TARGET_CHARS: usize = 60;
@@ -25,12 +27,12 @@ const NOTE_CHARS: usize = 240;
 /// is there.
 const TELLING_ARGUMENTS: [&str; 8] = [
     "file_path",
+    "pattern",
     "path",
     "url",
     "command",
     "query",
     "question",
-    "pattern",
     "name",
 ];
 
@@ -280,7 +282,7 @@ impl CallRecord {
             number: Some(self.number),
             id: line(&self.id, TARGET_CHARS),
             tool: line(&self.tool, TARGET_CHARS),
-            target: target(&self.arguments),
+            target: target(&self.tool, &self.arguments),
             state: self.state,
             note: match (&self.error, self.changed) {
                 (Some(error), _) if self.state == CallState::Failed => {
@@ -432,7 +434,7 @@ impl TurnCall {
             number: Some(self.index),
             id: line(&self.call.id, TARGET_CHARS),
             tool: line(&self.call.tool, TARGET_CHARS),
-            target: target(&self.call.arguments),
+            target: target(&self.call.tool, &self.call.arguments),
             state: self.state,
             note: self.note.as_deref().map(|note| line(note, NOTE_CHARS)),
             revert: self.denied_by.as_ref().and_then(|by| by.revert.clone()),
@@ -485,16 +487,24 @@ fn millis(duration: Duration) -> f64 {
 }
 
 /// What a call is about, from its arguments.
-fn target(arguments: &Value) -> String {
+fn target(tool: &str, arguments: &Value) -> String {
+    if tool == TODO {
+        return todo::progress(&todo::steps(arguments));
+    }
     let none = Map::new();
     let arguments = arguments.as_object().unwrap_or(&none);
     let telling = TELLING_ARGUMENTS
         .into_iter()
         .find_map(|name| arguments.get(name)?.as_str());
-    let target = match telling.or_else(|| arguments.values().find_map(Value::as_str)) {
+    let in_list = |value: &'_ Value| value.as_array()?.first()?.as_str().map(str::to_owned);
+    let any = || arguments.values().find_map(Value::as_str);
+    let target = match telling.or_else(any) {
         Some(text) => text.to_owned(),
         None if arguments.is_empty() => String::new(),
-        None => Value::Object(arguments.clone()).to_string(),
+        None => match arguments.values().find_map(in_list) {
+            Some(text) => text,
+            None => Value::Object(arguments.clone()).to_string(),
+        },
     };
     line(&target, TARGET_CHARS)
 }
@@ -534,14 +544,20 @@ mod tests {
             ),
             (json!({"text": "hello"}), "hello"),
             (json!({"lines": [1, 2]}), "{\"lines\":[1,2]}"),
+            (json!({"pattern": "TODO", "path": "src"}), "TODO"),
+            (json!({"sizes": true, "globs": ["*.rs", "*.md"]}), "*.rs"),
             (json!({}), ""),
             (json!(null), ""),
         ] {
-            assert_eq!(target(&arguments), expected, "{arguments}");
+            assert_eq!(target("t", &arguments), expected, "{arguments}");
         }
         assert_eq!(
-            target(&json!({"path": "x".repeat(500)})).chars().count(),
+            target("t", &json!({"path": "x".repeat(500)}))
+                .chars()
+                .count(),
             TARGET_CHARS
         );
+        let steps = json!({"items": [{"content": "a", "status": "completed"}, {"content": "b", "status": "pending"}]});
+        assert_eq!(target(TODO, &steps), "1 of 2 done");
     }
 }

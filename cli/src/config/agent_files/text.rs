@@ -60,7 +60,7 @@ const MAX_DESCRIPTION_CHARS: usize = 4096;
 const MAX_TOOLS: usize = 256;
 
 /// Tools of other programs, and what does the same here.
-const FOREIGN_TOOLS: [(&str, &str); 10] = [
+const FOREIGN_TOOLS: [(&str, &str); 11] = [
     ("Bash", "run_terminal_command"),
     ("Edit", "edit_file"),
     ("Glob", "list_files"),
@@ -68,6 +68,7 @@ const FOREIGN_TOOLS: [(&str, &str); 10] = [
     ("LS", "list_files"),
     ("MultiEdit", "edit_file"),
     ("Read", "read_file"),
+    ("TodoWrite", "todo"),
     ("WebFetch", "web_fetch"),
     ("WebSearch", "web_search"),
     ("Write", "write_file"),

@@ -54,6 +54,7 @@ pub mod subagents;
 pub mod suspicion;
 pub mod tail;
 pub mod terminal;
+pub mod todo;
 mod typed;
 mod waiting;
 pub mod wake;

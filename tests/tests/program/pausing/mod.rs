@@ -287,10 +287,10 @@ fn lines_are_completed_and_taken_as_they_are() {
         ),
         ("pin 0", "no section 0: this request has sections 1 to "),
         ("copy 99", "no section 99: this request has sections 1 to "),
-        ("d 2-99", "Nothing is deleted: no section 14: this request"),
+        ("d 2-99", "Nothing is deleted: no section 15: this request"),
         (
-            "save 13 opts",
-            "section 13 has no single text that could be a template",
+            "save 14 opts",
+            "section 14 has no single text that could be a template",
         ),
         (
             "save 1 a b",
