@@ -30,7 +30,8 @@ impl Tool for ReadFile {
     const DESCRIPTION: &'static str = "Reads a text file and returns its lines with their numbers. \
         Without a range it returns the first 250 lines and an outline of the file (functions, types, \
         headings with line numbers); ask for the lines you need with start_line and end_line. Files of \
-        more than 500 lines are returned whole only if they were edited or attached in this session.";
+        more than 500 lines are returned whole only if they were edited or attached in this session. To find the file or the \
+        line first, use list_files, search_text or codebase_search.";
 
     const PARAMETERS: Parameters = parameters!(
         "@param file_path {string} [required] Path of the file, relative to the project folder or absolute\n\

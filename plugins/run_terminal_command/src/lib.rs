@@ -53,7 +53,8 @@ impl Tool for RunTerminalCommand {
         ends with it. Long output is cut in the middle: ask for less, or write it to a file of the project and read \
         that. Prefer one plain command to a compound one: the user can allow it for good. Only a command line that \
         runs git itself can change a git repository, and none can move a folder that holds one (\"Device or resource \
-        busy\"). Prefer read_file and edit_file for files.";
+        busy\"). For files use read_file, list_files, search_text, edit_file and \
+        write_file instead of cat, find, grep and sed: they ask less.";
 
     const PARAMETERS: Parameters = parameters!(
         "@param command {string} [required] The command line\n\
