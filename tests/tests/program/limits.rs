@@ -41,7 +41,7 @@ fn old_results_are_left_out_first() {
         .iter()
         .flat_map(|name| [read(name), Response::reply("I see.")]);
     let (status, requests) = converse(
-        "max_history_tokens = 4558",
+        "max_history_tokens = 5907",
         script.collect(),
         &["read a", "read b", "read c"],
     );
@@ -64,7 +64,7 @@ fn old_results_are_left_out_first() {
     );
     assert!(status.contains("old tool result"), "{status}");
     assert!(
-        status.contains("not sent (max_history_tokens is 4,558)"),
+        status.contains("not sent (max_history_tokens is 5,907)"),
         "{status}"
     );
 }
@@ -78,7 +78,7 @@ fn requests_begin_alike_between_the_strides() {
         .map(|turn| format!("This is question number {turn}."))
         .collect();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let (status, requests) = converse("max_history_tokens = 3658", script, &lines);
+    let (status, requests) = converse("max_history_tokens = 5007", script, &lines);
     let mut cuts = 0;
     for (before, after) in requests.iter().zip(&requests[1..]) {
         let (before, after) = (before.messages(), after.messages());
@@ -130,7 +130,7 @@ fn lines_are_limited_too() {
 #[test]
 fn a_result_that_is_too_long_is_sent_in_part() {
     let script = vec![read("a.txt"), Response::reply("I see.")];
-    let (_, requests) = converse("max_history_tokens = 2658", script, &["read a"]);
+    let (_, requests) = converse("max_history_tokens = 4007", script, &["read a"]);
     let results = contents(&requests[1], "tool");
     assert!(
         results[0].contains("bytes are left out here: the result is too long"),
@@ -236,7 +236,7 @@ fn compact(limits: &str, sixth: Option<Response>) -> (String, Vec<Received>) {
     script.push(Response::reply("Done."));
     let lines = ["one", "two", "three", "four", "five", "six"];
     converse(
-        &format!("max_history_tokens = 3658\n{limits}"),
+        &format!("max_history_tokens = 5007\n{limits}"),
         script,
         &lines,
     )

@@ -103,7 +103,7 @@ fn a_prompt_that_was_cut_without_a_word_is_said_loudly_and_once() {
     };
     let provider = Provider::ollama(ABOUT, [short(), short()]);
     let environment = environment(&provider, "");
-    let long = "sandpipers nest in june ".repeat(2600);
+    let long = "sandpipers nest in june ".repeat(2375);
     let output = environment
         .command(["-v"])
         .stdin(format!("{long}\nand now?\n"))
