@@ -67,6 +67,7 @@ impl Provider for Fast {
         let end = ReplyEnd {
             calls: Vec::new(),
             finish: Finish::Complete,
+            replay: None,
         };
         let events = [StreamEvent::Text("Yes.".to_owned()), StreamEvent::End(end)];
         Ok(Box::pin(stream::iter(events.map(Ok))))

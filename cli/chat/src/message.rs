@@ -62,6 +62,9 @@ pub struct Message {
     /// What the model thought before it spoke.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<Reasoning>,
+    /// What the endpoint wants back unchanged with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Replay>,
     /// The files whose text is part of a message of the user, as the user named them. No request has this field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attached: Vec<String>,
@@ -99,6 +102,29 @@ pub struct Reasoning {
     pub text: String,
 }
 
+/// What an endpoint wants back with a message of the model's exactly as it sent it, such as signed reasoning. Only the
+/// dialect that it came in can read it; a request in another one leaves it out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Replay {
+    /// The dialect that it came in.
+    pub dialect: String,
+    /// The parts in the order in which they came.
+    pub parts: Vec<ReplayPart>,
+}
+
+/// A part of a [`Replay`], and its place among the text and the calls of the message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplayPart {
+    /// How many bytes of the text come before it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub after_text: usize,
+    /// How many calls come before it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub after_calls: usize,
+    /// The part as it was sent.
+    pub value: Value,
+}
+
 /// One call within an assistant message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
@@ -129,6 +155,7 @@ impl Message {
             name: None,
             partial: false,
             reasoning: None,
+            replay: None,
             attached: Vec::new(),
         }
     }
@@ -505,6 +532,14 @@ mod tests {
         message.reasoning = Some(Reasoning {
             field: "reasoning".to_owned(),
             text: "hm".to_owned(),
+        });
+        message.replay = Some(Replay {
+            dialect: "signed".to_owned(),
+            parts: vec![ReplayPart {
+                after_text: 0,
+                after_calls: 1,
+                value: serde_json::json!({"signature": "x==", "b": 1, "a": [1.5]}),
+            }],
         });
         let line = serde_json::to_string(&message).unwrap();
         assert_eq!(serde_json::from_str::<Message>(&line).unwrap(), message);

@@ -399,7 +399,12 @@ fn normalized(pieces: &[&str], finish: Finish) -> [String; 3] {
         normalizer.push(StreamEvent::Text((*piece).to_owned()), &mut events);
     }
     let calls = Vec::new();
-    normalizer.push(StreamEvent::End(ReplyEnd { calls, finish }), &mut events);
+    let end = ReplyEnd {
+        calls,
+        finish,
+        replay: None,
+    };
+    normalizer.push(StreamEvent::End(end), &mut events);
     let [mut text, mut reasoning, mut calls] = [const { String::new() }; 3];
     for event in events {
         match event {

@@ -110,7 +110,11 @@ impl Assembly {
         } else {
             Finish::Complete
         };
-        Ok(ReplyEnd { calls, finish })
+        Ok(ReplyEnd {
+            calls,
+            finish,
+            replay: None,
+        })
     }
 
     /// Reads all the values of a payload: some servers glue two chunks together, or begin a new

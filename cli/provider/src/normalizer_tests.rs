@@ -25,6 +25,7 @@ fn end(finish: Finish) -> StreamEvent {
     StreamEvent::End(ReplyEnd {
         calls: Vec::new(),
         finish,
+        replay: None,
     })
 }
 
@@ -104,6 +105,7 @@ fn calls_of_the_protocol_count_alone() {
     let called = StreamEvent::End(ReplyEnd {
         calls: vec![call],
         finish: Finish::Complete,
+        replay: None,
     });
     let started = StreamEvent::CallStarted {
         tool: "read_file".to_owned(),

@@ -267,6 +267,7 @@ impl Work {
         self.tell(StreamEvent::End(ReplyEnd {
             calls: calls.collect(),
             finish,
+            replay: None,
         }));
         Ok(())
     }

@@ -13,6 +13,7 @@ use futures::Stream;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::message::Replay;
 use crate::request::editor::{Origin, Outline};
 use crate::request::{Draft, Request};
 use error::{Endpoint, ProviderError};
@@ -139,6 +140,8 @@ pub struct ReplyEnd {
     pub calls: Vec<ProposedCall>,
     /// Whether the reply is whole.
     pub finish: Finish,
+    /// What the endpoint wants back unchanged with this reply.
+    pub replay: Option<Replay>,
 }
 
 /// Whether a reply is whole. Decided by what arrived; the reason that the server names is only a

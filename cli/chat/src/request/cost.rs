@@ -30,7 +30,7 @@ impl Cost {
         }
         if let Some(reasoning) = &message.reasoning
             && echoes_reasoning
-            && !message.tool_calls.is_empty()
+            && (!message.tool_calls.is_empty() || message.replay.is_some())
         {
             cost.tokens += MARKS + count(&reasoning.text);
             cost.lines += reasoning.text.lines().count() as u64;

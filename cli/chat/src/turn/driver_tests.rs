@@ -316,6 +316,7 @@ pub(in crate::turn) fn end(paths: &[&str]) -> Piece {
     Piece::Event(StreamEvent::End(ReplyEnd {
         calls: paths.iter().enumerate().map(call).collect(),
         finish: Finish::Complete,
+        replay: None,
     }))
 }
 

@@ -12,7 +12,7 @@ use super::call::{CallRecord, CallState, Denial, TurnCall};
 use super::event::{Effect, Event, TurnEnd, TurnRules};
 use super::pause::CancelReason;
 use crate::message::{
-    CANCELLED, Conversation, Message, Reasoning, Role, ToolCall, UserMessage, wire_name,
+    CANCELLED, Conversation, Message, Reasoning, Replay, Role, ToolCall, UserMessage, wire_name,
 };
 use crate::provider::{Finish, ProposedCall, ReplyEnd};
 
@@ -89,8 +89,11 @@ impl<'a> Turn<'a> {
     ) -> (Turn<'a>, Vec<Effect>) {
         let mut turn = Turn::new(conversation, rules, true);
         turn.state = State::Streaming;
-        let finish = Finish::Complete;
-        let effects = turn.handle(Event::ReplyEnded(ReplyEnd { calls, finish }));
+        let effects = turn.handle(Event::ReplyEnded(ReplyEnd {
+            calls,
+            finish: Finish::Complete,
+            replay: None,
+        }));
         (turn, effects)
     }
 
@@ -155,7 +158,7 @@ impl<'a> Turn<'a> {
             }
             (State::Streaming, Event::ReplyEnded(end)) => self.reply_ended(end, &mut effects),
             (State::Streaming, Event::StreamFailed(error)) => {
-                self.store(Vec::new(), true);
+                self.store(Vec::new(), None, true);
                 self.end(TurnEnd::Failed(error), &mut effects);
             }
             (State::Preparing(waiting), Event::Prepared(number, result)) if waiting == number => {
@@ -250,7 +253,7 @@ impl<'a> Turn<'a> {
             return self.withdraw(CancelReason::User, effects);
         }
         if self.state == State::Streaming {
-            self.store(Vec::new(), true);
+            self.store(Vec::new(), None, true);
         }
         for number in self.reply_start..self.calls.len() {
             if !self.calls[number].state.is_settled() {
@@ -271,7 +274,12 @@ impl<'a> Turn<'a> {
     }
 
     /// Puts what the model said into the conversation. Returns the calls as stored.
-    fn store(&mut self, tool_calls: Vec<ToolCall>, partial: bool) -> Vec<ToolCall> {
+    fn store(
+        &mut self,
+        tool_calls: Vec<ToolCall>,
+        replay: Option<Replay>,
+        partial: bool,
+    ) -> Vec<ToolCall> {
         let content = std::mem::take(&mut self.text);
         let reasoning = self.reasoning.take();
         if !content.trim().is_empty() {
@@ -281,6 +289,7 @@ impl<'a> Turn<'a> {
             tool_calls,
             partial,
             reasoning,
+            replay,
             ..Message::text(Role::Assistant, content)
         })
     }

@@ -57,7 +57,11 @@ fn some_reply(form: u8) -> Event {
     } else {
         Finish::Complete
     };
-    Event::ReplyEnded(ReplyEnd { calls, finish })
+    Event::ReplyEnded(ReplyEnd {
+        calls,
+        finish,
+        replay: None,
+    })
 }
 
 fn some_event(kind: u8, number: usize) -> Event {

@@ -109,6 +109,7 @@ fn replies_that_are_cut_again_and_again_end_the_turn() {
         Event::ReplyEnded(ReplyEnd {
             calls: vec![proposed(id, "x")],
             finish: Finish::Cut,
+            replay: None,
         })
     };
     let events = vec![

@@ -30,6 +30,7 @@ pub(super) fn reply(calls: Vec<ProposedCall>) -> Event {
     Event::ReplyEnded(ReplyEnd {
         calls,
         finish: Finish::Complete,
+        replay: None,
     })
 }
 
@@ -262,6 +263,7 @@ fn an_answer_without_calls() {
             Event::ReplyEnded(ReplyEnd {
                 calls: vec![],
                 finish: Finish::Cut,
+                replay: None,
             }),
         ],
         &["Compose", "Send", "End(CutOff)"],
@@ -550,6 +552,7 @@ fn calls_that_cannot_be_run() {
             Event::ReplyEnded(ReplyEnd {
                 calls: vec![proposed("a", "a")],
                 finish: Finish::Cut,
+                replay: None,
             }),
         ],
         &["Compose", "Send", "Compose"],

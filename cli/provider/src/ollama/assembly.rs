@@ -144,6 +144,7 @@ impl Assemble for Lines {
         Ok(ReplyEnd {
             calls: self.calls,
             finish: if cut { Finish::Cut } else { Finish::Complete },
+            replay: None,
         })
     }
 }

@@ -160,7 +160,11 @@ mod tests {
             },
         ];
         let finish = Finish::Complete;
-        turn.handle(Event::ReplyEnded(ReplyEnd { calls, finish }));
+        turn.handle(Event::ReplyEnded(ReplyEnd {
+            calls,
+            finish,
+            replay: None,
+        }));
         let notices = |number| Entry::of(turn.call(number).unwrap()).question.notices;
         assert_eq!(notices(0), ["The model wrote this call as text."]);
         assert_eq!(

@@ -70,8 +70,10 @@ impl Turn<'_> {
             refuse_deep_arguments(call);
         }
         let cut = end.finish == Finish::Cut;
+        // What is not whole is not what the endpoint would know again.
+        let replay = end.replay.take().filter(|_| !cut);
         if end.calls.is_empty() {
-            self.store(Vec::new(), cut);
+            self.store(Vec::new(), replay, cut);
             let end = if cut {
                 TurnEnd::CutOff
             } else {
@@ -79,7 +81,7 @@ impl Turn<'_> {
             };
             return self.end(end, effects);
         }
-        let stored = self.store(end.calls.iter().map(history_call).collect(), cut);
+        let stored = self.store(end.calls.iter().map(history_call).collect(), replay, cut);
         self.reply_start = self.calls.len();
         self.cut_replies = if cut { self.cut_replies + 1 } else { 0 };
         for (proposed, stored) in end.calls.into_iter().zip(stored) {
