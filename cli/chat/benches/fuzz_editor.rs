@@ -11,7 +11,7 @@ use bytes::Bytes;
 // What the laws name as their parent's.
 use dunlin_chat::request::editor::{
     Change, Counts, EditError, EditableRequest, KnownOption, Leaf, LeafKind, OptionKind, Origin,
-    Outline, Path, Row, RowValue, SectionId, SectionKind, Target,
+    Outline, Path, Row, RowValue, SectionId, Step, Target,
 };
 use proptest::prelude::*;
 use proptest::sample::select;

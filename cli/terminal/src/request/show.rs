@@ -120,13 +120,17 @@ pub(super) fn text(text: &str, window: Window) -> Vec<String> {
 pub fn arguments(request: &EditableRequest, number: usize) -> Option<String> {
     let message = |number| serde_json::from_str::<Value>(request.text(number)?).ok();
     let result = message(number)?;
-    let id = result.get("tool_call_id")?;
+    let id = result.get("tool_call_id").or(result.get("tool_use_id"))?;
     (1..number).rev().find_map(|before| {
         let is_call = request.section(before)?.kind == SectionKind::Assistant;
         let message = message(before).filter(|_| is_call)?;
-        let calls = message.get("tool_calls")?.as_array()?;
-        let call = calls.iter().find(|call| call.get("id") == Some(id))?;
-        match call.pointer("/function/arguments")? {
+        // Either its calls, or blocks of which only calls have an id.
+        let calls = ["tool_calls", "content"].into_iter();
+        let mut calls = calls
+            .filter_map(|list| message.get(list)?.as_array())
+            .flatten();
+        let call = calls.find(|call| call.get("id") == Some(id))?;
+        match call.pointer("/function/arguments").or(call.get("input"))? {
             Value::String(text) => Some(text.clone()),
             arguments => Some(arguments.to_string()),
         }

@@ -9,6 +9,7 @@ use std::hash::{BuildHasher, RandomState};
 use bytes::Bytes;
 use serde_json::Value;
 
+use super::blocks;
 use super::edits::SectionStep;
 use super::model::EditableRequest;
 use super::sections::{Origin, Outline, SectionId};
@@ -29,15 +30,22 @@ impl EditableRequest {
         }
         let before: Value = serde_json::from_slice(&original).ok()?;
         let after: Value = serde_json::from_slice(sent).ok()?;
-        let (messages, tools) = (list(&before, "messages"), list(&before, "tools"));
-        let first = messages.first().and_then(|message| message.get("role"));
-        let has_system = first.is_some_and(|role| role == "system" || role == "developer");
+        let is_in_blocks = blocks::is_in_blocks(&before);
+        let messages = said(&before, is_in_blocks)?;
+        let role = messages.first().and_then(|first| first.get("role"));
+        let has_system = match is_in_blocks {
+            true => before.get("system").is_some(),
+            false => role.is_some_and(|role| role == "system" || role == "developer"),
+        };
         let others = 0..messages.len() - usize::from(has_system);
         let origins: Vec<Origin> = others.map(|it| SectionId::Message(it).into()).collect();
-        let outline = Outline::of_chat(&before, &origins, Vec::new());
+        let outline = match is_in_blocks {
+            true => Outline::of_blocks(&before, &origins, Vec::new()),
+            false => Outline::of_chat(&before, &origins, Vec::new()),
+        };
         let mut request = EditableRequest::new(original, outline);
-        let gone_messages = left_out(messages, list(&after, "messages"))?;
-        let gone_tools = left_out(tools, list(&after, "tools"))?;
+        let gone_messages = left_out(&messages, &said(&after, is_in_blocks)?)?;
+        let gone_tools = left_out(&list(&before, "tools"), &list(&after, "tools"))?;
         let gone_tools = gone_tools.iter().map(|index| messages.len() + index);
         let gone = gone_messages.iter().copied().chain(gone_tools);
         let numbers: Vec<usize> = gone.map(|index| index + 1).collect();
@@ -51,9 +59,18 @@ impl EditableRequest {
     }
 }
 
-fn list<'a>(body: &'a Value, key: &str) -> &'a [Value] {
+/// What is said in a body: the values of the sections before the tools. `None`: it is not in the layout.
+fn said(body: &Value, is_in_blocks: bool) -> Option<Vec<&Value>> {
+    if !is_in_blocks {
+        return Some(list(body, "messages"));
+    }
+    let units = blocks::units(body)?.into_iter();
+    Some(units.map(|unit| unit.value).collect())
+}
+
+fn list<'a>(body: &'a Value, key: &str) -> Vec<&'a Value> {
     let list = body.get(key).and_then(Value::as_array);
-    list.map_or(&[], Vec::as_slice)
+    list.into_iter().flatten().collect()
 }
 
 /// An element of a list, as far as it is compared. Where two elements had the same hash by chance, other edits would be
@@ -68,13 +85,14 @@ struct Element {
 
 impl Element {
     /// Each element of a list, which is read once.
-    fn all(list: &[Value], state: &RandomState) -> Vec<Element> {
-        let element = |value: &Value| {
+    fn all(list: &[&Value], state: &RandomState) -> Vec<Element> {
+        let element = |value: &&Value| {
             let text = |value: Option<&Value>| state.hash_one(value.and_then(Value::as_str));
-            let name = value.pointer("/function/name");
+            let name = value.pointer("/function/name").or(value.get("name"));
+            let role = value.get("role").or(value.get("type"));
             Element {
                 whole: state.hash_one(value),
-                what: state.hash_one((text(value.get("role")), text(name))),
+                what: state.hash_one((text(role), text(name))),
             }
         };
         list.iter().map(element).collect()
@@ -91,7 +109,7 @@ impl Element {
 }
 
 /// Which elements of a list were left out, so that as few as possible of the others were edited.
-fn left_out(before: &[Value], after: &[Value]) -> Option<Vec<usize>> {
+fn left_out(before: &[&Value], after: &[&Value]) -> Option<Vec<usize>> {
     let most = before.len().checked_sub(after.len())?;
     if most == 0 {
         return Some(Vec::new());
@@ -251,8 +269,9 @@ mod tests {
         };
         let list = |range: std::ops::Range<usize>| range.map(message).collect::<Vec<Value>>();
         let state = RandomState::new();
-        let elements = Element::all(&list(0..600), &state);
-        let others = Element::all(&list(1000..1300), &state);
+        let (first, second) = (list(0..600), list(1000..1300));
+        let elements = Element::all(&first.iter().collect::<Vec<_>>(), &state);
+        let others = Element::all(&second.iter().collect::<Vec<_>>(), &state);
         // What is no text is not what an element is.
         assert!(
             elements

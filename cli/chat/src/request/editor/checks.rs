@@ -6,6 +6,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::blocks;
 use super::counts::Counts;
 use super::model::EditableRequest;
 use super::path::Path;
@@ -127,22 +128,33 @@ impl EditableRequest {
             };
             let message: Value = serde_json::from_str(text).unwrap_or_default();
             let role = message.get("role").and_then(Value::as_str);
-            if role == Some("tool") {
-                let id = message.get("tool_call_id").and_then(Value::as_str);
+            let kind = message.get("type").and_then(Value::as_str);
+            let answers = match (role, kind) {
+                (Some("tool"), _) => Some("tool_call_id"),
+                (None, Some("tool_result")) => Some("tool_use_id"),
+                _ => None,
+            };
+            if let Some(field) = answers {
+                let id = message.get(field).and_then(Value::as_str);
                 let id = id.unwrap_or_default();
                 let Some(answered) = open.iter().position(|call| call.id == id) else {
                     let id = id.to_owned();
-                    let path = Some(path.then("tool_call_id"));
+                    let path = Some(path.then(field));
                     return Err(self.unsendable(number, path, Problem::ResultWithoutCall { id }));
                 };
                 open.remove(answered);
                 continue;
             }
             self.check_answered(&open)?;
-            match role {
-                Some("user") => has_user = true,
-                Some("assistant") => open = self.check_calls(number, &path, &message)?,
-                Some("system" | "developer") => {}
+            match (role, kind) {
+                (Some("user"), _) => has_user = true,
+                (Some("assistant"), _) => open = self.check_calls(number, &path, &message)?,
+                (Some("system" | "developer"), _) => {}
+                // A block: the instructions, or what the user says behind results.
+                (None, Some("text")) => {
+                    let section = self.section(number);
+                    has_user |= section.is_some_and(|it| it.kind != SectionKind::System);
+                }
                 _ => {
                     let expected = "\"system\", \"user\", \"assistant\" or \"tool\"";
                     let problem = Problem::WrongType { expected };
@@ -179,25 +191,32 @@ impl EditableRequest {
     ) -> Result<Vec<Open>, Unsendable> {
         let calls = message.get("tool_calls").and_then(Value::as_array);
         let calls = calls.into_iter().flatten().enumerate();
-        let mut open = Vec::new();
-        for (index, call) in calls {
+        let calls = calls.map(|(index, call)| {
             let path = path.then("tool_calls").then(index);
             let arguments = call.pointer("/function/arguments");
             let is_object = match arguments {
                 Some(Value::String(text)) => {
                     serde_json::from_str::<serde_json::Map<String, Value>>(text).is_ok()
                 }
-                Some(value) => value.is_object(),
-                None => true,
+                arguments => arguments.is_none_or(Value::is_object),
             };
-            if !is_object {
-                let path = path.then("function").then("arguments");
+            let wrong = (!is_object).then(|| path.then("function").then("arguments"));
+            (path, call, wrong)
+        });
+        let in_blocks = blocks::calls(message).into_iter().map(|(index, call)| {
+            let path = path.then("content").then(index);
+            let is_object = call.get("input").is_some_and(Value::is_object);
+            let wrong = (!is_object).then(|| path.then("input"));
+            (path, call, wrong)
+        });
+        let mut open = Vec::new();
+        for (path, call, wrong) in calls.chain(in_blocks) {
+            if let Some(path) = wrong {
                 let expected = "a JSON object";
                 let problem = Problem::WrongType { expected };
                 return Err(self.unsendable(number, Some(path), problem));
             }
-            let id = call.get("id").and_then(Value::as_str);
-            let id = id.unwrap_or_default().to_owned();
+            let id = blocks::id(call).to_owned();
             open.push(Open { id, number, path });
         }
         Ok(open)

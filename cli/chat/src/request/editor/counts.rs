@@ -6,12 +6,13 @@
 use dunlin_host::Tool;
 use serde_json::{Map, Value};
 
+use super::blocks::{self, without_cache_marks};
 use super::document::{self, Node, Shape};
 use super::edits::Change;
 use super::model::EditableRequest;
 use super::path::Path;
 use super::sections::{Section, SectionId, SectionKind};
-use crate::message::{Message, Reasoning, Role, ToolCall};
+use crate::message::{Message, Reasoning, Replay, Role, ToolCall};
 use crate::request::cost::Cost;
 use crate::request::measure::Measure;
 
@@ -99,7 +100,10 @@ fn tool(value: &Value) -> Tool {
         name: string(value.get("name")),
         plugin: String::new(),
         description: string(value.get("description")),
-        parameters: value.get("parameters").cloned().unwrap_or_default(),
+        parameters: {
+            let parameters = value.get("parameters").or(value.get("input_schema"));
+            parameters.cloned().unwrap_or_default()
+        },
         imports: Vec::new(),
         annotations: dunlin_host::Annotations::default(),
     }
@@ -107,17 +111,43 @@ fn tool(value: &Value) -> Tool {
 
 /// What a message says, whatever dialect it is written in.
 fn message(value: &Value) -> Message {
-    let content = match value.get("content") {
-        Some(Value::Array(parts)) => {
-            let texts = parts.iter().map(|part| string(part.get("text")));
-            texts.collect::<Vec<String>>().join("\n")
+    let parts = value.get("content").and_then(Value::as_array);
+    let content = match (parts, value.get("content").or(value.get("text"))) {
+        (Some(parts), _) => {
+            let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
+            texts.collect::<Vec<&str>>().join("\n")
         }
-        content => string(content),
+        (None, content) => string(content),
     };
     let calls = value.get("tool_calls").and_then(Value::as_array);
-    let calls = calls.into_iter().flatten().map(call);
+    let calls = calls.into_iter().flatten();
+    let in_blocks = blocks::calls(value).into_iter().map(|(_, call)| call);
+    let calls = calls.chain(in_blocks).map(call);
+    let thoughts = parts.into_iter().flatten();
+    let thoughts = thoughts.filter_map(|part| part.get("thinking")?.as_str());
+    let thoughts: Vec<&str> = thoughts.collect();
+    if !thoughts.is_empty() {
+        return Message {
+            tool_calls: calls.collect(),
+            reasoning: Some(Reasoning {
+                field: "thinking".to_owned(),
+                text: thoughts.join("\n\n"),
+            }),
+            replay: Some(Replay::default()),
+            ..Message::text(Role::Assistant, content)
+        };
+    }
     /// Strings that are not text of the model's.
-    const MARKS: [&str; 5] = ["role", "content", "name", "tool_name", "tool_call_id"];
+    const MARKS: [&str; 8] = [
+        "role",
+        "content",
+        "text",
+        "type",
+        "name",
+        "tool_name",
+        "tool_call_id",
+        "tool_use_id",
+    ];
     let fields = value.as_object().into_iter().flatten();
     let mut others =
         fields.filter(|(key, value)| !MARKS.contains(&key.as_str()) && value.is_string());
@@ -133,7 +163,7 @@ fn message(value: &Value) -> Message {
 
 fn call(value: &Value) -> ToolCall {
     let function = value.get("function").unwrap_or(value);
-    let arguments = match function.get("arguments") {
+    let arguments = match function.get("arguments").or(function.get("input")) {
         Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_default(),
         Some(Value::Object(arguments)) => arguments.clone(),
         _ => Map::new(),
@@ -227,6 +257,8 @@ impl EditableRequest {
                 // The last one had more tools before its messages.
                 break;
             }
+            // Marks of the cache are not read, and are in another place each time.
+            let (text, before) = (without_cache_marks(text), without_cache_marks(before));
             if text == before {
                 tokens += counts.section(number);
                 continue;

@@ -12,8 +12,8 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use super::{
-    Change, Counts, EditError, EditableRequest, Leaf, LeafKind, Row, RowValue, SectionId,
-    SectionKind, Target,
+    Change, Counts, EditError, EditableRequest, Leaf, LeafKind, Path, Row, RowValue, SectionId,
+    Step, Target,
 };
 
 use self::bodies::{Source, body};
@@ -404,10 +404,9 @@ fn common(a: &[u8], b: &[u8]) -> usize {
 /// The body consists of its sections.
 fn structure(request: &EditableRequest) -> Law {
     let body: Value = serde_json::from_slice(request.bytes()).map_err(|error| error.to_string())?;
-    let mut lists = [Vec::new(), Vec::new()];
+    let mut sent: Vec<Path> = Vec::new();
     for (index, section) in request.sections().iter().enumerate() {
         let number = index + 1;
-        let list = usize::from(section.kind == SectionKind::ToolDefinition);
         if section.id != SectionId::Options
             && let Some(text) = request.text(number)
         {
@@ -417,23 +416,42 @@ fn structure(request: &EditableRequest) -> Law {
                 "a deleted section is not sent",
             )?;
             let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-            let path = request.path(number).unwrap_or_default().to_string();
-            let expected = format!("{}[{}]", ["messages", "tools"][list], lists[list].len());
-            same(&path, &expected, "a path has the index that is sent")?;
-            lists[list].push(value);
+            let path = request.path(number).unwrap_or_default();
+            same(
+                &at(&body, &path),
+                &Some(&value),
+                "a path leads to its section as it is sent",
+            )?;
+            sent.push(path);
         }
     }
-    let [messages, tools] = lists;
+    let mut expected = Vec::new();
+    for list in ["system", "messages", "tools"] {
+        for (index, element) in elements(&body, &Path::root().then(list)) {
+            let path = Path::root().then(list).then(index);
+            let content = path.then("content");
+            match sent.contains(&path) {
+                true => expected.push(path),
+                // Its content is sections.
+                false => expected.extend(
+                    elements(element, &Path::root().then("content"))
+                        .map(|(index, _)| content.then(index)),
+                ),
+            }
+        }
+        let is_empty = body
+            .get(list)
+            .is_some_and(|list| list == &Value::Array(Vec::new()));
+        same(
+            &(is_empty && list != "messages"),
+            &false,
+            "there is no empty list of tools or instructions",
+        )?;
+    }
     same(
-        &body["messages"],
-        &Value::from(messages),
-        "the messages are the sections",
-    )?;
-    let tools = (!tools.is_empty()).then(|| Value::from(tools));
-    same(
-        &body.get("tools"),
-        &tools.as_ref(),
-        "the tools are the sections, or there is no list",
+        &sent,
+        &expected,
+        "the body consists of its sections, in order",
     )?;
     same(
         &request.is_dirty(),
@@ -445,6 +463,21 @@ fn structure(request: &EditableRequest) -> Law {
         &!request.differences().is_empty(),
         "differences are told",
     )
+}
+
+/// The value at a path.
+fn at<'a>(body: &'a Value, path: &Path) -> Option<&'a Value> {
+    let mut steps = path.steps().iter();
+    steps.try_fold(body, |value, step| match step {
+        Step::Key(key) => value.get(&**key),
+        Step::Index(index) => value.get(index),
+    })
+}
+
+/// The elements of the array at a path; none where there is no array.
+fn elements<'a>(body: &'a Value, path: &Path) -> impl Iterator<Item = (usize, &'a Value)> {
+    let elements = at(body, path).and_then(Value::as_array);
+    elements.into_iter().flatten().enumerate()
 }
 
 /// What may be sent has a user message, and its calls and results pair.
@@ -460,22 +493,34 @@ fn sendable(request: &EditableRequest) -> Law {
     let body: Value = serde_json::from_slice(request.bytes()).map_err(|error| error.to_string())?;
     let mut open: Vec<&Value> = Vec::new();
     let mut has_user = false;
-    for message in body["messages"].as_array().into_iter().flatten() {
-        let answers = open.iter().position(|id| **id == message["tool_call_id"]);
-        match (message["role"].as_str(), answers) {
-            (Some("tool"), Some(answered)) => {
-                open.remove(answered);
-            }
-            (Some("tool"), None) => return Err("a result without its call is sent".to_owned()),
-            (role, _) => {
-                same(&open.len(), &0, "each call has its result")?;
-                has_user |= role == Some("user");
-                let calls = message["tool_calls"].as_array().into_iter().flatten();
-                open = calls
-                    .filter(|_| role == Some("assistant"))
-                    .map(|call| &call["id"])
-                    .collect();
-            }
+    for said in body["messages"].as_array().into_iter().flatten() {
+        let content = said["content"].as_array().map_or(&[][..], Vec::as_slice);
+        let is_result = |block: &&Value| block["type"] == "tool_result";
+        let role = said["role"].as_str();
+        // Either a message is a result, or it has some among its blocks.
+        let mut results: Vec<&Value> = Vec::new();
+        if role == Some("tool") {
+            results.push(&said["tool_call_id"]);
+        } else if role == Some("user") {
+            let blocks = content.iter().filter(is_result);
+            results.extend(blocks.map(|block| &block["tool_use_id"]));
+        }
+        let says_more = results.is_empty() || content.iter().any(|block| !is_result(&block));
+        for id in results {
+            let answered = open.iter().position(|open| *open == id);
+            let answered = answered.ok_or("a result without its call is sent")?;
+            open.remove(answered);
+        }
+        if role != Some("tool") && says_more {
+            same(&open.len(), &0, "each call has its result")?;
+            has_user |= role == Some("user");
+            let is_call = |block: &&Value| block["type"] == "tool_use";
+            let calls = said["tool_calls"].as_array().into_iter().flatten();
+            let calls = calls.chain(content.iter().filter(is_call));
+            open = calls
+                .filter(|_| role == Some("assistant"))
+                .map(|call| &call["id"])
+                .collect();
         }
     }
     same(&open.len(), &0, "each call has its result")?;

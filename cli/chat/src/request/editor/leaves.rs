@@ -236,10 +236,7 @@ impl EditableRequest {
 
     /// The section that a path of the payload leads into, and the rest of the path.
     fn split(&self, path: &Path) -> Option<(usize, Path)> {
-        if let [Step::Key(key), Step::Index(at), rest @ ..] = path.steps()
-            && let Some(list) = self.base.lists.iter().find(|list| list.key == *key)
-        {
-            let section = self.section_at(list, *at)?;
+        if let Some((section, rest)) = self.section_at(path) {
             return Some((section, Path::root().join(rest)));
         }
         let mut sections = self.base.sections.iter();
@@ -272,7 +269,10 @@ impl EditableRequest {
             })?;
         let is_tool = section.kind == SectionKind::ToolDefinition;
         let is_text = |row: &Row| match row.target.path.steps() {
-            [Step::Key(content)] if section.kind.is_message() => &**content == "content",
+            // The message, or the block that is the section.
+            [Step::Key(content)] if section.kind.is_message() => {
+                matches!(&**content, "content" | "text")
+            }
             [Step::Key(content), Step::Index(_), Step::Key(text)] if section.kind.is_message() => {
                 &**content == "content" && &**text == "text"
             }

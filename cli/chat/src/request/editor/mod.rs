@@ -18,6 +18,7 @@
 //! terminal. Texts of sections are foreign: escape before showing.
 
 mod between;
+mod blocks;
 mod checks;
 mod counts;
 mod document;

@@ -10,7 +10,7 @@ use bytestring::ByteString;
 
 use super::document::{self, Node, Shape};
 use super::edits::Edit;
-use super::overlay::{Base, List, Overlay, apply, render, render_section};
+use super::overlay::{Base, Element, List, Overlay, apply, render, render_section};
 use super::path::{Path, Step};
 use super::sections::{Outline, Section, SectionId, SectionKind};
 
@@ -29,8 +29,8 @@ pub struct EditableRequest {
     current: Bytes,
     /// For each section its place in the current body.
     places: Vec<Option<Range<usize>>>,
-    /// For each section its index in its list as it would be sent.
-    positions: Vec<Option<usize>>,
+    /// For each section that is an element of a list its path as it would be sent.
+    paths: Vec<Option<Path>>,
     revision: u64,
 }
 
@@ -60,7 +60,7 @@ impl EditableRequest {
             done: 0,
             overlay: Overlay::default(),
             places: Vec::new(),
-            positions: Vec::new(),
+            paths: Vec::new(),
             revision: 0,
         };
         let (_, places) = render(&request.base, &request.overlay);
@@ -104,11 +104,8 @@ impl EditableRequest {
     pub fn path(&self, number: usize) -> Option<Path> {
         let section = self.section(number)?;
         match section.path.steps() {
-            [list, Step::Index(_)] => {
-                let position = self.positions.get(number.checked_sub(1)?)?.as_ref()?;
-                Some(Path::root().then(list.clone()).then(*position))
-            }
-            _ => Some(Path::root()),
+            [] => Some(Path::root()),
+            _ => self.paths.get(number.checked_sub(1)?)?.clone(),
         }
     }
 
@@ -153,10 +150,14 @@ impl EditableRequest {
         self.places.get(number.checked_sub(1)?)?.clone()
     }
 
-    /// The section at a place of a list as it would be sent, by its index.
-    pub(super) fn section_at(&self, list: &List, position: usize) -> Option<usize> {
-        let mut sections = list.sections.iter().copied();
-        sections.find(|section| self.positions.get(*section) == Some(&Some(position)))
+    /// The section that is an element of a list and that a path as it would be sent leads to or into, by its index, and the
+    /// rest of the path.
+    pub(super) fn section_at<'a>(&self, path: &'a Path) -> Option<(usize, &'a [Step])> {
+        let mut paths = self.paths.iter().enumerate();
+        paths.find_map(|(section, at)| {
+            let rest = path.steps().strip_prefix(at.as_ref()?.steps())?;
+            Some((section, rest))
+        })
     }
 
     /// Whether this section is left out of what is sent.
@@ -211,17 +212,34 @@ impl EditableRequest {
     }
 
     fn moved(&mut self, places: Vec<Option<Range<usize>>>) {
-        let mut positions = vec![None; places.len()];
-        for list in &self.base.lists {
-            let sent = list.sections.iter();
-            let sent = sent.filter(|section| !self.overlay.deleted.contains(section));
-            for (position, section) in sent.enumerate() {
-                if let Some(slot) = positions.get_mut(*section) {
-                    *slot = Some(position);
+        let mut paths = vec![None; places.len()];
+        // The paths of the lists as they would be sent: each list comes before those in it.
+        let lists = self.base.lists.iter();
+        let mut of_lists: Vec<Path> = lists.map(|list| list.path.clone()).collect();
+        for (number, list) in self.base.lists.iter().enumerate() {
+            let around = of_lists.get(number).cloned().unwrap_or_default();
+            let sent = list.elements.iter();
+            let sent = sent.filter(|element| !self.overlay.leaves_out(&self.base, **element));
+            for (position, element) in sent.enumerate() {
+                let path = around.then(position);
+                match *element {
+                    Element::Section(section) => {
+                        if let Some(slot) = paths.get_mut(section) {
+                            *slot = Some(path);
+                        }
+                    }
+                    Element::Around(inner) => {
+                        // What follows the element's own place stays the same.
+                        let own = self.base.lists.get(inner).map(|inner| &inner.path);
+                        let rest = own.and_then(|own| own.steps().get(path.steps().len()..));
+                        if let Some(slot) = of_lists.get_mut(inner) {
+                            *slot = path.join(rest.unwrap_or_default());
+                        }
+                    }
                 }
             }
         }
-        self.positions = positions;
+        self.paths = paths;
         self.places = places;
     }
 }
@@ -257,28 +275,50 @@ fn lists(root: &Node, sections: &[Section]) -> Option<Vec<List>> {
     for (index, section) in sections.iter().enumerate() {
         match section.path.steps() {
             [] => whole += 1,
-            [Step::Key(key), Step::Index(at)] => {
-                if !lists.iter().any(|list| list.key == *key) {
-                    let (key, sections) = (key.clone(), Vec::new());
-                    lists.push(List { key, sections });
+            [key, Step::Index(at)] => {
+                let list = list_at(&mut lists, Path::root().then(key.clone()));
+                push(&mut lists, list, *at, Element::Section(index))?;
+            }
+            [key, Step::Index(at), inner, Step::Index(inner_at)] => {
+                let around = list_at(&mut lists, Path::root().then(key.clone()));
+                let path = Path::root().then(key.clone()).then(*at).then(inner.clone());
+                let list = list_at(&mut lists, path);
+                if *inner_at == 0 {
+                    push(&mut lists, around, *at, Element::Around(list))?;
                 }
-                let list = lists.iter_mut().find(|list| list.key == *key)?;
-                if *at != list.sections.len() {
-                    return None;
-                }
-                list.sections.push(index);
+                push(&mut lists, list, *inner_at, Element::Section(index))?;
             }
             _ => return None,
         }
     }
     for list in &lists {
-        match &root.child(&Step::Key(Arc::clone(&list.key)))?.shape {
-            Shape::Array(items) if items.len() == list.sections.len() => {}
+        match &root.find(&list.path)?.shape {
+            Shape::Array(items) if items.len() == list.elements.len() => {}
             _ => return None,
         }
     }
     let is_whole_object = matches!(root.shape, Shape::Object(_)) || lists.is_empty();
     (whole == 1 && is_whole_object).then_some(lists)
+}
+
+/// The index of the list at a path, which is added if there is none.
+fn list_at(lists: &mut Vec<List>, path: Path) -> usize {
+    let known = lists.iter().rposition(|list| list.path == path);
+    known.unwrap_or_else(|| {
+        let elements = Vec::new();
+        lists.push(List { path, elements });
+        lists.len() - 1
+    })
+}
+
+/// Adds the next element of a list. `None`: it is not the next one.
+fn push(lists: &mut [List], list: usize, at: usize, element: Element) -> Option<()> {
+    let elements = &mut lists.get_mut(list)?.elements;
+    if at != elements.len() {
+        return None;
+    }
+    elements.push(element);
+    Some(())
 }
 
 /// For each section those that go with it: a call and its results are deleted and restored together.
@@ -292,19 +332,24 @@ fn together(base: &Base) -> Vec<Vec<usize>> {
         };
         match section.kind {
             SectionKind::Assistant => {
-                let Some(Shape::Array(items)) =
-                    node.child(&"tool_calls".into()).map(|node| &node.shape)
-                else {
-                    continue;
-                };
-                for item in items {
-                    if let Some(id) = item.child(&"id".into()).and_then(string) {
-                        calls.insert(id, index);
+                // Either its calls, or blocks of which only calls have an id.
+                for list in ["tool_calls", "content"] {
+                    let Some(Shape::Array(items)) =
+                        node.child(&list.into()).map(|node| &node.shape)
+                    else {
+                        continue;
+                    };
+                    for item in items {
+                        if let Some(id) = item.child(&"id".into()).and_then(string) {
+                            calls.insert(id, index);
+                        }
                     }
                 }
             }
             SectionKind::ToolResult => {
-                let id = node.child(&"tool_call_id".into()).and_then(string);
+                let id = node.child(&"tool_call_id".into());
+                let id = id.or_else(|| node.child(&"tool_use_id".into()));
+                let id = id.and_then(string);
                 let caller = id.and_then(|id| calls.get(&id).copied());
                 if let Some(all) = caller.and_then(|caller| together.get_mut(caller)) {
                     all.push(index);

@@ -6,7 +6,6 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
-use std::sync::Arc;
 
 use bytestring::ByteString;
 
@@ -14,7 +13,7 @@ use super::document::{self, LeafKind, Member, Node, Shape};
 use super::edits::Edit;
 use super::json_string::{self, Found};
 use super::path::{Path, Step};
-use super::sections::{KnownOption, Section, SectionId, SectionKind};
+use super::sections::{KnownOption, Section, SectionId};
 
 /// The body as composed.
 #[derive(Debug, Clone)]
@@ -27,16 +26,25 @@ pub(super) struct Base {
     pub(super) by_id: HashMap<SectionId, usize>,
     /// For each section those that are deleted and restored with it, itself included.
     pub(super) together: Vec<Vec<usize>>,
-    /// The arrays that sections are elements of.
+    /// The arrays that sections are elements of, each before those in it.
     pub(super) lists: Vec<List>,
 }
 
-/// An array at the top of the body whose elements are sections.
+/// An array of which each element is a section, or has a list of sections in it: an array at the top of the body, or one in
+/// an element of that.
 #[derive(Debug, Clone)]
 pub(super) struct List {
-    pub(super) key: Arc<str>,
-    /// The section of each element.
-    pub(super) sections: Vec<usize>,
+    pub(super) path: Path,
+    pub(super) elements: Vec<Element>,
+}
+
+/// An element of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Element {
+    /// The section with this index.
+    Section(usize),
+    /// It stands around the list with this index, and is left out where all of that is.
+    Around(usize),
 }
 
 impl Base {
@@ -52,7 +60,8 @@ impl Base {
 
     /// Whether this key at the top is a list of sections, and so no part of the options.
     pub(super) fn is_list(&self, key: &str) -> bool {
-        self.lists.iter().any(|list| *list.key == *key)
+        let is_it = |list: &List| matches!(list.path.steps(), [Step::Key(at)] if **at == *key);
+        self.lists.iter().any(is_it)
     }
 
     /// Whether a path relative to a section leads out of it.
@@ -249,6 +258,17 @@ impl Overlay {
         })
     }
 
+    /// Whether an element of a list is left out.
+    pub(super) fn leaves_out(&self, base: &Base, element: Element) -> bool {
+        match element {
+            Element::Section(section) => self.deleted.contains(&section),
+            Element::Around(list) => base.lists.get(list).is_some_and(|list| {
+                let mut elements = list.elements.iter();
+                elements.all(|element| self.leaves_out(base, *element))
+            }),
+        }
+    }
+
     /// Whether anything of a section is other than composed, deletion aside.
     pub(super) fn is_edited(&self, base: &Base, section: usize) -> bool {
         let from = (section, Path::root());
@@ -291,22 +311,27 @@ pub(super) fn render(base: &Base, overlay: &Overlay) -> (Vec<Splice>, Vec<Option
     }
     let mut left_out = BTreeSet::new();
     for list in &base.lists {
-        let key = Step::Key(Arc::clone(&list.key));
-        let Some(Shape::Array(items)) = base.root.child(&key).map(|node| &node.shape) else {
+        let Some(Shape::Array(items)) = base.root.find(&list.path).map(|node| &node.shape) else {
             continue;
         };
-        let is_deleted = |section: &usize| overlay.deleted.contains(section);
-        let is_tools = |section: &usize| {
-            let section = base.sections.get(*section);
-            section.is_some_and(|section| section.kind == SectionKind::ToolDefinition)
+        let is_deleted = |element: &Element| overlay.leaves_out(base, *element);
+        let key = match list.path.steps() {
+            [Step::Key(key)] => Some(&**key),
+            _ => None,
         };
-        // An empty list of tools is refused by some endpoints; no list means no tools everywhere.
-        let mut sections = list.sections.iter();
-        if sections.all(|section| is_tools(section) && is_deleted(section)) {
-            left_out.insert(&*list.key);
-            continue;
+        if list.elements.iter().all(is_deleted) {
+            match key {
+                // An empty list of tools or instructions is refused by some endpoints; no list means none everywhere.
+                Some(key) if key != "messages" => {
+                    left_out.insert(key);
+                    continue;
+                }
+                Some(_) => {}
+                // The element around it is left out.
+                None => continue,
+            }
         }
-        let deleted = list.sections.iter().map(is_deleted);
+        let deleted = list.elements.iter().map(is_deleted);
         let spans = items.iter().map(|item| item.span.clone());
         remove(spans.zip(deleted), &mut splices);
     }
@@ -327,7 +352,7 @@ pub(super) fn render(base: &Base, overlay: &Overlay) -> (Vec<Splice>, Vec<Option
         add(base, overlay, keeps_one, &mut splices);
     }
     splices.sort();
-    let places = places(base, overlay, &left_out, &splices);
+    let places = places(base, overlay, &splices);
     (splices, places)
 }
 
@@ -449,12 +474,7 @@ pub(super) fn render_section(base: &Base, overlay: &Overlay, section: usize) -> 
     Some(apply(base.text.get(node.span.clone())?, &splices))
 }
 
-fn places(
-    base: &Base,
-    overlay: &Overlay,
-    left_out: &BTreeSet<&str>,
-    splices: &[Splice],
-) -> Vec<Option<Range<usize>>> {
+fn places(base: &Base, overlay: &Overlay, splices: &[Splice]) -> Vec<Option<Range<usize>>> {
     // How far everything behind the first so many splices has moved: what was added, and what was taken away.
     let mut moved = vec![(0, 0)];
     let (mut added, mut removed) = (0, 0);
@@ -469,18 +489,15 @@ fn places(
         (position + added).saturating_sub(removed)
     };
     let mut places = vec![None; base.sections.len()];
-    for list in base
-        .lists
-        .iter()
-        .filter(|list| !left_out.contains(&*list.key))
-    {
-        for &section in &list.sections {
-            if let Some(node) = base.node(section)
-                && !overlay.deleted.contains(&section)
-                && let Some(place) = places.get_mut(section)
-            {
-                *place = Some(shift(node.span.start)..shift(node.span.end));
-            }
+    // Of a list that is left out all sections are deleted.
+    for (section, place) in places.iter_mut().enumerate() {
+        let is_element = base.sections.get(section);
+        let is_element = is_element.is_some_and(|section| !section.path.steps().is_empty());
+        if let Some(node) = base.node(section)
+            && is_element
+            && !overlay.deleted.contains(&section)
+        {
+            *place = Some(shift(node.span.start)..shift(node.span.end));
         }
     }
     places

@@ -7,6 +7,7 @@
 use dunlin_host::sha256_hex;
 use serde::{Deserialize, Serialize};
 
+use super::blocks::without_cache_marks;
 use super::edits::Target;
 use super::leaves::Difference;
 use super::model::EditableRequest;
@@ -203,8 +204,9 @@ impl EditableRequest {
     }
 }
 
+/// Where the endpoint may cache is another place in the next request.
 fn digest(text: &str) -> String {
-    sha256_hex(text.as_bytes())
+    sha256_hex(without_cache_marks(text).as_bytes())
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The sections of a request, and how a dialect names them.
 //!
 //! A dialect fills in an [`Outline`] for a body that it has written: which values of the body are sections, where each
-//! comes from, and which options the endpoint knows. Most dialects have the same layout, which [`Outline::of_chat`]
-//! reads.
+//! comes from, and which options the endpoint knows. There are two layouts, which [`Outline::of_chat`] and
+//! [`Outline::of_blocks`] read.
 
 use std::fmt;
 use std::str::FromStr;
@@ -137,7 +137,8 @@ pub struct Section {
     /// What users know it by, such as `result of read_file`. Names in it are the model's or a plugin's: escape before
     /// showing.
     pub label: String,
-    /// Its place in the body as composed: an element of an array at the top, or the body itself.
+    /// Its place in the body as composed: an element of an array at the top or of one in such an element, or the body
+    /// itself.
     pub path: Path,
 }
 
@@ -255,28 +256,39 @@ fn chat_sections(body: &Value, origins: &[Origin]) -> Option<Vec<Section>> {
     for (index, (message, origin)) in messages.iter().zip(origins).enumerate() {
         sections.push(message_section(index, message, origin)?);
     }
+    sections.extend(tool_sections(body)?);
+    sections.push(options_section());
+    Some(sections)
+}
+
+/// The tools of a body.
+pub(super) fn tool_sections(body: &Value) -> Option<Vec<Section>> {
     let no_tools = Vec::new();
     let tools = match body.get("tools") {
         Some(tools) => tools.as_array()?,
         None => &no_tools,
     };
-    for (index, tool) in tools.iter().enumerate() {
+    let sections = tools.iter().enumerate().map(|(index, tool)| {
         let name = tool.pointer("/function/name").or(tool.get("name"))?;
         let name = name.as_str()?;
-        sections.push(Section {
+        Some(Section {
             id: SectionId::Tool(name.to_owned()),
             kind: SectionKind::ToolDefinition,
             label: format!("tool {name}"),
             path: Path::root().then("tools").then(index),
-        });
-    }
-    sections.push(Section {
+        })
+    });
+    sections.collect()
+}
+
+/// Everything beside messages and tools.
+pub(super) fn options_section() -> Section {
+    Section {
         id: SectionId::Options,
         kind: SectionKind::Options,
         label: "options".to_owned(),
         path: Path::root(),
-    });
-    Some(sections)
+    }
 }
 
 fn message_section(index: usize, message: &Value, origin: &Origin) -> Option<Section> {

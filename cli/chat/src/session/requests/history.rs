@@ -1,7 +1,7 @@
 //! The conversation that a request carries, read from its body.
 //!
-//! All dialects write messages in the layout of chat completions; only the arguments of a call are JSON with some and a
-//! text that holds JSON with others.
+//! Most dialects write messages in the layout of chat completions; the arguments of a call are JSON with some and a text
+//! that holds JSON with others. One writes calls and results as blocks of messages, and the instructions beside them.
 
 use dunlin_host::Tool;
 use serde_json::{Map, Value};
@@ -23,6 +23,8 @@ impl History {
     /// Reads a body. `None`: it has no messages.
     pub fn of(body: &Value) -> Option<History> {
         let mut history = History::default();
+        let system = body.get("system").map(|system| text(Some(system)));
+        history.system_prompt = system.filter(|prompt| !prompt.is_empty());
         for message in body.get("messages")?.as_array()? {
             let text = text(message.get("content"));
             let said = |role: Role| Message::text(role, text.clone());
@@ -37,6 +39,7 @@ impl History {
                 "assistant" => {
                     let calls = message.get("tool_calls").and_then(Value::as_array);
                     let calls = calls.into_iter().flatten();
+                    let calls = calls.chain(blocks(message, "tool_use"));
                     history.messages.push(Message {
                         tool_calls: calls.map(call).collect(),
                         ..said(Role::Assistant)
@@ -50,13 +53,42 @@ impl History {
                         ..said(Role::Tool)
                     });
                 }
-                _ => history.messages.push(said(Role::User)),
+                _ => {
+                    let mut is_answer = false;
+                    for result in blocks(message, "tool_result") {
+                        is_answer = true;
+                        let id = string(result.get("tool_use_id"));
+                        let name = id.as_deref().and_then(|id| history.called(id));
+                        history.messages.push(Message {
+                            name,
+                            tool_call_id: id,
+                            ..Message::text(Role::Tool, self::text(result.get("content")))
+                        });
+                    }
+                    if !is_answer || !text.is_empty() {
+                        history.messages.push(said(Role::User));
+                    }
+                }
             }
         }
         let tools = body.get("tools").and_then(Value::as_array);
         history.tools = tools.into_iter().flatten().filter_map(tool).collect();
         Some(history)
     }
+
+    /// The tool that the call with this id is of.
+    fn called(&self, id: &str) -> Option<String> {
+        let calls = self.messages.iter().flat_map(|it| &it.tool_calls);
+        let call = calls.rev().find(|call| call.id == id);
+        call.map(|call| call.name.clone())
+    }
+}
+
+/// The blocks of a message of this type.
+fn blocks<'a>(message: &'a Value, kind: &'a str) -> impl Iterator<Item = &'a Value> {
+    let blocks = message.get("content").and_then(Value::as_array);
+    let is_it = move |block: &&Value| block.get("type").and_then(Value::as_str) == Some(kind);
+    blocks.into_iter().flatten().filter(is_it)
 }
 
 /// The text of a content, which may be in parts.
@@ -77,7 +109,7 @@ fn string(value: Option<&Value>) -> Option<String> {
 
 fn call(call: &Value) -> ToolCall {
     let function = call.get("function").unwrap_or(call);
-    let (arguments, raw_arguments) = match function.get("arguments") {
+    let (arguments, raw_arguments) = match function.get("arguments").or(call.get("input")) {
         Some(Value::Object(arguments)) => (arguments.clone(), None),
         Some(Value::String(text)) => match serde_json::from_str(text) {
             Ok(arguments) => (arguments, None),
@@ -100,7 +132,10 @@ fn tool(tool: &Value) -> Option<Tool> {
         name: string(function.get("name"))?,
         plugin: String::new(),
         description: string(function.get("description")).unwrap_or_default(),
-        parameters: function.get("parameters").cloned().unwrap_or_default(),
+        parameters: {
+            let parameters = function.get("parameters").or(tool.get("input_schema"));
+            parameters.cloned().unwrap_or_default()
+        },
         imports: Vec::new(),
         annotations: dunlin_host::Annotations::default(),
     })
@@ -138,6 +173,21 @@ mod tests {
         assert_eq!(history.messages[1].tool_calls[0].arguments["path"], "a");
         assert_eq!(history.messages[2].tool_call_id.as_deref(), Some("a"));
         assert_eq!(history.tools[0].name, "read_file");
+        let in_blocks = json!({
+            "system": [{"type": "text", "text": "Be brief", "cache_control": {"type": "ephemeral"}}],
+            "messages": [
+                {"role": "user", "content": [{"type": "text", "text": "Read"}]},
+                {"role": "assistant", "content": [
+                    {"type": "thinking", "thinking": "hm", "signature": "x"},
+                    {"type": "tool_use", "id": "a", "name": "read_file", "input": {"path": "a"}},
+                ]},
+                {"role": "user", "content": [
+                    {"type": "tool_result", "tool_use_id": "a", "content": "text"},
+                ]},
+            ],
+            "tools": [{"name": "read_file", "input_schema": {"type": "object"}}],
+        });
+        assert_eq!(History::of(&in_blocks).unwrap(), history);
         let broken = History::of(&body(json!("{"))).unwrap();
         let call = &broken.messages[1].tool_calls[0];
         assert_eq!(

@@ -87,6 +87,87 @@ impl Source<'_> {
 
 /// A body with messages, tools and options, written in some odd way, and its outline.
 pub(super) fn body(source: &mut Source<'_>) -> (String, Outline) {
+    match source.below(3) {
+        2 => in_blocks(source),
+        _ => of_chat(source),
+    }
+}
+
+/// One in the layout of the Messages API.
+fn in_blocks(source: &mut Source<'_>) -> (String, Outline) {
+    const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
+    let block = |source: &mut Source<'_>| {
+        let mark = source.pick(&["", MARK]);
+        format!(r#"{{"type":"text","text":{}{mark}}}"#, source.string())
+    };
+    let mut messages = Vec::new();
+    let mut origins = 0;
+    let mut results: Vec<String> = Vec::new();
+    for turn in 0..=source.below(3) {
+        // Behind results the user says something only at times.
+        if results.is_empty() || source.below(2) == 1 {
+            results.push(block(source));
+        }
+        origins += results.len();
+        let content = source.list(&std::mem::take(&mut results));
+        messages.push(format!(r#"{{"role":"user","content":{content}}}"#));
+        let mut said = vec![match source.below(2) {
+            0 => block(source),
+            _ => format!(
+                r#"{{"type":"thinking","thinking":{},"signature":"x=="}}"#,
+                source.string()
+            ),
+        }];
+        for call in 0..source.below(3) {
+            let input = source.object();
+            said.push(format!(
+                r#"{{"type":"tool_use","id":"c{turn}{call}","name":"t0","input":{input}}}"#
+            ));
+            results.push(format!(
+                r#"{{"type":"tool_result","tool_use_id":"c{turn}{call}","content":{}}}"#,
+                source.string()
+            ));
+        }
+        origins += 1;
+        let content = source.list(&said);
+        messages.push(format!(r#"{{"role":"assistant","content":{content}}}"#));
+    }
+    if !results.is_empty() {
+        origins += results.len();
+        let content = source.list(&results);
+        messages.push(format!(r#"{{"role":"user","content":{content}}}"#));
+    }
+    let mut members = vec![
+        r#""model":"small""#.to_owned(),
+        r#""max_tokens":7"#.to_owned(),
+        format!(r#""messages":{}"#, source.list(&messages)),
+    ];
+    if source.below(2) == 1 {
+        let system = block(source);
+        members.push(format!(r#""system":{}"#, source.list(&[system])));
+    }
+    if source.below(2) == 1 {
+        let tool = format!(r#"{{"name":"t0","input_schema":{}}}"#, source.object());
+        members.push(format!(r#""tools":{}"#, source.list(&[tool])));
+    }
+    let first = source.below(members.len());
+    members.rotate_left(first);
+    let text = format!("{{{}}}", members.join(","));
+    let options = vec![
+        KnownOption::new(&["temperature"], OptionKind::Number),
+        KnownOption::new(&["tool_choice"], OptionKind::Text),
+        KnownOption::new(&["thinking", "budget_tokens"], OptionKind::WholeNumber),
+    ];
+    let value: Value = serde_json::from_str(&text).expect("a body is JSON");
+    let origins: Vec<Origin> = (0..origins)
+        .map(|index| Origin::from(SectionId::Message(index)))
+        .collect();
+    let outline = Outline::of_blocks(&value, &origins, options);
+    assert!(outline.sections.len() > 1, "{text}");
+    (text, outline)
+}
+
+fn of_chat(source: &mut Source<'_>) -> (String, Outline) {
     let mut messages = Vec::new();
     let mut origins = Vec::new();
     if source.below(2) == 1 {
