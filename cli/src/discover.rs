@@ -14,8 +14,11 @@ use url::Url;
 use crate::config::env::{self, Environment};
 use dunlin_chat::agent::Api;
 use dunlin_chat::secret::Secret;
+use dunlin_host::ForeignError;
+use dunlin_provider::anthropic::{self, Anthropic};
 use dunlin_provider::http::{self, Timeouts};
 use dunlin_provider::ollama;
+use dunlin_provider::protocol::{BEARER, Headers, below};
 
 /// How long a server on this machine may take to say which models it has. An idle one needs a few
 /// milliseconds; somebody waits for the slowest.
@@ -38,8 +41,8 @@ const USUAL_SERVERS: &[(&str, &str)] = &[
     ("vLLM", "http://127.0.0.1:8000/v1"),
 ];
 
-/// Services with an OpenAI-compatible endpoint: the variable their key is usually in, the endpoint, and a
-/// model to begin with.
+/// Services: the variable their key is usually in, the endpoint, and a model to begin with. The protocol is OpenAI's, which
+/// all but one speak.
 pub const SERVICES: &[Service] = &[
     service(
         "OPENAI_API_KEY",
@@ -47,6 +50,15 @@ pub const SERVICES: &[Service] = &[
         "https://api.openai.com/v1",
         "gpt-4o-mini",
     ),
+    Service {
+        api: Api::Anthropic,
+        ..service(
+            "ANTHROPIC_API_KEY",
+            "Anthropic",
+            "https://api.anthropic.com",
+            "claude-haiku-5-5",
+        )
+    },
     service(
         "OPENROUTER_API_KEY",
         "OpenRouter",
@@ -104,6 +116,8 @@ pub struct Service {
     /// The variable that holds the key.
     pub variable: &'static str,
     pub name: &'static str,
+    /// The protocol.
+    pub api: Api,
     pub base_url: &'static str,
     /// A model to begin with.
     pub model: &'static str,
@@ -133,6 +147,7 @@ const fn service(
     Service {
         variable,
         name,
+        api: Api::OpenAi,
         base_url,
         model,
     }
@@ -240,7 +255,7 @@ pub enum ProbeError {
 
 /// Whether an Ollama server listens there: others that speak its protocol do not say their version this way.
 async fn is_ollama(root: &Url, timeout: Duration) -> bool {
-    let version = fetch(ollama::below(root, "api/version"), None);
+    let version = fetch(below(root, "api/version"), BEARER, None);
     let Ok(Ok((200, body))) = tokio::time::timeout(timeout, version).await else {
         return false;
     };
@@ -257,8 +272,9 @@ pub async fn models_of(
 ) -> Result<Vec<String>, ProbeError> {
     let url = base_url.clone();
     let list = match api {
-        Api::OpenAi => ollama::below(base_url, "models"),
-        Api::Ollama => ollama::below(&ollama::root(base_url), "api/tags"),
+        Api::OpenAi => below(base_url, "models"),
+        Api::Ollama => below(&ollama::root(base_url), "api/tags"),
+        Api::Anthropic => Anthropic::list_address(base_url),
         // There is nobody to ask: who wants to know looks into the folder.
         Api::Local => return Err(ProbeError::NoList { url }),
     };
@@ -266,22 +282,36 @@ pub async fn models_of(
         url: url.clone(),
         source,
     };
-    match tokio::time::timeout(timeout, fetch(list, key)).await {
+    match tokio::time::timeout(timeout, fetch(list, headers(api), key)).await {
         Err(_) => Err(silent(None)),
-        Ok(Err(error)) => Err(silent(Some(error.without_url().into()))),
+        Ok(Err(error)) => Err(silent(Some(error))),
         Ok(Ok((status, _))) if status != 200 => Err(ProbeError::Status { url, status }),
         Ok(Ok((_, body))) => parse_models(&body).ok_or(ProbeError::NoList { url }),
     }
 }
 
-async fn fetch(url: Url, key: Option<&Secret>) -> Result<(u16, Vec<u8>), reqwest::Error> {
-    let mut request = http::client(&url, Timeouts::default())?.get(url);
-    if let Some(key) = key {
-        request = request.bearer_auth(key.reveal());
+/// The headers of a protocol.
+fn headers(api: Api) -> Headers {
+    match api {
+        Api::OpenAi | Api::Ollama | Api::Local => BEARER,
+        Api::Anthropic => anthropic::HEADERS,
     }
-    let mut response = request.send().await?;
+}
+
+async fn fetch(
+    url: Url,
+    headers: Headers,
+    key: Option<&Secret>,
+) -> Result<(u16, Vec<u8>), ForeignError> {
+    let request = http::client(&url, Timeouts::default())?.get(url);
+    let request = headers.add(request, key)?;
+    let mut response = request.send().await.map_err(reqwest::Error::without_url)?;
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await? {
+    while let Some(chunk) = response
+        .chunk()
+        .await
+        .map_err(reqwest::Error::without_url)?
+    {
         body.extend_from_slice(&chunk);
         if body.len() > MAX_LIST_BYTES {
             break;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use dunlin_chat::agent::{Agent, Api};
 use dunlin_chat::provider::Provider;
 use dunlin_chat::provider::error::Endpoint;
+use dunlin_provider::anthropic::Anthropic;
 use dunlin_provider::http::Timeouts;
 use dunlin_provider::ollama::Ollama;
 use dunlin_provider::openai::OpenAi;
@@ -27,6 +28,7 @@ pub fn address(api: ApiName, base_url: &Url) -> Option<Endpoint> {
     let url = match api {
         ApiName::OpenAi => OpenAi::address(base_url),
         ApiName::Ollama => Ollama::address(base_url),
+        ApiName::Anthropic => Anthropic::address(base_url),
         ApiName::Local => return None,
     };
     Some(Endpoint::of(&url))
@@ -51,6 +53,7 @@ pub fn provider(agent: &Agent, timeouts: Timeouts) -> Result<Arc<dyn Provider>, 
     Ok(match agent.api {
         Api::OpenAi => Arc::new(OpenAi::new(agent, timeouts)),
         Api::Ollama => Arc::new(Ollama::new(agent, timeouts)),
+        Api::Anthropic => Arc::new(Anthropic::new(agent, timeouts)),
         #[cfg(feature = "local-model")]
         Api::Local => Arc::new(Local::new(agent, template_process::render)),
         #[cfg(not(feature = "local-model"))]

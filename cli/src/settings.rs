@@ -284,6 +284,7 @@ impl Settings {
         let api = match options.api.unwrap_or_default() {
             ApiName::OpenAi => Api::OpenAi,
             ApiName::Ollama => Api::Ollama,
+            ApiName::Anthropic => Api::Anthropic,
             ApiName::Local => Api::Local,
         };
         let own_prompt = options.system_prompt.clone();
@@ -304,6 +305,7 @@ impl Settings {
             max_tokens: options.max_tokens.map(Count::clamped),
             context_window: options.context_window.map(Count::get),
             top_p: options.top_p.map(UpTo::get),
+            reasoning_effort: options.reasoning_effort,
             system_prompt,
             instructions: Arc::default(),
             tools,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use dunlin_host::Tool;
 use dunlin_host::mcp::{LOADER, SEPARATOR};
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::endpoint::EndpointOptions;
@@ -22,8 +23,41 @@ pub enum Api {
     OpenAi,
     /// Ollama's own: `/api/chat`.
     Ollama,
+    /// Anthropic's Messages API: `/v1/messages`.
+    Anthropic,
     /// None: the model runs in this process.
     Local,
+}
+
+/// How much a model is to think before it answers, where that can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// Not at all.
+    None,
+    Low,
+    Medium,
+    High,
+}
+
+impl Effort {
+    /// All of them, the least first.
+    pub const ALL: [Effort; 4] = [Effort::None, Effort::Low, Effort::Medium, Effort::High];
+
+    /// Its name, in files as in requests.
+    pub fn name(self) -> &'static str {
+        match self {
+            Effort::None => "none",
+            Effort::Low => "low",
+            Effort::Medium => "medium",
+            Effort::High => "high",
+        }
+    }
+
+    /// The effort of this name.
+    pub fn named(name: &str) -> Option<Effort> {
+        Effort::ALL.into_iter().find(|effort| effort.name() == name)
+    }
 }
 
 /// One agent, complete: the configuration has filled in its defaults and looked up the key.
@@ -48,6 +82,8 @@ pub struct Agent {
     pub context_window: Option<u64>,
     /// Nucleus sampling; `None` leaves it to the endpoint.
     pub top_p: Option<f64>,
+    /// How much the model thinks; `None` leaves it to the endpoint.
+    pub reasoning_effort: Option<Effort>,
     /// Its own system prompt; `None`: the default of the session, empty: none at all.
     pub system_prompt: Option<String>,
     /// What the session tells it besides.
@@ -151,6 +187,7 @@ impl Agent {
             max_tokens: None,
             context_window: None,
             top_p: None,
+            reasoning_effort: None,
             system_prompt: None,
             instructions: Arc::default(),
             tools: None,

@@ -117,32 +117,14 @@ impl Assembly {
         })
     }
 
-    /// Reads all the values of a payload: some servers glue two chunks together, or begin a new
-    /// `data:` in the middle of one they did not finish.
     fn payload(&mut self, payload: &str, out: &mut Vec<StreamEvent>) -> Result<(), ReportedError> {
-        let mut rest = payload;
-        loop {
-            let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
-            // The offset is that of the damaged value only until it is asked for another one.
-            loop {
-                match values.next() {
-                    Some(Ok(value)) => self.chunk(&value, out)?,
-                    Some(Err(_)) => break,
-                    None => return Ok(()),
-                }
+        payloads(payload, |value| match value {
+            Some(chunk) => self.chunk(&chunk, out),
+            None => {
+                out.extend(damage(&mut self.damaged));
+                Ok(())
             }
-            if !self.damaged {
-                self.damaged = true;
-                out.push(StreamEvent::Notice(
-                    "a damaged piece of the reply was skipped".to_owned(),
-                ));
-            }
-            let tail = rest.get(values.byte_offset()..).unwrap_or_default();
-            match tail.find("data:") {
-                Some(position) => rest = &tail[position + "data:".len()..],
-                None => return Ok(()),
-            }
-        }
+        })
     }
 
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ReportedError> {
@@ -289,7 +271,40 @@ fn read_usage(usage: &Value) -> Option<Usage> {
     })
 }
 
-fn reported(value: &Value) -> ReportedError {
+/// Reads all the values of a payload: some servers glue two chunks together, or begin a new `data:` in the middle of one
+/// they did not finish. `None`: a piece of it is damaged.
+pub(crate) fn payloads(
+    payload: &str,
+    mut each: impl FnMut(Option<Value>) -> Result<(), ReportedError>,
+) -> Result<(), ReportedError> {
+    let mut rest = payload;
+    loop {
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        // The offset is that of the damaged value only until it is asked for another one.
+        loop {
+            match values.next() {
+                Some(Ok(value)) => each(Some(value))?,
+                Some(Err(_)) => break,
+                None => return Ok(()),
+            }
+        }
+        each(None)?;
+        let tail = rest.get(values.byte_offset()..).unwrap_or_default();
+        match tail.find("data:") {
+            Some(position) => rest = &tail[position + "data:".len()..],
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Takes note of a damaged piece, and says so once.
+pub(crate) fn damage(is_damaged: &mut bool) -> Option<StreamEvent> {
+    let notice = || "a damaged piece of the reply was skipped".to_owned();
+    (!std::mem::replace(is_damaged, true)).then(|| StreamEvent::Notice(notice()))
+}
+
+/// What a value reports.
+pub(crate) fn reported(value: &Value) -> ReportedError {
     let message = error_body::message_of(value).unwrap_or_else(|| "no reason given".to_owned());
     ReportedError {
         message: error_body::one_line(&message),

@@ -28,6 +28,16 @@ pub(super) struct Piece {
 }
 
 impl Piece {
+    /// A piece of the call with this index. Id and name are empty behind the first one.
+    pub(super) fn new(index: u64, id: &str, name: &str, arguments: String) -> Piece {
+        Piece {
+            index: Some(index),
+            id: id.to_owned(),
+            name: name.to_owned(),
+            arguments,
+        }
+    }
+
     /// Reads an element of `tool_calls`; whatever has the wrong type counts as absent.
     pub(super) fn read(piece: &Value) -> Piece {
         let function = piece.get("function").unwrap_or(piece);

@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::time::{Duration, SystemTime};
 
 use futures::StreamExt;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
 use serde_json::Value;
 use tokio::sync::OnceCell;
@@ -13,6 +13,7 @@ use url::Url;
 
 use super::fallbacks::Fallbacks;
 use super::http::{self, Timeouts};
+use super::protocol::{Headers, NoHeader};
 use super::{error_body, overflow, retry_after};
 use dunlin_chat::agent::Agent;
 use dunlin_chat::provider::error::{Cause, Endpoint, ProviderError, Refusal, Waiting};
@@ -40,18 +41,20 @@ pub(super) struct Connection {
     endpoint: Endpoint,
     model: String,
     api_key: Option<Secret>,
+    headers: Headers,
     timeouts: Timeouts,
     client: OnceCell<reqwest::Client>,
 }
 
 impl Connection {
     /// To the endpoint of an agent at this address. Touches nothing.
-    pub(super) fn new(agent: &Agent, url: Url, timeouts: Timeouts) -> Connection {
+    pub(super) fn new(agent: &Agent, url: Url, headers: Headers, timeouts: Timeouts) -> Connection {
         Connection {
             endpoint: Endpoint::of(&url),
             url,
             model: agent.model.clone(),
             api_key: agent.api_key.clone(),
+            headers,
             timeouts,
             client: OnceCell::new(),
         }
@@ -142,17 +145,13 @@ impl Connection {
     }
 
     async fn exchange(&self, request: reqwest::RequestBuilder) -> Result<Response, ProviderError> {
-        let mut request = request;
-        if let Some(key) = &self.api_key {
-            let mut bearer =
-                HeaderValue::try_from(format!("Bearer {}", key.reveal())).map_err(|_| {
-                    ProviderError::Key {
-                        key: key.name().to_owned(),
-                    }
-                })?;
-            bearer.set_sensitive(true);
-            request = request.header(AUTHORIZATION, bearer);
-        }
+        let request = self.headers.add(request, self.api_key.as_ref());
+        let request = request.map_err(|NoHeader| ProviderError::Key {
+            key: self
+                .api_key
+                .as_ref()
+                .map_or_else(String::new, |key| key.name().to_owned()),
+        })?;
         match timeout(self.timeouts.idle, request.send()).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => Err(self.not_sent(error)),

@@ -13,7 +13,7 @@ use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 
 use super::error_body;
-use super::profile::Profile;
+use super::profile::{CACHE_CONTROL, EffortForm, Profile, REASONING_EFFORT, REPLAY};
 use super::schema::Keyword;
 use dunlin_chat::endpoint::{EmptyContent, MaxTokensField, ReasoningEcho};
 use dunlin_chat::provider::error::{ProfileChange, Refusal};
@@ -117,6 +117,9 @@ fn fallback(
             MaxTokensField::MaxTokens => MaxTokensField::MaxCompletionTokens,
             MaxTokensField::MaxCompletionTokens => MaxTokensField::MaxTokens,
         };
+    } else if about_request && let Some(allowed) = max_tokens_allowed(&text, sent, profile) {
+        changed.max_tokens_allowed = Some(allowed);
+        notice = Some(format!("max_tokens is {allowed} from here on"));
     } else if about_request && sent.get("truncate").is_some() && says(&["truncate"]) {
         changed.options_left_out.insert("truncate");
     } else if about_request
@@ -126,6 +129,24 @@ fn fallback(
     {
         changed.options_left_out.insert(option);
         notice = Some(format!("{option} is not sent from here on"));
+    } else if about_request
+        && has_block(sent, CACHE_CONTROL)
+        && says(&[CACHE_CONTROL])
+        && says(REFUSED)
+    {
+        changed.options_left_out.insert(CACHE_CONTROL);
+        notice = Some("no cache is asked for from here on".to_owned());
+    } else if about_request && has_block(sent, "signature") && says(FOREIGN_REASONING) {
+        changed.options_left_out.insert(REPLAY);
+        notice = Some("earlier reasoning is not sent back from here on".to_owned());
+    } else if about_request && asks_for_effort(sent) && says(EFFORT) && says(EFFORT_REFUSED) {
+        let has_other_form = is_effort_level(sent) && !says(&["support thinking"]);
+        if has_other_form && profile.effort == EffortForm::Level {
+            changed.effort = EffortForm::Switch;
+        } else {
+            changed.options_left_out.insert(REASONING_EFFORT);
+            notice = Some("reasoning_effort is not sent from here on".to_owned());
+        }
     } else if sent.get("tools").is_some() && takes_no_tools(&text) {
         changed.offers_tools = false;
         notice = Some(
@@ -175,7 +196,28 @@ const REFUSED: &[&str] = &[
     "cannot both be specified",
     "deprecated",
     "not accepted",
+    "may only be set",
+    "or unset",
 ];
+
+/// Words for how much a model thinks.
+const EFFORT: &[&str] = &["effort", "think"];
+
+/// Words for an effort that is not taken, or not in the form in which it is asked for.
+const EFFORT_REFUSED: &[&str] = &[
+    "unsupported",
+    "not support",
+    "not permitted",
+    "not allowed",
+    "unknown",
+    "unrecognized",
+    "does not match any of the expected",
+    // Older models want their reasoning back with the last message, and another model wrote that.
+    "must start with a thinking block",
+];
+
+/// Words for reasoning that goes back and is not known there again.
+const FOREIGN_REASONING: &[&str] = &["signature", "different conversation", "cannot be modified"];
 
 /// The fields that models think in.
 const REASONING: &[&str] = &[
@@ -216,6 +258,37 @@ fn limit_is_misnamed(profile: &Profile, text: &str) -> bool {
         MaxTokensField::MaxTokens => text.contains("max_completion_tokens"),
         field => text.contains(field.name()) && REFUSED.iter().any(|words| text.contains(words)),
     }
+}
+
+/// The longest reply that there can be, if the sentence names it: `max_tokens: 64000 > 32000, which is the maximum allowed
+/// number of output tokens`.
+fn max_tokens_allowed(text: &str, sent: &Value, profile: &Profile) -> Option<u32> {
+    let asked = sent.get(profile.max_tokens_field.name())?.as_u64()?;
+    if !text.contains("maximum allowed number of output tokens") {
+        return None;
+    }
+    let named = text.split_once(&format!("{asked} > "))?.1;
+    let digits = named.split(|c: char| !c.is_ascii_digit()).next()?;
+    digits.parse().ok().filter(|allowed| *allowed > 0)
+}
+
+/// Whether any block of a message, or the instructions, has this field.
+fn has_block(sent: &Value, field: &str) -> bool {
+    let contents = messages(sent).filter_map(|message| message.get("content"));
+    let all = contents.chain(sent.get("system")).chain(sent.get("tools"));
+    let mut blocks = all.filter_map(Value::as_array).flatten();
+    blocks.any(|block| block.get(field).is_some())
+}
+
+fn asks_for_effort(sent: &Value) -> bool {
+    let options = [REASONING_EFFORT, "thinking", "think"];
+    options.iter().any(|option| sent.get(option).is_some())
+}
+
+/// Whether the effort is asked for as a level where there is another form.
+fn is_effort_level(sent: &Value) -> bool {
+    let kind = sent.pointer("/thinking/type");
+    kind.is_some_and(|kind| kind == "adaptive") || sent.get("think").is_some_and(Value::is_string)
 }
 
 /// Whether the sentence says that the model, or the server as it was started, takes no tools at all.

@@ -5,9 +5,10 @@
 //! calls and an end of events, whatever a server puts in them. [`normalizer`] finds in the text what should
 //! not have been there: reasoning, and calls. [`profile`] says what an endpoint wants sent, which it may
 //! teach by refusing, and a [`dunlin_chat::provider::Dialect`] writes it. [`openai`] ties them to a connection; [`ollama`] has
-//! framing and assembly of its own. What may be sent again, and when, is the policy of [`dunlin_chat::provider::retry`]. What is above sees
+//! framing and assembly of its own, [`anthropic`] an assembly. What may be sent again, and when, is the policy of [`dunlin_chat::provider::retry`]. What is above sees
 //! [`dunlin_chat::provider::Provider`] and [`dunlin_chat::provider::StreamEvent`] and no provider's name.
 
+pub mod anthropic;
 pub mod assembly;
 pub mod embeddings;
 pub mod framing;
@@ -17,6 +18,7 @@ pub mod ollama;
 pub mod openai;
 pub mod outline;
 pub mod profile;
+pub mod protocol;
 pub mod text_calls;
 pub mod window;
 
@@ -25,6 +27,7 @@ mod calls;
 mod connection;
 mod error_body;
 mod fallbacks;
+mod look_up;
 mod markdown;
 mod overflow;
 mod reasoning;

@@ -57,6 +57,29 @@ pub(crate) fn ollama(body: &Value, origins: &[Origin]) -> Outline {
     Outline::of_chat(body, origins, options.collect())
 }
 
+/// The outline of a request to Anthropic's Messages API.
+pub(crate) fn anthropic(profile: &Profile, body: &Value, origins: &[Origin]) -> Outline {
+    let options: [(&[&str], OptionKind); 10] = [
+        (&["model"], OptionKind::Text),
+        (&["max_tokens"], OptionKind::WholeNumber),
+        (&["temperature"], OptionKind::Number),
+        (&["top_p"], OptionKind::Number),
+        (&["top_k"], OptionKind::WholeNumber),
+        (&["tool_choice", "type"], OptionKind::Text),
+        (&["tool_choice", "name"], OptionKind::Text),
+        (&["thinking", "type"], OptionKind::Text),
+        (&["thinking", "budget_tokens"], OptionKind::WholeNumber),
+        (&["output_config", "effort"], OptionKind::Text),
+    ];
+    let options = options.into_iter();
+    let options = options.filter(|(keys, _)| match keys {
+        [name] => !profile.options_left_out.contains(name),
+        _ => true,
+    });
+    let options = options.map(|(keys, kind)| KnownOption::new(keys, kind));
+    Outline::of_blocks(body, origins, options.collect())
+}
+
 /// The outline of a request to a model in this process. Its body is that of chat completions; the options are those
 /// that the model honours.
 pub fn local(body: &Value, origins: &[Origin]) -> Outline {
@@ -84,6 +107,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::anthropic::Anthropic;
     use crate::http::Timeouts;
     use crate::ollama::Ollama;
     use dunlin_chat::endpoint::{MaxTokensField, ReasoningEcho};
@@ -263,6 +287,54 @@ mod tests {
         let mut without = request.clone();
         without.delete(3).unwrap();
         assert!(without.is_deleted(4), "the result goes with its call");
+    }
+
+    #[test]
+    fn requests_in_blocks_are_outlined() {
+        let endpoint = Anthropic::new(&agent(), Timeouts::default());
+        let request = editable(endpoint.dialect().as_ref());
+        assert_eq!(ids(&request), ALL);
+        let labels: Vec<&str> = request
+            .sections()
+            .iter()
+            .map(|it| it.label.as_str())
+            .collect();
+        assert_eq!(
+            labels,
+            [
+                "system prompt",
+                "user",
+                "assistant calls read_file",
+                "result of read_file",
+                "tool read_file",
+                "options"
+            ]
+        );
+        check(&request, "system[0].text", "Be long", "Be brief", "Be long");
+        let arguments = "messages[1].content[0].input.file_path";
+        check(&request, arguments, "b.txt", "a.txt", "b.txt");
+        let result = "messages[2].content[0].content";
+        check(&request, result, "other", "contents", "other");
+        let added = "\"stream\":true,\"thinking\":{\"type\":\"disabled\"}";
+        check(
+            &request,
+            "thinking.type",
+            "disabled",
+            "\"stream\":true",
+            added,
+        );
+        let mut edited = request.clone();
+        edited.set_text(1, "Be long").unwrap();
+        edited.set_text(4, "other").unwrap();
+        let mut without = request.clone();
+        without.delete(3).unwrap();
+        assert!(without.is_deleted(4), "the result goes with its call");
+        without.delete(1).unwrap();
+        without.delete(5).unwrap();
+        let body: Value = serde_json::from_slice(without.bytes()).unwrap();
+        assert_eq!((body.get("system"), body.get("tools")), (None, None));
+        assert_eq!(body["messages"].as_array().map(Vec::len), Some(1));
+        assert!(without.set("messages[1].content[0].text", "x").is_err());
     }
 
     #[test]

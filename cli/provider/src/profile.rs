@@ -42,7 +42,29 @@ pub struct Profile {
     pub schema_bound: u64,
     /// What else schemas have to do without.
     pub schema_without: BTreeSet<Keyword>,
+    /// The form in which a reasoning effort is asked for, where a protocol has two.
+    pub effort: EffortForm,
+    /// The longest reply that the endpoint allows, in tokens, once it has refused a longer one.
+    pub max_tokens_allowed: Option<u32>,
 }
+
+/// The forms in which a reasoning effort can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EffortForm {
+    /// By its name.
+    Level,
+    /// As thinking or not: older models know no levels.
+    Switch,
+}
+
+/// Among the options that can be left out: how much the model is to think, however the protocol calls it.
+pub const REASONING_EFFORT: &str = "reasoning_effort";
+
+/// Among the options that can be left out: marks of where the endpoint may cache.
+pub const CACHE_CONTROL: &str = "cache_control";
+
+/// Among the options that can be left out: what earlier replies want back.
+pub const REPLAY: &str = "replay";
 
 impl Default for Profile {
     fn default() -> Profile {
@@ -58,6 +80,8 @@ impl Default for Profile {
             reasoning_field: None,
             schema_bound: 2000,
             schema_without: BTreeSet::new(),
+            effort: EffortForm::Level,
+            max_tokens_allowed: None,
         }
     }
 }

@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::assembly::{Assembly, BrokeOff, ReportedError};
 use super::connection::Connection;
-use super::framing::{Frame, FrameError};
+use super::framing::{Frame, FrameError, Frames};
 use super::{error_body, overflow};
 use dunlin_chat::provider::error::{Cause, Endpoint, ProviderError, Waiting};
 use dunlin_chat::provider::{EventStream, ReplyEnd, StreamEvent};
@@ -60,6 +60,14 @@ impl Assemble for Assembly {
     fn end(self: Box<Self>) -> Result<ReplyEnd, BrokeOff> {
         Assembly::end(*self)
     }
+}
+
+/// The events of a response that is an event stream.
+pub(super) fn frames(response: reqwest::Response, connection: &Connection) -> FrameStream {
+    let frames = Frames::new(response.bytes_stream(), connection.timeouts().idle);
+    Box::pin(stream::unfold(frames, |mut frames| async {
+        frames.next().await.map(|frame| (frame, frames))
+    }))
 }
 
 /// The events of a reply that came over this connection.

@@ -111,6 +111,7 @@ pub(super) fn listed(list: &Value, model: &str) -> Listed {
             "/max_model_len",
             "/context_window",
             "/max_context_length",
+            "/max_input_tokens",
             "/meta/n_ctx",
         ]),
         number(&["/top_provider/context_length"]),
@@ -208,6 +209,13 @@ mod tests {
             "Mistral",
             json!({"max_context_length": 32_768}),
             Some(32_768),
+            None,
+            None,
+        );
+        check(
+            "Anthropic",
+            json!({"type": "model", "max_input_tokens": 1_000_000, "max_tokens": 128_000}),
+            Some(1_000_000),
             None,
             None,
         );

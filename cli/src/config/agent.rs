@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::value::{Count, UpTo, table};
+use dunlin_chat::agent::Effort;
 use dunlin_chat::endpoint::EndpointOptions;
 
 table! {
@@ -20,7 +21,7 @@ table! {
         pub subagent: Option<bool>,
         /// The protocol; by default `"openai"`, which most servers speak.
         pub api: Option<ApiName>,
-        /// The URL of the endpoint, `/v1` included; by default that of OpenAI, or of Ollama on this machine.
+        /// The URL of the endpoint, `/v1` included; by default that of OpenAI or Anthropic, or of Ollama on this machine.
         pub base_url: Option<Url>,
         /// The model's name at the endpoint.
         pub model: Option<String>,
@@ -34,6 +35,8 @@ table! {
         pub context_window: Option<Count>,
         /// The share of likely words that the model chooses from.
         pub top_p: Option<UpTo<1>>,
+        /// How much the model [thinks](providers.md#reasoning-effort); by default as the server chooses.
+        pub reasoning_effort: Option<Effort>,
         /// What the model is told first; a [short default](instructions.md#the-default-system-prompt) without it, and
         /// nothing for `""`.
         pub system_prompt: Option<String>,
@@ -80,6 +83,8 @@ pub enum ApiName {
     OpenAi,
     /// Ollama's own.
     Ollama,
+    /// Anthropic's Messages API.
+    Anthropic,
     /// None: the model runs in this process.
     Local,
 }
@@ -90,6 +95,7 @@ impl ApiName {
         match self {
             ApiName::OpenAi => "https://api.openai.com/v1",
             ApiName::Ollama => "http://127.0.0.1:11434",
+            ApiName::Anthropic => "https://api.anthropic.com",
             ApiName::Local => THIS_PROCESS,
         }
     }
@@ -174,6 +180,9 @@ impl AgentPatch {
             }
             if self.api_key.is_some() {
                 return Some("a local model needs no api_key".to_owned());
+            }
+            if self.reasoning_effort.is_some() {
+                return Some("a local model takes no reasoning_effort".to_owned());
             }
         }
         if self.kind == Some(Kind::App) && self.tools.is_some() {

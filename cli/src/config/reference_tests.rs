@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::{env, fs};
 
+use dunlin_chat::agent::Effort;
 use dunlin_chat::endpoint::EndpointOptions;
 use dunlin_chat::turn::OnDenial;
 use serde::Serialize;
@@ -79,6 +80,7 @@ accepts! {
     BTreeMap<String, String>: "table of texts";
     EndpointOptions: "table";
     ApiName: choices::<Self>();
+    Effort: choices::<Self>();
     EngineName: choices::<Self>();
     Kind: choices::<Self>();
     MetadataField: choices::<Self>();

@@ -5,6 +5,8 @@ use crate::error::CliError;
 use crate::provider::address;
 use dunlin_chat::provider::error::Endpoint;
 use dunlin_chat::session::requests::{LoggedRequest, RequestEntry};
+use dunlin_provider::anthropic;
+use dunlin_provider::protocol::{BEARER, Headers};
 use url::Url;
 
 /// What holds the key where the configuration names no variable.
@@ -70,15 +72,21 @@ pub fn of(app: &App, request: &LoggedRequest, body: &[u8]) -> Result<Command, Cl
             KEY_VARIABLE
         })
     });
-    let accept = accept(&url);
-    let header = key.map_or_else(String::new, |variable| {
-        format!(" \\\n  -H \"authorization: Bearer ${variable}\"")
-    });
-    let text = format!(
-        "printf %s {} | curl --no-buffer --globoff {} \\\n  -H 'content-type: application/json' \\\n  -H 'accept: {accept}'{header} \\\n  --data-binary @-",
+    let mut text = format!(
+        "printf %s {} | curl --no-buffer --globoff {}",
         quoted(&String::from_utf8_lossy(body)),
         quoted(url.as_str()),
     );
+    for (name, value) in headers(&url) {
+        text += &format!(" \\\n  -H '{name}: {value}'");
+    }
+    if let Some(variable) = key {
+        let Headers {
+            key, before_key, ..
+        } = protocol(&url);
+        text += &format!(" \\\n  -H \"{key}: {before_key}${variable}\"");
+    }
+    text += " \\\n  --data-binary @-";
     Ok(Command { text, notes })
 }
 
@@ -88,11 +96,22 @@ pub fn url(entry: &RequestEntry) -> Option<Url> {
     Some(url).filter(|url| matches!(url.scheme(), "http" | "https"))
 }
 
-/// The form in which a request asks for its reply.
-pub fn accept(url: &Url) -> &'static str {
-    match url.path().ends_with("/api/chat") {
+/// The headers that a request to this address has, but for the one with the key.
+pub fn headers(url: &Url) -> Vec<(&'static str, &'static str)> {
+    let accept = match url.path().ends_with("/api/chat") {
         true => "application/x-ndjson",
         false => "text/event-stream",
+    };
+    let mut headers = vec![("content-type", "application/json"), ("accept", accept)];
+    headers.extend(protocol(url).others);
+    headers
+}
+
+/// What the protocol adds. The log has the address alone, and each protocol has a path of its own.
+fn protocol(url: &Url) -> Headers {
+    match url.path().ends_with("/v1/messages") {
+        true => anthropic::HEADERS,
+        false => BEARER,
     }
 }
 

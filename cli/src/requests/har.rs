@@ -55,11 +55,9 @@ pub fn entry(
     let total = answer.map_or(0.0, |answer| answer.total_ms.max(0.0));
     let first = answer.and_then(|answer| answer.first_event_ms);
     let wait = first.map_or(total, |first| first.clamp(0.0, total));
-    let headers = [
-        ("content-type", "application/json"),
-        ("accept", curl::accept(&url)),
-    ];
+    let headers = curl::headers(&url).into_iter();
     let headers = headers.map(|(name, value)| json!({ "name": name, "value": value }));
+    let headers: Vec<Value> = headers.collect();
     let mut sent = json!({
         "method": "POST",
         "url": address,

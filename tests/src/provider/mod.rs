@@ -1,9 +1,10 @@
-//! A scripted server that speaks the OpenAI chat-completions protocol on loopback, or Ollama's own.
+//! A scripted server on loopback that speaks the OpenAI chat-completions protocol, Anthropic's Messages API, or Ollama's own.
 //!
 //! The test says beforehand what each request is answered with ([`Response`]); the server keeps every
 //! request for assertions and checks each against the rules that real servers enforce. It lives in a
 //! thread of its own, so that tests stay plain synchronous code.
 
+mod anthropic;
 mod ollama;
 mod rules;
 mod script;
@@ -248,7 +249,7 @@ impl Log {
     fn answer(&mut self, request: &Received) -> Option<Response> {
         let said = request.messages().iter().find(|it| it["role"] == "user");
         let said = said
-            .and_then(|it| it["content"].as_str())
+            .and_then(|it| it["content"].as_str().or(it["content"][0]["text"].as_str()))
             .unwrap_or_default();
         let mut conversations = self.conversations.iter_mut();
         let its_own = conversations.find(|(text, _)| said.contains(text.as_str()));
@@ -278,7 +279,7 @@ impl Received {
         let tools = self.body["tools"].as_array().map_or(&[][..], Vec::as_slice);
         tools
             .iter()
-            .filter_map(|tool| tool["function"]["name"].as_str())
+            .filter_map(|tool| tool["function"]["name"].as_str().or(tool["name"].as_str()))
             .collect()
     }
 

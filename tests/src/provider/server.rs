@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::script::{NO_STATUS, Response, Step};
-use super::{Log, MODEL, Received, ollama, rules};
+use super::{Log, MODEL, Received, anthropic, ollama, rules};
 use crate::watched::Watched;
 
 /// Far above any request of a test; ends a runaway client with a clear failure.
@@ -62,12 +62,12 @@ struct KeepAlive(bool);
 /// Enters the request into the log and finds its answer.
 fn answer_to(received: Received, log: &mut Log) -> (Option<usize>, Response) {
     match (received.method.as_str(), received.path.as_str()) {
-        ("POST", "/v1/chat/completions" | "/api/chat") => {
+        ("POST", "/v1/chat/completions" | "/v1/messages" | "/api/chat") => {
             let index = log.chats.len();
-            let wrong = if received.path == "/api/chat" {
-                ollama::violations(&received.body, &log.secrets)
-            } else {
-                rules::violations(&received.body, &log.secrets)
+            let wrong = match received.path.as_str() {
+                "/api/chat" => ollama::violations(&received.body, &log.secrets),
+                "/v1/messages" => anthropic::violations(&received.body, &log.secrets),
+                _ => rules::violations(&received.body, &log.secrets),
             };
             log.violations.extend(
                 wrong
@@ -83,10 +83,10 @@ fn answer_to(received: Received, log: &mut Log) -> (Option<usize>, Response) {
             });
             (Some(index), response)
         }
-        ("GET", "/v1/models") if log.wants_key && !has_key(&received) => {
+        ("GET", "/v1/models" | "/v1/models?limit=1000") if log.wants_key && !has_key(&received) => {
             (None, Response::status(401, "who are you?"))
         }
-        ("GET", "/v1/models") => {
+        ("GET", "/v1/models" | "/v1/models?limit=1000") => {
             let models = json!({ "object": "list", "data": [{ "id": MODEL, "object": "model" }] });
             (None, Response::json(200, &models))
         }

@@ -4,6 +4,7 @@
 
 mod agents;
 mod answers;
+mod anthropic;
 mod approval;
 mod apps;
 mod apps_said;

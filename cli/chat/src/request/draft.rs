@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use dunlin_host::Tool;
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Effort};
 use crate::message::{Message, Role};
 
 /// What one request says. A [`Dialect`](crate::provider::Dialect) makes a body of it.
@@ -24,6 +24,8 @@ pub struct Draft<'a> {
     pub top_p: Option<f64>,
     /// The longest reply, in tokens.
     pub max_tokens: Option<u32>,
+    /// How much the model is to think.
+    pub reasoning_effort: Option<Effort>,
 }
 
 impl<'a> Draft<'a> {
@@ -44,6 +46,7 @@ impl<'a> Draft<'a> {
             temperature: agent.temperature,
             top_p: agent.top_p,
             max_tokens: agent.max_tokens,
+            reasoning_effort: agent.reasoning_effort,
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::fallbacks::Fallbacks;
 use crate::http::Timeouts;
 use crate::normalizer::normalized;
 use crate::profile::Profile;
+use crate::protocol::{BEARER, below, without_ends};
 use crate::reply;
 use crate::window::KnownWindow;
 use assembly::Lines;
@@ -58,7 +59,7 @@ impl Ollama {
     pub fn new(agent: &Agent, timeouts: Timeouts) -> Ollama {
         let root = root(&agent.base_url);
         Ollama(Arc::new(Server {
-            connection: Connection::new(agent, Ollama::address(&agent.base_url), timeouts),
+            connection: Connection::new(agent, Ollama::address(&agent.base_url), BEARER, timeouts),
             model: agent.model.clone(),
             fallbacks: Fallbacks::new(Profile::default()),
             num_ctx: agent.context_window,
@@ -196,23 +197,7 @@ impl Provider for Ollama {
 
 /// The server's own address, however it was written: with the path of either protocol or with none.
 pub fn root(base_url: &Url) -> Url {
-    let mut root = base_url.clone();
-    let path = root.path().trim_end_matches('/');
-    let path = ["/v1", "/api/chat", "/api"]
-        .iter()
-        .find_map(|end| path.strip_suffix(end))
-        .unwrap_or(path)
-        .to_owned();
-    root.set_path(&path);
-    root
-}
-
-/// An address of the server.
-pub fn below(root: &Url, path: &str) -> Url {
-    let mut url = root.clone();
-    let base = root.path().trim_end_matches('/');
-    url.set_path(&format!("{base}/{path}"));
-    url
+    without_ends(base_url, &["/v1", "/api/chat", "/api"])
 }
 
 /// The window of a model that is loaded, from `/api/ps`.

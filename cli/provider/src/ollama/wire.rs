@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 
 use crate::openai::declaration;
 use crate::outline;
-use crate::profile::Profile;
+use crate::profile::{EffortForm, Profile, REASONING_EFFORT};
+use dunlin_chat::agent::Effort;
 use dunlin_chat::message::{Message, Role, ToolCall};
 use dunlin_chat::provider::Dialect;
 use dunlin_chat::request::Draft;
@@ -63,6 +64,16 @@ impl Dialect for Wire {
         .collect();
         if !options.is_empty() {
             body.insert("options".to_owned(), options.into());
+        }
+        if let Some(effort) = draft.reasoning_effort
+            && !self.profile.options_left_out.contains(REASONING_EFFORT)
+        {
+            let think = match (effort, self.profile.effort) {
+                (Effort::None, _) => false.into(),
+                (level, EffortForm::Level) => Value::from(level.name()),
+                (_, EffortForm::Switch) => true.into(),
+            };
+            body.insert("think".to_owned(), think);
         }
         // What does not fit is refused instead of cut without a word, by servers that know this.
         if !self.profile.options_left_out.contains("truncate") {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::outline;
-use crate::profile::Profile;
+use crate::profile::{Profile, REASONING_EFFORT};
 use dunlin_chat::endpoint::{EmptyContent, ReasoningEcho};
 use dunlin_chat::message::{Message, Role, ToolCall};
 use dunlin_chat::provider::Dialect;
@@ -40,7 +40,13 @@ impl Dialect for Profile {
                 body.insert(name.to_owned(), value.into());
             }
         }
-        if let Some(max_tokens) = draft.max_tokens {
+        if let Some(effort) = draft.reasoning_effort
+            && !self.options_left_out.contains(REASONING_EFFORT)
+        {
+            body.insert(REASONING_EFFORT.to_owned(), effort.name().into());
+        }
+        let allowed = self.max_tokens_allowed.unwrap_or(u32::MAX);
+        if let Some(max_tokens) = draft.max_tokens.map(|it| it.min(allowed)) {
             body.insert(self.max_tokens_field.name().to_owned(), max_tokens.into());
         }
         body.insert("stream".to_owned(), true.into());

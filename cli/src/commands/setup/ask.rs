@@ -141,7 +141,7 @@ fn of_choice(ui: &Ui, choice: &Choice) -> Result<Chosen, Offered> {
 
 fn at_service(service: Service, model: String, place: KeyIn) -> NewAgent {
     NewAgent::Remote {
-        api: Api::OpenAi,
+        api: service.api,
         base_url: service.address(),
         model,
         key: Some((service.key_name(), place)),

@@ -126,8 +126,11 @@ impl NewAgent {
                     text += &format!("{field} = {}\n", quote(value));
                 }
                 text += &table("agents", name);
-                if *api == Api::Ollama {
-                    text += "api = \"ollama\"\n";
+                match api {
+                    // What an agent speaks unless its table says otherwise.
+                    Api::OpenAi | Api::Local => {}
+                    Api::Ollama => text += "api = \"ollama\"\n",
+                    Api::Anthropic => text += "api = \"anthropic\"\n",
                 }
                 let base_url = base_url.as_str();
                 text += &format!("base_url = {}\nmodel = {}\n", quote(base_url), quote(model));
@@ -191,7 +194,7 @@ mod tests {
     #[test]
     fn what_is_written_is_valid() {
         let odd = "a\"b\\c\nd";
-        for api in [Api::OpenAi, Api::Ollama] {
+        for api in [Api::OpenAi, Api::Ollama, Api::Anthropic] {
             for key in [
                 None,
                 Some(KeyIn::Variable("OPENAI_API_KEY")),

@@ -365,6 +365,7 @@ mod tests {
         let service = Service {
             variable: "OPENAI_API_KEY",
             name: "OpenAI",
+            api: Api::OpenAi,
             base_url: "https://api.openai.com/v1",
             model: "small",
         };

@@ -1,0 +1,435 @@
+//! Blocks to text, reasoning, calls, usage and an end.
+//!
+//! A reply is a list of blocks, and each event names the block that it is about. Blocks and pieces of kinds that are not
+//! known here are skipped and said. Like the other assemblies this one reads JSON without a fixed shape.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dunlin_chat::message::{Replay, ReplayPart};
+use dunlin_chat::provider::{Finish, ReplyEnd, StreamEvent, Usage};
+use dunlin_host::display;
+use serde_json::{Value, json};
+
+use super::wire::DIALECT;
+use crate::assembly::{BrokeOff, ReportedError, damage, payloads, reported};
+use crate::calls::{Calls, Piece};
+use crate::framing::Frame;
+use crate::reply::Assemble;
+
+/// The field that reasoning comes in.
+const THINKING: &str = "thinking";
+
+/// The most that is kept of what the endpoint wants back with one reply, in bytes: reasoning of the longest reply there
+/// is, with its signatures.
+const MAX_REPLAY_BYTES: usize = 4 * 1024 * 1024;
+
+/// The most kinds of blocks and pieces that a reply is said to have skipped.
+const MAX_UNKNOWN: usize = 4;
+
+/// The longest name of an unknown kind that is shown, in characters.
+const MAX_KIND_CHARS: usize = 40;
+
+/// Puts one reply together.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    calls: Calls,
+    /// The calls that were opened so far.
+    call_count: usize,
+    /// The blocks of reasoning, in the order in which they began.
+    thoughts: Vec<Thought>,
+    /// The kinds of all blocks that began, by their number.
+    open: BTreeMap<u64, Kind>,
+    /// How many bytes of text there were.
+    text_bytes: usize,
+    /// Whether another block has come since the last text.
+    is_interrupted: bool,
+    /// The last block of reasoning that had text.
+    last_thought: Option<usize>,
+    replay_bytes: usize,
+    usage: Usage,
+    /// Tokens of the request that were neither read from the cache nor written to it, and those that were written.
+    fresh_tokens: u64,
+    written_tokens: u64,
+    stop_reason: Option<String>,
+    done: bool,
+    damaged: bool,
+    unknown: BTreeSet<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    /// The block of reasoning with this index.
+    Thought(usize),
+    Call,
+    Other,
+}
+
+/// A block that the endpoint wants back.
+#[derive(Debug)]
+struct Thought {
+    after_text: usize,
+    after_calls: usize,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    Readable {
+        text: String,
+        signature: String,
+    },
+    /// Encrypted.
+    Redacted(String),
+}
+
+impl Blocks {
+    fn event(&mut self, event: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ReportedError> {
+        let index = event.get("index").and_then(Value::as_u64).unwrap_or(0);
+        match string(event, "type") {
+            "error" => return Err(reported(event)),
+            // Some gateways report errors as others do.
+            _ if event.get("error").is_some_and(|error| !error.is_null()) => {
+                return Err(reported(event));
+            }
+            "message_start" => {
+                if let Some(usage) = event.pointer("/message/usage") {
+                    self.usage(usage, out);
+                }
+            }
+            "content_block_start" => {
+                if let Some(block) = event.get("content_block") {
+                    self.start(index, block, out);
+                }
+            }
+            "content_block_delta" => {
+                if let Some(delta) = event.get("delta") {
+                    self.delta(index, delta, out);
+                }
+            }
+            "message_delta" => {
+                if let Some(usage) = event.get("usage") {
+                    self.usage(usage, out);
+                }
+                if let Some(delta) = event.get("delta") {
+                    self.stop(delta, out);
+                }
+            }
+            "message_stop" => self.done = true,
+            // The whole reply at once, although a stream was asked for.
+            "message" => {
+                let blocks = event.get("content").and_then(Value::as_array);
+                for (index, block) in (0..).zip(blocks.into_iter().flatten()) {
+                    self.start(index, block, out);
+                }
+                if let Some(usage) = event.get("usage") {
+                    self.usage(usage, out);
+                }
+                self.stop(event, out);
+            }
+            // `ping`, `content_block_stop`, and whatever will be invented.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A block begins; some servers send all of it at once.
+    fn start(&mut self, index: u64, block: &Value, out: &mut Vec<StreamEvent>) {
+        let kind = match string(block, "type") {
+            "text" => {
+                self.open.insert(index, Kind::Text);
+                self.text(string(block, "text"), out);
+                return;
+            }
+            THINKING => {
+                let text = String::new();
+                let signature = string(block, "signature").to_owned();
+                let kind = self.thought(Content::Readable { text, signature });
+                self.open.insert(index, kind);
+                self.think(index, string(block, THINKING), out);
+                return;
+            }
+            "redacted_thinking" => {
+                self.thought(Content::Redacted(string(block, "data").to_owned()))
+            }
+            "tool_use" => {
+                let input = match block.get("input") {
+                    // As a rule the arguments follow in pieces.
+                    None | Some(Value::Null) => String::new(),
+                    Some(Value::Object(input)) if input.is_empty() => String::new(),
+                    Some(input) => input.to_string(),
+                };
+                let piece = Piece::new(index, string(block, "id"), string(block, "name"), input);
+                self.call(piece, out);
+                Kind::Call
+            }
+            other => {
+                self.skip("part", other, out);
+                Kind::Other
+            }
+        };
+        self.is_interrupted = true;
+        self.open.insert(index, kind);
+    }
+
+    fn delta(&mut self, index: u64, delta: &Value, out: &mut Vec<StreamEvent>) {
+        let kind = self.open.get(&index).copied();
+        match string(delta, "type") {
+            // The start of the block may be what was lost.
+            "text_delta" => self.text(string(delta, "text"), out),
+            "thinking_delta" => self.think(index, string(delta, THINKING), out),
+            "signature_delta" => {
+                let piece = string(delta, "signature");
+                if let Some(Kind::Thought(number)) = kind
+                    && let Some(thought) = self.thoughts.get_mut(number)
+                    && let Content::Readable { signature, .. } = &mut thought.content
+                {
+                    signature.push_str(piece);
+                    self.replay_bytes += piece.len();
+                }
+            }
+            "input_json_delta" if kind == Some(Kind::Call) => {
+                let piece = string(delta, "partial_json").to_owned();
+                self.call(Piece::new(index, "", "", piece), out);
+            }
+            // The start of the call was lost; of a block that was skipped its pieces are, too.
+            "input_json_delta" if kind.is_none() => out.extend(damage(&mut self.damaged)),
+            "input_json_delta" => {}
+            "citations_delta" => {}
+            _ if kind == Some(Kind::Other) => {}
+            other => self.skip("piece", other, out),
+        }
+    }
+
+    fn text(&mut self, text: &str, out: &mut Vec<StreamEvent>) {
+        if text.is_empty() {
+            return;
+        }
+        // Two texts with something between them are two paragraphs.
+        if std::mem::take(&mut self.is_interrupted) && self.text_bytes > 0 {
+            self.say("\n\n", out);
+        }
+        self.say(text, out);
+    }
+
+    fn say(&mut self, text: &str, out: &mut Vec<StreamEvent>) {
+        self.text_bytes += text.len();
+        out.push(StreamEvent::Text(text.to_owned()));
+    }
+
+    fn thought(&mut self, content: Content) -> Kind {
+        self.is_interrupted = true;
+        self.replay_bytes += match &content {
+            Content::Readable { text, signature } => text.len() + signature.len(),
+            Content::Redacted(data) => data.len(),
+        };
+        self.thoughts.push(Thought {
+            after_text: self.text_bytes,
+            after_calls: self.call_count,
+            content,
+        });
+        Kind::Thought(self.thoughts.len() - 1)
+    }
+
+    fn think(&mut self, index: u64, piece: &str, out: &mut Vec<StreamEvent>) {
+        if piece.is_empty() {
+            return;
+        }
+        if let Some(Kind::Thought(number)) = self.open.get(&index)
+            && let Some(thought) = self.thoughts.get_mut(*number)
+            && let Content::Readable { text, .. } = &mut thought.content
+        {
+            // Two blocks of reasoning are two paragraphs.
+            if self
+                .last_thought
+                .replace(*number)
+                .is_some_and(|last| last != *number)
+            {
+                let text = "\n\n".to_owned();
+                out.push(StreamEvent::Reasoning {
+                    field: THINKING,
+                    text,
+                });
+            }
+            text.push_str(piece);
+            self.replay_bytes += piece.len();
+        }
+        out.push(StreamEvent::Reasoning {
+            field: THINKING,
+            text: piece.to_owned(),
+        });
+    }
+
+    fn call(&mut self, piece: Piece, out: &mut Vec<StreamEvent>) {
+        if let Some(tool) = self.calls.add(piece) {
+            self.call_count += 1;
+            out.push(StreamEvent::CallStarted { tool });
+        }
+    }
+
+    /// Says once of each kind that it was skipped.
+    fn skip(&mut self, what: &str, kind: &str, out: &mut Vec<StreamEvent>) {
+        let kind = display::shorten(&display::escape(kind), MAX_KIND_CHARS).into_owned();
+        if self.unknown.len() < MAX_UNKNOWN && self.unknown.insert(format!("{what} {kind}")) {
+            out.push(StreamEvent::Notice(format!(
+                "a {what} of the reply was skipped: its type {kind:?} is unknown"
+            )));
+        }
+    }
+
+    /// Takes note of counts. A later one replaces an earlier one, and may leave out what has not changed.
+    fn usage(&mut self, usage: &Value, out: &mut Vec<StreamEvent>) {
+        let read = |field: &str| usage.get(field).and_then(Value::as_u64);
+        let counts = [
+            (&mut self.fresh_tokens, "input_tokens"),
+            (&mut self.written_tokens, "cache_creation_input_tokens"),
+            (&mut self.usage.cached_tokens, "cache_read_input_tokens"),
+            (&mut self.usage.output_tokens, "output_tokens"),
+        ];
+        let mut has_any = false;
+        for (count, field) in counts {
+            if let Some(tokens) = read(field) {
+                *count = tokens;
+                has_any = true;
+            }
+        }
+        let all = self.fresh_tokens.saturating_add(self.written_tokens);
+        self.usage.input_tokens = all.saturating_add(self.usage.cached_tokens);
+        if has_any {
+            out.push(StreamEvent::Usage(self.usage));
+        }
+    }
+
+    fn stop(&mut self, delta: &Value, out: &mut Vec<StreamEvent>) {
+        let reason = string(delta, "stop_reason");
+        if reason.is_empty() {
+            return;
+        }
+        let notice = match reason {
+            "end_turn" | "tool_use" | "stop_sequence" | "max_tokens" => None,
+            "model_context_window_exceeded" => {
+                Some("the reply was cut off at the end of the model's context window".to_owned())
+            }
+            "refusal" => Some("the provider refused to answer this".to_owned()),
+            reason => Some(format!(
+                "the provider ended the reply with the reason {:?}",
+                display::shorten(&display::escape(reason), MAX_KIND_CHARS)
+            )),
+        };
+        if self.stop_reason.is_none() {
+            out.extend(notice.map(StreamEvent::Notice));
+        }
+        self.stop_reason = Some(reason.to_owned());
+    }
+}
+
+impl Assemble for Blocks {
+    fn feed(&mut self, frame: Frame, out: &mut Vec<StreamEvent>) -> Result<(), ReportedError> {
+        Blocks::feed(self, frame, out)
+    }
+
+    fn has_finish_reason(&self) -> bool {
+        self.stop_reason.is_some()
+    }
+
+    fn is_done(&self) -> bool {
+        self.done
+    }
+
+    fn end(self: Box<Self>) -> Result<ReplyEnd, BrokeOff> {
+        Blocks::end(*self)
+    }
+}
+
+impl Blocks {
+    /// Takes one frame and adds what it holds to `out`.
+    ///
+    /// # Errors
+    /// What the server reports as an error. It ends the reply.
+    pub fn feed(&mut self, frame: Frame, out: &mut Vec<StreamEvent>) -> Result<(), ReportedError> {
+        match frame {
+            Frame::Done => self.done = true,
+            Frame::Error(payload) => {
+                let value = serde_json::from_str(&payload).unwrap_or(Value::String(payload));
+                return Err(reported(&value));
+            }
+            Frame::Data(payload) => self.payload(&payload, out)?,
+            Frame::Document(payload) => {
+                self.payload(&payload, out)?;
+                // A document without a reply may still say why: `{"detail": "not found"}`.
+                if self.stop_reason.is_none()
+                    && self.open.is_empty()
+                    && let Ok(value) = serde_json::from_str::<Value>(&payload)
+                {
+                    return Err(reported(&value));
+                }
+                self.done = !self.damaged;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the reply came to.
+    ///
+    /// # Errors
+    /// There was neither a reason for the end nor the mark of it.
+    pub fn end(self) -> Result<ReplyEnd, BrokeOff> {
+        if !self.done && self.stop_reason.is_none() {
+            return Err(BrokeOff);
+        }
+        let reason = self.stop_reason.as_deref();
+        let at_limit = matches!(reason, Some("max_tokens" | "model_context_window_exceeded"));
+        let has_calls = !self.calls.is_empty();
+        // A call with a piece missing may still be readable and mean something else; one that was refused is not meant.
+        let is_doubtful = has_calls && (self.damaged || reason == Some("refusal"));
+        let (calls, whole) = self.calls.finish();
+        let cut = at_limit || is_doubtful || !whole;
+        let parts = self.thoughts.into_iter().filter_map(Thought::part);
+        let parts: Vec<ReplayPart> = parts.collect();
+        let is_kept = !parts.is_empty() && !self.damaged && self.replay_bytes <= MAX_REPLAY_BYTES;
+        Ok(ReplyEnd {
+            calls,
+            finish: if cut { Finish::Cut } else { Finish::Complete },
+            replay: is_kept.then(|| Replay {
+                dialect: DIALECT.to_owned(),
+                parts,
+            }),
+        })
+    }
+
+    fn payload(&mut self, payload: &str, out: &mut Vec<StreamEvent>) -> Result<(), ReportedError> {
+        payloads(payload, |value| match value {
+            Some(event) => self.event(&event, out),
+            None => {
+                out.extend(damage(&mut self.damaged));
+                Ok(())
+            }
+        })
+    }
+}
+
+impl Thought {
+    /// `None`: without a signature the endpoint would refuse it.
+    fn part(self) -> Option<ReplayPart> {
+        let value = match self.content {
+            Content::Readable { signature, .. } if signature.is_empty() => return None,
+            Content::Readable { text, signature } => {
+                json!({"type": THINKING, THINKING: text, "signature": signature})
+            }
+            Content::Redacted(data) => json!({"type": "redacted_thinking", "data": data}),
+        };
+        Some(ReplayPart {
+            after_text: self.after_text,
+            after_calls: self.after_calls,
+            value,
+        })
+    }
+}
+
+fn string<'a>(value: &'a Value, field: &str) -> &'a str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "assembly_tests.rs"]
+mod tests;
