@@ -4,6 +4,7 @@ pub mod aside;
 pub mod attach;
 pub mod budget;
 pub mod choice;
+pub mod effort;
 mod instructions;
 pub mod presenter;
 pub mod resume;

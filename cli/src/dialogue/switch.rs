@@ -4,7 +4,7 @@ use super::Dialogue;
 use crate::app::App;
 use crate::error::CliError;
 use crate::provider::connect;
-use dunlin_chat::agent::Agent;
+use dunlin_chat::agent::{Agent, Effort};
 use dunlin_chat::message::UserMessage;
 
 impl Dialogue {
@@ -39,6 +39,19 @@ impl Dialogue {
             ..self.agent.clone()
         };
         self.set_agent(app, agent)
+    }
+
+    /// Goes on with another effort.
+    pub fn set_effort(&mut self, app: &App, effort: Option<Effort>) -> Result<(), CliError> {
+        let is_model_checked = self.is_model_checked;
+        // Connects anew: what the endpoint refused of another effort says nothing of this one.
+        let agent = Agent {
+            reasoning_effort: effort,
+            ..self.agent.clone()
+        };
+        self.set_agent(app, agent)?;
+        self.is_model_checked = is_model_checked;
+        Ok(())
     }
 
     /// The models that the endpoint listed when it was asked; none before.

@@ -13,6 +13,7 @@ use crate::mentions;
 use crate::pausing::filter::TOOLS;
 use crate::saved_edits::Scope;
 use crate::templates::Places;
+use dunlin_chat::agent::Effort;
 
 /// How many entries of a folder are looked at: completing must not take noticeable time.
 const MAX_ENTRIES: usize = 5000;
@@ -87,6 +88,11 @@ pub fn candidates(
             }
         };
         return (before.len() - word.len(), found);
+    }
+    if let Some(typed) = before.strip_prefix("/effort ") {
+        let levels = Effort::ALL.map(Effort::name).into_iter();
+        let found = fitting(levels.chain(["default"]), typed);
+        return (before.len() - typed.len(), found);
     }
     if let Some(typed) = before.strip_prefix("/auto ") {
         let (word, found) = match typed.split_once(' ') {

@@ -71,6 +71,8 @@ pub enum Slash {
     Model,
     /// Lists the agents, or takes one.
     Agent,
+    /// Says how much the model thinks, or sets it.
+    Effort,
     /// Lists the instruction files, or takes over what has changed in them.
     Instructions,
     /// Has the model write the project's instruction file.
@@ -212,6 +214,13 @@ pub const GROUPS: &[(&str, &[Command])] = &[
                 "[NAME]",
                 "list the agents, or switch to another one",
                 Slash::Agent,
+            )
+            .waits(NEXT),
+            command(
+                "/effort",
+                "[LEVEL]",
+                "show how much the model thinks, or set it for this session: none, low, medium, high, or default for what the agent says",
+                Slash::Effort,
             )
             .waits(NEXT),
             command("/exit", "", "quit, as \"exit\" alone and Ctrl-D do", Slash::Exit).waits(LEAVING),

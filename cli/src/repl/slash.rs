@@ -13,7 +13,7 @@ use super::{
     messages, requests, servers, sessions, tags,
 };
 use crate::app::{App, Commands};
-use crate::dialogue::{Dialogue, choice, look_at_tools};
+use crate::dialogue::{Dialogue, choice, effort, look_at_tools};
 use crate::error::CliError;
 use crate::pausing;
 use crate::prompt::slash_table::{FORGET, SERVERS, Slash, commands, surplus};
@@ -93,6 +93,7 @@ pub fn run(
         Slash::Untag => tags::untag(app, dialogue.as_mut(), rest),
         Slash::Model => choice::model(app, dialogue, rest)?,
         Slash::Agent => choice::agent(app, dialogue, rest)?,
+        Slash::Effort => effort::run(app, dialogue, rest)?,
         Slash::Clear => {
             let asks = app.asks() && !app.pausing.is_agreed();
             if asks && !ui.confirms(FORGET) {
@@ -240,6 +241,7 @@ fn look(
         | Slash::Untag
         | Slash::Model
         | Slash::Agent
+        | Slash::Effort
         | Slash::Clear
         | Slash::New
         | Slash::Sessions

@@ -120,6 +120,28 @@ fn an_effort_is_asked_for_in_another_form_where_one_is_refused() {
 }
 
 #[test]
+fn the_effort_is_set_for_the_session() {
+    let replies = ["One.", "Two.", "Three."].map(Response::messages_reply);
+    let provider = Provider::play(replies);
+    let environment = environment(&provider, "reasoning_effort = \"low\"");
+    let mut chat = Chat::of(environment.terminal(["--fresh"]));
+    chat.turn("one");
+    let screen = chat.turn("/effort much");
+    let usage = "There is no effort \"much\". Usage: /effort none|low|medium|high|default";
+    assert!(screen.contains(usage), "{screen:?}");
+    let screen = chat.turn("/effort none");
+    assert!(screen.contains("effort: none"), "{screen:?}");
+    chat.turn("two");
+    let screen = chat.turn("/effort default");
+    assert!(screen.contains("effort: low"), "{screen:?}");
+    chat.turn("three");
+    chat.leave();
+    let thinking =
+        [0, 1, 2].map(|index| provider.wait_for_request(index).body["thinking"]["type"].clone());
+    assert_eq!(thinking, ["adaptive", "disabled", "adaptive"]);
+}
+
+#[test]
 fn failures_are_said_and_repeated_as_elsewhere() {
     let overloaded = || Response::messages_refusal(529, "overloaded_error", "Overloaded");
     let broken = Response::messages()
