@@ -429,10 +429,10 @@ fn the_curl_command_has_the_key_only_for_the_address_that_is_used_now() {
     let archive: Value = serde_json::from_str(&output.stdout).expect("JSON");
     assert!(har_entries(&archive).is_empty(), "{archive}");
     // Nor is what an address may have beside the place.
-    let foreign = "http://tern:hidden@127.0.0.1:9/v1/chat/completions?key=hidden#hidden";
+    let foreign = "http://tern:veiled@127.0.0.1:9/v1/chat/completions?key=veiled#veiled";
     std::fs::write(&file, records.replace(&endpoint, foreign)).expect("a file");
     let output = environment.run(["requests", "export", "--har"]);
-    assert!(!output.stdout.contains("hidden"), "{output}");
+    assert!(!output.stdout.contains("veiled"), "{output}");
     let archive: Value = serde_json::from_str(&output.stdout).expect("JSON");
     let url = &har_entries(&archive)[0]["request"]["url"];
     let url = url.as_str().expect("an address");

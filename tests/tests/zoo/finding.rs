@@ -51,15 +51,15 @@ impl Tree {
             tree.sandbox.secret(),
             tree.sandbox.project().join("src/link.rs"),
         )
-        .unwrap();
-        symlink("/", tree.sandbox.project().join("everything")).unwrap();
+        .expect("it works");
+        symlink("/", tree.sandbox.project().join("everything")).expect("it works");
         tree
     }
 
     fn write(&self, path: &str, bytes: &[u8]) {
         let path = self.sandbox.project().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
+        fs::create_dir_all(path.parent().expect("a folder")).expect("it works");
+        fs::write(path, bytes).expect("it works");
     }
 
     /// A call of its own: an answer holds for one.
@@ -90,11 +90,11 @@ impl Tree {
     }
 
     async fn list(&self, arguments: Value) -> String {
-        self.call("list_files", arguments).await.unwrap()
+        self.call("list_files", arguments).await.expect("it works")
     }
 
     async fn search(&self, arguments: Value) -> String {
-        self.call("search_text", arguments).await.unwrap()
+        self.call("search_text", arguments).await.expect("it works")
     }
 }
 

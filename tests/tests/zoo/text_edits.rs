@@ -32,11 +32,11 @@ impl Desk {
     }
 
     fn put(&self, name: &str, text: &str) {
-        fs::write(self.sandbox.project().join(name), text).unwrap();
+        fs::write(self.sandbox.project().join(name), text).expect("a file");
     }
 
     fn text(&self, name: &str) -> String {
-        fs::read_to_string(self.sandbox.project().join(name)).unwrap()
+        fs::read_to_string(self.sandbox.project().join(name)).expect("a file")
     }
 
     /// A call of its own: an answer holds for one.
