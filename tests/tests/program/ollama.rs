@@ -102,8 +102,8 @@ fn a_prompt_that_was_cut_without_a_word_is_said_loudly_and_once() {
             .ollama_end("stop", 2051)
     };
     let provider = Provider::ollama(ABOUT, [short(), short()]);
-    let environment = environment(&provider, "");
-    let long = "sandpipers nest in june ".repeat(2375);
+    let environment = environment(&provider, "tools = [\"read_file\"]");
+    let long = "sandpipers nest in june ".repeat(2900);
     let output = environment
         .command(["-v"])
         .stdin(format!("{long}\nand now?\n"))
