@@ -218,7 +218,7 @@ fn a_broken_configuration_is_named_by_file_line_and_nearest_key() {
 
 /// A first run in which nothing is found.
 fn nothing_found(environment: &Environment) -> Terminal {
-    let mut terminal = first(environment, "").terminal();
+    let terminal = first(environment, "").terminal();
     terminal.wait_for("Which one? 1-3 [1]");
     terminal
 }
