@@ -26,6 +26,7 @@ pub const PAGES: &[Page] = pages![
     "chat",
     "scripting",
     "configuration",
+    "instructions",
     "permissions",
     "commands",
     "editing",

@@ -161,7 +161,8 @@ mod tests {
             let json = serde_json::to_string(&secret).unwrap();
             let unicode: String = secret.chars().map(|c| format!("\\u{:04X}", u32::from(c))).collect();
             let url: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
-            for written in [secret.as_str(), json.trim_matches('"'), &unicode, &url] {
+            let json = &json[1..json.len() - 1];
+            for written in [secret.as_str(), json, &unicode, &url] {
                 let text = format!("{before}{written}{after}");
                 let masked = mask(&text, &secret);
                 prop_assert!(masked.contains(MASK), "{text}: {masked}");

@@ -49,7 +49,7 @@ use dunlin_chat::session::Session;
 use dunlin_chat::turn::TurnEnd;
 use dunlin_terminal::approval::line::only_answers;
 use dunlin_terminal::ui::Typed;
-use dunlin_terminal::ui::attention::Attention;
+use dunlin_terminal::ui::absence::Attention;
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::input_marks;
 use dunlin_terminal::ui::style::Label;

@@ -9,9 +9,10 @@
 //! Nothing here fails while a turn runs: a reader that went away is remembered, [`Ui::closed`] tells
 //! whoever waits for it, and [`Ui::finish`] returns it in the end.
 
+pub mod absence;
 pub(crate) mod alternate;
 pub mod ask_during_call;
-pub mod attention;
+mod attention;
 mod backstop;
 pub mod calls;
 mod clipboard;
@@ -72,7 +73,7 @@ use tokio::sync::Notify;
 
 use crate::approval::look::Window;
 use crate::variables::{self, Variables};
-use attention::Absence;
+use absence::Absence;
 use dunlin_chat::turn::CallState;
 use dunlin_chat::turn::CallView;
 use keys::EarlyKeys;
