@@ -205,7 +205,13 @@ impl Connection {
                     .and_then(|value| retry_after::seconds_or_date(value, SystemTime::now()))
             });
         let location = header(LOCATION.as_str()).and_then(|location| self.url.join(location).ok());
-        let body = self.masked(error_body(response).await);
+        // More than is kept: a key at the cut is found as a whole. A character of it may be written with six.
+        let longest = self
+            .api_key
+            .as_ref()
+            .map_or(0, |key| 6 * key.reveal().len());
+        let mut body = self.masked(error_body(response, MAX_ERROR_BODY_BYTES + longest).await);
+        body.truncate(body.floor_char_boundary(MAX_ERROR_BODY_BYTES));
         // Masked once more: decoding may have made the key of what was none before.
         let message = self.masked(match location {
             Some(location) if status.is_redirection() => {
@@ -242,14 +248,14 @@ impl Connection {
 }
 
 /// The beginning of the body of a refusal; empty if it does not come.
-async fn error_body(response: Response) -> String {
+async fn error_body(response: Response, most: usize) -> String {
     let mut body = Vec::new();
     let mut chunks = pin!(response.bytes_stream());
     let read = async {
         while let Some(Ok(chunk)) = chunks.next().await {
             body.extend_from_slice(&chunk);
-            if body.len() >= MAX_ERROR_BODY_BYTES {
-                body.truncate(MAX_ERROR_BODY_BYTES);
+            if body.len() >= most {
+                body.truncate(most);
                 break;
             }
         }

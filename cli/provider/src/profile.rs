@@ -40,6 +40,8 @@ pub struct Profile {
     /// schema to a grammar that counts up to the bound, and a large one breaks every tool of the
     /// request.
     pub schema_bound: u64,
+    /// The endpoint and the model that may get back what they want back, such as signed reasoning: it is for nobody else.
+    pub replays_to: String,
     /// What else schemas have to do without.
     pub schema_without: BTreeSet<Keyword>,
     /// The form in which a reasoning effort is asked for, where a protocol has two.
@@ -79,6 +81,7 @@ impl Default for Profile {
             reasoning: ReasoningEcho::Never,
             reasoning_field: None,
             schema_bound: 2000,
+            replays_to: String::new(),
             schema_without: BTreeSet::new(),
             effort: EffortForm::Level,
             max_tokens_allowed: None,

@@ -135,7 +135,15 @@ impl Reply {
         };
         let mut events = Vec::new();
         let fed = assembly.feed(frame, &mut events);
-        self.events.extend(events);
+        // What is said about a reply quotes it, and is no part of it.
+        let masked = events
+            .into_iter()
+            .map(|event| match (event, &self.api_key) {
+                (StreamEvent::Notice(text), Some(key)) => StreamEvent::Notice(key.mask_in(&text)),
+                (StreamEvent::Warning(text), Some(key)) => StreamEvent::Warning(key.mask_in(&text)),
+                (event, _) => event,
+            });
+        self.events.extend(masked);
         if let Err(reported) = fed {
             let message = match &self.api_key {
                 Some(key) => key.mask_in(&reported.message),

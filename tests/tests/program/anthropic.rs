@@ -9,8 +9,12 @@ use crate::stage::{Chat, assert_in_no_file};
 /// Folders whose only agent talks to this server, with more keys.
 fn environment(provider: &Provider, keys: &str) -> Environment {
     let environment = Environment::warm(program!());
+    let prompt = match keys.contains("system_prompt") {
+        true => "",
+        false => "system_prompt = \"\"\n",
+    };
     environment.configure(&format!(
-        "[keys.test]\nenv = \"OPENAI_API_KEY\"\n\n[agents.assistant]\napi = \"anthropic\"\nbase_url = {:?}\nmodel = \"scripted\"\napi_key = \"test\"\n{keys}\n",
+        "[keys.test]\nenv = \"OPENAI_API_KEY\"\n\n[agents.assistant]\napi = \"anthropic\"\nbase_url = {:?}\nmodel = \"scripted\"\napi_key = \"test\"\n{prompt}{keys}\n",
         provider.root()
     ));
     environment.project_file("a.txt", "größe\n");

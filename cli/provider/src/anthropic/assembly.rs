@@ -10,7 +10,7 @@ use dunlin_chat::provider::{Finish, ReplyEnd, StreamEvent, Usage};
 use dunlin_host::display;
 use serde_json::{Value, json};
 
-use super::wire::DIALECT;
+use super::wire::tag;
 use crate::assembly::{BrokeOff, ReportedError, damage, payloads, reported};
 use crate::calls::{Calls, Piece};
 use crate::framing::Frame;
@@ -32,6 +32,8 @@ const MAX_KIND_CHARS: usize = 40;
 /// Puts one reply together.
 #[derive(Debug, Default)]
 pub struct Blocks {
+    /// Who may get back what this reply wants back.
+    replays_to: String,
     calls: Calls,
     /// The calls that were opened so far.
     call_count: usize,
@@ -54,6 +56,16 @@ pub struct Blocks {
     done: bool,
     damaged: bool,
     unknown: BTreeSet<String>,
+}
+
+impl Blocks {
+    /// For a reply of this endpoint and model.
+    pub fn of(replays_to: &str) -> Blocks {
+        Blocks {
+            replays_to: replays_to.to_owned(),
+            ..Blocks::default()
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -391,7 +403,7 @@ impl Blocks {
             calls,
             finish: if cut { Finish::Cut } else { Finish::Complete },
             replay: is_kept.then(|| Replay {
-                dialect: DIALECT.to_owned(),
+                dialect: tag(&self.replays_to),
                 parts,
             }),
         })

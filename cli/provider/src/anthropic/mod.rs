@@ -54,6 +54,7 @@ impl Anthropic {
         let profile = Profile {
             // It goes back in blocks of its own, which nothing but a refusal of these leaves out.
             reasoning: ReasoningEcho::WithCalls,
+            replays_to: format!("{url} {}", agent.model),
             ..Profile::of_agent(agent)
         };
         Anthropic {
@@ -112,7 +113,11 @@ impl Provider for Anthropic {
             .send(request, "text/event-stream", &self.fallbacks)
             .await?;
         let frames = reply::frames(response, &self.connection);
-        let events = reply::read(frames, Box::new(Blocks::default()), &self.connection);
+        let events = reply::read(
+            frames,
+            Box::new(Blocks::of(&self.fallbacks.profile().replays_to)),
+            &self.connection,
+        );
         Ok(normalized(events, Arc::clone(request.tools())))
     }
 }

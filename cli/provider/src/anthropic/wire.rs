@@ -22,6 +22,31 @@ const USUAL_MAX_TOKENS: u32 = 32_000;
 /// The least number of tokens that may be asked for to think in.
 const LEAST_BUDGET: u32 = 1024;
 
+/// What marks replies of this endpoint and model: nobody else gets back what they signed.
+pub(super) fn tag(replays_to: &str) -> String {
+    match replays_to {
+        "" => DIALECT.to_owned(),
+        to => format!("{DIALECT} {to}"),
+    }
+}
+
+/// Whether it is a block that an endpoint may have sent to be sent back: a session's file may hold anything, and the model would
+/// take any other block for its own words.
+fn is_thought(value: &Value) -> bool {
+    let Some(block) = value.as_object() else {
+        return false;
+    };
+    let fields: &[&str] = match block.get("type").and_then(Value::as_str) {
+        Some("thinking") => &["thinking", "signature"],
+        Some("redacted_thinking") => &["data"],
+        _ => return false,
+    };
+    block.len() == fields.len() + 1
+        && fields
+            .iter()
+            .all(|field| block.get(*field).is_some_and(Value::is_string))
+}
+
 /// How requests are written.
 #[derive(Debug)]
 pub(super) struct Wire(pub(super) Arc<Profile>);
@@ -150,8 +175,10 @@ impl Wire {
             called = called.max(calls_end);
         };
         let replay = message.replay.as_ref();
-        let replay = replay.filter(|it| it.dialect == DIALECT && self.sends(REPLAY));
-        for part in replay.into_iter().flat_map(|it| &it.parts) {
+        let own = tag(&self.0.replays_to);
+        let replay = replay.filter(|it| it.dialect == own && self.sends(REPLAY));
+        let parts = replay.into_iter().flat_map(|it| &it.parts);
+        for part in parts.filter(|part| is_thought(&part.value)) {
             until(&mut blocks, part.after_text, part.after_calls);
             blocks.push(part.value.clone());
         }
@@ -195,10 +222,17 @@ fn text(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
+/// An id with the characters that the endpoint takes (`^[a-zA-Z0-9_-]+$`): a conversation may have begun with another one, whose
+/// ids hold others. A call and its result become the same.
+fn id(id: &str) -> String {
+    let takes = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    id.chars().map(|c| if takes(c) { c } else { '_' }).collect()
+}
+
 fn call(call: &ToolCall) -> Value {
     json!({
         "type": "tool_use",
-        "id": call.id,
+        "id": id(&call.id),
         "name": call.name,
         "input": call.arguments,
     })
@@ -207,7 +241,7 @@ fn call(call: &ToolCall) -> Value {
 fn result(message: &Message) -> Value {
     json!({
         "type": "tool_result",
-        "tool_use_id": message.tool_call_id,
+        "tool_use_id": id(message.tool_call_id.as_deref().unwrap_or_default()),
         "content": message.content,
     })
 }
