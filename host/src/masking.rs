@@ -1,7 +1,7 @@
 //! Takes secrets out of texts that somebody else has written: servers like to quote what they refuse.
 //!
-//! A secret is found in each form in which formats write a character: as it is, with the escapes of JSON, percent-encoded and
-//! with those of HTML. So it does not matter whether a text is masked before a reader has decoded it or after.
+//! A secret is found as formats write its characters: as they are, with the escapes of JSON, percent-encoded and with those of
+//! HTML. So it does not matter whether a text is masked before a reader has decoded it or after.
 
 use std::borrow::Cow;
 
@@ -60,7 +60,8 @@ fn ends_after(text: &str, start: usize, c: char) -> impl Iterator<Item = usize> 
     let rest = text.get(start..).unwrap_or_default();
     let lengths = [
         rest.starts_with(c).then(|| c.len_utf8()),
-        json_escape(rest, c),
+        json_short(rest, c),
+        json_unicode(rest, c),
         percent(rest, c),
         html(rest, c),
     ];
@@ -70,15 +71,29 @@ fn ends_after(text: &str, start: usize, c: char) -> impl Iterator<Item = usize> 
         .map(move |length| start + length)
 }
 
-/// `\/` or `\u002f`.
-fn json_escape(rest: &str, c: char) -> Option<usize> {
-    let escaped = rest.strip_prefix('\\')?;
-    if matches!(c, '"' | '\\' | '/') && escaped.starts_with(c) {
-        return Some(2);
+/// How many backslashes there are: one, or more where JSON stands in a string of JSON.
+fn slashes(rest: &str) -> usize {
+    rest.len() - rest.trim_start_matches('\\').len()
+}
+
+/// `\/`
+fn json_short(rest: &str, c: char) -> Option<usize> {
+    match (c, slashes(rest)) {
+        ('\\', 2..) => Some(2),
+        ('"' | '/', slashes @ 1..) => {
+            let is_next = rest.get(slashes..)?.starts_with(c);
+            is_next.then_some(slashes + 1)
+        }
+        _ => None,
     }
-    let digits = escaped.strip_prefix('u')?.get(..4)?;
+}
+
+/// `\u002f`
+fn json_unicode(rest: &str, c: char) -> Option<usize> {
+    let slashes = slashes(rest);
+    let digits = rest.get(slashes..)?.strip_prefix('u')?.get(..4)?;
     let code = u32::from_str_radix(digits, 16).ok()?;
-    (code == u32::from(c)).then_some(6)
+    (slashes > 0 && code == u32::from(c)).then_some(slashes + 5)
 }
 
 /// `%2F`, byte by byte.
@@ -141,6 +156,7 @@ mod tests {
         );
         check(r"a\/b and a/b", "a/b", "**** and ****");
         check(r#"q\"\\x q"\x"#, "q\"\\x", "**** ****");
+        check(r"a\\/b a\\u002Fb", "a/b", "**** ****");
         check("a&amp;b a&#38;b a&#x26;b", "a&b", "**** **** ****");
         check("%C3%A4 ä \\u00e4", "ä", "**** **** ****");
         check("aaaa", "aa", "********");
