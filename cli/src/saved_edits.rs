@@ -158,7 +158,9 @@ pub fn has_edits_of_session(app: &App) -> Result<bool, SavedEditsError> {
 pub fn is_capturing(app: &App) -> bool {
     let pausing = &app.pausing;
     let has_edits = || has_edits(app).unwrap_or(true);
-    pausing.mode() == PauseMode::Auto && (pausing.is_capturing() || !has_edits())
+    pausing.mode() == PauseMode::Auto
+        && pausing.is_chosen()
+        && (pausing.is_capturing() || !has_edits())
 }
 
 /// Does the saved edits that hold here, those of the widest scope first.

@@ -3,6 +3,7 @@
 use super::Dialogue;
 use crate::app::App;
 use crate::error::{CliError, Exit};
+use crate::saved_edits;
 use dunlin_chat::session::{Entry, Loaded};
 
 /// A dialogue that goes on with a session: the last one of the project, or the one that was named.
@@ -37,16 +38,29 @@ pub fn resume(
     dialogue: &mut Option<Dialogue>,
     entry: &Entry,
 ) -> Result<Loaded, CliError> {
-    match dialogue {
-        Some(dialogue) => Ok(dialogue.resume(app, entry)?),
+    let loaded = match dialogue {
+        Some(dialogue) => dialogue.resume(app, entry)?,
         none => {
             let mut begun = Dialogue::begin(app)?;
             let loaded = begun.resume(app, entry)?;
             *none = Some(begun);
-            Ok(loaded)
+            loaded
         }
+    };
+    // What the user has taken out of its requests would be in them again.
+    if !app.asks() && saved_edits::has_edits_of_session(app).map_err(CliError::failed)? {
+        return Err(CliError::usage(HasSavedEdits).with_hint(Some(
+            "dunlin --resume continues it in a terminal; /auto remove takes the edits away"
+                .to_owned(),
+        )));
     }
+    Ok(loaded)
 }
+
+/// There is nobody who could look at a request that the edits do not fit.
+#[derive(Debug, thiserror::Error)]
+#[error("this session has saved edits, which only the chat in a terminal applies")]
+struct HasSavedEdits;
 
 /// Says what of a session's file could not be read.
 pub fn warn_of_damage(app: &App, loaded: &Loaded) {

@@ -48,10 +48,12 @@ fn unapplied(app: &App) -> Option<&'static str> {
 /// Has saved edits applied that hold in this conversation, unless the user has chosen otherwise: what was left out of requests
 /// once must not be in them again because another process goes on with the conversation.
 pub fn apply_saved_edits(app: &App) {
+    if !app.asks() || app.pausing.is_chosen() {
+        return;
+    }
     // Edits that cannot be read may hold here; the first request says why not.
-    if app.asks() && app.pausing.is_off_by_default() && saved_edits::has_edits(app).unwrap_or(true)
-    {
-        app.pausing.set(PauseMode::Auto);
+    let applies = saved_edits::has_edits(app).unwrap_or(true);
+    if app.pausing.apply_unless_chosen(applies) && applies {
         app.ui.status(
             "Your saved edits are applied to requests: /auto lists them, /pause off leaves them out.",
         );

@@ -56,14 +56,33 @@ impl Pausing {
     pub fn new(mode: PauseMode) -> Pausing {
         let pausing = Pausing::default();
         pausing.set(mode);
-        pausing.state.lock().is_chosen = false;
+        pausing.state.lock().is_chosen = mode != PauseMode::Off;
         pausing
     }
 
-    /// Whether nothing is paused and nobody has chosen that.
-    pub fn is_off_by_default(&self) -> bool {
-        let state = self.state.lock();
-        !state.is_chosen && state.mode == PauseMode::Off
+    /// Whether somebody has chosen the mode.
+    pub fn is_chosen(&self) -> bool {
+        self.state.lock().is_chosen
+    }
+
+    /// Has saved edits applied, or not, where nobody has chosen a mode. Whether that is new.
+    pub fn apply_unless_chosen(&self, applies: bool) -> bool {
+        let mode = match applies {
+            true => PauseMode::Auto,
+            false => PauseMode::Off,
+        };
+        let is_new = {
+            let mut state = self.state.lock();
+            let is_new = !state.is_chosen && state.mode != mode;
+            if is_new {
+                state.mode = mode;
+            }
+            is_new
+        };
+        if is_new {
+            self.changed();
+        }
+        is_new
     }
 
     /// Calls this whenever the mode may have changed, from now on. Only the first watcher is called.
@@ -329,10 +348,18 @@ mod tests {
     #[test]
     fn what_was_chosen_is_told_from_what_is_configured() {
         let pausing = Pausing::new(Off);
-        assert!(pausing.is_off_by_default());
+        assert!(!pausing.apply_unless_chosen(false));
+        assert!(pausing.apply_unless_chosen(true));
+        assert_eq!(
+            (pausing.mode(), pausing.is_chosen()),
+            (PauseMode::Auto, false)
+        );
+        // The next conversation has none.
+        assert!(pausing.apply_unless_chosen(false));
+        assert_eq!(pausing.mode(), Off);
         pausing.set(Off);
-        assert!(!pausing.is_off_by_default());
-        assert!(!Pausing::new(Turn).is_off_by_default());
+        assert!(!pausing.apply_unless_chosen(true));
+        assert!(!Pausing::new(Turn).apply_unless_chosen(true));
     }
 
     #[test]

@@ -331,6 +331,7 @@ fn a_saved_edit_of_another_text_is_not_applied() {
     chat.request();
     kill_process(chat.chat.terminal.id(), Signal::KILL).expect("a process to kill");
     drop(chat);
+    std::fs::write(&file, "{}").expect("a file");
     let mut chat = Chat::waiting(environment.terminal(["--resume"]));
     chat.prompt_with("count the terns");
     // What was cancelled is not in the conversation.
