@@ -126,7 +126,8 @@ impl Schema {
     /// # Errors
     /// What is wrong with it, and where.
     pub fn new(schema: Value) -> Result<Schema, SchemaError> {
-        let validator = compile(&schema).map_err(|e| SchemaError(Arc::new(e)))?;
+        crate::schema::bounded(&schema).map_err(|e| SchemaError::Unbounded(e.to_string()))?;
+        let validator = compile(&schema).map_err(|e| SchemaError::Invalid(Arc::new(e)))?;
         Ok(Schema { schema, validator })
     }
 
@@ -145,8 +146,14 @@ impl Schema {
 
 /// Why something is no JSON Schema that values can be checked against.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("it cannot be used as a JSON Schema{}", at(.0))]
-pub struct SchemaError(#[source] Arc<ValidationError<'static>>);
+pub enum SchemaError {
+    /// It is none.
+    #[error("invalid JSON Schema{}", at(.0))]
+    Invalid(#[source] Arc<ValidationError<'static>>),
+    /// Checking a value against it might not end.
+    #[error("{0}")]
+    Unbounded(String),
+}
 
 /// What of a value does not fit a schema, and where; `None`: it fits.
 pub(crate) fn misfit(schema: &Value, value: &Value) -> Option<String> {

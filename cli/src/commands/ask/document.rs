@@ -1,5 +1,7 @@
 //! What `ask --json` prints: one document of what became of the question.
 
+use std::sync::Arc;
+
 use dunlin_host::json;
 use dunlin_host::subagent::SubagentEnd;
 use serde::Serialize;
@@ -78,6 +80,8 @@ pub struct Told<'a> {
     pub is_streamed: bool,
     /// What became of the turn.
     pub report: &'a TurnReport,
+    /// The subagents of it.
+    pub subagents: &'a [Arc<Subagent>],
     /// Where the conversation is kept.
     pub session: Option<String>,
     /// The value that a schema asked for.
@@ -108,9 +112,8 @@ pub fn print(app: &App, told: Told<'_>) -> Result<(), CliError> {
         denials: &report.denials,
         usage: report.usage,
         rounds: report.rounds,
-        subagents: app
+        subagents: told
             .subagents
-            .of_turn()
             .iter()
             .map(|it| SubagentDocument::of(it))
             .collect(),

@@ -38,7 +38,7 @@ enum Event<'a> {
     /// A call is over: the record that the document has of it.
     Call {
         #[serde(flatten)]
-        record: CallRecord,
+        record: Box<CallRecord>,
     },
     /// Something that the user should know.
     Notice { text: &'a str },
@@ -134,7 +134,9 @@ impl Frontend for Events {
                 arguments: &record.arguments,
             });
         } else if call.state.is_settled() {
-            self.print(&Event::Call { record });
+            self.print(&Event::Call {
+                record: Box::new(record),
+            });
         }
         self.shown.keep_call(call);
     }

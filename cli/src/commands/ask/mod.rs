@@ -5,8 +5,10 @@ mod events;
 mod schema;
 
 use std::io::{self, Read};
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use document::Told;
 use dunlin_host::display::escape;
@@ -26,8 +28,8 @@ use crate::error::{CliError, Exit};
 use crate::mentions;
 use crate::pausing;
 use crate::prompt::line::Recall;
-use crate::saved_edits;
 use crate::settings::{Origin, current_folder};
+use crate::subagents::Subagent;
 use dunlin_chat::message::UserMessage;
 use dunlin_chat::session::StoreError;
 use dunlin_chat::turn::{CallState, TurnEnd, TurnReport};
@@ -52,9 +54,6 @@ enum PromptError {
     Name(PathBuf),
     #[error("{0}")]
     Attach(String),
-    /// What the user has taken out of its requests would be in them again.
-    #[error("this session has saved edits, which only the chat applies")]
-    SavedEdits,
     /// What the schema asks for is not there, after the model could correct it.
     #[error("the reply does not fit the schema: {0}")]
     Misfit(String),
@@ -88,12 +87,6 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
         limit.origin = Origin::Flag("--max-rounds");
     }
     let (mut dialogue, begun) = begin(app, &args)?;
-    if !app.asks() && saved_edits::has_edits_of_session(app).map_err(CliError::failed)? {
-        return Err(CliError::usage(PromptError::SavedEdits).with_hint(Some(
-            "dunlin --resume continues it in the chat; /auto remove takes the edits away"
-                .to_owned(),
-        )));
-    }
     if format != OutputFormat::Text || schema.is_some() {
         dialogue = dialogue.silent();
     }
@@ -111,8 +104,14 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
     if let (Some(title), Some(session)) = (begun, dialogue.session()) {
         session.rename(title);
     }
+    let mut subagents = app.subagents.of_turn();
     let output = match &schema {
-        Some(schema) => Some(corrected(app, &mut dialogue, schema, &mut report)?),
+        Some(schema) => Some(corrected(
+            app,
+            &mut dialogue,
+            schema,
+            (&mut report, &mut subagents),
+        )?),
         None => None,
     };
     let (output, misfit) = match output {
@@ -131,6 +130,7 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
             let told = Told {
                 is_streamed: format == OutputFormat::StreamJson,
                 report: &report,
+                subagents: &subagents,
                 session,
                 output: output.as_ref(),
                 misfit: misfit
@@ -154,7 +154,7 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
     if !app.asks() {
         say_unasked(app, &report.denials);
     }
-    if let (Some(misfit), TurnEnd::Answered) = (misfit, &report.end) {
+    if let (Some(misfit), TurnEnd::Answered | TurnEnd::CutOff) = (misfit, &report.end) {
         if format == OutputFormat::Text {
             app.ui
                 .status(&format!("the reply was: {}", escape(&report.reply)));
@@ -194,16 +194,24 @@ fn begin<'a>(app: &App, args: &'a AskArgs) -> Result<(Dialogue, Option<&'a str>)
 /// Lets the model correct a reply that does not fit. What all of it has cost is in the report in the end. `Err`: what does not
 /// fit.
 fn corrected(
-    app: &App,
+    app: &mut App,
     dialogue: &mut Dialogue,
     schema: &OutputSchema,
-    report: &mut TurnReport,
+    (report, subagents): (&mut TurnReport, &mut Vec<Arc<Subagent>>),
 ) -> Result<Result<serde_json::Value, String>, CliError> {
     let mut value = schema.value(&report.reply);
     for _ in 0..MAX_CORRECTIONS {
         let (Err(misfit), TurnEnd::Answered) = (&value, &report.end) else {
             break;
         };
+        // The limit is one of the whole command.
+        let limit = app.settings.limits.max_tool_rounds.value.clamped();
+        let left = NonZeroU32::new(limit.saturating_sub(report.rounds));
+        let Some(left) = left else {
+            break;
+        };
+        app.settings.limits.max_tool_rounds.value = Count::from(left);
+        let before = report.rounds;
         app.ui.status(&format!(
             "(the reply does not fit the schema: {}; the model may correct it)",
             escape(misfit)
@@ -213,10 +221,13 @@ fn corrected(
             OutputSchema::correction(misfit).into(),
             Recall::default(),
         )?;
+        app.settings.limits.max_tool_rounds.value =
+            Count::from(NonZeroU32::new(limit).unwrap_or(NonZeroU32::MIN));
+        subagents.extend(app.subagents.of_turn());
         report.calls.extend(again.calls);
         report.denials.extend(again.denials);
         report.usage = report.usage.plus(again.usage);
-        report.rounds = report.rounds.saturating_add(again.rounds);
+        report.rounds = before.saturating_add(again.rounds);
         report.reply = again.reply;
         report.end = again.end;
         value = schema.value(&report.reply);
@@ -256,9 +267,7 @@ fn with_files(
                 true => CliError::new(Exit::Denied, error).with_hint(Some(
                     "--file FILE attaches a file wherever it is".to_owned(),
                 )),
-                false => CliError::usage(error).with_hint(Some(
-                    "an @ in text that is piped in means no file".to_owned(),
-                )),
+                false => CliError::usage(error),
             })
         }
     }

@@ -5,6 +5,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use dunlin_host::files::open_regular;
 use dunlin_host::{Schema, SchemaError};
 use serde_json::Value;
 
@@ -51,7 +52,7 @@ impl OutputSchema {
     fn from_file(path: &Path) -> Result<OutputSchema, OutputSchemaError> {
         let path = || path.to_path_buf();
         let mut text = String::new();
-        std::fs::File::open(path())
+        open_regular(path().as_path())
             .and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text))
             .map_err(|source| OutputSchemaError::Read {
                 path: path(),
