@@ -339,7 +339,10 @@ fn parse_models(body: &[u8]) -> Option<Vec<String>> {
         .map(|model| model.id.or(model.name))
         .collect();
     let names = names?.into_iter();
-    let usable = |name: &String| !name.is_empty() && name.chars().count() <= MAX_MODEL_CHARS;
+    let usable = |name: &String| {
+        let is_name = !name.is_empty() && !name.contains(char::is_control);
+        is_name && name.chars().count() <= MAX_MODEL_CHARS
+    };
     let mut seen = BTreeSet::new();
     Some(
         names

@@ -296,8 +296,12 @@ fn configuration(base_url: &str, more: &str) -> String {
         true => "",
         false => "system_prompt = \"\"",
     };
+    // Tests about what is foreign want nothing but that in titles.
     format!(
         r#"default_agent = "assistant"
+
+[notifications]
+title = false
 
 [keys.test]
 env = "OPENAI_API_KEY"

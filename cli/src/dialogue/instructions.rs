@@ -12,6 +12,13 @@ impl Dialogue {
         }
     }
 
+    /// Has the model told nothing but what its agent says.
+    #[must_use]
+    pub fn without_instructions(mut self, app: &App) -> Dialogue {
+        self.instructions = Some(SessionInstructions::none(app));
+        self
+    }
+
     /// Reads it again: what is sent from now on begins with what the files say now.
     pub fn reload_instructions(&mut self, app: &App) {
         let instructions = SessionInstructions::read(app, &self.agent.name);

@@ -81,6 +81,17 @@ impl SessionInstructions {
         }
     }
 
+    /// For a conversation that reads no files.
+    pub fn none(app: &App) -> SessionInstructions {
+        let now = digests(&app.settings.instruction_places().read());
+        SessionInstructions {
+            surroundings: Surroundings::of(app),
+            files: Vec::new(),
+            reported: now.clone(),
+            taken: now,
+        }
+    }
+
     /// Tells an agent of the session.
     pub fn tell(&self, settings: &Settings, agent: &mut Agent) {
         let files = match settings.takes_instructions(&agent.name) {

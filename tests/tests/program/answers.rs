@@ -171,7 +171,7 @@ fn an_early_yes_writes_no_configuration() {
         terminal.type_text(early);
         terminal.wait_for(IGNORED);
         terminal.wait_until("the choice, unanswered", |screen| {
-            screen.cursor_line.trim_end() == "Which one? 1-2 [1]"
+            screen.cursor_line.trim_end() == "Which one? 1-4 [1]"
         });
         // What comes in one piece with an answer does not answer the next question either.
         terminal.type_text("1\ry\ry\r");

@@ -275,7 +275,7 @@ fn a_key_is_typed_unseen_and_kept_in_private() {
     terminal.wait_for("Which model of Groq?");
     terminal.assert_absent(API_KEY);
     terminal.type_line("");
-    terminal.wait_for("No desktop keyring answers here");
+    terminal.wait_for("No desktop keyring is available");
     terminal.wait_for("file = \"keys/groq\"");
     terminal.wait_for("Save this configuration? [y/n]");
     terminal.type_line("n");
@@ -290,7 +290,7 @@ fn a_server_that_wants_a_key_is_given_one() {
     let environment = Environment::new(program!());
     let mut terminal = nothing_found(&environment);
     terminal.type_line(&provider.base_url());
-    terminal.wait_for("The server wants a key.");
+    terminal.wait_for("The server requires a key.");
     terminal.wait_for("not shown:");
     terminal.type_line("wrong");
     terminal.wait_for("The server refuses this key.");
@@ -298,8 +298,10 @@ fn a_server_that_wants_a_key_is_given_one() {
     terminal.type_line(API_KEY);
     let (terminal, written) = saved(&environment, terminal);
     assert!(!written.contains(API_KEY), "{written}");
-    assert!(written.contains("file = \"keys/127.0.0.1\""), "{written}");
-    let file = environment.config_file().with_file_name("keys/127.0.0.1");
+    let name = provider.root().replace("http://", "").replace(':', "-");
+    let file = format!("keys/{name}");
+    assert!(written.contains(&format!("file = {file:?}")), "{written}");
+    let file = environment.config_file().with_file_name(file);
     assert_eq!(fs::read_to_string(&file).unwrap(), API_KEY);
     let mode = fs::metadata(&file).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -348,7 +350,14 @@ fn one_more_agent_can_be_added() {
         .command(["config", "init"])
         .variable("DUNLIN_DISCOVER", "")
         .terminal();
-    terminal.wait_for("Name of one more:");
+    terminal.wait_for("What is the new agent called? [assistant-2]");
+    for wrong in ["assistant", "http://127.0.0.1:1"] {
+        let asked = terminal.screen().count("What is the new agent called?");
+        terminal.type_line(wrong);
+        terminal.wait_until("the question again", |screen| {
+            screen.count("What is the new agent called?") == asked + 1
+        });
+    }
     terminal.type_line("second");
     terminal.wait_for("Which one?");
     terminal.type_line(&provider.base_url());

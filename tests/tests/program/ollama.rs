@@ -186,7 +186,13 @@ fn a_model_that_is_not_there() {
 
 #[test]
 fn a_first_run_offers_ollama_in_its_own_protocol() {
-    let provider = Provider::ollama(ABOUT, [Response::ollama_reply("Hello from Ollama")]);
+    let provider = Provider::ollama(
+        ABOUT,
+        [
+            Response::ollama_reply("Hello."),
+            Response::ollama_reply("Hello from Ollama"),
+        ],
+    );
     let environment = Environment::new(program!());
     let mut terminal = environment
         .command::<&str>([])

@@ -75,12 +75,12 @@ pub fn choose(app: &App, choices: &[Choice]) -> Result<Result<Chosen, Offered>, 
         };
         let chosen = match understood(&line, lines.len()) {
             Answer::Listed(index) => match choices.get(index) {
-                Some(choice) => of_choice(ui, choice).map(Some),
+                Some(choice) => of_choice(app, choice).map(Some),
                 None if index == choices.len() => ask_url(app)?,
-                None => ask_service(ui),
+                None => ask_service(app),
             },
             Answer::Server(url) => of_url(app, &url)?,
-            Answer::Service(service) => of_service(ui, service).map(Some),
+            Answer::Service(service) => of_service(app, service).map(Some),
             Answer::Key => {
                 ui.data("That looks like a key. Type the name of its service; the key is asked for then, unseen.");
                 Ok(None)
@@ -121,7 +121,8 @@ fn service_named(name: &str) -> Option<Service> {
     services.find(|service| service.name.eq_ignore_ascii_case(name.trim()))
 }
 
-fn of_choice(ui: &Ui, choice: &Choice) -> Result<Chosen, Offered> {
+fn of_choice(app: &App, choice: &Choice) -> Result<Chosen, Offered> {
+    let ui = &app.ui;
     let agent = match choice {
         Choice::Server(server) => NewAgent::Remote {
             api: server.api,
@@ -131,7 +132,8 @@ fn of_choice(ui: &Ui, choice: &Choice) -> Result<Chosen, Offered> {
         },
         Choice::Service(service) => {
             let place = KeyIn::Variable(service.variable);
-            at_service(*service, model_of(ui, *service)?, place)
+            let name = key_in_variable(app, service);
+            at_service(*service, model_of(ui, *service)?, (name, place))
         }
         #[cfg(feature = "local-model")]
         Choice::BuiltIn(model) => NewAgent::BuiltIn(model.clone()),
@@ -139,12 +141,32 @@ fn of_choice(ui: &Ui, choice: &Choice) -> Result<Chosen, Offered> {
     Ok(Chosen { agent, key: None })
 }
 
-fn at_service(service: Service, model: String, place: KeyIn) -> NewAgent {
+/// The name for a key in a variable: that of one which is there already, or one that is free.
+fn key_in_variable(app: &App, service: &Service) -> String {
+    let name = service.key_name();
+    let known = app.settings.keys.get(&name);
+    match known.and_then(|key| key.value.env.as_deref()) {
+        Some(variable) if variable == service.variable => name,
+        _ => free_key(app, &name),
+    }
+}
+
+/// A name that no key has: another agent may use that one.
+fn free_key(app: &App, name: &str) -> String {
+    let keys = &app.settings.keys;
+    let more = (2..).map(|number| format!("{name}-{number}"));
+    let mut names = std::iter::once(name.to_owned()).chain(more);
+    names
+        .find(|name| !keys.contains_key(name))
+        .unwrap_or_else(|| name.to_owned())
+}
+
+fn at_service(service: Service, model: String, key: (String, KeyIn)) -> NewAgent {
     NewAgent::Remote {
         api: service.api,
         base_url: service.address(),
         model,
-        key: Some((service.key_name(), place)),
+        key: Some(key),
     }
 }
 
@@ -157,11 +179,12 @@ fn model_of(ui: &Ui, service: Service) -> Result<String, Offered> {
     })
 }
 
-fn ask_service(ui: &Ui) -> Result<Option<Chosen>, Offered> {
+fn ask_service(app: &App) -> Result<Option<Chosen>, Offered> {
+    let ui = &app.ui;
     loop {
         let line = line(ui, "Which service? ")?;
         match service_named(&line) {
-            Some(service) => return of_service(ui, service).map(Some),
+            Some(service) => return of_service(app, service).map(Some),
             None if line.trim().is_empty() => return Ok(None),
             None => ui.data("Enter one of the names above, or nothing to go back to the list."),
         }
@@ -169,16 +192,18 @@ fn ask_service(ui: &Ui) -> Result<Option<Chosen>, Offered> {
 }
 
 /// Asks for the key of a service, unseen.
-fn of_service(ui: &Ui, service: Service) -> Result<Chosen, Offered> {
-    let name = service.key_name();
+fn of_service(app: &App, service: Service) -> Result<Chosen, Offered> {
+    let ui = &app.ui;
+    let name = free_key(app, &service.key_name());
     let key = loop {
         if let Some(key) = hidden_key(ui, service.name)? {
             break Secret::new(&name, key);
         }
-        ui.data("A key is one line of letters, digits and signs. Ctrl-D quits.");
+        ui.data("A key is one line of printable characters without spaces. Ctrl-D quits.");
     };
     let model = model_of(ui, service)?;
-    let agent = at_service(service, model, place_of_key(ui, &name));
+    let place = place_of_key(ui, &name);
+    let agent = at_service(service, model, (name, place));
     let key = Some(key);
     Ok(Chosen { agent, key })
 }
@@ -200,7 +225,7 @@ fn place_of_key(ui: &Ui, name: &str) -> KeyIn {
     match keyring::get(name) {
         Ok(_) | Err(KeyringError::NoEntry { service: None, .. }) => KeyIn::Keyring(name.to_owned()),
         Err(_) => {
-            ui.data("No desktop keyring answers here, so the key goes into a file that only you can read.");
+            ui.data("No desktop keyring is available, so the key is saved in a file that only you can read.");
             KeyIn::File(format!("keys/{name}"))
         }
     }
@@ -226,6 +251,10 @@ fn ask_url(app: &App) -> Result<Result<Option<Chosen>, Offered>, CliError> {
 fn of_url(app: &App, url: &Url) -> Result<Result<Option<Chosen>, Offered>, CliError> {
     const NAME: &str = "server";
     let ui = &app.ui;
+    let mut services = SERVICES.iter().copied();
+    if let Some(service) = services.find(|it| it.address().host() == url.host()) {
+        return Ok(of_service(app, service).map(Some));
+    }
     let mut key: Option<Secret> = None;
     loop {
         let asked = discover::server_at(NAME, url, key.as_ref(), SERVER_TIMEOUT);
@@ -236,7 +265,7 @@ fn of_url(app: &App, url: &Url) -> Result<Result<Option<Chosen>, Offered>, CliEr
                     Err(offered) => return Ok(Err(offered)),
                 };
                 return Ok(Ok(Some(at_server(
-                    ui,
+                    app,
                     (server.api, server.base_url),
                     model,
                     key,
@@ -254,11 +283,11 @@ fn of_url(app: &App, url: &Url) -> Result<Result<Option<Chosen>, Offered>, CliEr
         };
         if !wants_key {
             return Ok(named_model(ui, url).map(|model| {
-                model.map(|model| at_server(ui, (Api::OpenAi, url.clone()), model, key))
+                model.map(|model| at_server(app, (Api::OpenAi, url.clone()), model, key))
             }));
         }
         ui.data(match key {
-            None => "The server wants a key.",
+            None => "The server requires a key.",
             Some(_) => "The server refuses this key.",
         });
         match hidden_key(ui, &discover::endpoint(url)) {
@@ -269,8 +298,10 @@ fn of_url(app: &App, url: &Url) -> Result<Result<Option<Chosen>, Offered>, CliEr
     }
 }
 
-fn at_server(ui: &Ui, (api, base_url): (Api, Url), model: String, key: Option<Secret>) -> Chosen {
-    let name = base_url.host_str().unwrap_or("server").to_owned();
+fn at_server(app: &App, (api, base_url): (Api, Url), model: String, key: Option<Secret>) -> Chosen {
+    let ui = &app.ui;
+    // A colon would be no good in the name of a file.
+    let name = free_key(app, &discover::endpoint(&base_url).replace(':', "-"));
     let place = key
         .as_ref()
         .map(|_| (name.clone(), place_of_key(ui, &name)));

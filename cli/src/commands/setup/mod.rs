@@ -193,23 +193,28 @@ pub fn init(app: &mut App, global: &Global) -> Result<Exit, CliError> {
     if !app.asks() {
         return Err(CliError::usage(NobodyToAsk));
     }
-    let names: Vec<&str> = app.settings.agents.keys().map(String::as_str).collect();
-    app.ui.data(&format!(
-        "Agents: {}",
-        dunlin_host::display::escape(&names.join(", "))
-    ));
-    let name = match app.ui.plain_line("Name of one more: ") {
-        Typed::Line(line) => line.trim().to_owned(),
-        typed => return Ok(Offered::from(typed).into()),
+    let free = |name: &str| !app.settings.agents.contains_key(name);
+    let mut names = (2..).map(|number| format!("{FIRST_AGENT}-{number}"));
+    let proposed = names.find(|name| free(name)).unwrap_or_default();
+    let name = loop {
+        let question = format!("What is the new agent called? [{proposed}] ");
+        let name = match app.ui.plain_line(&question) {
+            Typed::Line(line) if line.trim().is_empty() => proposed.clone(),
+            Typed::Line(line) => line.trim().to_owned(),
+            typed => return Ok(Offered::from(typed).into()),
+        };
+        if !free(&name) {
+            app.ui.data("There is an agent of this name already.");
+        } else if name
+            .chars()
+            .any(|c| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.' | ' '))
+        {
+            app.ui
+                .data("A name is made of letters, digits, - and _; who answers is asked next.");
+        } else {
+            break name;
+        }
     };
-    if name.is_empty() {
-        return Ok(Exit::Done);
-    }
-    if app.settings.agents.contains_key(&name) {
-        return Err(CliError::usage(Exists(name)).with_hint(Some(
-            "dunlin config path prints the file that it is in".to_owned(),
-        )));
-    }
     match offer(app, "Choose who answers:", &name)? {
         Offered::Written => {}
         offered => return Ok(offered.into()),
@@ -230,11 +235,6 @@ pub fn init(app: &mut App, global: &Global) -> Result<Exit, CliError> {
 #[derive(Debug, thiserror::Error)]
 #[error("dunlin config init asks who answers, and there is no terminal to ask at")]
 struct NobodyToAsk;
-
-/// The name is taken.
-#[derive(Debug, thiserror::Error)]
-#[error("there is an agent {0:?} already")]
-struct Exists(String);
 
 /// What to do where nothing can be offered: three lines.
 fn advice(here: &[Choice], file_exists: bool, short: &str) -> Vec<String> {
@@ -263,7 +263,7 @@ fn advice(here: &[Choice], file_exists: bool, short: &str) -> Vec<String> {
     ]
 }
 
-/// What else makes that somebody answers; nothing is fetched where nobody is asked.
+/// Other ways to get a model; nothing is fetched where nobody is asked.
 #[cfg(feature = "local-model")]
 const OTHER_WAYS: [&str; 2] = [
     "Start Ollama, llama.cpp or LM Studio with a model, or set an API key",

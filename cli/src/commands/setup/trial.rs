@@ -18,7 +18,7 @@ const GREETING: &str = "Say hello in one short sentence.";
 pub fn answers(app: &App, name: &str) -> Result<bool, CliError> {
     let ui = &app.ui;
     let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
-    quiet("Trying it with one small request (Ctrl-C leaves that out):");
+    quiet("Trying it with one small request (Ctrl-C skips this):");
     let (agent, warning) = app.settings.agent_named(name)?;
     let agent = Agent {
         system_prompt: Some(String::new()),
@@ -26,6 +26,7 @@ pub fn answers(app: &App, name: &str) -> Result<bool, CliError> {
         ..agent
     };
     let tried = Dialogue::begin_with(app, (agent, warning))
+        .map(|dialogue| dialogue.without_instructions(app))
         .and_then(|mut dialogue| dialogue.turn(app, GREETING.into(), Recall::default()))
         .and_then(|report| conclude_one(app, report));
     match tried {
