@@ -3,8 +3,11 @@
 use crate::app::App;
 use crate::config::instruction_files::{NAMES, in_folder};
 
-/// The tool that writes the file.
-pub const EDIT: &str = "edit_file";
+/// The tool that improves a file that is there.
+const EDIT: &str = "edit_file";
+
+/// The tool that writes a new one.
+const WRITE: &str = "write_file";
 
 /// What is to be found out, and what goes into the file.
 const CONTENT: &str = "\
@@ -20,6 +23,14 @@ otherwise have to find out or get wrong:
 - conventions that the code follows, and rules that are easy to break
 
 Write only what you have found in the project, no general advice. Keep it below 60 lines, in Markdown.";
+
+/// The tool that the message names.
+pub fn tool(app: &App) -> &'static str {
+    match in_folder(&app.settings.project) {
+        Some(_) => EDIT,
+        None => WRITE,
+    }
+}
 
 /// What there is to say before the message, and the message.
 pub fn message(app: &App) -> (Option<String>, String) {
@@ -37,7 +48,8 @@ pub fn message(app: &App) -> (Option<String>, String) {
         ),
         None => {
             let [name, _] = NAMES;
-            let message = format!("Write {name} in the project's folder with {EDIT}.\n\n{CONTENT}");
+            let message =
+                format!("Write {name} in the project's folder with {WRITE}.\n\n{CONTENT}");
             (None, message)
         }
     }

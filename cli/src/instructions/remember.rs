@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use dunlin_host::files::{make_private, open_regular};
 use dunlin_host::open_folder;
 
-use crate::config::instruction_files::{InstructionFile, MAX_BYTES, NAMES, in_folder, text_of};
+use crate::config::instruction_files::{MAX_BYTES, NAMES, in_folder, text_of};
 use crate::config::markdown::Owner;
-use crate::config::trust::{self, TrustError};
+use crate::config::trust::{self, Trust, TrustError};
 use crate::settings::Settings;
 
 /// The mode of a new file, before the process's mask.
@@ -117,11 +117,20 @@ impl Addition {
         if self.path.is_symlink() || read(&self.path, &self.name)? != self.before {
             return Err(RememberError::Changed { name: name() });
         }
-        let found = settings.instruction_places().read().files;
-        let is_this = |file: &&InstructionFile| file.path == self.path;
-        let before = found.iter().find(is_this);
-        // What is empty says nothing that could be trusted.
-        let counted = before.is_none_or(InstructionFile::counts);
+        let answers = settings.folders.trust_file();
+        // Of the text that is replaced, whatever the file says by now. What is empty says nothing that could be trusted.
+        let before = self
+            .before
+            .as_deref()
+            .filter(|text| !text.trim().is_empty());
+        let counted = match before {
+            Some(text) if self.owner == Owner::Project => {
+                let digest = dunlin_host::sha256_hex(text.as_bytes());
+                let trust = trust::look_up(&answers, &self.path, &digest);
+                trust.map_err(RememberError::Trust)? == Trust::Trusted
+            }
+            _ => true,
+        };
         let text = self.after();
         self.replace(&text).map_err(|source| RememberError::Write {
             name: name(),
@@ -129,7 +138,6 @@ impl Addition {
         })?;
         if self.owner == Owner::Project && counted {
             let digest = dunlin_host::sha256_hex(text.as_bytes());
-            let answers = settings.folders.trust_file();
             trust::keep(&answers, &self.path, Some((&digest, true)))
                 .map_err(RememberError::Trust)?;
         }

@@ -73,12 +73,12 @@ pub fn init(app: &App, dialogue: &mut Option<Dialogue>) -> Result<Option<String>
     }
     let dialogue = choice::begun(app, dialogue)?;
     let agent = dialogue.agent();
-    let is_off = app.host()?.permissions().tool_mode(init::EDIT) == ToolMode::Never;
-    if is_off || !agent.may_use(init::EDIT) {
+    let tool = init::tool(app);
+    let is_off = app.host()?.permissions().tool_mode(tool) == ToolMode::Never;
+    if is_off || !agent.may_use(tool) {
         let name = escape(&agent.name);
         ui.status(&format!(
-            "The agent {name} cannot use {}, so it cannot write the file.",
-            init::EDIT
+            "The agent {name} cannot use {tool}, so it cannot write the file."
         ));
         return Ok(None);
     }

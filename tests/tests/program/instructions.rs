@@ -367,12 +367,12 @@ fn remember_adds_a_line_and_keeps_the_trust() {
 
 #[test]
 fn init_has_the_model_write_the_file() {
-    let edit = Response::call(
-        "edit_file",
-        json!({ "file_path": "AGENTS.md", "edits": [{ "range": [1, 1], "replacement": "Count the terns.\n" }] }),
+    let write = Response::call(
+        "write_file",
+        json!({ "file_path": "AGENTS.md", "content": "Count the terns.\n" }),
     );
     let provider = Provider::play([
-        edit,
+        write,
         Response::reply("Written."),
         Response::reply("Improved."),
     ]);
@@ -381,7 +381,7 @@ fn init_has_the_model_write_the_file() {
     chat.say("/init");
     let screen = chat.question();
     assert!(
-        screen.contains("  Write AGENTS.md in the project's folder with edit_file."),
+        screen.contains("  Write AGENTS.md in the project's folder with write_file."),
         "{screen:?}"
     );
     assert!(
