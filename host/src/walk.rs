@@ -105,7 +105,8 @@ impl Rules {
     fn keeps(&self, entry: &DirEntry) -> bool {
         let path = entry.path();
         let Some(above) = path.parent().filter(|_| entry.depth() > 0) else {
-            return true;
+            // What git keeps is not listed from within either.
+            return !path.components().any(|part| part.as_os_str() == ".git");
         };
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
         let folder = {

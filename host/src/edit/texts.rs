@@ -150,6 +150,9 @@ pub(super) fn replaced(text: &str, edits: &[TextEdit]) -> Result<String, ApplyEr
     Ok(out)
 }
 
+/// Bytes that are compared in looking for all places of one text: a tenth of a second.
+const MAX_COMPARED_BYTES: usize = 256 * 1024 * 1024;
+
 /// Where a text is: nowhere or at one place.
 fn only(text: &str, old: &str, number: Option<usize>) -> Result<Vec<usize>, TextError> {
     // They may overlap: `aa` is twice in `aaa`.
@@ -174,7 +177,9 @@ fn occurrences(text: &str, old: &str, step: usize) -> Vec<usize> {
     let finder = Finder::new(old);
     let mut found = Vec::new();
     let mut next = 0;
-    while found.len() <= MAX_PLACES
+    // Each place costs as much as the text is long, and places may overlap.
+    let most = (MAX_COMPARED_BYTES / old.len()).clamp(2, MAX_PLACES + 1);
+    while found.len() < most
         && let Some(at) = text
             .as_bytes()
             .get(next..)

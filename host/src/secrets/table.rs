@@ -247,6 +247,7 @@ pub(super) const RULES: &[Rule] = &[
     Home(".subversion/auth"),
     // The URL of a remote may carry a token.
     Tail(".git/config"),
+    Name("config.worktree"),
     // Registries of packages. Source: npm, Yarn, PyPI (twine, pip, uv), Cargo, RubyGems, Composer, Maven, Gradle,
     // NuGet, Hex, sbt, Ivy, Bun, conda, R, Nix.
     Name(".npmrc"),

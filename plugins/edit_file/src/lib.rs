@@ -1,4 +1,4 @@
-//! The tool `edit_file`: lets a model change lines or texts of a text file, or create one.
+//! The tool `edit_file`: lets a model change lines or texts of a text file.
 //!
 //! The tool itself changes nothing: it turns what the model wrote into edits, declares them, and hands the
 //! same to the host, which shows the user the difference, applies it and writes the file. What is left is to

@@ -40,7 +40,11 @@ impl Scope {
         let folder = match folder.trim_end_matches('/') {
             "" if folder.starts_with('/') => "/",
             "" => ".",
-            folder => folder.strip_prefix("./").unwrap_or(folder),
+            folder => match folder.strip_prefix("./") {
+                // What follows is below the project, however many slashes stand before it.
+                Some(below) => below.trim_start_matches('/'),
+                None => folder,
+            },
         };
         Ok(Self {
             folder: folder.to_owned(),

@@ -218,9 +218,12 @@ impl Report {
     fn notes(&self, scope: &Scope) -> Vec<String> {
         let mut notes = Vec::new();
         if self.broke_off || self.not_searched > 0 {
-            let files = counted(self.not_searched, "file was", "files were");
+            let left = match self.not_searched {
+                0 => "the rest of a file was".to_owned(),
+                files => counted(files, "file was", "files were"),
+            };
             notes.push(format!(
-                "the search took too long: {files} not searched; narrow it with path or globs"
+                "the search took too long: {left} not searched; narrow it with path or globs"
             ));
         }
         if let Some(first) = self

@@ -1,7 +1,7 @@
 //! The tool `write_file`: lets a model create a text file, or replace all of one.
 //!
-//! The host shows the user the difference and writes the file. As with a range of lines, all of a file is replaced only if the
-//! model has read it as it is: otherwise it would drop what it does not know.
+//! The host shows the user the difference and writes the file. As with a range of lines, a file is replaced only if a tool has
+//! opened it in the session as it is now: one that the model has never looked at is not overwritten.
 
 use dunlin_sdk::{Failure, Output, Parameters, Plan, Schema, Tool, files};
 use serde::Deserialize;
