@@ -56,6 +56,11 @@ impl Cli {
         Cli::of(std::env::args_os().collect())
     }
 
+    /// Whether there is a command of this name.
+    pub fn has_command(name: &str) -> bool {
+        Cli::command().find_subcommand(name).is_some()
+    }
+
     /// The chat opens sooner without the definition of every command, and so does the version appear.
     fn of(words: Vec<OsString>) -> Result<Cli, clap::Error> {
         match &words[..] {

@@ -30,6 +30,7 @@ pub const PAGES: &[Page] = pages![
     "permissions",
     "commands",
     "editing",
+    "finding-files",
     "web",
     "request-editor",
     "requests",

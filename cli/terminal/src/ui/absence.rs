@@ -76,8 +76,8 @@ impl Absence {
         let notification = match self.attention.signal {
             None => return String::new(),
             Some(Signal::Bell) => return "\x07".to_owned(),
-            Some(Signal::Osc9) => "\x1b]9;Dunlin waits for you\x07",
-            Some(Signal::Osc777) => "\x1b]777;notify;Dunlin;It waits for you\x07",
+            Some(Signal::Osc9) => "\x1b]9;Dunlin is waiting for you\x07",
+            Some(Signal::Osc777) => "\x1b]777;notify;Dunlin;Waiting for you\x07",
         };
         match is_in_tmux {
             // Only so tmux passes it to the terminal around it.
@@ -130,7 +130,7 @@ mod tests {
         let signal = |signal, is_in_tmux| absence(signal, None).0.signal(is_in_tmux);
         assert_eq!(signal(None, true), "");
         assert_eq!(signal(Some(Signal::Bell), true), "\x07");
-        let osc9 = "\x1b]9;Dunlin waits for you\x07";
+        let osc9 = "\x1b]9;Dunlin is waiting for you\x07";
         assert_eq!(signal(Some(Signal::Osc9), false), osc9);
         assert_eq!(
             signal(Some(Signal::Osc9), true),

@@ -223,6 +223,7 @@ impl Ui {
         }
         let done = work();
         drop(lent);
+        self.user_is_there(false);
         self.mark_pastes_again();
         done
     }
