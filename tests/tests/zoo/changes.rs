@@ -263,7 +263,7 @@ async fn what_is_denied_or_does_not_fit_changes_nothing() {
     let replace = |old: &str| json!({ "how": "replace", "text": "Tuesday", "old": old });
     for (old, said) in [
         ("Friday", "the text to replace is not in the file"),
-        ("Monday", "the text to replace is in the file several times"),
+        ("Monday", "the text to replace is in the file 2 times"),
         ("", "the text to replace is empty"),
     ] {
         let (result, questions) = stage.change(replace(old), Asker::yes()).await;
