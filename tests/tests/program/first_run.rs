@@ -227,7 +227,7 @@ fn saved(environment: &Environment, mut terminal: Terminal) -> (Terminal, String
     terminal.wait_for("Save this configuration? [y/n]");
     terminal.type_line("y");
     terminal.wait_for("Trying it with one small request");
-    let written = fs::read_to_string(environment.config_file()).unwrap();
+    let written = fs::read_to_string(environment.config_file()).expect("the file");
     (terminal, written)
 }
 
