@@ -133,12 +133,18 @@ fn all_that_a_command_made_is_looked_at() {
     }
     let new = root.join("x/y/.git");
     make_repository(&new);
-    let after = Repositories::find_after(&[root.as_path()], &before);
+    // As after a command, but on a machine that has time.
+    let search = |before: &Repositories| {
+        let mut limits = extent::Limits::after(before.is_incomplete);
+        let long = Duration::from_secs(600);
+        (limits.outside.time, limits.all) = (long, long);
+        Repositories::find_after_within(&[root.as_path()], before, limits)
+    };
+    let after = search(&before);
     assert!(!after.is_incomplete && after.folders.contains_key(&new));
     // Much of it may have been there, and is not looked at after each command.
     before.is_incomplete = true;
-    let after = Repositories::find_after(&[root.as_path()], &before);
-    assert!(after.is_incomplete);
+    assert!(search(&before).is_incomplete);
 }
 
 #[test]
