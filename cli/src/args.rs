@@ -471,6 +471,8 @@ pub enum ConfigCommand {
     Path,
     /// Choose who answers: a server, a service and its key, or a model that runs here
     Init,
+    /// Open the configuration file in your editor, and write it if it is valid
+    Edit,
     /// Print every setting and where it comes from
     Show,
     /// Check the configuration files

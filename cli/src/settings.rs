@@ -112,6 +112,27 @@ impl Settings {
         environment: Environment,
         current: &Path,
     ) -> Result<Settings, SettingsError> {
+        let mut settings = Settings::without_files(global, environment, current)?;
+        if let Some(user) = Loaded::read(&settings.folders.config_file(), Author::User)? {
+            settings.apply_user(user);
+        }
+        let project_file = settings.project.join(".dunlin/config.toml");
+        if settings.is_project
+            && let Some(project) = Loaded::read(&project_file, Author::Project)?
+        {
+            settings.apply_project(&project);
+        }
+        settings.apply_environment();
+        settings.apply_flags(global);
+        Ok(settings)
+    }
+
+    /// The defaults, for this folder: what there is to work with where a configuration file is not valid.
+    pub fn without_files(
+        global: &Global,
+        environment: Environment,
+        current: &Path,
+    ) -> Result<Settings, SettingsError> {
         let folders = Folders::find(&environment)?;
         let homes = home_folders(folders.home.as_deref());
         let mut names_of_homes = homes.clone();
@@ -121,18 +142,12 @@ impl Settings {
             .unwrap_or_else(|_| current.to_path_buf());
         let project = project_folder(global, &names_of_homes, current)?;
         let is_project = can_be_project(&project, &names_of_homes);
-        let user = Loaded::read(&folders.config_file(), Author::User)?;
-        let project_file = project.join(".dunlin/config.toml");
-        let project_layer = match is_project {
-            true => Loaded::read(&project_file, Author::Project)?,
-            false => None,
-        };
         let sites_file = folders.sites_file();
         let (sites, mut notices) = sites::read(&sites_file, &folders.short(&sites_file));
         if !is_project {
             notices.push(no_project(&folders, &project));
         }
-        let mut settings = Settings {
+        Ok(Settings {
             folders,
             project,
             started_in,
@@ -157,16 +172,7 @@ impl Settings {
             notices,
             environment,
             agent_files: OnceLock::new(),
-        };
-        if let Some(user) = user {
-            settings.apply_user(user);
-        }
-        if let Some(project) = project_layer {
-            settings.apply_project(&project);
-        }
-        settings.apply_environment();
-        settings.apply_flags(global);
-        Ok(settings)
+        })
     }
 
     /// Whether the user has configured anything that can answer.

@@ -10,7 +10,7 @@ use toml_edit::Value;
 
 use crate::app::App;
 use crate::args::{ConfigCommand, Global};
-use crate::commands::{keys, setup};
+use crate::commands::{edit_config, keys, setup};
 use crate::config::agent::{AgentEntry, ApiName};
 use crate::config::env::Environment;
 use crate::config::file::line_of_key;
@@ -39,6 +39,9 @@ pub fn run(
         ui.data(&folders.config_file().display().to_string());
         return Ok(Exit::Done);
     }
+    if let ConfigCommand::Edit = command {
+        return edit_config::run(ui, global, environment, plugins);
+    }
     let settings = Settings::load_here(global, environment)?;
     if !matches!(
         command,
@@ -62,7 +65,7 @@ pub fn run(
         }
         ConfigCommand::Trust { yes } => return trust::give(ui, &settings, yes),
         ConfigCommand::Untrust => trust::take_back(ui, &settings)?,
-        ConfigCommand::Show | ConfigCommand::Path => show(ui, &settings),
+        ConfigCommand::Show | ConfigCommand::Path | ConfigCommand::Edit => show(ui, &settings),
     }
     Ok(Exit::Done)
 }

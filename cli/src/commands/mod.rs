@@ -9,6 +9,7 @@ pub mod chat;
 pub mod completions;
 pub mod config;
 pub mod doctor;
+mod edit_config;
 pub mod help;
 pub mod inspect;
 pub mod keys;

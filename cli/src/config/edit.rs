@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use toml_edit::visit_mut::{VisitMut, visit_table_mut};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
-use super::file::{Author, FileError, Loaded};
+use super::file::{Author, FileError, Loaded, read_text};
 use super::mcp::{ServerEntry, name_problem};
 use super::paths::PRIVATE_FILE_MODE;
 use super::request_editor::MetadataField;
@@ -247,8 +247,6 @@ fn change(
     path: &Path,
     change: impl FnOnce(&Loaded, &mut DocumentMut) -> Result<(), EditError>,
 ) -> Result<(), EditError> {
-    // A link stays one, as those have it who keep their configuration elsewhere.
-    let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let before = Loaded::read(path, Author::User)?;
     let loaded = match &before {
         Some(loaded) => loaded,
@@ -260,8 +258,18 @@ fn change(
     };
     let mut document: DocumentMut = loaded.text.parse().map_err(foreign)?;
     change(loaded, &mut document)?;
-    let after = document.to_string();
-    Loaded::parse(path, &after, Author::User)?;
+    let before = before.as_ref().map(|loaded| loaded.text.as_str());
+    replace(path, before, &document.to_string())
+}
+
+/// Writes the user's file as `after`, if that can be read again and the file still is as `before`. `None`: there was none.
+///
+/// # Errors
+/// See [`EditError`]; the file is untouched then.
+pub fn replace(path: &Path, before: Option<&str>, after: &str) -> Result<(), EditError> {
+    // A link stays one, as those have it who keep their configuration elsewhere.
+    let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    Loaded::parse(path, after, Author::User)?;
     let failed = |source| EditError::Write {
         path: path.to_path_buf(),
         source,
@@ -286,10 +294,9 @@ fn change(
         path: path.to_path_buf(),
     };
     // An editor may be open on it. What it saved meanwhile is not written over.
-    match &before {
+    match before {
         Some(before) => {
-            let now = Loaded::read(path, Author::User)?.ok_or_else(changed)?;
-            if now.digest != before.digest {
+            if read_text(path)?.as_deref() != Some(before) {
                 return Err(changed());
             }
             file.persist(path).map_err(|error| failed(error.error))?;

@@ -86,17 +86,24 @@ pub enum FileError {
     },
 }
 
+/// The text of a file, valid or not. `Ok(None)`: there is none.
+pub fn read_text(path: &Path) -> Result<Option<String>, FileError> {
+    match read_bounded(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(FileError::Read {
+            path: path.to_path_buf(),
+            source,
+        }),
+    }
+}
+
 impl Loaded {
     /// Reads a file. `Ok(None)`: there is none.
     pub fn read(path: &Path, author: Author) -> Result<Option<Loaded>, FileError> {
-        match read_bounded(path) {
-            Ok(text) => Loaded::parse(path, &text, author).map(Some),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(FileError::Read {
-                path: path.to_path_buf(),
-                source,
-            }),
-        }
+        let text = read_text(path)?;
+        let parsed = text.map(|text| Loaded::parse(path, &text, author));
+        parsed.transpose()
     }
 
     /// Understands the text of a file.

@@ -1,20 +1,11 @@
 //! Messages that are not typed at the prompt, and who answers them: `/edit`, `/retry`, `/model`, `/agent`.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use dunlin_tests::{API_KEY, Environment, Key, Provider, Response, Screen, Terminal, program};
 use serde_json::json;
 
-use crate::stage::{Chat, environment};
-
-/// A script that serves as the editor.
-fn editor_of(environment: &Environment, script: &str) -> String {
-    let editor = environment.root().join("editor");
-    fs::write(&editor, format!("#!/bin/sh\n{script}\n")).expect("the editor");
-    fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).expect("the editor");
-    editor.display().to_string()
-}
+use crate::stage::{Chat, editor_of, environment};
 
 /// A chat whose editor is a script.
 fn chat_with_editor(environment: &Environment, script: &str) -> Chat {

@@ -14,6 +14,7 @@ mod authoring;
 mod batch;
 mod commands;
 mod composing;
+mod config_edit;
 mod documentation;
 mod editing;
 mod edits;

@@ -1,6 +1,7 @@
 //! A chat in the terminal, as a person has it: say something, answer a question, wait for the prompt.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use dunlin_tests::{
@@ -240,4 +241,12 @@ pub fn assert_in_no_file(environment: &Environment, text: &str) {
             .any(|window| window == text.as_bytes());
         assert!(!found, "{text:?} is in {}", path.display());
     }
+}
+
+/// A script that serves as the editor.
+pub fn editor_of(environment: &Environment, script: &str) -> String {
+    let editor = environment.root().join("editor");
+    fs::write(&editor, format!("#!/bin/sh\n{script}\n")).expect("the editor");
+    fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).expect("the editor");
+    editor.display().to_string()
 }
