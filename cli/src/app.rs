@@ -17,10 +17,12 @@ use dunlin_host::Tool;
 use dunlin_host::ask::{Ask, DenyAll};
 use dunlin_host::command::StartError;
 use dunlin_host::files::make_private;
+use dunlin_host::json;
 use dunlin_host::permission::ToolMode;
 use dunlin_host::{
     Annotations, Description, Host, HostOptions, Limits, Permissions, Plugin, ToolTexts, WebOptions,
 };
+use serde::Serialize;
 use tokio::runtime::Runtime;
 
 use crate::apps::output::{AppOutput, ShowWhen};
@@ -369,6 +371,13 @@ impl App {
 }
 
 impl App {
+    /// Prints a value as one JSON document that no terminal takes for more than text.
+    pub fn print_json(&self, value: &impl Serialize) -> Result<(), CliError> {
+        let text = json::to_string_pretty(value).map_err(CliError::failed)?;
+        self.ui.data(&text);
+        Ok(())
+    }
+
     /// The variables that the user's own programs get otherwise: see [`Settings::replaced`]. Without the permission store
     /// they get no paths at all.
     pub fn replaced(&self) -> Replaced {

@@ -227,6 +227,14 @@ pub struct ChatArgs {
     pub intercept: Option<PauseMode>,
 }
 
+/// Arguments of a command that lists something.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Arguments of `inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
@@ -259,7 +267,7 @@ pub struct SearchArgs {
 #[derive(Debug, Subcommand)]
 pub enum ToolsCommand {
     /// List the tools
-    List,
+    List(ListArgs),
     /// Show one tool: its description, its parameters, its abilities
     Show {
         /// The name of the tool
@@ -279,7 +287,7 @@ pub enum ToolsCommand {
 #[derive(Debug, Subcommand)]
 pub enum PermissionsCommand {
     /// List the stored permissions
-    List,
+    List(ListArgs),
     /// Allow one operation on a target, in all projects and for every tool
     Allow(PermissionArgs),
     /// Deny one operation on a target, in all projects and for every tool
@@ -367,6 +375,9 @@ pub enum SessionsCommand {
         /// Search the sessions of every project
         #[arg(long)]
         all: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Give a session a title
     Rename {

@@ -3,13 +3,13 @@
 use clap::{Args, Subcommand};
 use url::Url;
 
-use super::Allow;
+use super::{Allow, ListArgs};
 
 /// What can be done with MCP.
 #[derive(Debug, Subcommand)]
 pub enum McpCommand {
     /// List the configured servers
-    List,
+    List(ListArgs),
     /// Add a server to the configuration
     Add(McpAddArgs),
     /// Remove servers from the configuration

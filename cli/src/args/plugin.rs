@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
+use super::ListArgs;
 use crate::plugin::manifest::Language;
 
 /// What can be done with plugins.
@@ -68,14 +69,14 @@ pub enum PluginCommand {
         follow: bool,
     },
     /// List the installed plugins
-    List,
+    List(ListArgs),
     /// Print what is known of an installed plugin: version, licence, origin, abilities, what the model reads
     Info {
         /// The plugin
         name: String,
     },
     /// List the plugins of which their origin has a newer version
-    Outdated,
+    Outdated(ListArgs),
     /// Install the newer versions of plugins, each after a question
     Update {
         /// Only these plugins [default: all]
@@ -109,6 +110,9 @@ pub enum PluginCommand {
         /// Words of the name or the description [default: all plugins]
         #[arg(value_name = "WORD")]
         words: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Choose the sources that are searched
     Source {
@@ -144,7 +148,7 @@ pub enum PluginSourceCommand {
         source: String,
     },
     /// List the sources
-    List,
+    List(ListArgs),
 }
 
 /// What can be done with the keys of those who sign plugins.
@@ -164,7 +168,7 @@ pub enum PluginKeyCommand {
         origin: String,
     },
     /// List the keys, each with its SHA-256
-    List,
+    List(ListArgs),
     /// Install only plugins that are signed with a pinned key, or others, too
     Require {
         /// Whether a pinned key is required

@@ -9,7 +9,6 @@ use dunlin_apps::blocks::Folded;
 use dunlin_apps::store::StoredApp;
 use dunlin_host::app::subject;
 use dunlin_host::display::escape;
-use dunlin_host::json;
 use dunlin_host::permission::identity;
 use dunlin_host::stored_bytes;
 use serde::Serialize;
@@ -88,7 +87,7 @@ fn list(app: &App, json: bool) -> Result<Exit, CliError> {
             stored_bytes: bytes(stored),
         });
         let listed: Vec<Listed<'_>> = listed.collect();
-        ui.data(&json::to_string_pretty(&listed).map_err(CliError::failed)?);
+        app.print_json(&listed)?;
         return Ok(Exit::Done);
     }
     if apps.is_empty() {

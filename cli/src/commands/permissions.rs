@@ -8,7 +8,8 @@ use dunlin_host::display::{escape, own_command, shell_word};
 use dunlin_host::permission::key::Decided;
 use dunlin_host::permission::{ExplainedCommand, Verdict};
 use dunlin_host::target::{CommandKey, Operation, Target};
-use dunlin_host::{Explained, Permissions};
+use dunlin_host::{Explained, Permissions, Stored};
+use serde::Serialize;
 
 use crate::app::App;
 use crate::args::{Allow, AskArgs, PermissionArgs, PermissionsCommand};
@@ -22,6 +23,29 @@ use dunlin_terminal::ui::wrap;
 
 /// Where the rule stands in a row of what holds, in columns.
 const RULE_COLUMN: usize = 19;
+
+/// What is stored for a target, for `--json`.
+#[derive(Serialize)]
+struct Listed<'a> {
+    target: &'a str,
+    /// Three characters: `rw-`, `r??`.
+    bits: &'a str,
+    /// The plugins to which it was allowed, in words; without them, it holds for every tool.
+    bound_to: Option<&'a str>,
+    /// Why it does not hold any longer.
+    lapsed: Option<String>,
+}
+
+impl<'a> From<&'a Stored> for Listed<'a> {
+    fn from(stored: &'a Stored) -> Listed<'a> {
+        Listed {
+            target: &stored.key,
+            bits: &stored.bits,
+            bound_to: stored.bound_to.as_deref(),
+            lapsed: stored.lapsed.as_ref().map(ToString::to_string),
+        }
+    }
+}
 
 /// Nothing is stored under this key.
 #[derive(Debug, thiserror::Error)]
@@ -50,8 +74,12 @@ pub fn run(app: &App, command: PermissionsCommand) -> Result<Exit, CliError> {
     let ui = &app.ui;
     let permissions = app.permissions()?;
     match command {
-        PermissionsCommand::List => {
+        PermissionsCommand::List(args) => {
             let stored = permissions.list()?;
+            if args.json {
+                app.print_json(&stored.iter().map(Listed::from).collect::<Vec<_>>())?;
+                return Ok(Exit::Done);
+            }
             if stored.is_empty() {
                 ui.status(
                     "Nothing is stored; see dunlin permissions explain TARGET for what holds.",

@@ -72,8 +72,7 @@ pub fn run(app: &App, args: &SearchArgs) -> Result<Exit, CliError> {
     }
     if args.json {
         let found: Vec<Found<'_>> = text.lines().filter_map(head).collect();
-        let found = dunlin_host::json::to_string_pretty(&found).map_err(CliError::failed)?;
-        ui.data(&found);
+        app.print_json(&found)?;
         // What is not a result is about the search: how much of the project it covers.
         for note in text.lines().filter(|line| is_note(line)) {
             ui.status(&escape(note));

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use dunlin_host::display::escape;
-use dunlin_host::json;
 use jiff::Timestamp;
+use serde::Serialize;
 
 use crate::app::App;
 use crate::args::{ExportFormat, SessionsCommand};
@@ -12,7 +12,7 @@ use crate::error::{CliError, Exit};
 use crate::output_file::{may_write, with_real_folder, write};
 use crate::sessions::{fork, render};
 use crate::summary::describe;
-use dunlin_chat::session::search::{MAX_PLACES, places};
+use dunlin_chat::session::search::{MAX_PLACES, Place, places};
 use dunlin_chat::session::{Entry, Loaded, Session, Summary};
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::style::Label;
@@ -38,7 +38,7 @@ pub fn run(app: &App, command: SessionsCommand) -> Result<Exit, CliError> {
             let text = render(&loaded, &entry.id, ExportFormat::Md)?;
             text.lines().for_each(|line| ui.data(line));
         }
-        SessionsCommand::Search { text, all } => search(app, &text, all)?,
+        SessionsCommand::Search { text, all, json } => search(app, &text, all, json)?,
         SessionsCommand::Rename { session, title } => {
             let entry = find(&session)?;
             let title = title.join(" ");
@@ -86,8 +86,7 @@ fn list(app: &App, all: bool, lines: usize, json: bool) -> Result<(), CliError> 
     let more = sessions.len() > most;
     sessions.truncate(most);
     if json {
-        ui.data(&json::to_string_pretty(&sessions).map_err(CliError::failed)?);
-        return Ok(());
+        return app.print_json(&sessions);
     }
     if sessions.is_empty() {
         ui.status(if all {
@@ -126,12 +125,20 @@ fn row(app: &App, summary: &Summary, all: bool, now: Timestamp, columns: usize) 
     format!("{} {}", styles.paint(Label::Key, &id), fit(&about, room))
 }
 
-fn search(app: &App, text: &str, all: bool) -> Result<(), CliError> {
+/// A session in which a text was found, for `--json`.
+#[derive(Serialize)]
+struct Found {
+    #[serde(flatten)]
+    session: Summary,
+    places: Vec<Place>,
+}
+
+fn search(app: &App, text: &str, all: bool, json: bool) -> Result<(), CliError> {
     let ui = &app.ui;
     let store = app.store();
     let project = store.project_name();
     let now = Timestamp::now();
-    let (mut found, mut unreadable) = (0, 0);
+    let (mut found, mut unreadable) = (Vec::new(), 0);
     for entry in store.entries(all) {
         // A search goes through everything that can be read, and stops when nobody looks any more.
         ui.check()?;
@@ -146,10 +153,13 @@ fn search(app: &App, text: &str, all: bool) -> Result<(), CliError> {
         if places.is_empty() {
             continue;
         }
-        found += 1;
-        let mut summary = entry.summary();
-        summary.title.clone_from(&loaded.title);
-        ui.data(&row(app, &summary, all, now, usize::MAX));
+        let mut session = entry.summary();
+        session.title.clone_from(&loaded.title);
+        found.push(Found { session, places });
+        let (true, Some(Found { session, places })) = (!json, found.last()) else {
+            continue;
+        };
+        ui.data(&row(app, session, all, now, usize::MAX));
         for place in places.iter().take(MAX_PLACES) {
             let who = ui.styles().paint(Label::Quiet, &escape(&place.who));
             ui.data(&format!("  {who}  {}", place.excerpt));
@@ -159,7 +169,9 @@ fn search(app: &App, text: &str, all: bool) -> Result<(), CliError> {
             ui.data(&ui.styles().paint(Label::Quiet, &format!("  {more} more")));
         }
     }
-    if found == 0 {
+    if json {
+        app.print_json(&found)?;
+    } else if found.is_empty() {
         ui.status(if all {
             "No matches."
         } else {

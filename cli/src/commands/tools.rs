@@ -30,14 +30,18 @@ struct BadArguments {
 /// Runs one of the commands.
 pub fn run(app: &App, command: ToolsCommand) -> Result<Exit, CliError> {
     match command {
-        ToolsCommand::List => list(app),
+        ToolsCommand::List(args) => list(app, args.json),
         ToolsCommand::Show { name } => show(app, &name),
         ToolsCommand::Call { name, args } => call(app, name, &args),
     }
 }
 
-fn list(app: &App) -> Result<Exit, CliError> {
-    print(app, &look_at_tools(app)?)?;
+fn list(app: &App, json: bool) -> Result<Exit, CliError> {
+    let tools = look_at_tools(app)?;
+    match json {
+        true => app.print_json(&tools)?,
+        false => print(app, &tools)?,
+    }
     Ok(Exit::Done)
 }
 

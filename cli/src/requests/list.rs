@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use dunlin_host::display::{chain, escape, one_line};
-use dunlin_host::json;
 use jiff::Timestamp;
 
 use super::about::{About, ending, number_of_edits, size};
@@ -34,8 +33,7 @@ pub fn run(app: &App, log: &Log, lines: usize, is_json: bool) -> Result<(), CliE
     if is_json {
         let about = |request| About::of(&log.entry.id, &log.file, request);
         let all: Vec<About<'_>> = shown.iter().map(about).collect();
-        ui.data(&json::to_string_pretty(&all).map_err(CliError::failed)?);
-        return Ok(());
+        return app.print_json(&all);
     }
     let id = escape(&log.entry.id);
     match all.is_empty() {

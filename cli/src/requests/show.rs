@@ -61,7 +61,7 @@ pub fn print(app: &App, log: &Log, number: u64, part: Part) -> Result<(), CliErr
             let editable = sent(&log.file, number)?;
             let about = About::of(&log.entry.id, &log.file, request);
             let whole = Whole::of(about, &editable);
-            ui.data(&json::to_string_pretty(&whole).map_err(CliError::failed)?);
+            app.print_json(&whole)?;
         }
         Part::Original => body(ui, &log.file.body(number, Side::Original)?),
         Part::Sent => body(ui, &log.file.body(number, Side::Sent)?),

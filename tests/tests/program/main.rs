@@ -30,6 +30,7 @@ mod instructions;
 mod interruption;
 mod keys;
 mod limits;
+mod lists;
 mod local;
 mod mcp;
 mod mcp_issuer;

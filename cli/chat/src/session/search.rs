@@ -1,5 +1,7 @@
 //! Finds what was said.
 
+use serde::Serialize;
+
 use super::reader::Loaded;
 use crate::message::Role;
 use dunlin_host::display::one_line;
@@ -11,7 +13,7 @@ const AROUND_CHARS: usize = 40;
 pub const MAX_PLACES: usize = 3;
 
 /// A place at which the text stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Place {
     /// Who said it: `you`, `model` or the name of a tool.
     pub who: String,

@@ -12,7 +12,7 @@ use crate::error::{CliError, Exit};
 /// Runs one of the commands.
 pub fn run(app: &mut App, command: McpCommand) -> Result<Exit, CliError> {
     match command {
-        McpCommand::List => servers::list(app),
+        McpCommand::List(args) => servers::list(app, args.json),
         McpCommand::Add(args) => servers::add(app, args),
         McpCommand::Remove { names, yes } => servers::remove(app, &names, yes),
         McpCommand::Serve(args) => serve::run(app, &args),

@@ -1,6 +1,10 @@
 //! `dunlin mcp list`, `add` and `remove`: the servers in the configuration.
 
+use std::path::Path;
+
 use dunlin_host::display::{escape, own_command, shell_word};
+use serde::Serialize;
+use url::Url;
 
 use crate::app::App;
 use crate::args::McpAddArgs;
@@ -59,9 +63,56 @@ impl From<EditError> for CliError {
     }
 }
 
+/// A server, for `--json`. Values of variables are often keys and stay away.
+#[derive(Serialize)]
+struct Listed<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<&'a Url>,
+    /// The program and its arguments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    command: Vec<&'a str>,
+    /// The names of the variables that it gets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    variables: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sandbox: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    enabled: bool,
+    /// The file where it is configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a Path>,
+}
+
+impl<'a> Listed<'a> {
+    fn of((name, server): (&'a String, &'a Sourced<ServerEntry>)) -> Listed<'a> {
+        let entry = &server.value;
+        let words = entry.command.iter().chain(&entry.args);
+        Listed {
+            name,
+            url: entry.url.as_ref(),
+            command: words.map(String::as_str).collect(),
+            variables: entry.env.keys().map(String::as_str).collect(),
+            sandbox: entry.command.as_ref().map(|_| entry.sandbox == Some(true)),
+            description: entry.description.as_deref(),
+            enabled: entry.is_enabled(),
+            file: match &server.origin {
+                Origin::File(path, _) => Some(path),
+                _ => None,
+            },
+        }
+    }
+}
+
 /// Lists the servers, one a line.
-pub fn list(app: &App) -> Result<Exit, CliError> {
+pub fn list(app: &App, json: bool) -> Result<Exit, CliError> {
     let (ui, settings) = (&app.ui, &app.settings);
+    if json {
+        let listed: Vec<Listed<'_>> = settings.mcp_servers.iter().map(Listed::of).collect();
+        app.print_json(&listed)?;
+        return Ok(Exit::Done);
+    }
     if settings.mcp_servers.is_empty() {
         ui.status("No MCP server is configured; dunlin mcp add NAME -- COMMAND adds one.");
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use dunlin_host::display::escape;
 use dunlin_host::nearest::nearest;
+use serde::Serialize;
 
 use crate::app::App;
 use crate::args::{PluginKeyCommand, Required};
@@ -35,7 +36,7 @@ enum KeyFailed {
 pub fn run(app: &App, command: PluginKeyCommand) -> Result<Exit, CliError> {
     let ui = &app.ui;
     match command {
-        PluginKeyCommand::List => list(app)?,
+        PluginKeyCommand::List(args) => list(app, args.json)?,
         PluginKeyCommand::Add { origin, file } => {
             let pinned = PinnedKey {
                 origin: checked(origin)?,
@@ -86,9 +87,24 @@ pub fn run(app: &App, command: PluginKeyCommand) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-fn list(app: &App) -> Result<(), CliError> {
+/// A pinned key, for `--json`.
+#[derive(Serialize)]
+struct Listed<'a> {
+    origin: &'a str,
+    /// Missing where the key cannot be read.
+    sha256: Option<String>,
+}
+
+fn list(app: &App, json: bool) -> Result<(), CliError> {
     let ui = &app.ui;
     let keys = PinnedKeys::read(&app.settings.folders.plugin_keys_file())?;
+    if json {
+        let listed = keys.keys.iter().map(|pinned| Listed {
+            origin: &pinned.origin,
+            sha256: read_key(&pinned.key).ok().map(|der| fingerprint(&der)),
+        });
+        return app.print_json(&listed.collect::<Vec<_>>());
+    }
     for pinned in &keys.keys {
         let about = match read_key(&pinned.key) {
             Ok(der) => format!("sha256:{}", fingerprint(&der)),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use dunlin_host::display::{escape, own_command, shorten};
 use dunlin_host::nearest::nearest;
+use serde::Serialize;
 
 use crate::app::App;
 use crate::args::PluginSourceCommand;
@@ -37,21 +38,31 @@ enum SourceFailed {
     File { path: PathBuf, source: io::Error },
 }
 
+/// A plugin of a source, for `--json`.
+#[derive(Serialize)]
+struct Found<'a> {
+    #[serde(flatten)]
+    entry: Entry,
+    source: &'a str,
+}
+
 /// Prints the plugins whose name or description has all of these words.
-pub fn search(app: &App, words: &[String]) -> Result<Exit, CliError> {
+pub fn search(app: &App, words: &[String], json: bool) -> Result<Exit, CliError> {
     let sources = stored(app)?;
     if sources.is_empty() {
         let hint = "dunlin plugin source add SOURCE adds one: https://…/plugins.json, a git repository, or a reference in a registry";
         return Err(CliError::usage(SourceFailed::None).with_hint(hint.to_owned()));
     }
     let ui = &app.ui;
-    let (mut found, mut failed) = (0, 0);
+    let (mut found, mut failed) = (Vec::new(), 0);
     for source in &sources {
         match entries(app, source) {
             Ok(entries) => {
-                for entry in entries.iter().filter(|entry| entry.has(words)) {
-                    show(app, entry, source);
-                    found += 1;
+                for entry in entries.into_iter().filter(|entry| entry.has(words)) {
+                    if !json {
+                        show(app, &entry, source);
+                    }
+                    found.push(Found { entry, source });
                 }
             }
             Err(error) if error.exit() == Exit::Interrupted => return Err(error),
@@ -61,11 +72,14 @@ pub fn search(app: &App, words: &[String]) -> Result<Exit, CliError> {
             }
         }
     }
+    if json {
+        app.print_json(&found)?;
+    }
     if failed > 0 {
         let failed = SourceFailed::NotSearched(failed, sources.len());
         return Err(CliError::failed(failed));
     }
-    if found == 0 {
+    if found.is_empty() && !json {
         ui.status("No plugin of the sources has these words.");
     }
     Ok(Exit::Done)
@@ -75,8 +89,12 @@ pub fn search(app: &App, words: &[String]) -> Result<Exit, CliError> {
 pub fn source(app: &App, command: PluginSourceCommand) -> Result<Exit, CliError> {
     let ui = &app.ui;
     match command {
-        PluginSourceCommand::List => {
+        PluginSourceCommand::List(args) => {
             let sources = stored(app)?;
+            if args.json {
+                app.print_json(&sources)?;
+                return Ok(Exit::Done);
+            }
             if sources.is_empty() {
                 ui.status("There are no sources; dunlin plugin source add SOURCE adds one.");
             }

@@ -1,11 +1,12 @@
 //! `dunlin plugin outdated`, `update` and `rollback`: other versions of what is installed.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 use dunlin_host::display::{escape, own_command};
 use dunlin_host::sha256_hex;
 use oci_spec::distribution::Reference;
+use serde::Serialize;
 
 use super::changes::version;
 use super::install::{find, offer};
@@ -46,12 +47,41 @@ enum From {
     File(PathBuf),
 }
 
+impl fmt::Display for From {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            From::Registry(reference) => reference.fmt(f),
+            From::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// A plugin of which there is a newer version, for `--json`.
+#[derive(Serialize)]
+struct Outdated<'a> {
+    name: &'a str,
+    version: Option<&'a str>,
+    digest: &'a str,
+    /// Where the newer version is: a reference of a registry, or a file.
+    newest: String,
+}
+
 /// Lists the plugins of which there is a newer version, one a line.
-pub fn outdated(app: &App) -> Result<Exit, CliError> {
+pub fn outdated(app: &App, json: bool) -> Result<Exit, CliError> {
     let (records, _) = app.installed_plugins().records();
     let all: Vec<&Record> = records.iter().collect();
     let ui = &app.ui;
     let (found, result) = newer(app, &all)?;
+    if json {
+        let listed = found.iter().map(|(record, newest)| Outdated {
+            name: &record.name,
+            version: record.metadata.version.as_deref(),
+            digest: &record.digest,
+            newest: newest.from.to_string(),
+        });
+        app.print_json(&listed.collect::<Vec<_>>())?;
+        return result.map(|()| Exit::Done);
+    }
     for (record, newest) in &found {
         let name = ui.styles().paint(Label::Name, &escape(&record.name));
         ui.data(&format!(
