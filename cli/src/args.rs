@@ -16,7 +16,6 @@ use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
-use clap_complete::Shell;
 use dunlin_host::target::Operation;
 
 use crate::config::request_editor::PauseMode;
@@ -521,6 +520,16 @@ pub enum KeyCommand {
 pub struct CompletionsArgs {
     /// The shell
     pub shell: Shell,
+}
+
+/// The shells for which there is a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    Bash,
+    Elvish,
+    Fish,
+    Powershell,
+    Zsh,
 }
 
 #[cfg(test)]

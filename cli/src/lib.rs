@@ -79,6 +79,9 @@ pub fn main_with(plugins: Vec<Plugin>) -> ExitCode {
     {
         return local_model::template_process::renderer_main();
     }
+    if let Some(exit) = commands::completions::answer() {
+        return exit.into();
+    }
     let cli = match args::Cli::of_process() {
         Ok(cli) => cli,
         Err(error) => {

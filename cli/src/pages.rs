@@ -57,10 +57,14 @@ pub fn near(name: &str) -> Option<&'static str> {
     nearest(name, PAGES.iter().map(|page| page.name))
 }
 
+/// The names.
+pub fn all() -> impl Iterator<Item = &'static str> {
+    PAGES.iter().map(|page| page.name)
+}
+
 /// The names, as one line lists them.
 pub fn names() -> String {
-    let names: Vec<&str> = PAGES.iter().map(|page| page.name).collect();
-    names.join(", ")
+    all().collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

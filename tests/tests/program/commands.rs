@@ -459,7 +459,7 @@ fn completions_and_wrong_usage() {
     for shell in ["bash", "zsh", "fish"] {
         let output = environment.run(["completions", shell]);
         assert_eq!(output.status, Some(0));
-        assert!(output.stdout.contains("permissions"), "{output}");
+        assert!(output.stdout.contains("DUNLIN_COMPLETE"), "{output}");
     }
     for arguments in [
         &["chatt"][..],

@@ -1,4 +1,4 @@
-//! Lists for programs: `--json` of each command that lists something.
+//! Lists for programs: `--json` of each command that lists something, and the words that a shell offers.
 
 use dunlin_tests::{Environment, Provider, Response};
 use serde_json::{Value, json};
@@ -81,4 +81,60 @@ fn a_list_is_json() {
         found[0]["places"],
         json!([{ "who": "model", "excerpt": "A dunlin is a small bird." }])
     );
+}
+
+/// What a shell offers for the last of these words.
+#[track_caller]
+fn offered(environment: &Environment, words: &[&str]) -> Vec<String> {
+    let index = words.len().to_string();
+    let arguments = ["--", "dunlin"].iter().chain(words);
+    let output = environment
+        .command(arguments)
+        .variable("DUNLIN_COMPLETE", "fish")
+        .variable("_CLAP_COMPLETE_INDEX", &index)
+        .run();
+    assert_eq!(
+        (output.status, output.stderr.as_str()),
+        (Some(0), ""),
+        "{output}"
+    );
+    output.stdout.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_shell_offers_names_with_what_they_are() {
+    let provider = Provider::play([Response::reply("A bird.")]);
+    let environment = environment(&provider);
+    let added = environment.run(["mcp", "add", "far", "--url", "https://mcp.example/mcp"]);
+    assert_eq!(added.status, Some(0), "{added}");
+    let mut chat = Chat::open(&environment);
+    chat.turn("What is a dunlin?");
+    chat.leave();
+    let sessions = listed(&environment, &["sessions", "list", "--json"]);
+    let id = sessions[0]["id"].as_str().expect("an id");
+
+    let session = format!("{id}\tWhat is a dunlin?");
+    for (words, expected) in [
+        (&["sessions", "show", ""][..], session.as_str()),
+        (&["--resume", ""], &session),
+        (&["--agent", "assis"], "assistant\tscripted"),
+        (&["ask", "--model", ""], "scripted"),
+        (&["mcp", "test", ""], "far"),
+        (
+            &["sess"],
+            "sessions\tList, show, search, rename, copy, export and delete conversations",
+        ),
+        (&["help", "perm"], "permissions"),
+    ] {
+        let offered = offered(&environment, words);
+        assert!(
+            offered.iter().any(|it| it == expected),
+            "{words:?}: {offered:?}"
+        );
+    }
+    let tools = offered(&environment, &["tools", "show", "read"]);
+    assert!(tools[0].starts_with("read_file\t"), "{tools:?}");
+
+    environment.configure("modle = 1\n");
+    assert_eq!(offered(&environment, &["--agent", ""]), [""; 0]);
 }
