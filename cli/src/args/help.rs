@@ -167,6 +167,16 @@ pub fn improved(mut error: clap::Error, words: &[OsString]) -> clap::Error {
                 .unwrap_or(error)
         }
         ErrorKind::InvalidSubcommand => {
+            // clap names all that are a little similar, the most similar one last.
+            if let Some(ContextValue::Strings(similar)) =
+                error.get(ContextKind::SuggestedSubcommand)
+                && let Some(nearest) = similar.last().cloned()
+            {
+                error.insert(
+                    ContextKind::SuggestedSubcommand,
+                    ContextValue::String(nearest),
+                );
+            }
             if let Some(question) = meant_as_question(words) {
                 let tip = format!(
                     "to ask the model: dunlin ask {}",
@@ -307,6 +317,11 @@ mod tests {
         let error = said(&["dunlin", "what is", "this?"]);
         assert!(error.contains("dunlin ask 'what is this?'"), "{error}");
         assert!(!said(&["dunlin", "tools", "lst"]).contains("ask"));
+        let error = said(&["dunlin", "permisions"]);
+        assert!(
+            error.contains("'permissions'") && !error.contains("'sessions'"),
+            "{error}"
+        );
         assert!(!said(&["dunlin", " "]).contains("ask"));
     }
 }
