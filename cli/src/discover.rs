@@ -377,9 +377,11 @@ fn candidates(environment: &Environment) -> Result<Vec<(String, Url)>, NoAddress
 
 /// The address of a server as people type it: the scheme and the path may be missing.
 pub fn address(typed: &str) -> Option<Url> {
-    let with_scheme = match typed.contains("://") {
-        true => typed.to_owned(),
-        false => format!("http://{typed}"),
+    let with_scheme = match typed.split_once(":/") {
+        Some((_, rest)) if rest.starts_with('/') => typed.to_owned(),
+        // A slash too few: its scheme would be taken for a host.
+        Some(_) => return None,
+        None => format!("http://{typed}"),
     };
     let mut url = Url::parse(&with_scheme).ok()?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {

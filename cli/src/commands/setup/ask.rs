@@ -414,7 +414,9 @@ mod tests {
         check("127.0.0.1:8080", server("http://127.0.0.1:8080/v1"));
         check("localhost", server("http://localhost/v1"));
         check("https://h.example/api", server("https://h.example/api"));
-        check("ftp://h", Answer::Nothing);
+        for wrong in ["ftp://h", "htp://h", "http:/h", "htp:/h:8080"] {
+            check(wrong, Answer::Nothing);
+        }
         let openai = service_named("OpenAI").unwrap();
         check("openai", Answer::Service(openai));
         for key in ["sk-ant-api03-x", "sk-proj-1", "gsk_1", "AIzaSy"] {
