@@ -31,14 +31,13 @@ impl Tool for EditFile {
     const IS_DESTRUCTIVE: Option<bool> = Some(true);
     const IS_IDEMPOTENT: Option<bool> = Some(false);
 
-    const DESCRIPTION: &'static str = "Changes parts of a text file: replaces exact texts, or replaces, inserts or removes lines. \
-        Use old_text for small changes: it must be in the file exactly once, white space included, unless replace_all is \
-        set; add lines around it until it is. Use range for long or repeated passages: the file must have been read with \
-        read_file, and must not have changed since. Line numbers count from 1 and are those of the file before the call; the \
-        end of a range is not part of it. range [5, 6] replaces line 5; [5, 8] replaces lines 5, 6 and 7; [5, 5] inserts \
-        before line 5; for a file of 20 lines [21, 21] appends; an empty replacement removes the lines. The replacement is \
-        whole lines without line numbers. Put all changes of a file into one call; they must not overlap. To create a file, \
-        or to replace all of one, use write_file.";
+    const DESCRIPTION: &'static str = "Changes parts of a text file. Use old_text for small changes: it must be in the file \
+        exactly once, white space included, unless replace_all is set; add lines around it until it is. Use range for long \
+        or repeated passages, after reading the file with read_file. Line numbers count from 1 and are those of the file \
+        before the call; the end of a range is not part of it: [5, 6] replaces line 5; [5, 8] replaces lines 5, 6 and 7; \
+        [5, 5] inserts before line 5; [21, 21] appends to a file of 20 lines; an empty replacement removes the lines. Put \
+        all changes of a file into one call; they must not overlap. To create a file, or to replace all of one, use \
+        write_file.";
 
     const PARAMETERS: Parameters = Parameters::json_schema(
         r#"{

@@ -23,21 +23,21 @@ pub struct ListFiles;
 /// What the model asks for.
 #[derive(Debug, Default, Deserialize, Schema)]
 pub struct Arguments {
-    /// Folder to list with all below it, relative to the project or absolute; the project if left out
+    /// Folder; the project if left out
     path: Option<String>,
-    /// Globs such as *.rs, src/**/*.ts or !tests/**, relative to the folder; one without / is a name in any folder
+    /// Only files that match, such as *.rs, src/**/*.ts or !tests/**
     #[serde(default)]
     globs: Vec<String>,
-    /// Whether each file is listed with its size in bytes
+    /// Show the size of each file in bytes
     #[serde(default)]
     sizes: bool,
-    /// Whether files whose name begins with a dot are listed, too
+    /// Also files whose name begins with a dot
     #[serde(default)]
     include_hidden: bool,
-    /// Whether files that .gitignore excludes are listed, too
+    /// Also files that .gitignore excludes
     #[serde(default)]
     include_ignored: bool,
-    /// How many files are listed, 1 to 2000; 300 if left out
+    /// 1 to 2000; 300 if left out
     max_results: Option<usize>,
 }
 
@@ -67,9 +67,8 @@ impl Tool for ListFiles {
     const IS_DESTRUCTIVE: Option<bool> = Some(false);
     const IS_IDEMPOTENT: Option<bool> = Some(true);
 
-    const DESCRIPTION: &'static str = "Lists the files below a folder by name, with paths for read_file. Use it to learn how \
-        a project is laid out, or to find files by name or extension. To find text in files use search_text; to find code \
-        by what it does use codebase_search.";
+    const DESCRIPTION: &'static str = "Lists the files below a folder. Use it to learn how a project is laid out, or to find \
+        files by name or extension. To find text in files use search_text.";
 
     const PARAMETERS: Parameters = Parameters::of::<Arguments>();
 

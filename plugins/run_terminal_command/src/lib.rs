@@ -46,15 +46,12 @@ impl Tool for RunTerminalCommand {
     const IS_IDEMPOTENT: Option<bool> = Some(false);
 
     const DESCRIPTION: &'static str = "Runs a command line in a shell, in the project folder, and returns its output and \
-        exit status. It runs in a sandbox: it can change files of the project and of $TMPDIR (which is emptied \
-        afterwards), not /tmp or the rest of the machine (\"Read-only file system\" or \"Permission denied\") unless the \
-        user grants an existing folder with: dunlin permissions allow write FOLDER/. It has no network unless asked \
-        for. There is no input and no terminal, so use options instead of prompts. What it leaves in the background \
-        ends with it. Long output is cut in the middle: ask for less, or write it to a file of the project and read \
-        that. Prefer one plain command to a compound one: the user can allow it for good. Only a command line that \
-        runs git itself can change a git repository, and none can move a folder that holds one (\"Device or resource \
-        busy\"). For files use read_file, list_files, search_text, edit_file and \
-        write_file instead of cat, find, grep and sed: they ask less.";
+        exit status. It runs in a sandbox: it changes only files of the project and of $TMPDIR (emptied afterwards). \
+        Elsewhere it fails with \"Read-only file system\" or \"Permission denied\", unless the user grants an existing folder \
+        with: dunlin permissions allow write FOLDER/. It has no input, and no network unless asked for. What it leaves in \
+        the background ends with it. Long output is cut in the middle. Prefer one plain command to a compound one: the user \
+        can allow it for good. Only a command line that runs git itself can change a git repository. For files use \
+        read_file, list_files, search_text, edit_file and write_file instead of cat, find, grep and sed: they ask less.";
 
     const PARAMETERS: Parameters = parameters!(
         "@param command {string} [required] The command line\n\

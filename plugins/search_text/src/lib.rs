@@ -50,32 +50,32 @@ pub struct SearchText;
 /// What the model asks for.
 #[derive(Debug, Default, Deserialize, Schema)]
 pub struct Arguments {
-    /// Regular expression that is looked for in each line, such as fn \w+_file|TODO
+    /// Regular expression, such as fn \w+_file|TODO
     pattern: String,
-    /// File, or folder with all below it, relative to the project or absolute; the project if left out
+    /// File or folder; the project if left out
     path: Option<String>,
-    /// Only files that match, such as *.rs, src/**/*.ts or !tests/**, relative to the folder; one without / is a name in any folder
+    /// Only files that match, such as *.rs, src/**/*.ts or !tests/**
     #[serde(default)]
     globs: Vec<String>,
-    /// Whether the pattern is plain text instead of a regular expression
+    /// Take the pattern as plain text
     #[serde(default)]
     literal: bool,
-    /// Whether upper and lower case are the same
+    /// Treat upper and lower case as the same
     #[serde(default)]
     ignore_case: bool,
-    /// Lines that are shown before and after each match, 0 to 20
+    /// Lines around each match, 0 to 20
     #[serde(default)]
     context: usize,
-    /// Lines with their numbers (the default), only the files that have a match, or the number of matching lines of each
+    /// lines (default), files that have a match, or counts of their matching lines
     #[serde(default)]
     show: Show,
-    /// Whether files whose name begins with a dot are searched, too
+    /// Also files whose name begins with a dot
     #[serde(default)]
     include_hidden: bool,
-    /// Whether files that .gitignore excludes are searched, too
+    /// Also files that .gitignore excludes
     #[serde(default)]
     include_ignored: bool,
-    /// How many matching lines, or files, are shown, 1 to 1000; 100 if left out
+    /// 1 to 1000; 100 if left out
     max_results: Option<usize>,
 }
 
@@ -115,10 +115,9 @@ impl Tool for SearchText {
     const IS_DESTRUCTIVE: Option<bool> = Some(false);
     const IS_IDEMPOTENT: Option<bool> = Some(true);
 
-    const DESCRIPTION: &'static str = "Searches the lines of files for a regular expression and returns path:line: text. Use it \
-        where you know a name or a text: the uses of a function, an error message, a setting. It is faster than grep in \
-        run_terminal_command. To find code by what it does use codebase_search, to find files by name list_files. Each line is \
-        searched by itself: a match has no line break in it.";
+    const DESCRIPTION: &'static str = "Searches files for a regular expression, line by line, and returns path:line: text. Use it \
+        where you know a name or a text: the uses of a function, an error message, a setting. To find code by what it does use \
+        codebase_search, to find files by name list_files.";
 
     const PARAMETERS: Parameters = Parameters::of::<Arguments>();
 
