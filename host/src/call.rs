@@ -19,12 +19,25 @@ const MAX_PROBLEM_CHARS: usize = 1_000;
 /// What the model proposed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// The id that the provider or Dunlin gave it; unique within the session.
+    /// The id that the provider or Dunlin gave it; unique within the session. Visible ASCII: an id with a space is one that
+    /// the host has made itself, so that no model can name a call like background work or an event of an app.
     pub id: String,
     /// The tool's name.
     pub tool: String,
     /// The arguments: any JSON value; the host checks it against the tool's schema.
     pub arguments: serde_json::Value,
+}
+
+impl Call {
+    /// Whether the id is one that a model may choose.
+    pub(crate) fn is_id_of_model(&self) -> bool {
+        self.id.bytes().all(|byte| byte.is_ascii_graphic())
+    }
+
+    /// The id of something else that is done for this call.
+    pub(crate) fn id_of_host(&self, what: &str) -> String {
+        format!("{} {what}", self.id)
+    }
 }
 
 /// What is known about a call before it runs.

@@ -12,6 +12,16 @@ pub enum Code {
     File(PathBuf),
 }
 
+impl Code {
+    /// Whether it can still be had: the file of a plugin goes when that is removed.
+    pub(crate) fn is_there(&self) -> bool {
+        match self {
+            Code::Bytes(_) => true,
+            Code::File(path) => path.exists(),
+        }
+    }
+}
+
 impl From<&'static [u8]> for Code {
     fn from(bytes: &'static [u8]) -> Code {
         Code::Bytes(bytes.into())

@@ -91,9 +91,9 @@ impl Apps {
         }
     }
 
-    /// The id of one more event. No call of a tool has one like that.
+    /// The id of one more event. No call of a tool has one like that: see [`Call::id`].
     pub(super) fn next_event(&self) -> String {
-        format!("app-{}", self.events.fetch_add(1, Ordering::Relaxed))
+        format!("app {}", self.events.fetch_add(1, Ordering::Relaxed))
     }
 
     /// The engine: compiled, or loaded, at the first need.

@@ -64,7 +64,7 @@ impl Components {
         };
         let mut call = Call {
             // Another call: what was answered once to the first is over.
-            id: format!("{}+", call.id),
+            id: call.id_of_host("background"),
             arguments,
             ..call.clone()
         };
@@ -72,7 +72,7 @@ impl Components {
         tokio::spawn(async move {
             let begun = Instant::now();
             for _ in 0..MAX_BACKGROUND_RUNS {
-                if begun.elapsed() > MAX_BACKGROUND_TIME {
+                if begun.elapsed() > MAX_BACKGROUND_TIME || !tool.plugin.plugin.bytes.is_there() {
                     return;
                 }
                 let clock = working.components.clock();

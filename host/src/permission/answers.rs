@@ -45,7 +45,8 @@ impl Permissions {
         match answer.scope {
             Scope::Once => {
                 let mut state = self.lock();
-                let once = state.once.entry(call.to_owned()).or_default();
+                let of_call = state.once.entry(call.to_owned()).or_default();
+                let once = of_call.entry(plugin.clone()).or_default();
                 once.extend(needs.iter().map(|need| (need.clone(), answer.allow)));
             }
             Scope::Session => {

@@ -1,5 +1,6 @@
 //! Decides: goes through the layers, and the first that has an answer gives it.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::command_lines::{self, Found};
@@ -286,7 +287,7 @@ impl Permissions {
         need: &Need,
         rule: &Rule,
     ) -> Option<Decision> {
-        let answers = state.once.get(caller?.call)?;
+        let answers = once(state, caller)?;
         let around = Key::candidates(&need.target).into_iter();
         around.filter_map(Key::all_below).find_map(|target| {
             let around = Need {
@@ -348,8 +349,14 @@ impl Decision {
 }
 
 fn answered_once(state: &State, caller: Option<&Caller<'_>>, need: &Need) -> Option<Decision> {
-    let allow = state.once.get(caller?.call)?.get(need)?;
+    let allow = once(state, caller)?.get(need)?;
     Some(Decision::answered(*allow, Rule::Once))
+}
+
+/// What was answered to this plugin for this call.
+fn once<'a>(state: &'a State, caller: Option<&Caller<'_>>) -> Option<&'a HashMap<Need, bool>> {
+    let caller = caller?;
+    state.once.get(caller.call)?.get(caller.plugin)
 }
 
 /// What was answered about a command for longer than one call.

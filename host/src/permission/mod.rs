@@ -89,7 +89,8 @@ struct State {
     stamp: Option<(Stamp, Stamp)>,
     stored: HashMap<Key, StoredEntry>,
     session: HashMap<(Key, Operation), Vec<SessionAnswer>>,
-    once: HashMap<String, HashMap<Need, bool>>,
+    /// What was answered for one call, by its id and by who asked.
+    once: HashMap<String, HashMap<PluginId, HashMap<Need, bool>>>,
     /// By the names of tools; those that are not here are asked about.
     modes: HashMap<String, ToolMode>,
     /// The options of the command line that set such a mode, by the names of tools.

@@ -66,7 +66,8 @@ struct Model {
     /// Key text → operation.
     stored: HashMap<(String, Operation), Said>,
     session: [HashMap<(usize, Operation), Vec<Given>>; 2],
-    once: [HashMap<(usize, usize, Operation), bool>; 2],
+    /// By call, plugin, target and operation.
+    once: [HashMap<(usize, usize, usize, Operation), bool>; 2],
 }
 
 impl Model {
@@ -80,7 +81,7 @@ impl Model {
         operation: Operation,
     ) -> Verdict {
         let said = |allow| if allow { Verdict::Allow } else { Verdict::Deny };
-        if let Some(allow) = self.once[dunlin].get(&(call, target, operation)) {
+        if let Some(allow) = self.once[dunlin].get(&(call, plugin, target, operation)) {
             return said(*allow);
         }
         let answers = self.session[dunlin].get(&(target, operation));
@@ -180,7 +181,7 @@ proptest! {
                     let answer = answer(allow, scope);
                     dunlins[dunlin].remember(calls[call], &plugins[plugin], &[need], answer).unwrap();
                     match scope {
-                        Scope::Once => drop(model.once[dunlin].insert((call, target, operation), allow)),
+                        Scope::Once => drop(model.once[dunlin].insert((call, plugin, target, operation), allow)),
                         Scope::Session => model.session[dunlin]
                             .entry((target, operation))
                             .or_default()
