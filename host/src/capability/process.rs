@@ -18,7 +18,7 @@ use crate::call::Action;
 use crate::command::{CommandError as LineError, CommandLine};
 use crate::display::chain;
 use crate::limits::{MAX_COMMANDS, MAX_SHOWN_OUTPUT_BYTES, PROGRESS_PERIOD};
-use crate::permission::Verdict;
+use crate::permission::{Rule, Verdict};
 use crate::process::{CommandError, End, Running, Stream, linked_worktree};
 
 /// The commands of a call.
@@ -202,6 +202,8 @@ impl View<'_, Commands> {
         let needs = command.needs();
         // In the guest's own words: which programs it comes to is the host's knowledge.
         let written = || WrittenTarget::Program(shortened(&command.line));
+        // What was shown is done once.
+        let is_first = !self.started.contains(&command.line);
         let mut asking = None;
         for need in &needs {
             let decision = self.decide(need)?;
@@ -209,7 +211,7 @@ impl View<'_, Commands> {
                 Verdict::Deny => {
                     return self.authorise(need.clone(), written()).await;
                 }
-                Verdict::Allow if is_declared => {}
+                Verdict::Allow if is_declared && (is_first || decision.rule != Rule::Once) => {}
                 Verdict::Allow | Verdict::Ask => asking = Some(decision.rule),
             }
         }
@@ -233,6 +235,7 @@ impl View<'_, Commands> {
             }
         };
         self.line = Some(shortened(&command.line));
+        self.started.insert(command.line.clone());
         let mut under = None;
         for need in needs {
             under = Some(match &answer {

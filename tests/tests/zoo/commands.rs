@@ -117,7 +117,7 @@ impl Yard {
     fn start(&self, line: &str) -> impl Future<Output = Success> + Send + use<> {
         let host = self.host.clone();
         let mut call = call("run_terminal_command", json!({ "command": line }));
-        line.clone_into(&mut call.id);
+        call.id = line.replace(|c: char| !c.is_ascii_graphic(), "_");
         async move {
             let ran = play(&host, &call, yes()).await;
             let ran = ran.and_then(|outcome| outcome.result);

@@ -530,3 +530,26 @@ async fn nothing_is_touched_in_prepare() {
     );
     assert_eq!(asker.questions().len(), 0);
 }
+
+/// The answer to a difference is one to this difference: what is done by other means is asked about.
+#[tokio::test]
+async fn a_yes_to_a_shown_change_is_none_to_another() {
+    for steps in [
+        &["open diary.txt wt", "write evil 0"][..],
+        &["open diary.txt w", "write evil 0"],
+        &["unlink diary.txt"],
+        &["rename diary.txt diary.old"],
+        &["times-at diary.txt 1"],
+    ] {
+        let (sandbox, host) = stage(PATIENT);
+        let before = tree(&sandbox.project());
+        let asker = Arc::new(Asker::first_yes());
+        let arguments = json!({ "steps": steps, "shown": ["diary.txt", "dear"] });
+        let played = play(&host, &call("wasi", arguments), asker.clone()).await;
+        assert_alive(&host).await;
+        assert_eq!(tree(&sandbox.project()), before, "{steps:?}: {played:?}");
+        let questions = asker.questions();
+        assert_eq!(questions.len(), 2, "{steps:?}: {questions:?}");
+        assert_eq!(questions[0].actions.len(), 1, "{steps:?}");
+    }
+}

@@ -1,6 +1,6 @@
 //! The one function that decides whether a guest may use something, and what is asked where nothing is decided.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{CallContext, CallerKind, ShownRequest};
 use crate::ask::{Origin, Question, Scope, Unplanned};
@@ -111,6 +111,8 @@ impl CallContext {
             (Verdict::Allow, Rule::Once, Some(request)) if !self.was_shown(&need, request) => {
                 Verdict::Ask
             }
+            // That yes was one to a difference, and this use shows none.
+            (Verdict::Allow, Rule::Once, None) if self.is_of_shown_edit(&need) => Verdict::Ask,
             (verdict, ..) => verdict,
         };
         let (allowed, rule) = match verdict {
@@ -201,6 +203,12 @@ impl CallContext {
             Some(bound) => bound == sent,
             None => *self.usual_accept.get_or_insert(sent) == sent,
         }
+    }
+
+    /// Whether the question of the plan has shown how the file that this writes is changed.
+    fn is_of_shown_edit(&self, need: &Need) -> bool {
+        let mut edited = self.actions.iter().flat_map(Action::edited_paths);
+        need.operation == Operation::Write && edited.any(|path| need.target.path() == Some(path))
     }
 
     fn note_denied(
@@ -433,6 +441,16 @@ impl CallContext {
                     .into(),
             );
         }
+        // A yes for this call to a change is one to the difference that is shown with it, and what is allowed is done at once.
+        let edited: Vec<PathBuf> = actions
+            .iter()
+            .flat_map(Action::edited_paths)
+            .map(Path::to_path_buf)
+            .collect();
+        let is_edited = |need: &Need| {
+            let path = need.target.path();
+            need.operation == Operation::Write && edited.iter().any(|it| path == Some(it))
+        };
         let mut asked_request = None;
         for action in &actions {
             match action {
@@ -498,6 +516,10 @@ impl CallContext {
                 crate::display::escape(written_text(written))
             ));
         }
+        let mut lasting = needs.clone();
+        if answer.allow && answer.scope == Scope::Once {
+            lasting.retain(|need| !is_edited(need));
+        }
         let is_remembered = match asked_request {
             Some(request) if answer.allow && answer.scope == Scope::Once => {
                 let reads = request.reads();
@@ -512,7 +534,7 @@ impl CallContext {
         if is_remembered {
             self.shared
                 .permissions
-                .remember(&self.call, &self.plugin, &needs, answer)
+                .remember(&self.call, &self.plugin, &lasting, answer)
                 .map_err(|e| host_failed(&e))?;
         }
         Ok((answer.allow, answer.in_words()))

@@ -4,7 +4,7 @@ mod app_allowance;
 mod authorise;
 mod uses;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::sync::Arc;
@@ -172,6 +172,8 @@ pub(crate) struct CallContext {
     pub(super) message_room: Option<LogRoom>,
     /// The line of the command that was decided about last, for the audit log.
     pub(super) line: Option<String>,
+    /// The command lines that it has begun to run.
+    pub(super) started: HashSet<String>,
     /// The question that the user answered with no, of several the last.
     pub(crate) refused: Option<String>,
     /// Whether what was denied last was denied by the user's answer to a question of this call.
@@ -234,6 +236,7 @@ impl CallContext {
             requests: 0,
             app_requests: AppRequests::default(),
             line: None,
+            started: HashSet::new(),
             refused: None,
             was_denied_by_user: false,
             undeclared: None,

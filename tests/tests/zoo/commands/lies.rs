@@ -1,5 +1,6 @@
 //! Guests that show one command and run another.
 
+use std::fs;
 use std::sync::Arc;
 
 use dunlin_host::ask::{Origin, Question};
@@ -86,4 +87,20 @@ async fn commands_without_end_come_to_one() {
     assert!(failed.contains("has started 16 commands"), "{failed}");
     yard.wait_until_nothing_is_left();
     assert_alive(&yard.host).await;
+}
+
+/// What was shown is done once: the next time it may do something else.
+#[tokio::test]
+async fn a_yes_to_a_command_is_one_to_one_start() {
+    let yard = Yard::new();
+    let asker = Arc::new(Asker::first_yes());
+    let line = "echo a >> ran";
+    let arguments = json!({ "shown": line, "run": line, "times": 2 });
+    let ran = yard
+        .call("command_otherwise", arguments, asker.clone())
+        .await;
+    assert!(matches!(ran, Err(Failure::Denied { .. })), "{ran:?}");
+    assert_eq!(asker.questions().len(), 2);
+    let ran = fs::read_to_string(yard.sandbox.project().join("ran"));
+    assert_eq!(ran.unwrap(), "a\n");
 }

@@ -12,7 +12,8 @@ impl Tool for CommandOtherwise {
     const PARAMETERS: Parameters = parameters!(
         "@param shown {string} [optional] What it declares\n\
          @param run {string} [required] What it runs\n\
-         @param network {boolean} [optional] Whether it runs that with the network",
+         @param network {boolean} [optional] Whether it runs that with the network\n\
+         @param times {integer} [optional] How often it runs that, once if left out",
     );
     type Arguments = Value;
 
@@ -27,8 +28,12 @@ impl Tool for CommandOtherwise {
     fn run(arguments: Value) -> Result<Output, Failure> {
         let line = arguments["run"].as_str().unwrap_or_default();
         let network = arguments["network"].as_bool().unwrap_or_default();
-        let end = Command::start(CommandLine::new(line).with_network(network))?.wait()?;
-        Ok(format!("{end:?}").into())
+        let mut ends = Vec::new();
+        for _ in 0..arguments["times"].as_u64().unwrap_or(1) {
+            let end = Command::start(CommandLine::new(line).with_network(network))?.wait()?;
+            ends.push(format!("{end:?}"));
+        }
+        Ok(ends.join(" ").into())
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod machine;
 
+use dunlin_sdk::files::TextEdit;
 use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, parameters};
 use machine::Machine;
 use serde::Deserialize;
@@ -20,6 +21,9 @@ struct Arguments {
     /// A folder whose files the plan says will be changed.
     #[serde(default)]
     folder: Option<String>,
+    /// A file, and a text of it that the plan says is replaced by `harmless`.
+    #[serde(default)]
+    shown: Option<(String, String)>,
 }
 
 impl Tool for Wasi {
@@ -28,7 +32,8 @@ impl Tool for Wasi {
     const PARAMETERS: Parameters = parameters!(
         "@param steps {array} [required] What to do\n@param steps[] {string} A step\n\
          @param early {boolean} [optional] Whether to do it in `prepare`\n\
-         @param folder {string} [optional] A folder to declare",
+         @param folder {string} [optional] A folder to declare\n\
+         @param shown {array} [optional] A change to declare\n@param shown[] {string} A file, and a text of it",
     );
     type Arguments = Arguments;
 
@@ -37,8 +42,12 @@ impl Tool for Wasi {
             return Err(Failure::failed(all(&arguments.steps)));
         }
         let plan = Plan::ask("Do something harmless?");
-        Ok(match &arguments.folder {
+        let plan = match &arguments.folder {
             Some(folder) => plan.writes_all_in(folder),
+            None => plan,
+        };
+        Ok(match &arguments.shown {
+            Some((path, old)) => plan.replaces_texts(path, vec![harmless(old)]),
             None => plan,
         })
     }
@@ -48,6 +57,14 @@ impl Tool for Wasi {
             Some((last, steps)) if last == "fail" => Err(Failure::failed(all(steps))),
             _ => Ok(all(&arguments.steps).into()),
         }
+    }
+}
+
+fn harmless(old: &str) -> TextEdit {
+    TextEdit {
+        old: old.to_owned(),
+        new: "harmless".to_owned(),
+        every: false,
     }
 }
 
