@@ -88,8 +88,6 @@ const SHARED_BY_NUMBER: &[libc::c_long] = &[
 /// Calls that change how another process of the user is run, with the place of its number among their arguments. 0 is the
 /// caller itself.
 const OF_A_PROCESS: &[(libc::c_long, u8)] = &[
-    (libc::SYS_setpriority, 1),
-    (libc::SYS_ioprio_set, 1),
     (libc::SYS_sched_setaffinity, 0),
     (libc::SYS_sched_setscheduler, 0),
     (libc::SYS_sched_setparam, 0),
@@ -97,6 +95,16 @@ const OF_A_PROCESS: &[(libc::c_long, u8)] = &[
     // Limits.
     (libc::SYS_prlimit64, 0),
 ];
+
+/// The same where another argument says of what the number is, a process, a group or a user, and the value that means a
+/// process: 0 is the caller's whole group or user otherwise.
+const OF_PROCESSES: &[(libc::c_long, u64)] = &[
+    (libc::SYS_setpriority, libc::PRIO_PROCESS as u64),
+    (libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS),
+];
+
+/// From `linux/ioprio.h`.
+const IOPRIO_WHO_PROCESS: u64 = 1;
 
 // New calls have the same number on every processor.
 const SYS_SETXATTRAT: libc::c_long = 463;
@@ -144,10 +152,17 @@ fn programs(around: Around) -> Result<Vec<BpfProgram>, Problem> {
 
     let mut refused = set_id()?;
     refused.push((libc::SYS_socketpair, pairs()?));
+    // With a lease on a file of the user, everybody who opens it waits for the command.
+    let leases = rule(1, SeccompCmpOp::Eq, libc::F_SETLEASE as u64)?;
+    refused.push((libc::SYS_fcntl, vec![leases]));
     if !around.namespaces {
         // Of other processes of the same user, Dunlin's among them.
         for (call, place) in OF_A_PROCESS {
             refused.push((*call, vec![rule(*place, SeccompCmpOp::Ne, 0)?]));
+        }
+        for (call, process) in OF_PROCESSES {
+            let other_kind = rule(0, SeccompCmpOp::Ne, *process)?;
+            refused.push((*call, vec![other_kind, rule(1, SeccompCmpOp::Ne, 0)?]));
         }
         let everywhere = WITHOUT_MOUNTS.iter().chain(SHARED_BY_NUMBER);
         refused.extend(everywhere.map(|call| (*call, Vec::new())));

@@ -35,6 +35,10 @@ fn main() -> ExitCode {
         ["clone3"] => system_call(libc::SYS_clone3, 0),
         ["io-uring"] => system_call(libc::SYS_io_uring_setup, 1),
         ["session-keys"] => system_call(libc::SYS_keyctl, 0),
+        ["lease", path] => lease(path),
+        // All processes of the user; the third argument is the usual priority.
+        ["priority-of-user"] => system_call(libc::SYS_setpriority, libc::PRIO_USER.into()),
+        ["io-priority-of-user"] => system_call(libc::SYS_ioprio_set, IOPRIO_WHO_USER),
         ["vsock"] => socket(libc::AF_VSOCK, libc::SOCK_STREAM),
         ["packets"] => socket(libc::AF_PACKET, libc::SOCK_RAW),
         _ => Err(io::Error::other("no such attempt")),
@@ -47,6 +51,17 @@ fn main() -> ExitCode {
             ExitCode::from(7)
         }
     }
+}
+
+/// From `linux/ioprio.h`.
+const IOPRIO_WHO_USER: libc::c_long = 3;
+
+/// Makes everybody who opens a file wait for this process.
+fn lease(path: &str) -> io::Result<()> {
+    let file = std::fs::File::open(path)?;
+    #[expect(unsafe_code, reason = "the call takes two numbers")]
+    let done = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_WRLCK) };
+    result(done.into())
 }
 
 /// A listener and a connection to it, both in here.

@@ -198,9 +198,17 @@ async fn there_is_no_way_out() {
             "clone3".to_owned(),
             "session-keys".to_owned(),
             "type /dev/tty".to_owned(),
+            "lease README.md".to_owned(),
         ] {
             let text = yard.refused(&format!("{HOSTILE} {attempt}")).await;
             assert!(text.contains("refused"), "{attempt}: {text}");
+        }
+        // With namespaces the user's other processes are not there.
+        if !has_namespaces {
+            for attempt in ["priority-of-user", "io-priority-of-user"] {
+                let text = yard.refused(&format!("{HOSTILE} {attempt}")).await;
+                assert!(text.contains("refused"), "{attempt}: {text}");
+            }
         }
         assert!(tcp.accept().is_err());
         assert!(udp.recv(&mut [0; 9]).is_err());
