@@ -20,6 +20,7 @@ use crate::plugin::installed::Record;
 use crate::plugin::signing::PinnedKeys;
 use dunlin_host::nearest::nearest;
 use dunlin_terminal::approval::look::Window;
+use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::review::Review;
 use dunlin_terminal::ui::style::Label;
 
@@ -199,18 +200,24 @@ pub fn remove(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> 
             .forget(&identity(&record.name, origin))
             .map_err(CliError::failed)?;
         let store = store_folder(&app.settings.folders.stores(), &record.name, origin);
-        if let Err(error) = fs::remove_dir_all(&store)
-            && error.kind() != ErrorKind::NotFound
-        {
-            let store = escape(&store.to_string_lossy()).into_owned();
-            ui.warn(&format!(
-                "what it kept in {store} cannot be removed: {error}"
-            ));
-        }
+        remove_store(ui, &store);
         installed.remove(record).map_err(CliError::failed)?;
+        // What ran in a chat until now may have kept something once more.
+        remove_store(ui, &store);
         ui.status(&format!("{} is removed.", escape(&record.name)));
     }
     Ok(Exit::Done)
+}
+
+fn remove_store(ui: &Ui, store: &Path) {
+    if let Err(error) = fs::remove_dir_all(store)
+        && error.kind() != ErrorKind::NotFound
+    {
+        let store = escape(&store.to_string_lossy()).into_owned();
+        ui.warn(&format!(
+            "what it kept in {store} cannot be removed: {error}"
+        ));
+    }
 }
 
 /// The record of this name.
@@ -241,11 +248,15 @@ pub fn info(app: &App, name: &str) -> Result<Exit, CliError> {
 }
 
 /// Lists the plugins, one a line.
-pub fn list(app: &App) -> Result<Exit, CliError> {
+pub fn list(app: &App, json: bool) -> Result<Exit, CliError> {
     let ui = &app.ui;
     let (records, broken) = app.installed_plugins().records();
     for error in &broken {
         ui.warn(&error.to_string());
+    }
+    if json {
+        app.print_json(&records)?;
+        return Ok(Exit::Done);
     }
     if records.is_empty() && broken.is_empty() {
         ui.status(
