@@ -520,6 +520,7 @@ fn plugin(embedded: &dunlin_plugins::Embedded) -> Plugin {
         built_in: true,
         origin: None,
         description: embedded.description.as_ref().map(description),
+        tools_digest: None,
     }
 }
 

@@ -394,6 +394,7 @@ fn main() -> Result<()> {
             built_in: true,
             origin: None,
             description: None,
+            tools_digest: None,
         }],
     )
     .expect("a host");

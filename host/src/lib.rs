@@ -83,7 +83,7 @@ pub use options::{HostOptions, WebOptions};
 pub use permission::{Explained, PermissionError, Permissions, Stored};
 pub use plugin::{
     Annotations, ArgumentsError, Description, LoadError, Plugin, Schema, SchemaError, Tool,
-    ToolTexts,
+    ToolTexts, tools_digest,
 };
 pub use process::CommandOptions;
 pub use progress::{NoProgress, Progress};

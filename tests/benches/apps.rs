@@ -55,6 +55,7 @@ fn host(sandbox: &Sandbox) -> Host {
             built_in: true,
             origin: None,
             description: None,
+            tools_digest: None,
         }),
         ..sandbox.options(Limits::standard())
     };

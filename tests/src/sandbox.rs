@@ -177,6 +177,7 @@ pub fn plugin(name: &str) -> Plugin {
         built_in: false,
         origin: None,
         description: None,
+        tools_digest: None,
     }
 }
 
@@ -199,6 +200,7 @@ pub fn plugin_of(name: &str, bytes: Vec<u8>) -> Plugin {
         built_in: false,
         origin: None,
         description: None,
+        tools_digest: None,
     }
 }
 

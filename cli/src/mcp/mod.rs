@@ -49,6 +49,7 @@ pub fn bridge() -> Option<Plugin> {
         built_in: true,
         origin: None,
         description: None,
+        tools_digest: None,
     })
 }
 

@@ -9,7 +9,7 @@ use dunlin_host::call::{Call, Failure, Standing};
 use dunlin_host::ceiling::{Ceiling, CeilingError};
 use dunlin_host::display::{escape, own_command};
 use dunlin_host::metadata::Metadata;
-use dunlin_host::{Host, LoadError, Plugin, Tool, sha256_hex};
+use dunlin_host::{Host, LoadError, Plugin, Tool, sha256_hex, tools_digest};
 use oci_spec::distribution::Reference;
 
 use super::installed::{Record, is_name};
@@ -347,6 +347,7 @@ fn alone(
         built_in: false,
         origin,
         description: None,
+        tools_digest: None,
     };
     let digest = plugin.digest.clone();
     let options = host_options(&app.settings, &app.session_id());
@@ -497,6 +498,7 @@ impl Examined {
             source: self.source.clone(),
             installed: now,
             tools: self.tools.iter().map(|tool| tool.name.clone()).collect(),
+            tools_digest: Some(tools_digest(&self.tools)),
             abilities: self.abilities(),
             metadata: self.metadata.clone(),
             may: self.may.clone(),

@@ -37,6 +37,9 @@ pub struct Record {
     pub installed: String,
     /// The names of its tools.
     pub tools: Vec<String>,
+    /// The digest of all that was shown of them; earlier builds did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools_digest: Option<String>,
     /// Its imports.
     pub abilities: Vec<String>,
     /// What it says of itself for people.
@@ -135,6 +138,7 @@ impl InstalledPlugins {
             digest: record.digest,
             built_in: false,
             description: None,
+            tools_digest: record.tools_digest,
         };
         (records.into_iter().map(plugin).collect(), broken)
     }
@@ -283,6 +287,7 @@ mod tests {
             source: "here".to_owned(),
             installed: "2026-01-01T00:00:00Z".to_owned(),
             tools: vec!["tool".to_owned()],
+            tools_digest: None,
             abilities: vec!["log".to_owned()],
             metadata: Metadata::default(),
             signer: None,

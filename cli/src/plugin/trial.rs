@@ -417,6 +417,7 @@ mod tests {
             built_in: false,
             origin: None,
             description: None,
+            tools_digest: None,
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

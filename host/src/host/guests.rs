@@ -72,6 +72,7 @@ impl Guests {
                     && known.plugin.origin == plugin.origin
                     && known.plugin.digest == plugin.digest
                     && known.plugin.built_in == plugin.built_in
+                    && known.plugin.tools_digest == plugin.tools_digest
             });
             same.cloned()
                 .unwrap_or_else(|| Arc::new(Registered::new(plugin)))
@@ -130,7 +131,13 @@ impl Guests {
                 Some(described) => Ok(described),
                 None => self.describe_anew(plugin).await,
             };
-            described.map(Arc::new)
+            let described = described?;
+            match &plugin.plugin.tools_digest {
+                Some(agreed) if described.tools_digest() != *agreed => Err(LoadError::Changed {
+                    plugin: name.clone(),
+                }),
+                _ => Ok(Arc::new(described)),
+            }
         };
         // Boxed, as the first call of each plugin pays for it alone: every future that finds a tool holds this one.
         Box::pin(plugin.described.get_or_init(describe))

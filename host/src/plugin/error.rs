@@ -59,6 +59,15 @@ pub enum LoadError {
         /// What happened, as the end of a sentence.
         problem: String,
     },
+    /// It describes other tools than those that somebody agreed to.
+    #[error(
+        "the plugin {plugin} says something else of its tools than when it was installed; it is left out until it is \
+         installed again"
+    )]
+    Changed {
+        /// The plugin's name.
+        plugin: String,
+    },
     /// Its `describe` answered nonsense.
     #[error("the plugin {plugin} describes itself badly: {problem}")]
     Description {

@@ -13,7 +13,7 @@ use wasmtime::{Engine, Store};
 use super::error::LoadError;
 use super::mistakes::mistake;
 use super::tool::{Annotations, DescribedTool, Tool, impossible, validator};
-use super::{Description, Plugin};
+use super::{Description, Plugin, tools_digest};
 use crate::bindings::declared::{DeclaredPlugin, DeclaredTool};
 use crate::bindings::{Plugin as Instance, PluginPre};
 use crate::capability::{CallState, wasi};
@@ -273,6 +273,11 @@ impl Described {
             ceiling: ceiling.map(Arc::new),
             settings_schema: settings_schema.map(Arc::new),
         }
+    }
+
+    pub(crate) fn tools_digest(&self) -> String {
+        let tools: Vec<Tool> = self.tools.iter().map(|it| it.tool.clone()).collect();
+        tools_digest(&tools)
     }
 
     pub(crate) fn to_bytes(&self) -> Vec<u8> {

@@ -36,6 +36,14 @@ pub struct Plugin {
     ///
     /// Believed as its `describe` would be, so it has to come from whoever vouches for the component.
     pub description: Option<Description>,
+    /// The [`tools_digest`] of the tools that somebody agreed to when it was installed: it has to describe the same ones.
+    pub tools_digest: Option<String>,
+}
+
+/// SHA-256 of all that a plugin says of its tools, lower-case hexadecimal.
+pub fn tools_digest(tools: &[Tool]) -> String {
+    // Strings and JSON values always serialise.
+    crate::sha256_hex(&serde_json::to_vec(tools).unwrap_or_default())
 }
 
 /// What a plugin says of itself.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use dunlin::app::built_in_plugins;
 use dunlin_host::ask::DenyAll;
 use dunlin_host::permission::ToolMode;
-use dunlin_host::{Limits, Plugin, Tool};
+use dunlin_host::{Limits, Plugin, Tool, tools_digest};
 use dunlin_tests::DEADLINE;
 use dunlin_tests::sandbox::{PATIENT, README, Sandbox, assert_alive, call, leaks, play, plugin};
 use serde_json::json;
@@ -111,6 +111,29 @@ async fn built_in_tools_are_known_as_they_describe_themselves() {
     let (known, errors) = sandbox.host_of(known, PATIENT).tools().await;
     assert!(errors.is_empty(), "{errors:?}");
     assert_eq!(known, asked);
+}
+
+/// The model reads what somebody agreed to.
+#[tokio::test]
+async fn a_plugin_says_what_it_said_when_it_was_installed() {
+    let sandbox = Sandbox::new();
+    let (tools, _) = sandbox.host(&["echo"], PATIENT).tools().await;
+    let agreed = |digest: String| {
+        let echo = Plugin {
+            tools_digest: Some(digest),
+            ..plugin("echo")
+        };
+        sandbox.host_of(vec![echo], PATIENT)
+    };
+    let (same, errors) = agreed(tools_digest(&tools)).tools().await;
+    assert_eq!((same.len(), errors.len()), (1, 0), "{errors:?}");
+    let (none, errors) = agreed(tools_digest(&[])).tools().await;
+    assert!(none.is_empty());
+    assert_eq!(
+        errors[0].to_string(),
+        "the plugin echo says something else of its tools than when it was installed; it is left out until it is installed \
+         again"
+    );
 }
 
 /// The built-in tool stays what it is, and the user is told who wanted its name.

@@ -70,6 +70,7 @@ fn host_with(sandbox: &Sandbox, behaviours: &[&str], change: impl Fn(&mut McpSer
             digest: bridge.digest.to_owned(),
             built_in: true,
             description: None,
+            tools_digest: None,
         }),
         version: "1".to_owned(),
         servers: servers.collect(),

@@ -190,6 +190,7 @@ pub fn test(app: &App, folder: &Path) -> Result<Exit, CliError> {
             built_in: false,
             origin: None,
             description: None,
+            tools_digest: None,
         };
         let options = host_options(&app.settings, &app.session_id());
         let began = Instant::now();

@@ -210,6 +210,7 @@ fn host(
             built_in: false,
             origin: None,
             description: None,
+            tools_digest: None,
         });
     }
     let limits = Limits {

@@ -104,6 +104,7 @@ fn host(root: &Path, run_time: Duration) -> Host {
             digest: embedded.digest.to_owned(),
             built_in: true,
             description: None,
+            tools_digest: None,
         }),
         embedder: None,
     };
