@@ -214,11 +214,12 @@ fn is_moot(edit: &SavedEdit, request: &EditableRequest, described: &[String]) ->
                 request.number(&SectionId::Tool(name.clone())).is_none()
                     && !described.contains(&name)
             }
-            Ok(SectionId::Message(index)) => {
-                let first_sent = sections.filter_map(|section| message(&section.id)).min();
-                first_sent.is_some_and(|first| index < first)
+            Ok(id) => {
+                let first_sent = sections.filter_map(|section| section.id.message()).min();
+                let message = id.message().zip(first_sent);
+                message.is_some_and(|(message, first)| message < first)
             }
-            _ => false,
+            Err(_) => false,
         }
 }
 
@@ -255,14 +256,6 @@ pub fn copy(
         }));
         others.len()
     })
-}
-
-/// The index of a message.
-fn message(id: &SectionId) -> Option<usize> {
-    match id {
-        SectionId::Message(index) => Some(*index),
-        _ => None,
-    }
 }
 
 /// Keeps what was changed in a request beyond what was `applied`, in place of what was kept of the same leaves, and removes what

@@ -120,17 +120,22 @@ pub(super) fn text(text: &str, window: Window) -> Vec<String> {
 pub fn arguments(request: &EditableRequest, number: usize) -> Option<String> {
     let message = |number| serde_json::from_str::<Value>(request.text(number)?).ok();
     let result = message(number)?;
-    let id = result.get("tool_call_id").or(result.get("tool_use_id"))?;
+    let fields = ["tool_call_id", "tool_use_id", "call_id"];
+    let id = fields.iter().find_map(|field| result.get(field))?;
     (1..number).rev().find_map(|before| {
         let is_call = request.section(before)?.kind == SectionKind::Assistant;
         let message = message(before).filter(|_| is_call)?;
-        // Either its calls, or blocks of which only calls have an id.
+        // Either its calls, or blocks of which only calls have an id; or it is a call itself.
         let calls = ["tool_calls", "content"].into_iter();
         let mut calls = calls
             .filter_map(|list| message.get(list)?.as_array())
             .flatten();
-        let call = calls.find(|call| call.get("id") == Some(id))?;
-        match call.pointer("/function/arguments").or(call.get("input"))? {
+        let call = match message.get("call_id") {
+            Some(own) if own == id => &message,
+            _ => calls.find(|call| call.get("id") == Some(id))?,
+        };
+        let arguments = call.pointer("/function/arguments");
+        match arguments.or(call.get("arguments")).or(call.get("input"))? {
             Value::String(text) => Some(text.clone()),
             arguments => Some(arguments.to_string()),
         }

@@ -9,10 +9,9 @@ use std::hash::{BuildHasher, RandomState};
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::blocks;
 use super::edits::SectionStep;
+use super::layout::Layout;
 use super::model::EditableRequest;
-use super::sections::{Origin, Outline, SectionId};
 
 /// The longest bodies in which edits are looked for, in bytes: their trees take many times as much memory.
 const MAX_BYTES: usize = 1 << 24;
@@ -30,21 +29,11 @@ impl EditableRequest {
         }
         let before: Value = serde_json::from_slice(&original).ok()?;
         let after: Value = serde_json::from_slice(sent).ok()?;
-        let is_in_blocks = blocks::is_in_blocks(&before);
-        let messages = said(&before, is_in_blocks)?;
-        let role = messages.first().and_then(|first| first.get("role"));
-        let has_system = match is_in_blocks {
-            true => before.get("system").is_some(),
-            false => role.is_some_and(|role| role == "system" || role == "developer"),
-        };
-        let others = 0..messages.len() - usize::from(has_system);
-        let origins: Vec<Origin> = others.map(|it| SectionId::Message(it).into()).collect();
-        let outline = match is_in_blocks {
-            true => Outline::of_blocks(&before, &origins, Vec::new()),
-            false => Outline::of_chat(&before, &origins, Vec::new()),
-        };
+        let layout = Layout::of(&before);
+        let messages = layout.said(&before)?;
+        let outline = layout.outline(&before)?;
         let mut request = EditableRequest::new(original, outline);
-        let gone_messages = left_out(&messages, &said(&after, is_in_blocks)?)?;
+        let gone_messages = left_out(&messages, &layout.said(&after)?)?;
         let gone_tools = left_out(&list(&before, "tools"), &list(&after, "tools"))?;
         let gone_tools = gone_tools.iter().map(|index| messages.len() + index);
         let gone = gone_messages.iter().copied().chain(gone_tools);
@@ -57,15 +46,6 @@ impl EditableRequest {
             .ok()?;
         (request.bytes() == sent).then_some(request)
     }
-}
-
-/// What is said in a body: the values of the sections before the tools. `None`: it is not in the layout.
-fn said(body: &Value, is_in_blocks: bool) -> Option<Vec<&Value>> {
-    if !is_in_blocks {
-        return Some(list(body, "messages"));
-    }
-    let units = blocks::units(body)?.into_iter();
-    Some(units.map(|unit| unit.value).collect())
 }
 
 fn list<'a>(body: &'a Value, key: &str) -> Vec<&'a Value> {
@@ -179,7 +159,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::request::editor::{KnownOption, OptionKind};
+    use crate::request::editor::{KnownOption, OptionKind, Origin, Outline, SectionId};
 
     fn body() -> Value {
         let tool =

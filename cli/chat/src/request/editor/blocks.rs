@@ -8,17 +8,9 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::layout::{Unit, is_of};
 use super::path::Path;
-use super::sections::{
-    KnownOption, Origin, Outline, Section, SectionId, SectionKind, options_section, tool_sections,
-};
-
-/// A value that is a section.
-pub(super) struct Unit<'a> {
-    pub(super) path: Path,
-    pub(super) value: &'a Value,
-    pub(super) kind: SectionKind,
-}
+use super::sections::SectionKind;
 
 /// Whether a body is written in this layout, as far as it tells by itself.
 pub(super) fn is_in_blocks(body: &Value) -> bool {
@@ -40,6 +32,7 @@ pub(super) fn units(body: &Value) -> Option<Vec<Unit<'_>>> {
             path: Path::root().then("system").then(0),
             value,
             kind: SectionKind::System,
+            continues: false,
         });
     }
     for (index, message) in body.get("messages")?.as_array()?.iter().enumerate() {
@@ -51,8 +44,12 @@ pub(super) fn units(body: &Value) -> Option<Vec<Unit<'_>>> {
         };
         let content = blocks(message)?;
         if kind == SectionKind::Assistant || !content.iter().any(is_result) {
-            let value = message;
-            units.push(Unit { path, value, kind });
+            units.push(Unit {
+                path,
+                value: message,
+                kind,
+                continues: false,
+            });
             continue;
         }
         for (index, value) in content.iter().enumerate() {
@@ -63,78 +60,11 @@ pub(super) fn units(body: &Value) -> Option<Vec<Unit<'_>>> {
                     true => SectionKind::ToolResult,
                     false => SectionKind::User,
                 },
+                continues: false,
             });
         }
     }
     Some(units)
-}
-
-impl Outline {
-    /// The outline of a body in this layout. `origins` belong to the messages of the session in it, in their order. A body
-    /// of another shape, or with another number of messages, is one raw section.
-    pub fn of_blocks(body: &Value, origins: &[Origin], options: Vec<KnownOption>) -> Outline {
-        match sections(body, origins) {
-            Some(sections) => Outline { sections, options },
-            None => Outline::raw(),
-        }
-    }
-}
-
-fn sections(body: &Value, origins: &[Origin]) -> Option<Vec<Section>> {
-    let units = units(body)?;
-    let mut origins = origins.iter();
-    let mut names: Vec<(&str, &str)> = Vec::new();
-    let mut sections = Vec::with_capacity(units.len() + 1);
-    for unit in units {
-        if unit.kind == SectionKind::System {
-            sections.push(Section {
-                id: SectionId::System,
-                kind: unit.kind,
-                label: "system prompt".to_owned(),
-                path: unit.path,
-            });
-            continue;
-        }
-        let origin = origins.next()?;
-        let kind = match &origin.context {
-            Some(_) if unit.kind == SectionKind::User => SectionKind::Context,
-            _ => unit.kind,
-        };
-        let label = match (kind, &origin.context) {
-            (SectionKind::Context, Some(label)) => label.clone(),
-            (SectionKind::ToolResult, _) => {
-                let id = result_id(unit.value);
-                let name = names.iter().rev().find(|(known, _)| *known == id);
-                match name {
-                    Some((_, name)) => format!("result of {name}"),
-                    None => "result of a call".to_owned(),
-                }
-            }
-            (SectionKind::Assistant, _) => {
-                let calls = calls(unit.value);
-                let called: Vec<&str> = calls.iter().map(|(_, call)| name(call)).collect();
-                names.extend(calls.iter().map(|(_, call)| (id(call), name(call))));
-                match called.as_slice() {
-                    [] => "assistant".to_owned(),
-                    names => format!("assistant calls {}", names.join(", ")),
-                }
-            }
-            _ => kind.name().to_owned(),
-        };
-        sections.push(Section {
-            id: origin.id.clone(),
-            kind,
-            label,
-            path: unit.path,
-        });
-    }
-    // Each message of the session is in it.
-    if origins.next().is_some() {
-        return None;
-    }
-    sections.extend(tool_sections(body)?);
-    sections.push(options_section());
-    Some(sections)
 }
 
 /// The text of a section without the marks of where the endpoint may cache. They move from request to request, and the
@@ -152,18 +82,9 @@ fn blocks(message: &Value) -> Option<&Vec<Value>> {
     message.get("content")?.as_array()
 }
 
-fn is_of(block: &Value, kind: &str) -> bool {
-    block.get("type").and_then(Value::as_str) == Some(kind)
-}
-
 /// Whether a value is the result of a call.
 pub(super) fn is_result(block: &Value) -> bool {
     is_of(block, "tool_result")
-}
-
-/// The call that a result belongs to.
-pub(super) fn result_id(result: &Value) -> &str {
-    string(result, "tool_use_id")
 }
 
 /// The calls in a message, each with its place among the blocks.
@@ -175,25 +96,14 @@ pub(super) fn calls(message: &Value) -> Vec<(usize, &Value)> {
         .collect()
 }
 
-/// The id of a call.
-pub(super) fn id(call: &Value) -> &str {
-    string(call, "id")
-}
-
-fn name(call: &Value) -> &str {
-    string(call, "name")
-}
-
-fn string<'a>(value: &'a Value, field: &str) -> &'a str {
-    value.get(field).and_then(Value::as_str).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::request::editor::{Counts, EditableRequest, LastRequest, Outcome, Problem};
+    use crate::request::editor::{
+        Counts, EditableRequest, LastRequest, Origin, Outcome, Outline, Problem, SectionId,
+    };
     use crate::request::measure::Measure;
 
     /// A question, two calls with their results, what the user says behind them, and the marks of a cache.

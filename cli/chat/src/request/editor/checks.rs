@@ -8,9 +8,11 @@ use serde_json::Value;
 
 use super::blocks;
 use super::counts::Counts;
+use super::items;
+use super::layout::string;
 use super::model::EditableRequest;
 use super::path::Path;
-use super::sections::SectionKind;
+use super::sections::{SectionId, SectionKind};
 use dunlin_host::display::grouped;
 
 /// Why a request is not sent, and where.
@@ -91,6 +93,7 @@ impl std::error::Error for Unsendable {}
 struct Open {
     id: String,
     number: usize,
+    /// Where its id is.
     path: Path,
 }
 
@@ -132,6 +135,7 @@ impl EditableRequest {
             let answers = match (role, kind) {
                 (Some("tool"), _) => Some("tool_call_id"),
                 (None, Some("tool_result")) => Some("tool_use_id"),
+                (None, Some("function_call_output")) => Some("call_id"),
                 _ => None,
             };
             if let Some(field) = answers {
@@ -145,14 +149,20 @@ impl EditableRequest {
                 open.remove(answered);
                 continue;
             }
-            self.check_answered(&open)?;
+            // The results of all calls of a message come behind all of it.
+            let section = self.section(number);
+            if !section.is_some_and(|it| matches!(it.id, SectionId::Item(..))) {
+                self.check_answered(&open)?;
+            }
             match (role, kind) {
                 (Some("user"), _) => has_user = true,
-                (Some("assistant"), _) => open = self.check_calls(number, &path, &message)?,
+                (Some("assistant"), _) | (None, Some("function_call")) => {
+                    open.extend(self.check_calls(number, &path, &message)?);
+                }
+                (None, Some("reasoning")) => {}
                 (Some("system" | "developer"), _) => {}
                 // A block: the instructions, or what the user says behind results.
                 (None, Some("text")) => {
-                    let section = self.section(number);
                     has_user |= section.is_some_and(|it| it.kind != SectionKind::System);
                 }
                 _ => {
@@ -176,7 +186,7 @@ impl EditableRequest {
         match open.first() {
             None => Ok(()),
             Some(call) => {
-                let (id, path) = (call.id.clone(), call.path.then("id"));
+                let (id, path) = (call.id.clone(), call.path.clone());
                 Err(self.unsendable(call.number, Some(path), Problem::CallWithoutResult { id }))
             }
         }
@@ -195,9 +205,7 @@ impl EditableRequest {
             let path = path.then("tool_calls").then(index);
             let arguments = call.pointer("/function/arguments");
             let is_object = match arguments {
-                Some(Value::String(text)) => {
-                    serde_json::from_str::<serde_json::Map<String, Value>>(text).is_ok()
-                }
+                Some(Value::String(text)) => is_object_in_text(text),
                 arguments => arguments.is_none_or(Value::is_object),
             };
             let wrong = (!is_object).then(|| path.then("function").then("arguments"));
@@ -209,15 +217,29 @@ impl EditableRequest {
             let wrong = (!is_object).then(|| path.then("input"));
             (path, call, wrong)
         });
+        let is_item = items::is_call(message);
+        let item = is_item.then(|| {
+            let arguments = message.get("arguments").and_then(Value::as_str);
+            let is_object = arguments.is_some_and(is_object_in_text);
+            (
+                path.clone(),
+                message,
+                (!is_object).then(|| path.then("arguments")),
+            )
+        });
+        let id_field = if is_item { "call_id" } else { "id" };
         let mut open = Vec::new();
-        for (path, call, wrong) in calls.chain(in_blocks) {
+        for (path, call, wrong) in calls.chain(in_blocks).chain(item) {
             if let Some(path) = wrong {
                 let expected = "a JSON object";
                 let problem = Problem::WrongType { expected };
                 return Err(self.unsendable(number, Some(path), problem));
             }
-            let id = blocks::id(call).to_owned();
-            open.push(Open { id, number, path });
+            open.push(Open {
+                id: string(call, id_field).to_owned(),
+                number,
+                path: path.then(id_field),
+            });
         }
         Ok(open)
     }
@@ -231,4 +253,8 @@ impl EditableRequest {
             problem,
         }
     }
+}
+
+fn is_object_in_text(text: &str) -> bool {
+    serde_json::from_str::<serde_json::Map<String, Value>>(text).is_ok()
 }

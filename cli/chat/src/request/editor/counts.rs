@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::blocks::{self, without_cache_marks};
 use super::document::{self, Node, Shape};
 use super::edits::Change;
+use super::items;
 use super::model::EditableRequest;
 use super::path::Path;
 use super::sections::{Section, SectionId, SectionKind};
@@ -85,10 +86,17 @@ fn tokens(section: &Section, text: &str, measure: &Measure) -> u64 {
         _ => {
             let value = value();
             let message = message(&value);
+            let cost =
+                |message: &Message| Cost::of(message, true, |text| measure.count(text)).tokens;
             match section.id {
                 // Nothing stands between it and the conversation.
                 SectionId::System => measure.count(&message.content),
-                _ => Cost::of(&message, true, |text| measure.count(text)).tokens,
+                // The marks around the message count with its first section.
+                SectionId::Item(..) => {
+                    let marks = cost(&Message::text(Role::Assistant, ""));
+                    cost(&message).saturating_sub(marks)
+                }
+                _ => cost(&message),
             }
         }
     }
@@ -111,6 +119,9 @@ fn tool(value: &Value) -> Tool {
 
 /// What a message says, whatever dialect it is written in.
 fn message(value: &Value) -> Message {
+    if let Some(message) = items::message(value) {
+        return message;
+    }
     let parts = value.get("content").and_then(Value::as_array);
     let content = match (parts, value.get("content").or(value.get("text"))) {
         (Some(parts), _) => {
@@ -138,8 +149,9 @@ fn message(value: &Value) -> Message {
         };
     }
     /// Strings that are not text of the model's.
-    const MARKS: [&str; 8] = [
+    const MARKS: [&str; 9] = [
         "role",
+        "phase",
         "content",
         "text",
         "type",

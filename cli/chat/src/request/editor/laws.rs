@@ -426,7 +426,7 @@ fn structure(request: &EditableRequest) -> Law {
         }
     }
     let mut expected = Vec::new();
-    for list in ["system", "messages", "tools"] {
+    for list in ["system", "messages", "input", "tools"] {
         for (index, element) in elements(&body, &Path::root().then(list)) {
             let path = Path::root().then(list).then(index);
             let content = path.then("content");
@@ -443,7 +443,7 @@ fn structure(request: &EditableRequest) -> Law {
             .get(list)
             .is_some_and(|list| list == &Value::Array(Vec::new()));
         same(
-            &(is_empty && list != "messages"),
+            &(is_empty && !matches!(list, "messages" | "input")),
             &false,
             "there is no empty list of tools or instructions",
         )?;
@@ -493,14 +493,17 @@ fn sendable(request: &EditableRequest) -> Law {
     let body: Value = serde_json::from_slice(request.bytes()).map_err(|error| error.to_string())?;
     let mut open: Vec<&Value> = Vec::new();
     let mut has_user = false;
-    for said in body["messages"].as_array().into_iter().flatten() {
+    let lists = ["messages", "input"].into_iter();
+    for said in lists.filter_map(|list| body[list].as_array()).flatten() {
         let content = said["content"].as_array().map_or(&[][..], Vec::as_slice);
         let is_result = |block: &&Value| block["type"] == "tool_result";
         let role = said["role"].as_str();
-        // Either a message is a result, or it has some among its blocks.
+        // Either it is a result, or it has some among its blocks.
         let mut results: Vec<&Value> = Vec::new();
         if role == Some("tool") {
             results.push(&said["tool_call_id"]);
+        } else if said["type"] == "function_call_output" {
+            results.push(&said["call_id"]);
         } else if role == Some("user") {
             let blocks = content.iter().filter(is_result);
             results.extend(blocks.map(|block| &block["tool_use_id"]));
@@ -511,7 +514,12 @@ fn sendable(request: &EditableRequest) -> Law {
             let answered = answered.ok_or("a result without its call is sent")?;
             open.remove(answered);
         }
-        if role != Some("tool") && says_more {
+        // A call by itself.
+        open.extend(
+            said.get("call_id")
+                .filter(|_| said["type"] == "function_call"),
+        );
+        if !matches!(role, None | Some("tool")) && says_more {
             same(&open.len(), &0, "each call has its result")?;
             has_user |= role == Some("user");
             let is_call = |block: &&Value| block["type"] == "tool_use";

@@ -269,9 +269,9 @@ impl EditableRequest {
             })?;
         let is_tool = section.kind == SectionKind::ToolDefinition;
         let is_text = |row: &Row| match row.target.path.steps() {
-            // The message, or the block that is the section.
+            // The message, or the block or the item that is the section.
             [Step::Key(content)] if section.kind.is_message() => {
-                matches!(&**content, "content" | "text")
+                matches!(&**content, "content" | "text" | "output")
             }
             [Step::Key(content), Step::Index(_), Step::Key(text)] if section.kind.is_message() => {
                 &**content == "content" && &**text == "text"

@@ -23,9 +23,11 @@ mod checks;
 mod counts;
 mod document;
 mod edits;
+mod items;
 mod json_string;
 #[cfg(test)]
 mod laws;
+mod layout;
 mod leaves;
 mod model;
 mod options;

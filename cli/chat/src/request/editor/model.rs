@@ -321,18 +321,29 @@ fn push(lists: &mut [List], list: usize, at: usize, element: Element) -> Option<
     Some(())
 }
 
-/// For each section those that go with it: a call and its results are deleted and restored together.
+/// For each section those that go with it: a call and its results are deleted and restored together, as are the sections of
+/// one message.
 fn together(base: &Base) -> Vec<Vec<usize>> {
     let mut together: Vec<Vec<usize>> = (0..base.sections.len()).map(|index| vec![index]).collect();
     let mut calls: HashMap<String, usize> = HashMap::new();
     let string = |node: &Node| document::decode(base.text.get(node.span.clone())?);
+    // The first section of the message that the last section is of.
+    let mut first = 0;
     for (index, section) in base.sections.iter().enumerate() {
         let Some(node) = base.node(index) else {
             continue;
         };
+        match (&section.id, together.get_mut(first)) {
+            (SectionId::Item(..), Some(all)) => all.push(index),
+            _ => first = index,
+        }
         match section.kind {
             SectionKind::Assistant => {
-                // Either its calls, or blocks of which only calls have an id.
+                // Either a call,
+                if let Some(id) = node.child(&"call_id".into()).and_then(string) {
+                    calls.insert(id, first);
+                }
+                // or its calls, or blocks of which only calls have an id.
                 for list in ["tool_calls", "content"] {
                     let Some(Shape::Array(items)) =
                         node.child(&list.into()).map(|node| &node.shape)
@@ -341,15 +352,15 @@ fn together(base: &Base) -> Vec<Vec<usize>> {
                     };
                     for item in items {
                         if let Some(id) = item.child(&"id".into()).and_then(string) {
-                            calls.insert(id, index);
+                            calls.insert(id, first);
                         }
                     }
                 }
             }
             SectionKind::ToolResult => {
-                let id = node.child(&"tool_call_id".into());
-                let id = id.or_else(|| node.child(&"tool_use_id".into()));
-                let id = id.and_then(string);
+                let fields = ["tool_call_id", "tool_use_id", "call_id"].into_iter();
+                let mut ids = fields.filter_map(|field| node.child(&field.into()));
+                let id = ids.next().and_then(string);
                 let caller = id.and_then(|id| calls.get(&id).copied());
                 if let Some(all) = caller.and_then(|caller| together.get_mut(caller)) {
                     all.push(index);

@@ -11,6 +11,7 @@ use bytestring::ByteString;
 
 use super::document::{self, LeafKind, Member, Node, Shape};
 use super::edits::Edit;
+use super::items::INPUT;
 use super::json_string::{self, Found};
 use super::path::{Path, Step};
 use super::sections::{KnownOption, Section, SectionId};
@@ -322,7 +323,7 @@ pub(super) fn render(base: &Base, overlay: &Overlay) -> (Vec<Splice>, Vec<Option
         if list.elements.iter().all(is_deleted) {
             match key {
                 // An empty list of tools or instructions is refused by some endpoints; no list means none everywhere.
-                Some(key) if key != "messages" => {
+                Some(key) if key != "messages" && key != INPUT => {
                     left_out.insert(key);
                     continue;
                 }

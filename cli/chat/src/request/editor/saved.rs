@@ -51,7 +51,8 @@ impl SavedEdit {
         let id = self.section.parse();
         !matches!(
             id,
-            Ok(SectionId::Message(_) | SectionId::Summary | SectionId::Raw) | Err(_)
+            Ok(SectionId::Message(_) | SectionId::Item(..) | SectionId::Summary | SectionId::Raw)
+                | Err(_)
         )
     }
 
@@ -70,10 +71,7 @@ impl SavedEdit {
 
     /// The index of the message that it is about.
     pub fn message(&self) -> Option<usize> {
-        match self.section.parse() {
-            Ok(SectionId::Message(index)) => Some(index),
-            _ => None,
-        }
+        self.section.parse::<SectionId>().ok()?.message()
     }
 
     fn deletes(&self) -> bool {

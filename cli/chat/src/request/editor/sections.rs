@@ -1,8 +1,8 @@
 //! The sections of a request, and how a dialect names them.
 //!
 //! A dialect fills in an [`Outline`] for a body that it has written: which values of the body are sections, where each
-//! comes from, and which options the endpoint knows. There are two layouts, which [`Outline::of_chat`] and
-//! [`Outline::of_blocks`] read.
+//! comes from, and which options the endpoint knows. There are three layouts, which [`Outline::of_chat`],
+//! [`Outline::of_blocks`] and [`Outline::of_items`] read.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +16,7 @@ use super::path::{Path, Step};
 /// Where a section comes from. It names the section in saved edits, so it is the same in the next round, after other
 /// sections are deleted, and after a resume.
 ///
-/// Written `system`, `message:12`, `summary`, `tool:read_file`, `options` or `raw`.
+/// Written `system`, `message:12`, `message:12.1`, `summary`, `tool:read_file`, `options` or `raw`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum SectionId {
@@ -24,6 +24,8 @@ pub enum SectionId {
     System,
     /// A message of the session, by its index from 0. Where several became one, the first of them.
     Message(usize),
+    /// Another section of that message, where a protocol writes it in several; counted from 1.
+    Item(usize, usize),
     /// A summary that stands for earlier messages.
     Summary,
     /// A tool, by its name.
@@ -32,6 +34,16 @@ pub enum SectionId {
     Options,
     /// The whole body, where its shape is not known.
     Raw,
+}
+
+impl SectionId {
+    /// The message that it is of, by its index.
+    pub fn message(&self) -> Option<usize> {
+        match self {
+            SectionId::Message(index) | SectionId::Item(index, _) => Some(*index),
+            _ => None,
+        }
+    }
 }
 
 impl From<SectionId> for String {
@@ -53,6 +65,7 @@ impl fmt::Display for SectionId {
         match self {
             SectionId::System => f.write_str("system"),
             SectionId::Message(index) => write!(f, "message:{index}"),
+            SectionId::Item(index, item) => write!(f, "message:{index}.{item}"),
             SectionId::Summary => f.write_str("summary"),
             SectionId::Tool(name) => write!(f, "tool:{name}"),
             SectionId::Options => f.write_str("options"),
@@ -63,7 +76,9 @@ impl fmt::Display for SectionId {
 
 /// A text that is not the id of a section.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("invalid section id {0:?}: use system, message:N, summary, tool:NAME, options or raw")]
+#[error(
+    "invalid section id {0:?}: use system, message:N, message:N.M, summary, tool:NAME, options or raw"
+)]
 pub struct InvalidId(String);
 
 impl FromStr for SectionId {
@@ -72,7 +87,13 @@ impl FromStr for SectionId {
     fn from_str(text: &str) -> Result<SectionId, InvalidId> {
         let invalid = || InvalidId(text.to_owned());
         Ok(match text.split_once(':') {
-            Some(("message", index)) => SectionId::Message(index.parse().map_err(|_| invalid())?),
+            Some(("message", place)) => {
+                let number = |text: &str| text.parse().map_err(|_| invalid());
+                match place.split_once('.') {
+                    Some((index, item)) => SectionId::Item(number(index)?, number(item)?),
+                    None => SectionId::Message(number(place)?),
+                }
+            }
             Some(("tool", name)) => SectionId::Tool(name.to_owned()),
             None if text == "system" => SectionId::System,
             None if text == "summary" => SectionId::Summary,
@@ -345,6 +366,7 @@ mod tests {
         for id in [
             SectionId::System,
             SectionId::Message(12),
+            SectionId::Item(12, 1),
             SectionId::Summary,
             SectionId::Tool("mcp:a b".to_owned()),
             SectionId::Options,
@@ -352,7 +374,15 @@ mod tests {
         ] {
             assert_eq!(id.to_string().parse(), Ok(id));
         }
-        for text in ["", "message", "message:", "message:-1", "raw:1", "other"] {
+        for text in [
+            "",
+            "message",
+            "message:",
+            "message:-1",
+            "message:1.",
+            "raw:1",
+            "other",
+        ] {
             assert!(text.parse::<SectionId>().is_err(), "{text}");
         }
     }

@@ -1,7 +1,8 @@
 //! The conversation that a request carries, read from its body.
 //!
 //! Most dialects write messages in the layout of chat completions; the arguments of a call are JSON with some and a text
-//! that holds JSON with others. One writes calls and results as blocks of messages, and the instructions beside them.
+//! that holds JSON with others. One writes calls and results as blocks of messages, and the instructions beside them, and one
+//! writes them as items beside the messages.
 
 use dunlin_host::Tool;
 use serde_json::{Map, Value};
@@ -25,7 +26,20 @@ impl History {
         let mut history = History::default();
         let system = body.get("system").map(|system| text(Some(system)));
         history.system_prompt = system.filter(|prompt| !prompt.is_empty());
-        for message in body.get("messages")?.as_array()? {
+        let messages = body.get("messages").or_else(|| body.get("input"));
+        for message in messages?.as_array()? {
+            match message.get("type").and_then(Value::as_str) {
+                Some("function_call") => {
+                    history.assistant()?.tool_calls.push(call(message));
+                    continue;
+                }
+                Some("function_call_output") => {
+                    history.answer(message.get("call_id"), message.get("output"));
+                    continue;
+                }
+                Some("reasoning") => continue,
+                _ => {}
+            }
             let text = text(message.get("content"));
             let said = |role: Role| Message::text(role, text.clone());
             match message.get("role").and_then(Value::as_str)? {
@@ -40,10 +54,11 @@ impl History {
                     let calls = message.get("tool_calls").and_then(Value::as_array);
                     let calls = calls.into_iter().flatten();
                     let calls = calls.chain(blocks(message, "tool_use"));
-                    history.messages.push(Message {
-                        tool_calls: calls.map(call).collect(),
-                        ..said(Role::Assistant)
-                    });
+                    let said = history.assistant()?;
+                    let is_more = !said.content.is_empty() && !text.is_empty();
+                    said.content.push_str(if is_more { "\n\n" } else { "" });
+                    said.content.push_str(&text);
+                    said.tool_calls.extend(calls.map(call));
                 }
                 "tool" => {
                     let name = message.get("name").or_else(|| message.get("tool_name"));
@@ -57,13 +72,7 @@ impl History {
                     let mut is_answer = false;
                     for result in blocks(message, "tool_result") {
                         is_answer = true;
-                        let id = string(result.get("tool_use_id"));
-                        let name = id.as_deref().and_then(|id| history.called(id));
-                        history.messages.push(Message {
-                            name,
-                            tool_call_id: id,
-                            ..Message::text(Role::Tool, self::text(result.get("content")))
-                        });
+                        history.answer(result.get("tool_use_id"), result.get("content"));
                     }
                     if !is_answer || !text.is_empty() {
                         history.messages.push(said(Role::User));
@@ -74,6 +83,26 @@ impl History {
         let tools = body.get("tools").and_then(Value::as_array);
         history.tools = tools.into_iter().flatten().filter_map(tool).collect();
         Some(history)
+    }
+
+    /// The message of the model's that is being read.
+    fn assistant(&mut self) -> Option<&mut Message> {
+        let is_it = |last: &Message| last.role == Role::Assistant;
+        if !self.messages.last().is_some_and(is_it) {
+            self.messages.push(Message::text(Role::Assistant, ""));
+        }
+        self.messages.last_mut()
+    }
+
+    /// Adds the result of the call with this id.
+    fn answer(&mut self, id: Option<&Value>, result: Option<&Value>) {
+        let id = string(id);
+        let name = id.as_deref().and_then(|id| self.called(id));
+        self.messages.push(Message {
+            name,
+            tool_call_id: id,
+            ..Message::text(Role::Tool, text(result))
+        });
     }
 
     /// The tool that the call with this id is of.
@@ -118,7 +147,8 @@ fn call(call: &Value) -> ToolCall {
         _ => (Map::new(), None),
     };
     ToolCall {
-        id: string(call.get("id")).unwrap_or_default(),
+        // An item has an id of its own beside that of the call.
+        id: string(call.get("call_id").or(call.get("id"))).unwrap_or_default(),
         name: string(function.get("name")).unwrap_or_default(),
         arguments,
         raw_arguments,
@@ -188,12 +218,24 @@ mod tests {
             "tools": [{"name": "read_file", "input_schema": {"type": "object"}}],
         });
         assert_eq!(History::of(&in_blocks).unwrap(), history);
+        let in_items = json!({
+            "input": [
+                {"role": "system", "content": "Be brief"},
+                {"role": "user", "content": "Read"},
+                {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"},
+                {"type": "function_call", "id": "fc_1", "call_id": "a", "name": "read_file", "arguments": r#"{"path":"a"}"#},
+                {"type": "function_call_output", "call_id": "a", "output": "text"},
+            ],
+            "tools": [{"type": "function", "name": "read_file", "parameters": {"type": "object"}}],
+        });
+        assert_eq!(History::of(&in_items).unwrap(), history);
         let broken = History::of(&body(json!("{"))).unwrap();
         let call = &broken.messages[1].tool_calls[0];
         assert_eq!(
             (call.arguments.len(), call.raw_arguments.as_deref()),
             (0, Some("{"))
         );
+        assert_eq!(History::of(&json!({"prompt": "x"})), None);
         assert_eq!(History::of(&json!({"input": "x"})), None);
         assert_eq!(History::of(&json!({"messages": [1]})), None);
     }

@@ -87,10 +87,79 @@ impl Source<'_> {
 
 /// A body with messages, tools and options, written in some odd way, and its outline.
 pub(super) fn body(source: &mut Source<'_>) -> (String, Outline) {
-    match source.below(3) {
+    match source.below(4) {
+        3 => of_items(source),
         2 => in_blocks(source),
         _ => of_chat(source),
     }
+}
+
+/// One in the layout of the Responses API.
+fn of_items(source: &mut Source<'_>) -> (String, Outline) {
+    let text = |source: &mut Source<'_>, role: &str| {
+        format!(r#"{{"role":"{role}","content":{}}}"#, source.string())
+    };
+    let mut items = Vec::new();
+    let mut origins = 0;
+    if source.below(2) == 1 {
+        items.push(text(source, "system"));
+    }
+    for turn in 0..=source.below(2) {
+        items.push(text(source, "user"));
+        let mut said = Vec::new();
+        if source.below(2) == 1 {
+            said.push(format!(
+                r#"{{"type":"reasoning","id":"rs{turn}","summary":[{{"type":"summary_text","text":{}}}],"encrypted_content":"x=="}}"#,
+                source.string()
+            ));
+        }
+        if source.below(2) == 1 {
+            said.push(format!(
+                r#"{{"type":"message","role":"assistant","content":[{{"type":"output_text","text":{}}}],"phase":"commentary"}}"#,
+                source.string()
+            ));
+        }
+        let mut results = Vec::new();
+        for call in 0..source.below(3) {
+            let arguments = Value::from(source.object()).to_string();
+            said.push(format!(
+                r#"{{"type":"function_call","call_id":"c{turn}{call}","name":"t0","arguments":{arguments}}}"#
+            ));
+            results.push(format!(
+                r#"{{"type":"function_call_output","call_id":"c{turn}{call}","output":{}}}"#,
+                source.string()
+            ));
+        }
+        origins += 1 + usize::from(!said.is_empty()) + results.len();
+        items.extend(said.into_iter().chain(results));
+    }
+    let mut members = vec![
+        r#""model":"small""#.to_owned(),
+        r#""store":false"#.to_owned(),
+        format!(r#""input":{}"#, source.list(&items)),
+    ];
+    if source.below(2) == 1 {
+        let tool = format!(
+            r#"{{"type":"function","name":"t0","parameters":{},"strict":false}}"#,
+            source.object()
+        );
+        members.push(format!(r#""tools":{}"#, source.list(&[tool])));
+    }
+    let first = source.below(members.len());
+    members.rotate_left(first);
+    let text = format!("{{{}}}", members.join(","));
+    let options = vec![
+        KnownOption::new(&["temperature"], OptionKind::Number),
+        KnownOption::new(&["tool_choice"], OptionKind::Text),
+        KnownOption::new(&["reasoning", "effort"], OptionKind::Text),
+    ];
+    let value: Value = serde_json::from_str(&text).expect("a body is JSON");
+    let origins: Vec<Origin> = (0..origins)
+        .map(|index| Origin::from(SectionId::Message(index)))
+        .collect();
+    let outline = Outline::of_items(&value, &origins, options);
+    assert!(outline.sections.len() > 1, "{text}");
+    (text, outline)
 }
 
 /// One in the layout of the Messages API.
