@@ -12,10 +12,10 @@ use serde_json::Value;
 use url::Url;
 
 use crate::config::env::{self, Environment};
+use crate::protocol::Spoken;
 use dunlin_chat::agent::Api;
 use dunlin_chat::secret::Secret;
 use dunlin_host::ForeignError;
-use dunlin_provider::anthropic::{self, Anthropic};
 use dunlin_provider::http::{self, Timeouts};
 use dunlin_provider::ollama;
 use dunlin_provider::protocol::{BEARER, Headers, below};
@@ -271,30 +271,21 @@ pub async fn models_of(
     timeout: Duration,
 ) -> Result<Vec<String>, ProbeError> {
     let url = base_url.clone();
-    let list = match api {
-        Api::OpenAi => below(base_url, "models"),
-        Api::Ollama => below(&ollama::root(base_url), "api/tags"),
-        Api::Anthropic => Anthropic::list_address(base_url),
+    let (list, headers) = match Spoken::from(api) {
+        Spoken::Streamed(protocol) => (protocol.models(base_url), protocol.headers()),
+        Spoken::Ollama => (below(&ollama::root(base_url), "api/tags"), BEARER),
         // There is nobody to ask: who wants to know looks into the folder.
-        Api::Local => return Err(ProbeError::NoList { url }),
+        Spoken::NoServer => return Err(ProbeError::NoList { url }),
     };
     let silent = |source| ProbeError::Silent {
         url: url.clone(),
         source,
     };
-    match tokio::time::timeout(timeout, fetch(list, headers(api), key)).await {
+    match tokio::time::timeout(timeout, fetch(list, headers, key)).await {
         Err(_) => Err(silent(None)),
         Ok(Err(error)) => Err(silent(Some(error))),
         Ok(Ok((status, _))) if status != 200 => Err(ProbeError::Status { url, status }),
         Ok(Ok((_, body))) => parse_models(&body).ok_or(ProbeError::NoList { url }),
-    }
-}
-
-/// The headers of a protocol.
-fn headers(api: Api) -> Headers {
-    match api {
-        Api::OpenAi | Api::Ollama | Api::Local => BEARER,
-        Api::Anthropic => anthropic::HEADERS,
     }
 }
 

@@ -24,6 +24,7 @@ pub mod pages;
 pub mod pausing;
 pub mod plugin;
 pub mod prompt;
+pub mod protocol;
 pub mod provider;
 pub mod repl;
 mod requests;

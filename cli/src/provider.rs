@@ -5,15 +5,15 @@ use std::sync::Arc;
 use dunlin_chat::agent::{Agent, Api};
 use dunlin_chat::provider::Provider;
 use dunlin_chat::provider::error::Endpoint;
-use dunlin_provider::anthropic::Anthropic;
 use dunlin_provider::http::Timeouts;
 use dunlin_provider::ollama::Ollama;
-use dunlin_provider::openai::OpenAi;
+use dunlin_provider::streamed::StreamedProvider;
 use url::Url;
 
 use crate::app::App;
 use crate::config::agent::ApiName;
 use crate::error::CliError;
+use crate::protocol::Spoken;
 
 #[cfg(feature = "local-model")]
 use crate::local_model::{Local, template_process};
@@ -25,11 +25,10 @@ pub struct NoLocalModels;
 
 /// Where an agent with this `base_url` sends requests; `None`: to no server.
 pub fn address(api: ApiName, base_url: &Url) -> Option<Endpoint> {
-    let url = match api {
-        ApiName::OpenAi => OpenAi::address(base_url),
-        ApiName::Ollama => Ollama::address(base_url),
-        ApiName::Anthropic => Anthropic::address(base_url),
-        ApiName::Local => return None,
+    let url = match Spoken::from(Api::from(api)) {
+        Spoken::Streamed(protocol) => protocol.address(base_url),
+        Spoken::Ollama => Ollama::address(base_url),
+        Spoken::NoServer => return None,
     };
     Some(Endpoint::of(&url))
 }
@@ -50,14 +49,13 @@ pub fn connect(app: &App, agent: &Agent) -> Result<Arc<dyn Provider>, CliError> 
 /// # Errors
 /// See [`NoLocalModels`]. The configuration refuses such an agent, too.
 pub fn provider(agent: &Agent, timeouts: Timeouts) -> Result<Arc<dyn Provider>, NoLocalModels> {
-    Ok(match agent.api {
-        Api::OpenAi => Arc::new(OpenAi::new(agent, timeouts)),
-        Api::Ollama => Arc::new(Ollama::new(agent, timeouts)),
-        Api::Anthropic => Arc::new(Anthropic::new(agent, timeouts)),
+    Ok(match Spoken::from(agent.api) {
+        Spoken::Streamed(protocol) => Arc::new(StreamedProvider::new(protocol, agent, timeouts)),
+        Spoken::Ollama => Arc::new(Ollama::new(agent, timeouts)),
         #[cfg(feature = "local-model")]
-        Api::Local => Arc::new(Local::new(agent, template_process::render)),
+        Spoken::NoServer => Arc::new(Local::new(agent, template_process::render)),
         #[cfg(not(feature = "local-model"))]
-        Api::Local => {
+        Spoken::NoServer => {
             return Err(NoLocalModels);
         }
     })

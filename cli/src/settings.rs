@@ -24,7 +24,7 @@ pub use self::error::SettingsError;
 pub use self::key::KeyPlace;
 pub use self::subagents::SubagentChoice;
 use crate::args::Global;
-use crate::config::agent::{AgentEntry, ApiName, Kind};
+use crate::config::agent::{AgentEntry, Kind};
 use crate::config::agent_files::AgentFiles;
 use crate::config::command_variables;
 use crate::config::env::Environment;
@@ -287,12 +287,7 @@ impl Settings {
         model: &str,
     ) -> (Agent, Option<KeyPlace>) {
         let options = &entry.options;
-        let api = match options.api.unwrap_or_default() {
-            ApiName::OpenAi => Api::OpenAi,
-            ApiName::Ollama => Api::Ollama,
-            ApiName::Anthropic => Api::Anthropic,
-            ApiName::Local => Api::Local,
-        };
+        let api = options.api.unwrap_or_default().into();
         let own_prompt = options.system_prompt.clone();
         let (system_prompt, tools) = match options.kind.unwrap_or_default() {
             Kind::Chat => (own_prompt, options.tools.clone()),

@@ -291,11 +291,16 @@ fn copy_private(from: &Path, to: &Path) -> io::Result<()> {
 /// The default system prompt names folders and the date, and few tests are about it: an agent to which `more` gives none has
 /// none at all.
 fn configuration(base_url: &str, more: &str) -> String {
-    let mut keys = more.lines().take_while(|line| !line.starts_with('['));
-    let system_prompt = match keys.any(|line| line.starts_with("system_prompt")) {
-        true => "",
-        false => "system_prompt = \"\"",
-    };
+    // What an agent has unless the test says otherwise.
+    let usual = ["system_prompt = \"\"", "api = \"openai\""].map(|usual| {
+        let key = usual.split('=').next().unwrap_or_default();
+        let mut keys = more.lines().take_while(|line| !line.starts_with('['));
+        match keys.any(|line| line.starts_with(key)) {
+            true => "",
+            false => usual,
+        }
+    });
+    let [system_prompt, api] = usual;
     // Tests about what is foreign want nothing but that in titles.
     format!(
         r#"default_agent = "assistant"
@@ -308,7 +313,7 @@ env = "OPENAI_API_KEY"
 
 [agents.assistant]
 kind = "chat"
-api = "openai"
+{api}
 base_url = "{base_url}"
 model = "{MODEL}"
 api_key = "test"

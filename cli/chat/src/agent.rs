@@ -21,6 +21,8 @@ pub const RUN_SUBAGENT: &str = "run_subagent";
 pub enum Api {
     /// Chat completions as OpenAI defined them and most servers copied them.
     OpenAi,
+    /// OpenAI's newer one, the Responses API: `/responses`.
+    Responses,
     /// Ollama's own: `/api/chat`.
     Ollama,
     /// Anthropic's Messages API: `/v1/messages`.

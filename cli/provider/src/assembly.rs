@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::calls::{Calls, Piece};
 use super::error_body;
 use super::framing::Frame;
-use dunlin_chat::provider::{Finish, ReplyEnd, StreamEvent, Usage};
+use dunlin_chat::provider::{ReplyEnd, StreamEvent, Usage};
 
 /// Where reasoning is found, in the order in which a chunk is searched. A reply that sends it twice
 /// is shown it once: the first field that had some is kept to.
@@ -45,6 +45,24 @@ pub struct Assembly {
     damaged: bool,
 }
 
+impl Values for Assembly {
+    fn value(&mut self, value: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ReportedError> {
+        self.chunk(value, out)
+    }
+
+    fn is_reply(&self, document: &Value) -> bool {
+        self.spoken || self.finish_reason.is_some() || document.get("choices").is_some()
+    }
+
+    fn done(&mut self) -> &mut bool {
+        &mut self.done
+    }
+
+    fn damaged(&mut self) -> &mut bool {
+        &mut self.damaged
+    }
+}
+
 impl Assembly {
     /// An assembly that has seen nothing.
     pub fn new() -> Assembly {
@@ -57,27 +75,7 @@ impl Assembly {
     /// What the server reports as an error. It ends the reply, whether or not the connection stays
     /// open.
     pub fn feed(&mut self, frame: Frame, out: &mut Vec<StreamEvent>) -> Result<(), ReportedError> {
-        match frame {
-            Frame::Done => self.done = true,
-            Frame::Error(payload) => {
-                let value = serde_json::from_str(&payload).unwrap_or(Value::String(payload));
-                return Err(reported(&value));
-            }
-            Frame::Data(payload) => self.payload(&payload, out)?,
-            Frame::Document(payload) => {
-                self.payload(&payload, out)?;
-                // A document without a reply may still say why: `{"detail": "not found"}`.
-                if !self.spoken
-                    && self.finish_reason.is_none()
-                    && let Ok(value) = serde_json::from_str::<Value>(&payload)
-                    && value.get("choices").is_none()
-                {
-                    return Err(reported(&value));
-                }
-                self.done = !self.damaged;
-            }
-        }
-        Ok(())
+        feed(self, frame, out)
     }
 
     /// Whether the server has given a reason for the end: what may still come is a count of tokens.
@@ -102,28 +100,11 @@ impl Assembly {
             self.finish_reason.as_deref(),
             Some("length" | "max_tokens" | "model_length" | "max_output_tokens")
         );
-        // A call with a piece missing may still be readable and mean something else.
-        let lost_a_piece = self.damaged && !self.calls.is_empty();
-        let (calls, whole) = self.calls.finish();
-        let finish = if at_limit || lost_a_piece || !whole {
-            Finish::Cut
-        } else {
-            Finish::Complete
-        };
+        let (calls, finish) = self.calls.end(at_limit, self.damaged);
         Ok(ReplyEnd {
             calls,
             finish,
             replay: None,
-        })
-    }
-
-    fn payload(&mut self, payload: &str, out: &mut Vec<StreamEvent>) -> Result<(), ReportedError> {
-        payloads(payload, |value| match value {
-            Some(chunk) => self.chunk(&chunk, out),
-            None => {
-                out.extend(damage(&mut self.damaged));
-                Ok(())
-            }
         })
     }
 
@@ -258,22 +239,82 @@ fn text_of(content: &Value) -> String {
     }
 }
 
-fn read_usage(usage: &Value) -> Option<Usage> {
+/// The counts of chat completions, or of the Responses API: there reasoning is part of the output, too.
+pub(crate) fn read_usage(usage: &Value) -> Option<Usage> {
     let count = |path: &str| usage.pointer(path).and_then(Value::as_u64);
     let input = count("/prompt_tokens").or_else(|| count("/input_tokens"));
     let output = count("/completion_tokens").or_else(|| count("/output_tokens"));
     (input.is_some() || output.is_some()).then(|| Usage {
         input_tokens: input.unwrap_or(0),
         cached_tokens: count("/prompt_tokens_details/cached_tokens")
+            .or_else(|| count("/input_tokens_details/cached_tokens"))
             .or_else(|| count("/prompt_cache_hit_tokens"))
             .unwrap_or(0),
         output_tokens: output.unwrap_or(0),
     })
 }
 
+/// An assembly whose frames hold values of JSON.
+pub(crate) trait Values {
+    /// Takes one value and adds what it holds to `out`.
+    ///
+    /// # Errors
+    /// What the server reports as an error. It ends the reply.
+    fn value(&mut self, value: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ReportedError>;
+
+    /// Whether anything of a reply was in this document, which was read.
+    fn is_reply(&self, document: &Value) -> bool;
+
+    /// Whether the server has said that nothing more will come.
+    fn done(&mut self) -> &mut bool;
+
+    /// Whether a piece was lost.
+    fn damaged(&mut self) -> &mut bool;
+}
+
+/// Takes one frame and adds what it holds to `out`.
+///
+/// # Errors
+/// What the server reports as an error. It ends the reply.
+pub(crate) fn feed(
+    assembly: &mut impl Values,
+    frame: Frame,
+    out: &mut Vec<StreamEvent>,
+) -> Result<(), ReportedError> {
+    let mut read = |payload: &str| {
+        payloads(payload, |value| match value {
+            Some(value) => assembly.value(&value, out),
+            None => {
+                out.extend(damage(assembly.damaged()));
+                Ok(())
+            }
+        })
+    };
+    match frame {
+        Frame::Done => *assembly.done() = true,
+        Frame::Error(payload) => {
+            let value = serde_json::from_str(&payload).unwrap_or(Value::String(payload));
+            return Err(reported(&value));
+        }
+        Frame::Data(payload) => read(&payload)?,
+        Frame::Document(payload) => {
+            read(&payload)?;
+            // A document without a reply may still say why: `{"detail": "not found"}`.
+            if let Ok(document) = serde_json::from_str::<Value>(&payload)
+                && !assembly.is_reply(&document)
+            {
+                return Err(reported(&document));
+            }
+            let is_whole = !*assembly.damaged();
+            *assembly.done() = is_whole;
+        }
+    }
+    Ok(())
+}
+
 /// Reads all the values of a payload: some servers glue two chunks together, or begin a new `data:` in the middle of one
 /// they did not finish. `None`: a piece of it is damaged.
-pub(crate) fn payloads(
+fn payloads(
     payload: &str,
     mut each: impl FnMut(Option<Value>) -> Result<(), ReportedError>,
 ) -> Result<(), ReportedError> {

@@ -11,7 +11,7 @@ use serde_json::Value;
 use self::growing::Growing;
 use super::MAX_CALLS;
 use super::arguments::{self, Arguments};
-use dunlin_chat::provider::{BadArguments, ProposedCall};
+use dunlin_chat::provider::{BadArguments, Finish, ProposedCall};
 
 mod growing;
 
@@ -55,6 +55,19 @@ impl Piece {
             name: text(function.get("name")),
             arguments,
         }
+    }
+
+    /// Reads a call that is known by this index and this id.
+    pub(super) fn of(index: u64, id: &str, call: &Value) -> Piece {
+        Piece {
+            index: Some(index),
+            id: id.to_owned(),
+            ..Piece::read(call)
+        }
+    }
+
+    pub(super) fn has_arguments(&self) -> bool {
+        !self.arguments.is_empty()
     }
 }
 
@@ -135,12 +148,20 @@ impl Calls {
         Some(name)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.calls.is_empty()
+    /// The calls in the order in which they were opened, and whether the reply is whole. `at_limit`: it was cut off;
+    /// `is_doubtful`: none of its calls may be run. A call with a piece missing may still be readable and mean something else.
+    pub(super) fn end(self, at_limit: bool, is_doubtful: bool) -> (Vec<ProposedCall>, Finish) {
+        let is_doubtful = is_doubtful && !self.calls.is_empty();
+        let (calls, are_whole) = self.finish();
+        let finish = match at_limit || is_doubtful || !are_whole {
+            true => Finish::Cut,
+            false => Finish::Complete,
+        };
+        (calls, finish)
     }
 
     /// The calls in the order in which they were opened, and whether all of them are whole.
-    pub(super) fn finish(self) -> (Vec<ProposedCall>, bool) {
+    fn finish(self) -> (Vec<ProposedCall>, bool) {
         let mut whole = !self.overflowed;
         let calls = self.calls.into_iter().map(|call| {
             let bad = |problem: &str| BadArguments {

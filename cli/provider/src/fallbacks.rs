@@ -13,7 +13,10 @@ use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 
 use super::error_body;
-use super::profile::{CACHE_CONTROL, EffortForm, Profile, REASONING_EFFORT, REPLAY};
+use super::parts::string;
+use super::profile::{
+    CACHE_CONTROL, ENCRYPTED, EffortForm, Profile, REASONING_EFFORT, REASONING_SUMMARY, REPLAY,
+};
 use super::schema::Keyword;
 use dunlin_chat::endpoint::{EmptyContent, MaxTokensField, ReasoningEcho};
 use dunlin_chat::provider::error::{ProfileChange, Refusal};
@@ -136,7 +139,16 @@ fn fallback(
     {
         changed.options_left_out.insert(CACHE_CONTROL);
         notice = Some("no cache is asked for from here on".to_owned());
-    } else if about_request && has_block(sent, "signature") && says(FOREIGN_REASONING) {
+    } else if about_request && sent.get(ENCRYPTED).is_some() && says(ENCRYPTED_REFUSED) {
+        // A model that does not think has nothing that could go back.
+        changed.options_left_out.insert(ENCRYPTED);
+    } else if about_request
+        && sent.pointer("/reasoning/summary").is_some()
+        && says(&["reasoning.summary", "reasoning summar"])
+    {
+        changed.options_left_out.insert(REASONING_SUMMARY);
+        notice = Some("the model's reasoning is not shown from here on".to_owned());
+    } else if about_request && goes_back(sent) && says(FOREIGN_REASONING) {
         changed.options_left_out.insert(REPLAY);
         notice = Some("earlier reasoning is not sent back from here on".to_owned());
     } else if about_request && asks_for_effort(sent) && says(EFFORT) && says(EFFORT_REFUSED) {
@@ -217,7 +229,23 @@ const EFFORT_REFUSED: &[&str] = &[
 ];
 
 /// Words for reasoning that goes back and is not known there again.
-const FOREIGN_REASONING: &[&str] = &["signature", "different conversation", "cannot be modified"];
+const FOREIGN_REASONING: &[&str] = &[
+    "signature",
+    "different conversation",
+    "cannot be modified",
+    "encrypted content",
+    "encrypted_content",
+    "items are not persisted",
+    "without its required following item",
+];
+
+/// Words for reasoning that cannot be had in a form that goes back.
+const ENCRYPTED_REFUSED: &[&str] = &[
+    "encrypted content is not supported",
+    "unrecognized request argument supplied: include",
+    "unsupported parameter: 'include'",
+    "unsupported parameter: include",
+];
 
 /// The fields that models think in.
 const REASONING: &[&str] = &[
@@ -280,8 +308,13 @@ fn has_block(sent: &Value, field: &str) -> bool {
     blocks.any(|block| block.get(field).is_some())
 }
 
+/// Whether anything goes back that only an endpoint can have written.
+fn goes_back(sent: &Value) -> bool {
+    has_block(sent, "signature") || items(sent).any(|item| string(item, "type") == "reasoning")
+}
+
 fn asks_for_effort(sent: &Value) -> bool {
-    let options = [REASONING_EFFORT, "thinking", "think"];
+    let options = [REASONING_EFFORT, "reasoning", "thinking", "think"];
     options.iter().any(|option| sent.get(option).is_some())
 }
 
@@ -320,11 +353,9 @@ fn takes_no_tools(text: &str) -> bool {
 
 /// Whether any message carries reasoning.
 fn has_reasoning(sent: &Value) -> bool {
-    messages(sent).any(|message| {
-        ["reasoning_content", "reasoning", "thinking"]
-            .iter()
-            .any(|field| message.get(field).is_some())
-    })
+    let fields = ["reasoning_content", "reasoning", "thinking"];
+    messages(sent).any(|message| fields.iter().any(|field| message.get(field).is_some()))
+        || items(sent).any(|item| string(item, "type") == "reasoning")
 }
 
 /// Whether any message has calls and no text.
@@ -344,6 +375,11 @@ fn messages(sent: &Value) -> impl Iterator<Item = &Value> {
         .and_then(Value::as_array)
         .into_iter()
         .flatten()
+}
+
+fn items(sent: &Value) -> impl Iterator<Item = &Value> {
+    let items = sent.get("input").and_then(Value::as_array);
+    items.into_iter().flatten()
 }
 
 /// What schemas are to do without: the keywords that the sentence names or, where it names none, those that

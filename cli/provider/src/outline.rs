@@ -1,7 +1,7 @@
 //! Which part of a request's body is what, for the request editor: one function for each dialect.
 //!
-//! The three dialects write messages and tools in one layout and differ in their options. What a body has is read from
-//! the body; the options named here are those that a user may add.
+//! What a body has is read from the body, which is written in one of three layouts; the options named here are those that
+//! a user may add.
 
 use dunlin_chat::request::editor::{KnownOption, OptionKind, Origin, Outline};
 use serde_json::Value;
@@ -57,6 +57,24 @@ pub(crate) fn ollama(body: &Value, origins: &[Origin]) -> Outline {
     Outline::of_chat(body, origins, options.collect())
 }
 
+/// The outline of a request to OpenAI's Responses API.
+pub(crate) fn responses(profile: &Profile, body: &Value, origins: &[Origin]) -> Outline {
+    let options: [(&[&str], OptionKind); 11] = [
+        (&["model"], OptionKind::Text),
+        (&["temperature"], OptionKind::Number),
+        (&["top_p"], OptionKind::Number),
+        (&["max_output_tokens"], OptionKind::WholeNumber),
+        (&["reasoning", "effort"], OptionKind::Text),
+        (&["reasoning", "summary"], OptionKind::Text),
+        (&["text", "verbosity"], OptionKind::Text),
+        (&["tool_choice"], OptionKind::Text),
+        (&["parallel_tool_calls"], OptionKind::Boolean),
+        (&["service_tier"], OptionKind::Text),
+        (&["truncation"], OptionKind::Text),
+    ];
+    Outline::of_items(body, origins, known(profile, &options))
+}
+
 /// The outline of a request to Anthropic's Messages API.
 pub(crate) fn anthropic(profile: &Profile, body: &Value, origins: &[Origin]) -> Outline {
     let options: [(&[&str], OptionKind); 10] = [
@@ -71,13 +89,17 @@ pub(crate) fn anthropic(profile: &Profile, body: &Value, origins: &[Origin]) -> 
         (&["thinking", "budget_tokens"], OptionKind::WholeNumber),
         (&["output_config", "effort"], OptionKind::Text),
     ];
-    let options = options.into_iter();
-    let options = options.filter(|(keys, _)| match keys {
+    Outline::of_blocks(body, origins, known(profile, &options))
+}
+
+/// These options without those that the endpoint has refused.
+fn known(profile: &Profile, options: &[(&[&str], OptionKind)]) -> Vec<KnownOption> {
+    let options = options.iter().filter(|(keys, _)| match keys {
         [name] => !profile.options_left_out.contains(name),
         _ => true,
     });
-    let options = options.map(|(keys, kind)| KnownOption::new(keys, kind));
-    Outline::of_blocks(body, origins, options.collect())
+    let options = options.map(|(keys, kind)| KnownOption::new(keys, *kind));
+    options.collect()
 }
 
 /// The outline of a request to a model in this process. Its body is that of chat completions; the options are those
@@ -107,9 +129,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::anthropic::Anthropic;
+    use crate::anthropic;
     use crate::http::Timeouts;
     use crate::ollama::Ollama;
+    use crate::responses;
+    use crate::streamed::{Protocol, StreamedProvider};
     use dunlin_chat::endpoint::{MaxTokensField, ReasoningEcho};
     use dunlin_chat::provider::Provider;
 
@@ -174,6 +198,11 @@ mod tests {
         editable
     }
 
+    fn at_endpoint(protocol: &'static Protocol) -> EditableRequest {
+        let endpoint = StreamedProvider::new(protocol, &agent(), Timeouts::default());
+        editable(endpoint.dialect().as_ref())
+    }
+
     fn ids(request: &EditableRequest) -> Vec<String> {
         let sections = request.sections().iter();
         sections.map(|section| section.id.to_string()).collect()
@@ -201,21 +230,12 @@ mod tests {
         "options",
     ];
 
-    #[test]
-    fn chat_completions_are_outlined() {
-        let profile = Profile {
-            reasoning: ReasoningEcho::WithCalls,
-            max_tokens_field: MaxTokensField::MaxCompletionTokens,
-            options_left_out: ["top_p"].into(),
-            ..Profile::default()
-        };
-        let request = editable(&profile);
-        assert_eq!(ids(&request), ALL);
-        let labels: Vec<&str> = request
-            .sections()
-            .iter()
-            .map(|it| it.label.as_str())
-            .collect();
+    /// The sections of the session, however they are written.
+    #[track_caller]
+    fn check_sections(request: &EditableRequest) {
+        assert_eq!(ids(request), ALL);
+        let sections = request.sections().iter();
+        let labels: Vec<&str> = sections.map(|it| it.label.as_str()).collect();
         assert_eq!(
             labels,
             [
@@ -227,6 +247,18 @@ mod tests {
                 "options"
             ]
         );
+    }
+
+    #[test]
+    fn chat_completions_are_outlined() {
+        let profile = Profile {
+            reasoning: ReasoningEcho::WithCalls,
+            max_tokens_field: MaxTokensField::MaxCompletionTokens,
+            options_left_out: ["top_p"].into(),
+            ..Profile::default()
+        };
+        let request = editable(&profile);
+        check_sections(&request);
         let arguments = "messages[2].tool_calls[0].function.arguments.file_path";
         check(&request, arguments, "b.txt", "a.txt", "b.txt");
         check(
@@ -291,25 +323,8 @@ mod tests {
 
     #[test]
     fn requests_in_blocks_are_outlined() {
-        let endpoint = Anthropic::new(&agent(), Timeouts::default());
-        let request = editable(endpoint.dialect().as_ref());
-        assert_eq!(ids(&request), ALL);
-        let labels: Vec<&str> = request
-            .sections()
-            .iter()
-            .map(|it| it.label.as_str())
-            .collect();
-        assert_eq!(
-            labels,
-            [
-                "system prompt",
-                "user",
-                "assistant calls read_file",
-                "result of read_file",
-                "tool read_file",
-                "options"
-            ]
-        );
+        let request = at_endpoint(&anthropic::PROTOCOL);
+        check_sections(&request);
         check(&request, "system[0].text", "Be long", "Be brief", "Be long");
         let arguments = "messages[1].content[0].input.file_path";
         check(&request, arguments, "b.txt", "a.txt", "b.txt");
@@ -335,6 +350,40 @@ mod tests {
         assert_eq!((body.get("system"), body.get("tools")), (None, None));
         assert_eq!(body["messages"].as_array().map(Vec::len), Some(1));
         assert!(without.set("messages[1].content[0].text", "x").is_err());
+    }
+
+    #[test]
+    fn requests_of_items_are_outlined() {
+        let request = at_endpoint(&responses::PROTOCOL);
+        check_sections(&request);
+        check(
+            &request,
+            "input[0].content",
+            "Be long",
+            "Be brief",
+            "Be long",
+        );
+        let arguments = "input[2].arguments.file_path";
+        check(&request, arguments, "b.txt", "a.txt", "b.txt");
+        check(&request, "input[3].output", "other", "contents", "other");
+        let added = "\"stream\":true,\"reasoning\":{\"effort\":\"low\"}";
+        check(
+            &request,
+            "reasoning.effort",
+            "low",
+            "\"stream\":true",
+            added,
+        );
+        let mut edited = request.clone();
+        edited.set_text(1, "Be long").unwrap();
+        edited.set_text(4, "other").unwrap();
+        let mut without = request.clone();
+        without.delete(3).unwrap();
+        assert!(without.is_deleted(4), "the result goes with its call");
+        without.delete(5).unwrap();
+        let body: Value = serde_json::from_slice(without.bytes()).unwrap();
+        assert_eq!(body.get("tools"), None);
+        assert_eq!(body["input"].as_array().map(Vec::len), Some(2));
     }
 
     #[test]

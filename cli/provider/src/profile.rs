@@ -40,7 +40,8 @@ pub struct Profile {
     /// schema to a grammar that counts up to the bound, and a large one breaks every tool of the
     /// request.
     pub schema_bound: u64,
-    /// The endpoint and the model that may get back what they want back, such as signed reasoning: it is for nobody else.
+    /// The protocol, the endpoint and the model that may get back what they want back, such as signed reasoning: it is for
+    /// nobody else.
     pub replays_to: String,
     /// What else schemas have to do without.
     pub schema_without: BTreeSet<Keyword>,
@@ -61,6 +62,12 @@ pub enum EffortForm {
 
 /// Among the options that can be left out: how much the model is to think, however the protocol calls it.
 pub const REASONING_EFFORT: &str = "reasoning_effort";
+
+/// Among the options that can be left out: texts of what the model thinks, where they have to be asked for.
+pub const REASONING_SUMMARY: &str = "reasoning.summary";
+
+/// Among the options that can be left out: reasoning in a form that can go back, where it has to be asked for.
+pub const ENCRYPTED: &str = "include";
 
 /// Among the options that can be left out: marks of where the endpoint may cache.
 pub const CACHE_CONTROL: &str = "cache_control";

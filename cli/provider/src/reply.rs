@@ -24,7 +24,7 @@ const FINISH_GRACE: Duration = Duration::from_secs(2);
 pub(super) type FrameStream = Pin<Box<dyn Stream<Item = Result<Frame, FrameError>> + Send>>;
 
 /// Puts a reply together; each protocol has its own.
-pub(super) trait Assemble: Send {
+pub(crate) trait Assemble: Send {
     /// Takes one frame and adds what it holds to `out`.
     ///
     /// # Errors

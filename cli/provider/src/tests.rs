@@ -12,7 +12,8 @@ use dunlin_chat::request::Request;
 use serde_json::Value;
 
 use crate::http::Timeouts;
-use crate::openai::OpenAi;
+use crate::openai;
+use crate::streamed::StreamedProvider;
 use dunlin_chat::secret::Secret;
 
 const KEY: &str = "sk-very-secret";
@@ -27,7 +28,7 @@ fn agent(base_url: &url::Url) -> Agent {
 
 /// Sends one request and reads the reply to its end: one line for each event.
 async fn ask(base_url: &url::Url, timeouts: Timeouts) -> Vec<String> {
-    let provider = OpenAi::new(&agent(base_url), timeouts);
+    let provider = StreamedProvider::new(&openai::PROTOCOL, &agent(base_url), timeouts);
     let mut stream = match provider.send(&Request::new(json!({"messages": []}))).await {
         Ok(stream) => stream,
         Err(error) => return failure(&error),
@@ -287,7 +288,11 @@ async fn a_refusal_says_how_long_to_wait() {
         "",
     )])
     .await;
-    let provider = OpenAi::new(&agent(&server.base_url), Timeouts::default());
+    let provider = StreamedProvider::new(
+        &openai::PROTOCOL,
+        &agent(&server.base_url),
+        Timeouts::default(),
+    );
     let error = provider.send(&Request::new(json!({}))).await.err();
     assert!(
         matches!(&error, Some(ProviderError::Status(refusal)) if refusal.retry_after == Some(Duration::from_secs(7))),
@@ -361,7 +366,7 @@ async fn tls_where_there_is_none() {
 async fn a_key_that_cannot_be_sent() {
     let mut agent = agent(&"http://127.0.0.1:9/v1".parse().unwrap());
     agent.api_key = Some(Secret::new("main", "line\nbreak"));
-    let error = OpenAi::new(&agent, Timeouts::default())
+    let error = StreamedProvider::new(&openai::PROTOCOL, &agent, Timeouts::default())
         .send(&Request::new(json!({})))
         .await
         .err();

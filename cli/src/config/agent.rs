@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::value::{Count, UpTo, table};
-use dunlin_chat::agent::Effort;
+use dunlin_chat::agent::{Api, Effort};
 use dunlin_chat::endpoint::EndpointOptions;
 
 table! {
@@ -81,6 +81,9 @@ pub enum ApiName {
     /// Chat completions.
     #[default]
     OpenAi,
+    /// OpenAI's Responses API.
+    #[serde(rename = "openai-responses")]
+    Responses,
     /// Ollama's own.
     Ollama,
     /// Anthropic's Messages API.
@@ -89,11 +92,23 @@ pub enum ApiName {
     Local,
 }
 
+impl From<ApiName> for Api {
+    fn from(name: ApiName) -> Api {
+        match name {
+            ApiName::OpenAi => Api::OpenAi,
+            ApiName::Responses => Api::Responses,
+            ApiName::Ollama => Api::Ollama,
+            ApiName::Anthropic => Api::Anthropic,
+            ApiName::Local => Api::Local,
+        }
+    }
+}
+
 impl ApiName {
     /// Where an endpoint of this protocol is unless a file says otherwise.
     fn usual_address(self) -> &'static str {
         match self {
-            ApiName::OpenAi => "https://api.openai.com/v1",
+            ApiName::OpenAi | ApiName::Responses => "https://api.openai.com/v1",
             ApiName::Ollama => "http://127.0.0.1:11434",
             ApiName::Anthropic => "https://api.anthropic.com",
             ApiName::Local => THIS_PROCESS,

@@ -110,7 +110,7 @@ pub fn headers(url: &Url) -> Vec<(&'static str, &'static str)> {
 /// What the protocol adds. The log has the address alone, and each protocol has a path of its own.
 fn protocol(url: &Url) -> Headers {
     match url.path().ends_with("/v1/messages") {
-        true => anthropic::HEADERS,
+        true => anthropic::PROTOCOL.headers(),
         false => BEARER,
     }
 }

@@ -1,4 +1,5 @@
-//! A scripted server on loopback that speaks the OpenAI chat-completions protocol, Anthropic's Messages API, or Ollama's own.
+//! A scripted server on loopback that speaks OpenAI's chat completions or Responses API, Anthropic's Messages API, or Ollama's
+//! own.
 //!
 //! The test says beforehand what each request is answered with ([`Response`]); the server keeps every
 //! request for assertions and checks each against the rules that real servers enforce. It lives in a
@@ -6,6 +7,7 @@
 
 mod anthropic;
 mod ollama;
+mod responses;
 mod rules;
 mod script;
 mod server;
@@ -271,7 +273,9 @@ impl Received {
 
     /// The conversation that was sent.
     pub fn messages(&self) -> &[Value] {
-        self.body["messages"].as_array().map_or(&[], Vec::as_slice)
+        let lists = [&self.body["messages"], &self.body["input"]];
+        let list = lists.into_iter().find_map(Value::as_array);
+        list.map_or(&[], Vec::as_slice)
     }
 
     /// The names of the tools that were offered.
@@ -285,15 +289,29 @@ impl Received {
 
     /// The results of calls after the last assistant message, in their order.
     pub fn results(&self) -> Vec<&str> {
-        let mut results: Vec<&str> = self
-            .messages()
-            .iter()
-            .rev()
-            .take_while(|message| message["role"] == "tool")
-            .filter_map(|message| message["content"].as_str())
-            .collect();
+        let is_result = |it: &Value| it["role"] == "tool" || it["type"] == "function_call_output";
+        let last = self.messages().iter().rev().take_while(|it| is_result(it));
+        let texts = last.filter_map(|it| it["content"].as_str().or(it["output"].as_str()));
+        let mut results: Vec<&str> = texts.collect();
         results.reverse();
         results
+    }
+
+    /// The calls of the last assistant message in chat completions, or of the items before the last results: the tool's name
+    /// and the arguments as they are written.
+    pub fn calls(&self) -> Vec<(&str, &str)> {
+        let messages = self.messages();
+        let spoken = messages.iter().rposition(|it| it["role"] == "assistant");
+        let of_message = spoken.and_then(|at| messages[at]["tool_calls"].as_array());
+        let calls = of_message.into_iter().flatten().map(|it| &it["function"]);
+        let asked = messages.iter().rposition(|it| it["role"] == "user");
+        let items = messages.iter().skip(asked.unwrap_or_default());
+        let items = items.filter(|it| it["type"] == "function_call");
+        fn pair(call: &Value) -> (&str, &str) {
+            let (name, arguments) = (call["name"].as_str(), call["arguments"].as_str());
+            (name.unwrap_or_default(), arguments.unwrap_or_default())
+        }
+        calls.chain(items).map(pair).collect()
     }
 }
 

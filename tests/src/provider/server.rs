@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::script::{NO_STATUS, Response, Step};
-use super::{Log, MODEL, Received, anthropic, ollama, rules};
+use super::{Log, MODEL, Received, anthropic, ollama, responses, rules};
 use crate::watched::Watched;
 
 /// Far above any request of a test; ends a runaway client with a clear failure.
@@ -62,10 +62,11 @@ struct KeepAlive(bool);
 /// Enters the request into the log and finds its answer.
 fn answer_to(received: Received, log: &mut Log) -> (Option<usize>, Response) {
     match (received.method.as_str(), received.path.as_str()) {
-        ("POST", "/v1/chat/completions" | "/v1/messages" | "/api/chat") => {
+        ("POST", "/v1/chat/completions" | "/v1/responses" | "/v1/messages" | "/api/chat") => {
             let index = log.chats.len();
             let wrong = match received.path.as_str() {
                 "/api/chat" => ollama::violations(&received.body, &log.secrets),
+                "/v1/responses" => responses::violations(&received.body, &log.secrets),
                 "/v1/messages" => anthropic::violations(&received.body, &log.secrets),
                 _ => rules::violations(&received.body, &log.secrets),
             };

@@ -52,6 +52,7 @@ mod random_edits;
 mod registry;
 mod rendering;
 mod requests;
+mod responses;
 mod retries;
 mod search;
 mod sending;

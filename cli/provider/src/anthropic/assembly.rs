@@ -3,50 +3,31 @@
 //! A reply is a list of blocks, and each event names the block that it is about. Blocks and pieces of kinds that are not
 //! known here are skipped and said. Like the other assemblies this one reads JSON without a fixed shape.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use dunlin_chat::message::{Replay, ReplayPart};
-use dunlin_chat::provider::{Finish, ReplyEnd, StreamEvent, Usage};
-use dunlin_host::display;
+use dunlin_chat::message::ReplayPart;
+use dunlin_chat::provider::{ReplyEnd, StreamEvent, Usage};
 use serde_json::{Value, json};
 
-use super::wire::tag;
-use crate::assembly::{BrokeOff, ReportedError, damage, payloads, reported};
-use crate::calls::{Calls, Piece};
+use crate::assembly::{BrokeOff, ReportedError, Values, damage, feed, reported};
+use crate::calls::Piece;
 use crate::framing::Frame;
+use crate::parts::{self, Parts, string};
 use crate::reply::Assemble;
 
 /// The field that reasoning comes in.
 const THINKING: &str = "thinking";
-
-/// The most that is kept of what the endpoint wants back with one reply, in bytes: reasoning of the longest reply there
-/// is, with its signatures.
-const MAX_REPLAY_BYTES: usize = 4 * 1024 * 1024;
-
-/// The most kinds of blocks and pieces that a reply is said to have skipped.
-const MAX_UNKNOWN: usize = 4;
-
-/// The longest name of an unknown kind that is shown, in characters.
-const MAX_KIND_CHARS: usize = 40;
 
 /// Puts one reply together.
 #[derive(Debug, Default)]
 pub struct Blocks {
     /// Who may get back what this reply wants back.
     replays_to: String,
-    calls: Calls,
-    /// The calls that were opened so far.
-    call_count: usize,
+    parts: Parts,
     /// The blocks of reasoning, in the order in which they began.
     thoughts: Vec<Thought>,
     /// The kinds of all blocks that began, by their number.
     open: BTreeMap<u64, Kind>,
-    /// How many bytes of text there were.
-    text_bytes: usize,
-    /// Whether another block has come since the last text.
-    is_interrupted: bool,
-    /// The last block of reasoning that had text.
-    last_thought: Option<usize>,
     replay_bytes: usize,
     usage: Usage,
     /// Tokens of the request that were neither read from the cache nor written to it, and those that were written.
@@ -55,7 +36,6 @@ pub struct Blocks {
     stop_reason: Option<String>,
     done: bool,
     damaged: bool,
-    unknown: BTreeSet<String>,
 }
 
 impl Blocks {
@@ -150,7 +130,7 @@ impl Blocks {
         let kind = match string(block, "type") {
             "text" => {
                 self.open.insert(index, Kind::Text);
-                self.text(string(block, "text"), out);
+                self.parts.text(string(block, "text"), out);
                 return;
             }
             THINKING => {
@@ -172,15 +152,15 @@ impl Blocks {
                     Some(input) => input.to_string(),
                 };
                 let piece = Piece::new(index, string(block, "id"), string(block, "name"), input);
-                self.call(piece, out);
+                self.parts.call(piece, out);
                 Kind::Call
             }
             other => {
-                self.skip("part", other, out);
+                self.parts.skip("part", other, out);
                 Kind::Other
             }
         };
-        self.is_interrupted = true;
+        self.parts.interrupt();
         self.open.insert(index, kind);
     }
 
@@ -188,7 +168,7 @@ impl Blocks {
         let kind = self.open.get(&index).copied();
         match string(delta, "type") {
             // The start of the block may be what was lost.
-            "text_delta" => self.text(string(delta, "text"), out),
+            "text_delta" => self.parts.text(string(delta, "text"), out),
             "thinking_delta" => self.think(index, string(delta, THINKING), out),
             "signature_delta" => {
                 let piece = string(delta, "signature");
@@ -202,91 +182,43 @@ impl Blocks {
             }
             "input_json_delta" if kind == Some(Kind::Call) => {
                 let piece = string(delta, "partial_json").to_owned();
-                self.call(Piece::new(index, "", "", piece), out);
+                self.parts.call(Piece::new(index, "", "", piece), out);
             }
             // The start of the call was lost; of a block that was skipped its pieces are, too.
             "input_json_delta" if kind.is_none() => out.extend(damage(&mut self.damaged)),
             "input_json_delta" => {}
             "citations_delta" => {}
             _ if kind == Some(Kind::Other) => {}
-            other => self.skip("piece", other, out),
+            other => self.parts.skip("piece", other, out),
         }
-    }
-
-    fn text(&mut self, text: &str, out: &mut Vec<StreamEvent>) {
-        if text.is_empty() {
-            return;
-        }
-        // Two texts with something between them are two paragraphs.
-        if std::mem::take(&mut self.is_interrupted) && self.text_bytes > 0 {
-            self.say("\n\n", out);
-        }
-        self.say(text, out);
-    }
-
-    fn say(&mut self, text: &str, out: &mut Vec<StreamEvent>) {
-        self.text_bytes += text.len();
-        out.push(StreamEvent::Text(text.to_owned()));
     }
 
     fn thought(&mut self, content: Content) -> Kind {
-        self.is_interrupted = true;
+        self.parts.interrupt();
         self.replay_bytes += match &content {
             Content::Readable { text, signature } => text.len() + signature.len(),
             Content::Redacted(data) => data.len(),
         };
+        let (after_text, after_calls) = self.parts.place();
         self.thoughts.push(Thought {
-            after_text: self.text_bytes,
-            after_calls: self.call_count,
+            after_text,
+            after_calls,
             content,
         });
         Kind::Thought(self.thoughts.len() - 1)
     }
 
     fn think(&mut self, index: u64, piece: &str, out: &mut Vec<StreamEvent>) {
-        if piece.is_empty() {
-            return;
-        }
+        let mut paragraph = None;
         if let Some(Kind::Thought(number)) = self.open.get(&index)
             && let Some(thought) = self.thoughts.get_mut(*number)
             && let Content::Readable { text, .. } = &mut thought.content
         {
-            // Two blocks of reasoning are two paragraphs.
-            if self
-                .last_thought
-                .replace(*number)
-                .is_some_and(|last| last != *number)
-            {
-                let text = "\n\n".to_owned();
-                out.push(StreamEvent::Reasoning {
-                    field: THINKING,
-                    text,
-                });
-            }
+            paragraph = Some((*number, 0));
             text.push_str(piece);
             self.replay_bytes += piece.len();
         }
-        out.push(StreamEvent::Reasoning {
-            field: THINKING,
-            text: piece.to_owned(),
-        });
-    }
-
-    fn call(&mut self, piece: Piece, out: &mut Vec<StreamEvent>) {
-        if let Some(tool) = self.calls.add(piece) {
-            self.call_count += 1;
-            out.push(StreamEvent::CallStarted { tool });
-        }
-    }
-
-    /// Says once of each kind that it was skipped.
-    fn skip(&mut self, what: &str, kind: &str, out: &mut Vec<StreamEvent>) {
-        let kind = display::shorten(&display::escape(kind), MAX_KIND_CHARS).into_owned();
-        if self.unknown.len() < MAX_UNKNOWN && self.unknown.insert(format!("{what} {kind}")) {
-            out.push(StreamEvent::Notice(format!(
-                "a {what} of the reply was skipped: its type {kind:?} is unknown"
-            )));
-        }
+        self.parts.think(paragraph, THINKING, piece, out);
     }
 
     /// Takes note of counts. A later one replaces an earlier one, and may leave out what has not changed.
@@ -317,19 +249,17 @@ impl Blocks {
         if reason.is_empty() {
             return;
         }
+        let notice = |text: &str| Some(StreamEvent::Notice(text.to_owned()));
         let notice = match reason {
             "end_turn" | "tool_use" | "stop_sequence" | "max_tokens" => None,
             "model_context_window_exceeded" => {
-                Some("the reply was cut off at the end of the model's context window".to_owned())
+                notice("the reply was cut off at the end of the model's context window")
             }
-            "refusal" => Some("the provider refused to answer this".to_owned()),
-            reason => Some(format!(
-                "the provider ended the reply with the reason {:?}",
-                display::shorten(&display::escape(reason), MAX_KIND_CHARS)
-            )),
+            "refusal" => notice("the provider refused to answer this"),
+            reason => Some(parts::ended_for(reason)),
         };
         if self.stop_reason.is_none() {
-            out.extend(notice.map(StreamEvent::Notice));
+            out.extend(notice);
         }
         self.stop_reason = Some(reason.to_owned());
     }
@@ -353,32 +283,31 @@ impl Assemble for Blocks {
     }
 }
 
+impl Values for Blocks {
+    fn value(&mut self, value: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ReportedError> {
+        self.event(value, out)
+    }
+
+    fn is_reply(&self, _document: &Value) -> bool {
+        self.stop_reason.is_some() || !self.open.is_empty()
+    }
+
+    fn done(&mut self) -> &mut bool {
+        &mut self.done
+    }
+
+    fn damaged(&mut self) -> &mut bool {
+        &mut self.damaged
+    }
+}
+
 impl Blocks {
     /// Takes one frame and adds what it holds to `out`.
     ///
     /// # Errors
     /// What the server reports as an error. It ends the reply.
     pub fn feed(&mut self, frame: Frame, out: &mut Vec<StreamEvent>) -> Result<(), ReportedError> {
-        match frame {
-            Frame::Done => self.done = true,
-            Frame::Error(payload) => {
-                let value = serde_json::from_str(&payload).unwrap_or(Value::String(payload));
-                return Err(reported(&value));
-            }
-            Frame::Data(payload) => self.payload(&payload, out)?,
-            Frame::Document(payload) => {
-                self.payload(&payload, out)?;
-                // A document without a reply may still say why: `{"detail": "not found"}`.
-                if self.stop_reason.is_none()
-                    && self.open.is_empty()
-                    && let Ok(value) = serde_json::from_str::<Value>(&payload)
-                {
-                    return Err(reported(&value));
-                }
-                self.done = !self.damaged;
-            }
-        }
-        Ok(())
+        feed(self, frame, out)
     }
 
     /// What the reply came to.
@@ -391,31 +320,15 @@ impl Blocks {
         }
         let reason = self.stop_reason.as_deref();
         let at_limit = matches!(reason, Some("max_tokens" | "model_context_window_exceeded"));
-        let has_calls = !self.calls.is_empty();
-        // A call with a piece missing may still be readable and mean something else; one that was refused is not meant.
-        let is_doubtful = has_calls && (self.damaged || reason == Some("refusal"));
-        let (calls, whole) = self.calls.finish();
-        let cut = at_limit || is_doubtful || !whole;
-        let parts = self.thoughts.into_iter().filter_map(Thought::part);
-        let parts: Vec<ReplayPart> = parts.collect();
-        let is_kept = !parts.is_empty() && !self.damaged && self.replay_bytes <= MAX_REPLAY_BYTES;
+        // A call of a reply that was refused is not meant.
+        let is_doubtful = self.damaged || reason == Some("refusal");
+        let (calls, finish) = self.parts.end(at_limit, is_doubtful);
+        let thoughts = self.thoughts.into_iter().filter_map(Thought::part);
+        let thoughts = thoughts.filter(|_| !self.damaged).collect();
         Ok(ReplyEnd {
             calls,
-            finish: if cut { Finish::Cut } else { Finish::Complete },
-            replay: is_kept.then(|| Replay {
-                dialect: tag(&self.replays_to),
-                parts,
-            }),
-        })
-    }
-
-    fn payload(&mut self, payload: &str, out: &mut Vec<StreamEvent>) -> Result<(), ReportedError> {
-        payloads(payload, |value| match value {
-            Some(event) => self.event(&event, out),
-            None => {
-                out.extend(damage(&mut self.damaged));
-                Ok(())
-            }
+            finish,
+            replay: parts::replay(&self.replays_to, thoughts, self.replay_bytes),
         })
     }
 }
@@ -436,10 +349,6 @@ impl Thought {
             value,
         })
     }
-}
-
-fn string<'a>(value: &'a Value, field: &str) -> &'a str {
-    value.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
 #[cfg(test)]

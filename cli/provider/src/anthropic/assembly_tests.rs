@@ -3,62 +3,15 @@ use super::*;
 use proptest::prelude::*;
 use serde_json::json;
 
-/// What the frames give, one line for each event; the end last, with what goes back.
+use crate::samples::{assembled, frames_in_pieces, frames_of};
+
 fn assemble(frames: Vec<Frame>) -> Vec<String> {
-    let mut blocks = Blocks::default();
-    let mut events = Vec::new();
-    let mut failure = None;
-    for frame in frames {
-        if let Err(error) = blocks.feed(frame, &mut events) {
-            failure = Some(format!("error {:?} {}", error.code, error.message));
-            break;
-        }
-    }
-    let lines = events.into_iter().map(|event| match event {
-        StreamEvent::Text(text) => format!("text {text}"),
-        StreamEvent::Reasoning { field, text } => format!("{field} {text}"),
-        StreamEvent::CallStarted { tool } => format!("started {tool}"),
-        StreamEvent::Usage(usage) => {
-            format!(
-                "usage {} ({}) {}",
-                usage.input_tokens, usage.cached_tokens, usage.output_tokens
-            )
-        }
-        other => format!("{other:?}"),
-    });
-    let mut lines: Vec<String> = lines.collect();
-    let end = match (failure, blocks.end()) {
-        (Some(failure), _) => vec![failure],
-        (None, Err(BrokeOff)) => vec!["broke off".to_owned()],
-        (None, Ok(end)) => {
-            let calls = end.calls.into_iter().map(|call| match call.arguments {
-                Ok(arguments) => {
-                    format!(" {}:{}({})", call.id, call.tool, Value::Object(arguments))
-                }
-                Err(bad) => format!(" {}:{}(bad: {})", call.id, call.tool, bad.problem),
-            });
-            let line = format!("{:?}{}", end.finish, calls.collect::<String>());
-            let parts = end.replay.into_iter().flat_map(|replay| replay.parts);
-            let parts = parts.map(|part| {
-                format!(
-                    "back {},{} {}",
-                    part.after_text, part.after_calls, part.value
-                )
-            });
-            [line].into_iter().chain(parts).collect()
-        }
-    };
-    lines.extend(end);
-    lines
+    assembled(Box::new(Blocks::default()), frames)
 }
 
 #[track_caller]
 fn check(case: &str, events: &[Value], expected: &[&str]) {
-    let frames = events.iter().map(|event| match event {
-        Value::String(text) => Frame::Data(text.clone()),
-        event => Frame::Data(event.to_string()),
-    });
-    assert_eq!(assemble(frames.collect()), expected, "{case}");
+    assert_eq!(assemble(frames_of(events)), expected, "{case}");
 }
 
 fn start(index: u64, block: Value) -> Value {
@@ -360,7 +313,7 @@ fn what_is_not_known_is_skipped_and_said_once() {
             .collect(),
     );
     assert!(
-        lines.len() == MAX_UNKNOWN + 1 && lines[0].len() < 200,
+        lines.len() == parts::MAX_UNKNOWN + 1 && lines[0].len() < 200,
         "{lines:?}"
     );
     assert!(!lines[0].contains('\u{1b}'));
@@ -423,7 +376,7 @@ fn damaged_pieces() {
 #[test]
 fn what_goes_back_is_bounded() {
     let mut events = vec![start(0, json!({"type": "thinking", "thinking": ""}))];
-    let piece = "x".repeat(MAX_REPLAY_BYTES / 4);
+    let piece = "x".repeat(parts::MAX_REPLAY_BYTES / 4);
     events.extend((0..5).map(|_| delta(0, json!({"type": "signature_delta", "signature": piece}))));
     events.push(stop("end_turn"));
     check("a hostile signature", &events, &["Complete"]);
@@ -437,23 +390,8 @@ proptest! {
             .iter()
             .map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()))
             .collect();
-        let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(stream.len())).collect();
-        places.extend([0, stream.len()]);
-        places.sort_unstable();
-        let pieces: Vec<Result<bytes::Bytes, std::io::Error>> = places
-            .windows(2)
-            .map(|ends| Ok(bytes::Bytes::copy_from_slice(&stream.as_bytes()[ends[0]..ends[1]])))
-            .collect();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let frames = runtime.block_on(async {
-            let idle = std::time::Duration::from_secs(60);
-            let mut frames = crate::framing::Frames::new(futures::stream::iter(pieces), idle);
-            let mut read = Vec::new();
-            while let Some(frame) = frames.next().await {
-                read.push(frame.unwrap());
-            }
-            read
-        });
+        let cuts = cuts.iter().map(|cut| cut.index(stream.len()));
+        let frames = frames_in_pieces(&stream, cuts.collect());
         prop_assert_eq!(assemble(frames), WHOLE);
     }
 
@@ -471,10 +409,7 @@ proptest! {
             7 => stop(word),
             _ => json!(word),
         });
-        let frames = events.map(|event| match event {
-            Value::String(text) => Frame::Data(text),
-            event => Frame::Data(event.to_string()),
-        });
-        prop_assert!(!assemble(frames.collect()).is_empty());
+        let events: Vec<Value> = events.collect();
+        prop_assert!(!assemble(frames_of(&events)).is_empty());
     }
 }

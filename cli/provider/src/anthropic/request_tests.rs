@@ -1,42 +1,32 @@
 use std::borrow::Cow;
 
 use dunlin_chat::agent::{Agent, Effort};
-use dunlin_chat::message::{Conversation, Message, Replay, ReplayPart, Role, ToolCall};
+use dunlin_chat::message::{Conversation, Message, Replay, ReplayPart, Role};
+use dunlin_chat::provider::Provider;
+use dunlin_chat::request::Request;
 use dunlin_chat::request::compose;
 use dunlin_host::Tool;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::wire::{DIALECT, Wire};
+use super::wire::Wire;
 use super::*;
+use crate::http::Timeouts;
 use crate::profile::{CACHE_CONTROL, EffortForm, REASONING_EFFORT, REPLAY};
+use crate::samples::{called, tool};
 use crate::script::{Server, event, response, stream_head};
+use crate::streamed::StreamedProvider;
 use dunlin_chat::provider::StreamEvent;
 use dunlin_chat::secret::Secret;
 use futures::StreamExt;
 
-fn tool(name: &str) -> Tool {
-    Tool {
-        name: name.to_owned(),
-        plugin: "test".to_owned(),
-        description: format!("About {name}"),
-        parameters: json!({"$schema": "x", "type": "object", "properties": {}}),
-        imports: Vec::new(),
-        annotations: dunlin_host::Annotations::default(),
-    }
-}
+/// Who gets back what it has signed.
+const HERE: &str = "anthropic here small";
 
-fn called(ids: &[&str]) -> Message {
-    let call = |id: &&str| ToolCall {
-        id: (*id).to_owned(),
-        name: "read_file".to_owned(),
-        arguments: json!({"file_path": "a.txt"}).as_object().cloned().unwrap(),
-        raw_arguments: None,
-        number: 0,
-    };
-    Message {
-        tool_calls: ids.iter().map(call).collect(),
-        ..Message::text(Role::Assistant, "")
+fn usual() -> Profile {
+    Profile {
+        replays_to: HERE.to_owned(),
+        ..Profile::default()
     }
 }
 
@@ -80,7 +70,7 @@ fn a_request_says_all_and_nothing_else() {
     let mut conversation = Conversation::new();
     conversation.push_user("Read it");
     conversation.push_assistant(Message {
-        replay: signed(DIALECT, vec![part(0, 0, "x==")]),
+        replay: signed(HERE, vec![part(0, 0, "x==")]),
         ..called(&["toolu_1"])
     });
     conversation.push_result("toolu_1", "contents");
@@ -89,7 +79,7 @@ fn a_request_says_all_and_nothing_else() {
     agent.temperature = Some(0.2);
     agent.max_tokens = Some(100);
     let messages = conversation.messages().iter().map(Cow::Borrowed);
-    let wire = Wire(Arc::default());
+    let wire = Wire(Arc::new(usual()));
     let request = compose(messages, &agent, &wire, &[tool("read_file")]);
     let expected = concat!(
         r#"{"model":"small","max_tokens":100,"#,
@@ -188,13 +178,10 @@ fn what_the_endpoint_wants_back_stands_where_it_came() {
         blocks.iter().map(line).collect::<Vec<_>>()
     };
     let plain = ["text One\n\nTwo", "tool_use a", "tool_use b"];
-    let usual = Profile::default();
+    let usual = usual();
     assert_eq!(message(None, &usual), plain);
     assert_eq!(
-        message(
-            signed(DIALECT, vec![part(0, 0, "A"), part(3, 1, "B")]),
-            &usual
-        ),
+        message(signed(HERE, vec![part(0, 0, "A"), part(3, 1, "B")]), &usual),
         [
             "thinking A",
             "text One",
@@ -207,7 +194,7 @@ fn what_the_endpoint_wants_back_stands_where_it_came() {
     // Places that are not there, as of a text that was read otherwise, and a place within a character.
     let hostile = vec![part(9_999, 9_999, "A"), part(1, 0, "B")];
     assert_eq!(
-        message(signed(DIALECT, hostile), &usual),
+        message(signed(HERE, hostile), &usual),
         [
             "text One\n\nTwo",
             "tool_use a",
@@ -222,10 +209,10 @@ fn what_the_endpoint_wants_back_stands_where_it_came() {
     );
     let refused = Profile {
         options_left_out: [REPLAY].into(),
-        ..Profile::default()
+        ..usual
     };
     assert_eq!(
-        message(signed(DIALECT, vec![part(0, 0, "A")]), &refused),
+        message(signed(HERE, vec![part(0, 0, "A")]), &refused),
         plain
     );
 }
@@ -314,7 +301,7 @@ proptest! {
             if calls > 0 {
                 // The conversation gives ids that were used before anew.
                 let stored = conversation.push_assistant(Message {
-                    replay: signed(DIALECT, vec![part(0, 0, "S")]),
+                    replay: signed(HERE, vec![part(0, 0, "S")]),
                     ..called(&["a", "b"][..calls])
                 });
                 for call in stored {
@@ -325,7 +312,7 @@ proptest! {
                 conversation.push_assistant(Message::text(Role::Assistant, "Done"));
                 continue;
             }
-            let now = body(&conversation, &agent, &Profile::default(), &[tool("f")]);
+            let now = body(&conversation, &agent, &usual(), &[tool("f")]);
             let marks = now.to_string().matches("cache_control").count();
             prop_assert!((1..=4).contains(&marks));
             let now = unmarked(now);
@@ -363,7 +350,7 @@ async fn the_key_has_a_header_of_its_own() {
         event(r#"{"type":"message_stop"}"#),
     ])
     .await;
-    let provider = Anthropic::new(&agent(&server.base_url), Timeouts::default());
+    let provider = StreamedProvider::new(&PROTOCOL, &agent(&server.base_url), Timeouts::default());
     let request = Request::new(json!({"messages": []}));
     let events: Vec<_> = provider.send(&request).await.unwrap().collect().await;
     let texts = events.iter().filter_map(|event| match event {
@@ -384,7 +371,7 @@ async fn the_key_has_a_header_of_its_own() {
 async fn the_list_of_models_says_the_window() {
     let list = r#"{"data":[{"type":"model","id":"other","max_input_tokens":5000},{"type":"model","id":"small","max_input_tokens":200000}],"has_more":false}"#;
     let server = Server::start(vec![response("200 OK", "", list)]).await;
-    let provider = Anthropic::new(&agent(&server.base_url), Timeouts::default());
+    let provider = StreamedProvider::new(&PROTOCOL, &agent(&server.base_url), Timeouts::default());
     provider.look_up_window().await;
     assert_eq!(provider.window().map(|window| window.tokens), Some(200_000));
     let sent = server.request().await;
@@ -414,7 +401,7 @@ fn the_address_may_be_written_with_a_path() {
             "http://127.0.0.1:1/v1/messages",
         ),
     ] {
-        let url = Anthropic::address(&base_url.parse().unwrap());
+        let url = PROTOCOL.address(&base_url.parse().unwrap());
         assert_eq!(url.as_str(), chat, "{base_url}");
     }
 }

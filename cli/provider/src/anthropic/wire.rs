@@ -10,10 +10,8 @@ use dunlin_chat::request::editor::{Origin, Outline};
 use serde_json::{Map, Value, json};
 
 use crate::outline;
+use crate::parts::{self, Said};
 use crate::profile::{CACHE_CONTROL, EffortForm, Profile, REASONING_EFFORT, REPLAY};
-
-/// Marks what a reply wants back as what this dialect can read.
-pub(super) const DIALECT: &str = "anthropic";
 
 /// The longest reply where the agent sets none, in tokens; the protocol wants a number. Every model since Claude 4 writes
 /// as much. An endpoint that allows less says how much.
@@ -22,16 +20,7 @@ const USUAL_MAX_TOKENS: u32 = 32_000;
 /// The least number of tokens that may be asked for to think in.
 const LEAST_BUDGET: u32 = 1024;
 
-/// What marks replies of this endpoint and model: nobody else gets back what they signed.
-pub(super) fn tag(replays_to: &str) -> String {
-    match replays_to {
-        "" => DIALECT.to_owned(),
-        to => format!("{DIALECT} {to}"),
-    }
-}
-
-/// Whether it is a block that an endpoint may have sent to be sent back: a session's file may hold anything, and the model would
-/// take any other block for its own words.
+/// Whether it is a block that an endpoint may have sent to be sent back.
 fn is_thought(value: &Value) -> bool {
     let Some(block) = value.as_object() else {
         return false;
@@ -160,30 +149,14 @@ impl Wire {
 
     /// What the model has said, with what the endpoint wants back in its place.
     fn spoken(&self, message: &Message) -> Vec<Value> {
-        let mut blocks = Vec::new();
-        let (mut said, mut called) = (0, 0);
-        let mut until = |blocks: &mut Vec<Value>, text_end: usize, calls_end: usize| {
-            let end = message.content.floor_char_boundary(text_end.max(said));
-            let piece = message.content.get(said..end).unwrap_or_default();
-            said = end;
-            // The protocol allows no block of white space alone.
-            if !piece.trim().is_empty() {
-                blocks.push(text(piece.trim_matches('\n')));
-            }
-            let calls = message.tool_calls.iter().take(calls_end).skip(called);
-            blocks.extend(calls.map(call));
-            called = called.max(calls_end);
-        };
-        let replay = message.replay.as_ref();
-        let own = tag(&self.0.replays_to);
-        let replay = replay.filter(|it| it.dialect == own && self.sends(REPLAY));
-        let parts = replay.into_iter().flat_map(|it| &it.parts);
-        for part in parts.filter(|part| is_thought(&part.value)) {
-            until(&mut blocks, part.after_text, part.after_calls);
-            blocks.push(part.value.clone());
-        }
-        until(&mut blocks, usize::MAX, usize::MAX);
-        blocks
+        let to = self.sends(REPLAY).then_some(self.0.replays_to.as_str());
+        let said = parts::in_order(message, to, is_thought).into_iter();
+        let blocks = said.map(|said| match said {
+            Said::Text(said) => text(said),
+            Said::Call(made) => call(made),
+            Said::Back(block) => block.clone(),
+        });
+        blocks.collect()
     }
 
     /// Asks for an effort. Newer models choose how long they think, and are told how much effort to spend; older ones are

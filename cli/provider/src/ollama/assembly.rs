@@ -5,11 +5,11 @@
 
 use serde_json::Value;
 
+use crate::MAX_CALLS;
 use crate::arguments::{self, Arguments};
-use crate::assembly::{BrokeOff, ReportedError};
+use crate::assembly::{BrokeOff, ReportedError, damage, reported};
 use crate::framing::Frame;
 use crate::reply::Assemble;
-use crate::{MAX_CALLS, error_body};
 use dunlin_chat::provider::{BadArguments, Finish, ProposedCall, ReplyEnd, StreamEvent, Usage};
 
 /// Puts one reply together.
@@ -105,20 +105,11 @@ impl Assemble for Lines {
             return Ok(());
         };
         let Ok(chunk) = serde_json::from_str::<Value>(&line) else {
-            if !self.damaged {
-                self.damaged = true;
-                let notice = "a damaged piece of the reply was skipped".to_owned();
-                out.push(StreamEvent::Notice(notice));
-            }
+            out.extend(damage(&mut self.damaged));
             return Ok(());
         };
         if chunk.get("error").is_some_and(|error| !error.is_null()) {
-            let message = error_body::message_of(&chunk);
-            let message = message.unwrap_or_else(|| "no reason given".to_owned());
-            return Err(ReportedError {
-                message: error_body::one_line(&message),
-                code: error_body::code_of(&chunk),
-            });
+            return Err(reported(&chunk));
         }
         self.chunk(&chunk, out);
         Ok(())

@@ -12,18 +12,8 @@ use dunlin_host::Tool;
 use serde_json::Value;
 
 use crate::profile::Profile;
+use crate::samples::tool;
 use dunlin_chat::endpoint::{EmptyContent, ReasoningEcho};
-
-fn tool(name: &str) -> Tool {
-    Tool {
-        name: name.to_owned(),
-        plugin: "test".to_owned(),
-        description: format!("About {name}"),
-        parameters: json!({"$schema": "x", "type": "object", "properties": {}}),
-        imports: Vec::new(),
-        annotations: dunlin_host::Annotations::default(),
-    }
-}
 
 fn asked_and_called() -> Conversation {
     let mut conversation = Conversation::new();

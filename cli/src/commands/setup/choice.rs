@@ -129,6 +129,7 @@ impl NewAgent {
                 match api {
                     // What an agent speaks unless its table says otherwise.
                     Api::OpenAi | Api::Local => {}
+                    Api::Responses => text += "api = \"openai-responses\"\n",
                     Api::Ollama => text += "api = \"ollama\"\n",
                     Api::Anthropic => text += "api = \"anthropic\"\n",
                 }
@@ -194,7 +195,7 @@ mod tests {
     #[test]
     fn what_is_written_is_valid() {
         let odd = "a\"b\\c\nd";
-        for api in [Api::OpenAi, Api::Ollama, Api::Anthropic] {
+        for api in [Api::OpenAi, Api::Responses, Api::Ollama, Api::Anthropic] {
             for key in [
                 None,
                 Some(KeyIn::Variable("OPENAI_API_KEY")),
