@@ -3,7 +3,10 @@
 //! the same replies again. Ends with the smallest reply that is read otherwise.
 //!
 //! Four layers: the framing against a reading of all lines at once; the assembly against the calls that
-//! were taken apart; the assembly of blocks against the blocks; the normalizer against itself without cuts.
+//! were taken apart; the assemblies of blocks and of items against the parts; the normalizer against itself without cuts.
+
+#[path = "fuzz_replies/parts.rs"]
+mod parts;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,7 +14,6 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use dunlin_chat::provider::{Finish, ReplyEnd, StreamEvent};
 use dunlin_host::Tool;
-use dunlin_provider::anthropic::Blocks;
 use dunlin_provider::assembly::Assembly;
 use dunlin_provider::framing::{Frame, Frames};
 use dunlin_provider::normalizer::ReplyNormalizer;
@@ -119,7 +121,7 @@ fn main() -> Result<(), String> {
         .build()
         .map_err(|e| e.to_string())?;
     let start = Instant::now();
-    let mut counts = [0_u64; 4];
+    let mut count = 0_u64;
     let mut round = 0_u64;
     loop {
         let mut bytes = [0; 32];
@@ -146,9 +148,15 @@ fn main() -> Result<(), String> {
             })
             .map_err(explain)?;
         runner()
-            .run(&(blocks(), cuts()), |(blocks, cuts)| {
-                check_blocks(&runtime, &blocks, &cuts)
+            .run(&(parts::parts(), cuts()), |(parts, cuts)| {
+                parts::check_blocks(&runtime, &parts, &cuts)
             })
+            .map_err(explain)?;
+        runner()
+            .run(
+                &(parts::parts(), parts::style(), cuts()),
+                |(parts, style, cuts)| parts::check_items(&runtime, &parts, style, &cuts),
+            )
             .map_err(explain)?;
         let text = prop::collection::vec(select(WORDS.to_vec()), 0..16);
         runner()
@@ -156,17 +164,14 @@ fn main() -> Result<(), String> {
                 check_normalizer(&words.concat(), &cuts)
             })
             .map_err(explain)?;
-        for count in &mut counts {
-            *count += u64::from(CASES);
-        }
+        count += u64::from(CASES);
         round += 1;
         if start.elapsed() >= Duration::from_secs(60 * minutes) {
             break;
         }
     }
-    let [framing, assembly, blocks, normalizer] = counts;
     println!(
-        "{framing} streams, {assembly} replies with calls, {blocks} in blocks and {normalizer} texts in {:.1?}, no difference",
+        "{count} streams, as many replies with calls, in blocks and in items, and as many texts in {:.1?}, no difference",
         start.elapsed()
     );
     Ok(())
@@ -210,22 +215,31 @@ fn check_framing(
         // Documents, and marks where none belongs.
         return Ok(());
     }
+    let read = frames(runtime, text, cuts);
+    let expected: Vec<Result<Frame, String>> = plain_frames(text).into_iter().map(Ok).collect();
+    prop_assert_eq!(read, expected, "{:?}", text);
+    Ok(())
+}
+
+/// The frames of a stream whose bytes come in pieces.
+fn frames(
+    runtime: &tokio::runtime::Runtime,
+    text: &str,
+    cuts: &[Index],
+) -> Vec<Result<Frame, String>> {
     let bytes = text.as_bytes();
     let pieces: Vec<Result<Bytes, std::io::Error>> = places(bytes.len(), cuts)
         .windows(2)
         .map(|ends| Ok(Bytes::copy_from_slice(&bytes[ends[0]..ends[1]])))
         .collect();
-    let read = runtime.block_on(async {
+    runtime.block_on(async {
         let mut frames = Frames::new(futures::stream::iter(pieces), Duration::from_secs(60));
         let mut read = Vec::new();
         while let Some(frame) = frames.next().await {
             read.push(frame.map_err(|error| error.to_string()));
         }
         read
-    });
-    let expected: Vec<Result<Frame, String>> = plain_frames(text).into_iter().map(Ok).collect();
-    prop_assert_eq!(read, expected, "{:?}", text);
-    Ok(())
+    })
 }
 
 /// All lines at once, as the specification of server-sent events says, with what a chat adds.
@@ -373,146 +387,6 @@ fn check_assembly(calls: &[(String, Value)], style: &Style) -> Result<(), TestCa
     }
     prop_assert_eq!(end.finish, Finish::Complete);
     prop_assert_eq!(read, expected);
-    Ok(())
-}
-
-// Blocks.
-
-/// A block of a reply.
-#[derive(Debug, Clone)]
-enum Block {
-    Text(String),
-    Thought(String, String),
-    Redacted(String),
-    Call(String, Value),
-    /// Of a kind that is not known.
-    Other,
-}
-
-fn blocks() -> impl Strategy<Value = Vec<Block>> {
-    let word = || "[a-zß🪶]{1,9}";
-    let block = prop_oneof![
-        word().prop_map(Block::Text),
-        (word(), word()).prop_map(|(text, signature)| Block::Thought(text, signature)),
-        word().prop_map(Block::Redacted),
-        calls().prop_map(|mut calls| {
-            let (name, arguments) = calls.remove(0);
-            Block::Call(name, arguments)
-        }),
-        Just(Block::Other),
-    ];
-    prop::collection::vec(block, 0..8)
-}
-
-/// The pieces in which an endpoint sends a text.
-fn halves(text: &str) -> [&str; 2] {
-    let (first, second) = text.split_at(text.floor_char_boundary(text.len() / 2));
-    [first, second]
-}
-
-/// Writes blocks as events, cut anywhere; what is read has to be the same blocks, and what goes back is in its place.
-fn check_blocks(
-    runtime: &tokio::runtime::Runtime,
-    blocks: &[Block],
-    cuts: &[Index],
-) -> Result<(), TestCaseError> {
-    let mut stream = String::from("event: message_start\ndata: {\"type\":\"message_start\"}\n\n");
-    let mut event = |event: Value| stream += &format!("event: x\ndata: {event}\n\n");
-    let [mut said, mut thought] = [const { String::new() }; 2];
-    let (mut called, mut parts) = (Vec::new(), Vec::new());
-    let mut is_interrupted = false;
-    for (index, block) in blocks.iter().enumerate() {
-        let place = (said.len(), called.len());
-        let (start, deltas) = match block {
-            Block::Text(text) => {
-                if std::mem::take(&mut is_interrupted) && !said.is_empty() {
-                    said += "\n\n";
-                }
-                said += text;
-                let deltas = halves(text).map(|it| json!({"type": "text_delta", "text": it}));
-                (json!({"type": "text", "text": ""}), deltas.to_vec())
-            }
-            Block::Thought(text, signature) => {
-                if !thought.is_empty() {
-                    thought += "\n\n";
-                }
-                thought += text;
-                let value = json!({"type": "thinking", "thinking": text, "signature": signature});
-                parts.push((place, value));
-                let texts =
-                    halves(text).map(|it| json!({"type": "thinking_delta", "thinking": it}));
-                let signatures =
-                    halves(signature).map(|it| json!({"type": "signature_delta", "signature": it}));
-                (
-                    json!({"type": "thinking", "thinking": ""}),
-                    [texts, signatures].concat(),
-                )
-            }
-            Block::Redacted(data) => {
-                let value = json!({"type": "redacted_thinking", "data": data});
-                parts.push((place, value.clone()));
-                (value, Vec::new())
-            }
-            Block::Call(name, arguments) => {
-                called.push((format!("id{index}"), name.clone(), arguments.clone()));
-                let text = arguments.to_string();
-                let deltas =
-                    halves(&text).map(|it| json!({"type": "input_json_delta", "partial_json": it}));
-                let start = json!({"type": "tool_use", "id": format!("id{index}"), "name": name, "input": {}});
-                (start, deltas.to_vec())
-            }
-            Block::Other => {
-                let delta = json!({"type": "input_json_delta", "partial_json": "{"});
-                (json!({"type": "server_tool_use"}), vec![delta])
-            }
-        };
-        is_interrupted |= !matches!(block, Block::Text(_));
-        event(json!({"type": "content_block_start", "index": index, "content_block": start}));
-        for delta in deltas {
-            event(json!({"type": "content_block_delta", "index": index, "delta": delta}));
-        }
-        event(json!({"type": "content_block_stop", "index": index}));
-    }
-    event(json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}));
-    event(json!({"type": "message_stop"}));
-
-    let bytes = stream.as_bytes();
-    let pieces: Vec<Result<Bytes, std::io::Error>> = places(bytes.len(), cuts)
-        .windows(2)
-        .map(|ends| Ok(Bytes::copy_from_slice(&bytes[ends[0]..ends[1]])))
-        .collect();
-    let mut assembly = Blocks::default();
-    let mut events = Vec::new();
-    runtime.block_on(async {
-        let mut frames = Frames::new(futures::stream::iter(pieces), Duration::from_secs(60));
-        while let Some(Ok(frame)) = frames.next().await {
-            let fed = assembly.feed(frame, &mut events);
-            prop_assert!(fed.is_ok());
-        }
-        Ok(())
-    })?;
-    let Ok(end) = assembly.end() else {
-        return Err(TestCaseError::fail("it broke off"));
-    };
-    let [mut text, mut reasoning] = [const { String::new() }; 2];
-    for event in events {
-        match event {
-            StreamEvent::Text(piece) => text += &piece,
-            StreamEvent::Reasoning { text, .. } => reasoning += &text,
-            _ => {}
-        }
-    }
-    let calls = end.calls.into_iter().map(|call| {
-        let arguments = call.arguments.map(Value::Object).unwrap_or_default();
-        (call.id, call.tool, arguments)
-    });
-    let back = end.replay.into_iter().flat_map(|replay| replay.parts);
-    let back = back.map(|part| ((part.after_text, part.after_calls), part.value));
-    prop_assert_eq!(text, said);
-    prop_assert_eq!(reasoning, thought);
-    prop_assert_eq!(calls.collect::<Vec<_>>(), called);
-    prop_assert_eq!(back.collect::<Vec<_>>(), parts);
-    prop_assert_eq!(end.finish, Finish::Complete);
     Ok(())
 }
 

@@ -13,6 +13,8 @@ pub enum Section {
     Chunks,
     /// How calls are put together.
     Calls,
+    /// Replies of the Responses API.
+    Items,
     /// Calls that were written as text.
     TextCalls,
     /// Refusals, and what is sent again.
@@ -26,6 +28,7 @@ impl Section {
             Section::Transport => "Transport and framing",
             Section::Chunks => "Content of chunks",
             Section::Calls => "Assembly of calls",
+            Section::Items => "Items of the Responses API",
             Section::TextCalls => "Calls written as text",
             Section::Requests => "Refusals and repetition",
         }

@@ -7,6 +7,7 @@
 mod calls;
 mod case;
 mod chunks;
+mod items;
 mod requests;
 mod run;
 mod text_calls;
@@ -21,6 +22,7 @@ pub fn all() -> Vec<Case> {
         (Section::Transport, transport::cases()),
         (Section::Chunks, chunks::cases()),
         (Section::Calls, calls::cases()),
+        (Section::Items, items::cases()),
         (Section::TextCalls, text_calls::cases()),
         (Section::Requests, requests::cases()),
     ];

@@ -108,24 +108,17 @@ impl Bench {
 pub fn check(request: &Received, expected: &[Called]) -> Vec<String> {
     let mut wrong = Vec::new();
     let messages = request.messages();
-    let calls = messages
-        .iter()
-        .rev()
-        .find(|message| message["role"] == "assistant")
-        .and_then(|message| message["tool_calls"].as_array())
-        .map_or(&[][..], Vec::as_slice);
+    let calls = request.calls();
     let results = request.results();
     if calls.len() != expected.len() || results.len() != expected.len() {
         let seen = serde_json::to_string(messages).unwrap_or_default();
         wrong.push(format!("not {} calls: {seen}", expected.len()));
     }
-    for ((call, result), expected) in calls.iter().zip(results).zip(expected) {
-        let function = &call["function"];
-        let arguments = function["arguments"].as_str().unwrap_or_default();
-        let arguments: serde_json::Value = serde_json::from_str(arguments).unwrap_or_default();
-        if function["name"] != expected.tool || arguments != expected.arguments {
+    for (((tool, arguments), result), expected) in calls.iter().zip(results).zip(expected) {
+        let read: serde_json::Value = serde_json::from_str(arguments).unwrap_or_default();
+        if *tool != expected.tool || read != expected.arguments {
             wrong.push(format!(
-                "the call is {call}, not of {} with {}",
+                "the call is {tool} with {arguments}, not of {} with {}",
                 expected.tool, expected.arguments
             ));
         }
