@@ -6,7 +6,6 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::OsString;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use async_trait::async_trait;
@@ -18,7 +17,7 @@ use dunlin_host::ask::{Ask, DenyAll};
 use dunlin_host::command::StartError;
 use dunlin_host::files::make_private;
 use dunlin_host::json;
-use dunlin_host::permission::ToolMode;
+use dunlin_host::permission::{ModeSwitch, SessionMode, ToolMode};
 use dunlin_host::{
     Annotations, Description, Host, HostOptions, Limits, Permissions, Plugin, ToolTexts, WebOptions,
 };
@@ -97,8 +96,10 @@ pub struct App {
     pub settings: Settings,
     /// The calls of this session, under the numbers that are shown.
     pub calls: Arc<CallLog>,
-    /// Whether edits in the project need no answer until the session ends.
-    pub accepts_edits: Arc<AtomicBool>,
+    /// What holds for all tools together until the session ends.
+    pub mode: ModeSwitch,
+    /// With which mode a session begins.
+    first_mode: Cell<SessionMode>,
     /// Which requests are paused before they are sent.
     pub pausing: Arc<Pausing>,
     /// What inspectors in other terminals are shown.
@@ -198,7 +199,8 @@ impl App {
             preview_limit: Cell::new(preview_limit),
             settings,
             calls: Arc::default(),
-            accepts_edits: Arc::default(),
+            mode: ModeSwitch::default(),
+            first_mode: Cell::default(),
             pausing,
             aside: Aside::default(),
             apps: Apps::default(),
@@ -275,7 +277,11 @@ impl App {
                 }
                 let plugins = self.all_plugins();
                 let session = self.session.borrow();
-                let host = Host::new(host_options(&self.settings, &session), plugins)?;
+                let options = HostOptions {
+                    mode: self.mode.clone(),
+                    ..host_options(&self.settings, &session)
+                };
+                let host = Host::new(options, plugins)?;
                 Ok(self.host.get_or_init(|| host))
             }
         }
@@ -314,6 +320,12 @@ impl App {
         self.session.borrow().clone()
     }
 
+    /// This session, and each that follows, begins in this mode.
+    pub fn begin_in(&self, mode: SessionMode) {
+        self.first_mode.set(mode);
+        self.mode.set(mode);
+    }
+
     /// Another session begins: what was answered until the last one ends is void.
     pub fn begin_session(&self, id: &str) {
         if *self.session.borrow() == id {
@@ -321,7 +333,7 @@ impl App {
         }
         id.clone_into(&mut self.session.borrow_mut());
         self.take_leave();
-        self.accepts_edits.store(false, Ordering::Relaxed);
+        self.mode.set(self.first_mode.get());
         self.subagents.begin_session();
         if let Some(host) = self.host.get() {
             host.begin_session(id);
@@ -482,6 +494,7 @@ pub fn host_options(settings: &Settings, session: &str) -> HostOptions {
         stores_dir: folders.stores(),
         protected: settings.own_files(),
         session: session.to_owned(),
+        mode: ModeSwitch::default(),
         limits: Limits::standard(),
         commands: commands::options(settings),
         web: WebOptions {

@@ -14,8 +14,10 @@ mod requests;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+use dunlin_host::permission::SessionMode;
 use dunlin_host::target::Operation;
 
 use crate::config::request_editor::PauseMode;
@@ -85,6 +87,10 @@ impl Cli {
             Some(_) if self.chat.intercept.is_some() => Err(Cli::command().error(
                 ErrorKind::ArgumentConflict,
                 "--intercept belongs to the chat or to ask: dunlin --intercept MODE, or dunlin ask --intercept MODE",
+            )),
+            Some(_) if self.chat.mode.is_some() => Err(Cli::command().error(
+                ErrorKind::ArgumentConflict,
+                "--mode belongs to the chat or to ask: dunlin --mode MODE, or dunlin ask --mode MODE",
             )),
             Some(_) if self.chat.resume.is_some() => Err(Cli::command().error(
                 ErrorKind::ArgumentConflict,
@@ -224,6 +230,15 @@ pub struct ChatArgs {
     /// Pause requests before they are sent, to read and edit them: next, turn or every; or auto, to apply saved edits
     #[arg(long, value_name = "MODE", hide_possible_values = true)]
     pub intercept: Option<PauseMode>,
+    /// Begin in this mode: ask, accept-edits or plan
+    #[arg(long, value_name = "MODE", hide_possible_values = true, value_parser = modes())]
+    pub mode: Option<SessionMode>,
+}
+
+/// What `--mode` takes.
+fn modes() -> impl TypedValueParser<Value = SessionMode> {
+    let modes = SessionMode::ALL.map(SessionMode::as_str);
+    PossibleValuesParser::new(modes).try_map(|word| word.parse::<SessionMode>())
 }
 
 /// Arguments of a command that lists something.

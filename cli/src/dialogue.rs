@@ -25,6 +25,7 @@ use crate::app::App;
 use crate::config::request_editor::PauseMode;
 use crate::error::{CliError, Exit};
 use crate::instructions::SessionInstructions;
+use crate::modes;
 use crate::pausing;
 use crate::prompt::decider::Decider;
 use crate::prompt::interceptor::TerminalInterceptor;
@@ -346,7 +347,6 @@ impl Dialogue {
         // In a pipe the reply is data, and stays whole.
         presenter.folding =
             (app.ui.is_chat() && settings.writes_apps(&self.agent.name)).then(Mutex::default);
-        presenter.accepts_edits = Arc::clone(&app.accepts_edits);
         let known = with_joined(&self.tools, host.joined());
         let recall = Arc::new(recall);
         let decider = Decider::new(app, &known, Arc::clone(&recall));
@@ -417,6 +417,7 @@ impl Dialogue {
             prompt.text.push_str("\n\n");
             prompt.text.push_str(&note);
         }
+        modes::tell(&mut prompt.text, app.mode.get());
         let session = self.session.as_ref();
         let running = Parent {
             app,

@@ -19,6 +19,7 @@ mod log_file;
 pub mod mcp;
 pub mod mentions;
 pub mod models;
+mod modes;
 mod output_file;
 pub mod pages;
 pub mod pausing;

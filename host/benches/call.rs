@@ -379,6 +379,7 @@ fn main() -> Result<()> {
             stores_dir: root.join("stores"),
             protected: Vec::new(),
             session: "bench".into(),
+            mode: dunlin_host::permission::ModeSwitch::default(),
             limits: Limits::standard(),
             commands: dunlin_host::CommandOptions::none(),
             web: dunlin_host::WebOptions::system("bench"),

@@ -7,7 +7,7 @@ use crate::egress;
 use crate::embedding;
 use crate::limits::Limits;
 use crate::mcp;
-use crate::permission::{PermissionError, PermissionOptions, Permissions};
+use crate::permission::{ModeSwitch, PermissionError, PermissionOptions, Permissions};
 use crate::plugin::Plugin;
 use crate::process::CommandOptions;
 use crate::search::SearchOptions;
@@ -42,6 +42,8 @@ pub struct HostOptions {
     pub protected: Vec<PathBuf>,
     /// The id of the session, for the audit log.
     pub session: String,
+    /// What holds for all tools together; whoever has another clone of it can turn it.
+    pub mode: ModeSwitch,
     /// What one call may use.
     pub limits: Limits,
     /// How commands are run.
@@ -106,6 +108,7 @@ impl Permissions {
             environment: &options.commands.environment,
             shell: &options.commands.shell,
             search: search.address().filter(|_| search.is_chosen),
+            mode: options.mode.clone(),
         })
     }
 }

@@ -141,6 +141,7 @@ impl Sandbox {
             stores_dir: root.join("data/stores"),
             protected: vec![root.join("config"), root.join("data")],
             session: "a session".to_owned(),
+            mode: dunlin_host::permission::ModeSwitch::default(),
             limits,
             commands: CommandOptions::none(),
             web: WebOptions::system("dunlin-tests"),

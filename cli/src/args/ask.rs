@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
+use dunlin_host::permission::SessionMode;
 use dunlin_host::target::CommandKey;
 
 use crate::config::request_editor::PauseMode;
@@ -52,6 +53,15 @@ pub struct AskArgs {
         help_heading = "Conversation"
     )]
     pub intercept: Option<PauseMode>,
+    /// Answer in this mode: ask, accept-edits (of ordinary files in the project) or plan (only reading is allowed)
+    #[arg(
+        long,
+        value_name = "MODE",
+        hide_possible_values = true,
+        help_heading = "Permissions",
+        value_parser = super::modes()
+    )]
+    pub mode: Option<SessionMode>,
     /// Allow a target for this run: a file, `folder/` or `https://host/` with letters of rwx (src/=r), or a command
     /// ('cargo test')
     #[arg(long, value_name = "TARGET=rwx|COMMAND", help_heading = "Permissions")]

@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::args::{ChatArgs, Global};
 use crate::commands::setup;
 use crate::error::{CliError, Exit};
+use crate::modes;
 use crate::pausing;
 use crate::repl;
 
@@ -15,6 +16,8 @@ pub fn run(app: &mut App, args: &ChatArgs, global: &Global) -> Result<Exit, CliE
     // A wrong name is said now, not after the first message was typed.
     app.settings.agent_entry()?;
     pausing::intercept(app, args.intercept)?;
+    let configured = app.settings.general.mode.value;
+    app.begin_in(modes::beginning(args.mode, configured, app.asks()));
     if app.asks() {
         repl::run(app, args)
     } else {

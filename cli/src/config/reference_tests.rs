@@ -7,6 +7,7 @@ use std::{env, fs};
 use dunlin_chat::agent::Effort;
 use dunlin_chat::endpoint::EndpointOptions;
 use dunlin_chat::turn::OnDenial;
+use dunlin_host::permission::SessionMode;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
@@ -86,6 +87,7 @@ accepts! {
     MetadataField: choices::<Self>();
     OnDenial: choices::<Self>();
     PauseMode: choices::<Self>();
+    SessionMode: choices::<Self>();
     SignalName: choices::<Self>();
 }
 

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use dunlin_chat::provider::retry::DEFAULT_RETRIES;
 use dunlin_chat::request::HistoryLimits;
 use dunlin_chat::turn::{OnDenial, TurnRules};
+use dunlin_host::permission::SessionMode;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
@@ -140,6 +141,9 @@ settings! {
     "", File => General {
         /// The agent that answers if you name none.
         default_agent: String = "assistant".to_owned(), Narrowing::Trusted;
+        /// The mode in which a chat begins: Dunlin asks, accepts edits of ordinary files in the project, or only reads for a plan.
+        mode: SessionMode = SessionMode::Ask,
+            Narrowing::If(|theirs, mine| theirs <= mine, "may narrow it: `\"plan\"`");
         /// What happens after a denied call: the turn ends, or the model is told and continues.
         on_denial: OnDenial = OnDenial::Stop,
             Narrowing::If(|theirs, _| *theirs == OnDenial::Stop, "may set `\"stop\"`");

@@ -47,8 +47,6 @@ pub struct Presenter {
     pub(super) edits: Mutex<(Arc<[FileEdit]>, bool)>,
     /// The steps that the call that is shown next writes down.
     pub(super) steps: Mutex<Vec<Step>>,
-    /// Whether edits in the project are accepted without a question.
-    pub(super) accepts_edits: Arc<AtomicBool>,
     /// The newest output of that call.
     pub(super) output: Mutex<Tail>,
     /// Whether a wait before another request is being shown.
@@ -76,7 +74,6 @@ impl Presenter {
             current: Mutex::default(),
             edits: Mutex::default(),
             steps: Mutex::default(),
-            accepts_edits: Arc::default(),
             output: Mutex::default(),
             waits: AtomicBool::new(false),
             held: Mutex::default(),
@@ -270,8 +267,7 @@ impl Frontend for Presenter {
             return;
         };
         let record = call.record();
-        let is_accepted = self.accepts_edits.load(Ordering::Relaxed);
-        let was_seen = call.is_approved_by_hand() && !is_accepted;
+        let was_seen = call.is_approved_by_hand();
         *self.edits.lock() = (Arc::clone(&record.edits), was_seen);
         if record.tool == TODO {
             *self.steps.lock() = todo::steps(&record.arguments);

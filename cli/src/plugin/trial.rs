@@ -401,6 +401,7 @@ mod tests {
             stores_dir: at("stores"),
             protected: Vec::new(),
             session: String::new(),
+            mode: dunlin_host::permission::ModeSwitch::default(),
             limits: dunlin_host::Limits::standard(),
             commands: dunlin_host::CommandOptions::none(),
             web: dunlin_host::WebOptions::system("tests"),

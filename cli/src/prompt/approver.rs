@@ -3,14 +3,12 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use dunlin_host::Tool;
 use dunlin_host::display::escape;
 use dunlin_host::permission::ToolMode;
 
-use super::accepting;
 use super::line::Recall;
 use super::queue::{ApprovalQueue, Begun, Reply as QueuedReply};
 use super::slash_table::{self, Input, NEXT, Slash};
@@ -352,13 +350,6 @@ impl<'a> QueueApprover<'a> {
 impl Approver for QueueApprover<'_> {
     /// Dropping the future withdraws the question.
     async fn decide(&self, waiting: Waiting<'_>) -> Resolution {
-        if self.app.accepts_edits.load(Ordering::Relaxed) {
-            let project = &self.app.settings.project;
-            let decisions = accepting::decisions(waiting, project);
-            if !decisions.is_empty() {
-                return Resolution::Decided(decisions);
-            }
-        }
         if self.subagent.is_none() {
             self.begins_to_run(waiting.conversation);
         }

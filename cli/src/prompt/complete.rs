@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use dunlin_host::display::escape;
+use dunlin_host::permission::SessionMode;
 
 use super::files::FileIndex;
 use super::metadata::{COPY, SETS};
@@ -88,6 +89,10 @@ pub fn candidates(
             }
         };
         return (before.len() - word.len(), found);
+    }
+    if let Some(typed) = before.strip_prefix("/mode ") {
+        let modes = SessionMode::ALL.map(SessionMode::as_str);
+        return (before.len() - typed.len(), fitting(modes, typed));
     }
     if let Some(typed) = before.strip_prefix("/effort ") {
         let levels = Effort::ALL.map(Effort::name).into_iter();

@@ -3,7 +3,6 @@
 //!
 //! What slash commands do is in [`crate::repl`], which is above the turn; this is below it.
 
-pub mod accepting;
 pub mod approver;
 pub mod complete;
 pub mod decider;

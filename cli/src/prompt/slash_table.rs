@@ -73,6 +73,8 @@ pub enum Slash {
     Agent,
     /// Says how much the model thinks, or sets it.
     Effort,
+    /// Says which mode holds, or sets it.
+    Mode,
     /// Lists the instruction files, or takes over what has changed in them.
     Instructions,
     /// Has the model write the project's instruction file.
@@ -221,6 +223,13 @@ pub const GROUPS: &[(&str, &[Command])] = &[
                 "[LEVEL]",
                 "show how much the model thinks, or set it for this session: none, low, medium, high, or default for what the agent says",
                 Slash::Effort,
+            )
+            .waits(NEXT),
+            command(
+                "/mode",
+                "[MODE]",
+                "show the mode, or set it until the session ends, as Shift-Tab does: ask, accept-edits (of ordinary files in the project), or plan (the model only reads, and ends with a plan that you can approve)",
+                Slash::Mode,
             )
             .waits(NEXT),
             command("/exit", "", "quit, as \"exit\" alone and Ctrl-D do", Slash::Exit).waits(LEAVING),

@@ -4,6 +4,7 @@ use dunlin_apps::Part;
 use dunlin_apps::blocks::{Folded, find};
 use dunlin_apps::store::{StoredApp, title_of};
 use dunlin_host::display::escape;
+use dunlin_host::permission::SessionMode;
 use dunlin_host::stored_bytes;
 
 use crate::app::App;
@@ -34,6 +35,10 @@ pub fn take_reply(
         Ok(found) if found.parts.is_empty() && found.notes.is_empty() => return Ok(()),
         _ if !is_complete => {
             unchanged("the reply is not complete");
+            return Ok(());
+        }
+        _ if app.mode.get() == SessionMode::Plan => {
+            unchanged("plan mode is on");
             return Ok(());
         }
         Ok(found) => found,

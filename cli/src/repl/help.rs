@@ -28,7 +28,7 @@ const KEYS: [(&str, &str); 10] = [
     ("Tab", "complete a command, a name or a path"),
     (
         "Shift-Tab",
-        "accept edits of ordinary files in the project without a question, or ask again",
+        "the next mode: ask, accept edits in the project, plan; /help mode has more",
     ),
     (
         "Alt-P",

@@ -16,6 +16,7 @@ mod instructions;
 mod last_request;
 mod leaving;
 mod messages;
+mod mode;
 pub mod plain;
 mod requests;
 mod send_template;
@@ -27,10 +28,9 @@ mod transcript;
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use dunlin_host::display::{escape, own_command};
-use dunlin_host::permission::ToolMode;
+use dunlin_host::permission::{SessionMode, ToolMode};
 
 use crate::app::App;
 use crate::args::ChatArgs;
@@ -39,6 +39,7 @@ use crate::discover::place;
 use crate::error::{CliError, Exit};
 use crate::inspect::protocol::Conversation;
 use crate::inspect::server;
+use crate::modes;
 use crate::prompt::complete::Names;
 use crate::prompt::line::{LineEditor, MessageLines};
 use crate::prompt::slash_table::{Input, Slash};
@@ -70,7 +71,7 @@ pub fn run(app: &App, args: &ChatArgs) -> Result<Exit, CliError> {
     let mut editor =
         LineEditor::new(&settings.folders, project, ui.styles()).map_err(CliError::failed)?;
     editor.toggle_steps_of(ui);
-    editor.toggle_accepted_edits(&app.accepts_edits);
+    editor.toggle_mode(&app.mode);
     editor.toggle_pausing(&app.pausing);
     hub::check(app, args)?;
     ui.call_for_attention(attention(app));
@@ -125,11 +126,8 @@ fn prompt(app: &App) -> String {
     let modes = app.made_host().map(|host| host.permissions().tool_modes());
     let modes = modes.unwrap_or_default().into_iter();
     let always = modes.filter(|(_, mode)| *mode == ToolMode::Always);
-    let edits = app.accepts_edits.load(Ordering::Relaxed);
-    let mut marks: Vec<String> = edits
-        .then(|| "edits accepted".to_owned())
-        .into_iter()
-        .collect();
+    let mode = modes::label(app.mode.get());
+    let mut marks: Vec<String> = mode.into_iter().map(str::to_owned).collect();
     if let Some(pauses) = app.pausing.for_prompt() {
         marks.insert(0, format!("pause: {}", escape(&pauses)));
     }
@@ -181,6 +179,8 @@ fn converse(
     let mut interrupted_before = false;
     // A line that was left only to change the mode.
     let mut unsent: Option<(String, bool)> = None;
+    // What was said of a plan.
+    let mut answered: Option<String> = None;
     loop {
         // Nobody reads the output any more: there is nobody to converse with.
         ui.check()?;
@@ -201,7 +201,8 @@ fn converse(
             (!waits).then(|| prompt(app))
         };
         // Text that the user did not type is a message and nothing else: no command, no answer, no mention of a file.
-        let (typed, is_foreign) = if let Some(line) = app.pausing.take_deferred() {
+        let next = answered.take().or_else(|| app.pausing.take_deferred());
+        let (typed, is_foreign) = if let Some(line) = next {
             (Typed::Line(line), false)
         } else {
             match unsent.take() {
@@ -303,6 +304,7 @@ fn converse(
         match answer {
             Ok(Answer::Next) => {}
             Ok(Answer::Leave) => return Ok(Exit::Done),
+            Ok(Answer::Plan) => answered = mode::ask_about_plan(app, &editor.recall()),
             // What fails here concerns this line; the next one may do better.
             Err(error) => report(app, dialogue.as_ref(), &error),
         }
@@ -357,6 +359,8 @@ fn say_foreign(
 /// What follows a line.
 enum Answer {
     Next,
+    /// The user decides about a plan.
+    Plan,
     Leave,
 }
 
@@ -456,6 +460,8 @@ fn take_turn(
         }
         let agent = dialogue.agent().name.as_str();
         let is_complete = matches!(report.end, TurnEnd::Answered);
+        let is_plan =
+            is_complete && !report.reply.trim().is_empty() && app.mode.get() == SessionMode::Plan;
         let reply = app.settings.app_agents().next().is_some();
         let reply = reply.then(|| report.reply.clone());
         let concluded = conclude(app, report);
@@ -469,6 +475,9 @@ fn take_turn(
             }
         }
         concluded?;
+        if is_plan {
+            return Ok(Answer::Plan);
+        }
     }
     Ok(Answer::Next)
 }

@@ -1,20 +1,21 @@
 //! Slash commands: what can be typed at the prompt beside messages.
 
 use std::borrow::Cow;
-use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use dunlin_host::Tool;
 use dunlin_host::display::{escape, own_command};
+use dunlin_host::permission::SessionMode;
 use dunlin_host::undo::UndoOutcome;
 
 use super::{
     agents, apps, auto, budget, compose, expand, help, instructions, last_request, leaving,
-    messages, requests, servers, sessions, tags,
+    messages, mode, requests, servers, sessions, tags,
 };
 use crate::app::{App, Commands};
 use crate::dialogue::{Dialogue, choice, effort, look_at_tools};
 use crate::error::CliError;
+use crate::modes;
 use crate::pausing;
 use crate::prompt::slash_table::{FORGET, SERVERS, Slash, commands, surplus};
 use crate::prompt::steps;
@@ -94,6 +95,7 @@ pub fn run(
         Slash::Model => choice::model(app, dialogue, rest)?,
         Slash::Agent => choice::agent(app, dialogue, rest)?,
         Slash::Effort => effort::run(app, dialogue, rest)?,
+        Slash::Mode => mode::run(app, rest),
         Slash::Clear => {
             let asks = app.asks() && !app.pausing.is_agreed();
             if asks && !ui.confirms(FORGET) {
@@ -242,6 +244,7 @@ fn look(
         | Slash::Model
         | Slash::Agent
         | Slash::Effort
+        | Slash::Mode
         | Slash::Clear
         | Slash::New
         | Slash::Sessions
@@ -274,8 +277,9 @@ fn show_permissions(app: &App) -> Result<(), CliError> {
     let store = app.host()?.permissions();
     let (modes, stored, session) = (store.tool_modes(), store.list()?, store.session_answers());
     let heading = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
-    let accepts_edits = app.accepts_edits.load(Ordering::Relaxed);
-    if modes.is_empty() && stored.is_empty() && session.is_empty() && !accepts_edits {
+    let mode = app.mode.get();
+    let is_usual = mode == SessionMode::default();
+    if modes.is_empty() && stored.is_empty() && session.is_empty() && is_usual {
         ui.status("Nothing is stored or answered for this session.");
     }
     if !modes.is_empty() {
@@ -284,9 +288,9 @@ fn show_permissions(app: &App) -> Result<(), CliError> {
             ui.data(&format!("{:<6}  {}", mode.as_str(), escape(tool)));
         }
     }
-    if accepts_edits {
-        heading("edits, until the session ends (Shift-Tab takes it back):");
-        ui.data("always  edits of ordinary files in the project");
+    if !is_usual {
+        heading("mode, until the session ends (Shift-Tab and /mode change it):");
+        ui.data(&format!("{mode}  {}", modes::about(mode)));
     }
     if !session.is_empty() {
         heading("answers, until the session ends (/permissions forget takes them back):");

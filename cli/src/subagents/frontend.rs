@@ -1,7 +1,6 @@
 //! What is shown of a subagent while it runs: what it is doing, in its row. Its calls can be looked at as any others.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use dunlin_chat::provider::retry::Retrying;
 use dunlin_chat::turn::log::CallLog;
@@ -27,8 +26,6 @@ pub struct SubagentFrontend {
     pub ui: Arc<Ui>,
     /// Where calls are kept.
     pub calls: Arc<CallLog>,
-    /// Whether edits in the project are accepted without a question.
-    pub accepts_edits: Arc<AtomicBool>,
     /// What the call that is shown next has changed in files, and whether the user saw that before.
     pub edits: Mutex<(Arc<[FileEdit]>, bool)>,
 }
@@ -94,8 +91,7 @@ impl Frontend for SubagentFrontend {
             let edits = Arc::clone(&record.edits);
             self.subagent.note(|live| live.edits.push(edits));
         }
-        let was_seen = call.is_approved_by_hand() && !self.accepts_edits.load(Ordering::Relaxed);
-        *self.edits.lock() = (Arc::clone(&record.edits), was_seen);
+        *self.edits.lock() = (Arc::clone(&record.edits), call.is_approved_by_hand());
         self.calls.keep(record);
     }
 

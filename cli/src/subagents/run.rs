@@ -36,6 +36,7 @@ use crate::app::App;
 use crate::dialogue::sampling_model::{AskWithModel, SamplingModel};
 use crate::error::CliError;
 use crate::instructions::SessionInstructions;
+use crate::modes;
 use crate::prompt::decider::Decider;
 use crate::provider::connect;
 
@@ -193,7 +194,6 @@ impl Parent<'_> {
                     roster: Arc::clone(self.roster),
                     ui: Arc::clone(&app.ui),
                     calls: Arc::clone(&app.calls),
-                    accepts_edits: Arc::clone(&app.accepts_edits),
                     edits: Mutex::default(),
                 }),
             },
@@ -206,7 +206,9 @@ impl Parent<'_> {
             end: None,
         };
         let stop = subagent.stop.cancelled();
-        let mut report = run_turn(&mut said.conversation, message(task), &context, stop).await;
+        let mut message = message(task);
+        modes::tell(&mut message.text, app.mode.get());
+        let mut report = run_turn(&mut said.conversation, message, &context, stop).await;
         ask.complete(&mut report.denials);
         for denial in &mut report.denials {
             denial.subagent = Some(subagent.name.clone());

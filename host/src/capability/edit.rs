@@ -278,6 +278,9 @@ impl CallContext {
                     return Err(decided_otherwise());
                 }
                 Verdict::Allow if need.operation == Operation::Read => {}
+                Verdict::Allow if decision.rule == Rule::AcceptEdits && !edit.is_of_text() => {
+                    asking.push(decision.rule);
+                }
                 Verdict::Allow if is_declared => {}
                 // A yes for this call is a yes to a difference, and this is another.
                 Verdict::Allow if is_announced && decision.rule != Rule::Once => {}

@@ -158,6 +158,9 @@ impl Permissions {
         if let (Some(ToolMode::Never), Some(caller)) = (mode, caller) {
             return Decision::deny(Rule::ToolNever(caller.tool.to_owned()));
         }
+        if caller.is_some() && self.refused_by_mode(need) {
+            return Decision::deny(Rule::Plan);
+        }
         if let Some(decision) =
             answered_once(state, caller, need).or_else(|| denied_elsewhere(state, caller, need))
         {
@@ -222,6 +225,9 @@ impl Permissions {
                     Some(option) => Rule::Option(option.clone()),
                     None => Rule::ToolAlways(caller.tool.to_owned()),
                 })
+            }
+            (_, Some(caller)) if self.accepts_edit(state, caller, need, &default.rule) => {
+                Decision::allow(Rule::AcceptEdits)
             }
             _ => match changed.or(hidden) {
                 Some(rule) => Decision::ask(rule),

@@ -4,15 +4,17 @@
 //!
 //! 1. Dunlin's own folders and files, wherever links place them: never.
 //! 2. a tool that was set to *never* for the session: nothing.
-//! 3. *once*: what was answered for this very call.
-//! 4. *session*: what was answered until the session ends.
-//! 5. *always*: the permission file, the most specific key first. A stored allow holds for the plugin
+//! 3. the session's mode *plan*: no to everything but reading.
+//! 4. *once*: what was answered for this very call.
+//! 5. *session*: what was answered until the session ends.
+//! 6. *always*: the permission file, the most specific key first. A stored allow holds for the plugin
 //!    it was given to, as long as its component is the same; what a person set by hand holds for all.
-//! 6. defaults: reading inside the project is allowed, except where secrets usually are; so is searching with the
+//! 7. defaults: reading inside the project is allowed, except where secrets usually are; so is searching with the
 //!    engine that the user has configured. A home folder, what lies above one, and `/` are not projects: nothing is
 //!    inside.
-//! 7. a tool that was set to *always* for the session: what it declared, secrets excepted.
-//! 8. the user.
+//! 8. a tool that was set to *always* for the session: what it declared, secrets excepted.
+//! 9. the session's mode *accept-edits*: declared edits of ordinary files in the project by the built-in editors.
+//! 10. the user.
 //!
 //! This module decides and remembers; it neither asks nor opens anything. `crate::capability` does,
 //! at the moment of use. The file is read again whenever it changed, so an answer given in another
@@ -33,6 +35,7 @@ mod mode;
 mod own;
 mod report;
 mod rule;
+mod session_mode;
 mod stored;
 #[cfg(test)]
 mod tests;
@@ -56,6 +59,7 @@ pub use self::mode::{ToolMode, ToolModeError};
 use self::own::OwnFiles;
 pub use self::report::{Explained, ExplainedCommand, Stored};
 pub use self::rule::{Change, Decision, Revert, Rule, Verdict, WayOut};
+pub use self::session_mode::{ModeSwitch, SessionMode, SessionModeError};
 use self::stored::{StoredEntry, index};
 use crate::resolve::{self, Mounts, Places, ResolveError};
 use crate::secrets::{self, Surroundings};
@@ -80,6 +84,8 @@ pub struct Permissions {
     libraries: Vec<PathBuf>,
     /// What runs command lines, resolved.
     shell: PathBuf,
+    /// What holds for all tools together.
+    mode: ModeSwitch,
     state: Mutex<State>,
 }
 
@@ -140,6 +146,7 @@ pub(crate) struct PermissionOptions<'a> {
     pub(crate) shell: &'a Path,
     /// The search engine that the user has chosen.
     pub(crate) search: Option<Url>,
+    pub(crate) mode: ModeSwitch,
 }
 
 /// The paths in the variables whose names begin with `LD_`: ld.so(8) has no others, and reads them for every program.
@@ -183,6 +190,7 @@ impl Permissions {
             writable,
             libraries: libraries(options.environment).collect(),
             shell: resolve::real_path(options.shell)?,
+            mode: options.mode,
             state: Mutex::default(),
         })
     }

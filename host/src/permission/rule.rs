@@ -68,6 +68,10 @@ pub enum Rule {
     ToolAlways(String),
     /// The tool was set to `never` for the session.
     ToolNever(String),
+    /// The session's mode refuses everything but reading.
+    Plan,
+    /// The session's mode accepts edits.
+    AcceptEdits,
     /// The plugin itself says that it never asks for that.
     BeyondCeiling(String),
     /// A stored allow was given to another version of the plugin.
@@ -93,6 +97,8 @@ pub enum Revert {
     Session(String),
     /// This tool is set to `never` until the session ends.
     ToolMode(String),
+    /// It is the mode of the session.
+    SessionMode,
 }
 
 impl Rule {
@@ -106,6 +112,7 @@ impl Rule {
             })),
             Rule::Session(key) => Some(Revert::Session(key.clone())),
             Rule::ToolNever(tool) | Rule::ToolAlways(tool) => Some(Revert::ToolMode(tool.clone())),
+            Rule::Plan | Rule::AcceptEdits => Some(Revert::SessionMode),
             _ => None,
         }
     }
@@ -244,6 +251,8 @@ impl fmt::Display for Rule {
                 f,
                 "{tool} is set to never for this session; /tools {tool} prompt changes that"
             ),
+            Rule::Plan => f.write_str("mode plan: nothing is changed and nothing runs"),
+            Rule::AcceptEdits => f.write_str("mode accept-edits: edits in the project are accepted"),
             Rule::BeyondCeiling(plugin) => {
                 write!(
                     f,

@@ -250,6 +250,10 @@ fn edits_of_the_project_can_be_accepted_in_advance() {
     }
     assert!(!environment.project().join(".hidden").exists());
     chat.terminal.type_text("\x1b[Z");
+    chat.terminal.wait_until("plan mode", |screen| {
+        screen.cursor_line.starts_with("› (plan) ")
+    });
+    chat.terminal.type_text("\x1b[Z");
     chat.terminal.wait_until("the usual prompt", |screen| {
         screen.cursor_line == format!("› {PLACEHOLDER}")
     });

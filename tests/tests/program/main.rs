@@ -38,6 +38,7 @@ mod mcp_login;
 mod mcp_serve;
 mod mcp_servers;
 mod mentions;
+mod modes;
 mod names;
 mod numbers;
 mod ollama;

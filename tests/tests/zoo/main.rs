@@ -19,6 +19,7 @@ mod finding;
 mod interruption;
 mod killed;
 mod meaning;
+mod modes;
 mod names;
 mod questions;
 mod sending;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use dunlin_host::ask::{Answer, Scope};
 use dunlin_host::call::{Failure, Standing};
 use dunlin_host::mcp::{McpOptions, McpServer, Program, ServerAt};
-use dunlin_host::permission::Verdict;
+use dunlin_host::permission::{ModeSwitch, SessionMode, ToolMode, Verdict};
 use dunlin_host::process::SUPERVISOR_FLAG;
 use dunlin_host::target::Target;
 use dunlin_host::{CommandOptions, Host, NoProgress, Plugin};
@@ -26,6 +26,15 @@ fn host(sandbox: &Sandbox, behaviours: &[&str]) -> Host {
 }
 
 fn host_with(sandbox: &Sandbox, behaviours: &[&str], change: impl Fn(&mut McpServer)) -> Host {
+    host_in(sandbox, behaviours, &ModeSwitch::default(), change)
+}
+
+fn host_in(
+    sandbox: &Sandbox,
+    behaviours: &[&str],
+    mode: &ModeSwitch,
+    change: impl Fn(&mut McpServer),
+) -> Host {
     let servers = behaviours.iter().map(|behaviour| {
         let mut server = McpServer {
             name: (*behaviour).replace('_', "-"),
@@ -55,6 +64,7 @@ fn host_with(sandbox: &Sandbox, behaviours: &[&str], change: impl Fn(&mut McpSer
     });
     let bridge = dunlin_plugins::bridge::ALL.first().expect("the bridge");
     let mut options = sandbox.options(PATIENT);
+    options.mode = mode.clone();
     options.commands = CommandOptions {
         supervisor: vec![program!().into(), SUPERVISOR_FLAG.into()],
         ..CommandOptions::none()
@@ -105,6 +115,41 @@ async fn use_tool(host: &Host, tool: &str) -> Result<String, String> {
 
 fn names(host: &Host) -> Vec<String> {
     host.joined().into_iter().map(|tool| tool.name).collect()
+}
+
+/// Whatever a server says of its tools, and whatever was answered about them.
+#[tokio::test(flavor = "multi_thread")]
+async fn in_plan_mode_no_server_is_started_or_called() {
+    let sandbox = Sandbox::new();
+    let mode = ModeSwitch::default();
+    let host = host_in(&sandbox, &["good", "dead"], &mode, |_| {});
+    let good = json!({ "server": "good" });
+    load(&host, good).await.expect("a connection");
+    assert!(use_tool(&host, "good__echo").await.is_ok());
+    host.permissions()
+        .set_tool_mode("good__echo", ToolMode::Always);
+    let call = call("good__echo", json!({ "text": "tereu" }));
+    let before = host.prepare(&call).await.expect("a plan");
+    assert_eq!(before.standing, Standing::Allowed);
+    let heard = || std::fs::read_to_string(heard_file(&sandbox, "good")).unwrap_or_default();
+    let until_now = heard();
+    mode.set(SessionMode::Plan);
+    // What was planned before does not run any more.
+    let asker = Arc::new(Asker::yes());
+    let outcome = host.run(&call, &before, asker.clone(), Arc::new(NoProgress));
+    let refused = outcome.await.result.expect_err("a refusal");
+    assert!(matches!(refused, Failure::Denied { .. }), "{refused}");
+    let why = use_tool(&host, "good__echo").await.expect_err("a refusal");
+    assert!(why.starts_with("Permission denied: Call 'echo'"), "{why}");
+    let dead = json!({ "server": "dead" });
+    let why = load(&host, dead).await.expect_err("a refusal");
+    assert!(why.starts_with("Permission denied: "), "{why}");
+    assert!(asker.questions().is_empty());
+    assert_eq!(heard(), until_now);
+    assert!(!heard_file(&sandbox, "dead").exists());
+    let audit = sandbox.audit();
+    let rule = "mode plan: nothing is changed and nothing runs";
+    assert!(audit.iter().any(|line| line["rule"] == rule), "{audit:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -77,6 +77,18 @@ pub(super) fn ruled_out(number: usize) -> Event {
     )
 }
 
+/// As in plan mode.
+pub(super) fn ruled_out_by_mode(number: usize) -> Event {
+    Event::Prepared(
+        number,
+        Ok(plan(Standing::Denied {
+            need: Some(need()),
+            rule: "mode plan".to_owned(),
+            revert: Some(dunlin_host::permission::Revert::SessionMode),
+        })),
+    )
+}
+
 /// The same answer, for the session.
 pub(super) fn for_session(answer: Answer) -> Answer {
     Answer {
@@ -404,6 +416,31 @@ fn a_denial_stops_what_comes_after_it() {
             "Assistant:  a:read_file b:read_file",
             "a: ERROR: Permission denied: Read file 'a'?",
             "b: not run: call 1 was denied",
+        ],
+    );
+    check(
+        "by the mode of the session",
+        rules(),
+        vec![
+            Event::Composed,
+            reply(vec![proposed("a", "a"), proposed("b", "b")]),
+            ruled_out_by_mode(0),
+            allowed(1),
+            finished(1, Ok("B")),
+        ],
+        &[
+            "Compose",
+            "Send",
+            "Prepare(0)",
+            "Prepare(1)",
+            "Run(1)",
+            "Compose",
+        ],
+        &[
+            "Assistant:  a:read_file b:read_file",
+            "a: ERROR: Permission denied: Read file 'a'?\n\nPlan mode is on: nothing is changed and nothing runs. Find out what \
+             you need by reading, and end with a plan.",
+            "b: B",
         ],
     );
     check(

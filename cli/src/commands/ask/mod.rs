@@ -26,6 +26,7 @@ use crate::dialogue::way_out::say_unasked;
 use crate::dialogue::{Dialogue, choice, conclude_one};
 use crate::error::{CliError, Exit};
 use crate::mentions;
+use crate::modes;
 use crate::pausing;
 use crate::prompt::line::Recall;
 use crate::settings::{Origin, current_folder};
@@ -80,6 +81,8 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
         app.never_ask();
     }
     pausing::intercept(app, args.intercept)?;
+    let configured = app.settings.general.mode.value;
+    app.begin_in(modes::beginning(args.mode, configured, false));
     super::permissions::allow_for_run(app, &args)?;
     if let Some(rounds) = args.max_rounds {
         let limit = &mut app.settings.limits.max_tool_rounds;

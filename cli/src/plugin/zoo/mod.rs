@@ -340,6 +340,7 @@ mod tests {
             stores_dir: folder,
             protected: Vec::new(),
             session: String::new(),
+            mode: dunlin_host::permission::ModeSwitch::default(),
             limits: Limits::standard(),
             commands: dunlin_host::CommandOptions::none(),
             web: dunlin_host::WebOptions::system("tests"),

@@ -110,6 +110,7 @@ impl Stage {
             stores_dir: of("data/stores"),
             protected: own.into_iter().chain(installed.protected).collect(),
             session: "zoo".to_owned(),
+            mode: dunlin_host::permission::ModeSwitch::default(),
             limits,
             // Nothing that the user has for sites and servers is theirs.
             web: WebOptions::system(http::USER_AGENT),

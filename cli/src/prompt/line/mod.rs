@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use dunlin_host::display::{escape, escape_multiline};
 use dunlin_host::files::make_private;
+use dunlin_host::permission::ModeSwitch;
 use dunlin_terminal::ui::keys::{EarlyLines, SEQUENCE_MILLIS};
 use dunlin_terminal::ui::legible::COLOR_MODE;
 use dunlin_terminal::ui::line_paste::LinePaste;
@@ -68,7 +69,7 @@ pub struct LineEditor {
     ui: Option<Arc<Ui>>,
     /// Whether the line was left for an editor of texts.
     to_editor: Arc<AtomicBool>,
-    /// Whether it was left to accept edits from now on, or to be asked again.
+    /// Whether it was left to choose another mode, or what is paused.
     toggled: Arc<AtomicBool>,
     /// What was put back into the line.
     early: Arc<PutBack>,
@@ -158,13 +159,11 @@ impl LineEditor {
         self.ui = Some(Arc::clone(ui));
     }
 
-    /// Has Shift+Tab turn this on and off.
-    pub fn toggle_accepted_edits(&mut self, accepts: &Arc<AtomicBool>) {
-        let accepts = Arc::clone(accepts);
+    /// Has Shift+Tab choose the next mode.
+    pub fn toggle_mode(&mut self, mode: &ModeSwitch) {
+        let mode = mode.clone();
         let key = KeyEvent(KeyCode::BackTab, Modifiers::NONE);
-        self.toggle_with(key, move || {
-            accepts.fetch_xor(true, Ordering::Relaxed);
-        });
+        self.toggle_with(key, move || mode.set(mode.get().next()));
     }
 
     /// Has Alt+P have the next request paused, or not.

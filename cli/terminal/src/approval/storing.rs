@@ -223,6 +223,7 @@ pub fn revert(revert: &Revert) -> Option<String> {
         Revert::Stored(way) => Some(command(way)),
         Revert::Session(key) => Some(format!("{FORGET} {}", escape(key))),
         Revert::ToolMode(tool) => Some(format!("/tools {} prompt", escape(tool))),
+        Revert::SessionMode => Some("/mode ask".to_owned()),
         _ => None,
     }
 }

@@ -20,6 +20,8 @@ prompts! {
     APPROVE = "  approve? ";
     /// The answer to a question of a tool or a server.
     ANSWER = "  answer? ";
+    /// What becomes of a plan.
+    PLAN = "  plan? ";
     /// A word about a paused request.
     REQUEST = "  request? ";
     /// A line that was begun before what is asked was there.

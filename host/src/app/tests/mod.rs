@@ -89,6 +89,7 @@ fn host(root: &Path, run_time: Duration) -> Host {
         stores_dir: data.join("stores"),
         protected: Vec::new(),
         session: "s".into(),
+        mode: crate::permission::ModeSwitch::default(),
         limits: Limits {
             run_time,
             ..Limits::standard()

@@ -108,6 +108,8 @@ impl CallContext {
         decision: Decision,
     ) -> Result<UseId, Refusal> {
         let verdict = match (decision.verdict, &decision.rule, &request) {
+            // An edit has a difference to show afterwards, and is decided about on its own.
+            (Verdict::Allow, Rule::AcceptEdits, _) => Verdict::Ask,
             (Verdict::Allow, Rule::Once, Some(request)) if !self.was_shown(&need, request) => {
                 Verdict::Ask
             }

@@ -127,6 +127,7 @@ impl Machine {
             stores_dir: root.join("stores"),
             protected: vec![root.join("data"), root.join("project/.dunlin")],
             session: "s".into(),
+            mode: crate::permission::ModeSwitch::default(),
             limits: Limits::standard(),
             commands: CommandOptions {
                 shell: root.join("bin/sh"),

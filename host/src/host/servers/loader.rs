@@ -14,7 +14,6 @@ use crate::host::results::checked_arguments;
 use crate::mcp::line::Asked;
 use crate::mcp::offered::some_of;
 use crate::mcp::{Server, ServerAt};
-use crate::permission::{Rule, ToolMode};
 use crate::plugin::Tool;
 use crate::target::{Need, Operation};
 
@@ -54,9 +53,8 @@ impl McpTools {
 
     pub(in crate::host) fn prepare_loader(&self, call: &Call) -> Result<Plan, Failure> {
         let meant = self.meant(call)?;
-        let is_off = self.shared.permissions.tool_mode(&call.tool) == ToolMode::Never;
-        if let (true, Some(server)) = (is_off, meant.first()) {
-            let rule = Rule::ToolNever(call.tool.clone());
+        let refused = self.shared.permissions.refusal_of_server(&call.tool);
+        if let (Some(rule), Some(server)) = (refused, meant.first()) {
             return Ok(Plan {
                 question: "Connect the MCP servers?".to_owned(),
                 needs: Vec::new(),

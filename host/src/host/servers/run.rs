@@ -58,6 +58,13 @@ impl McpTools {
             });
         }
         let arguments = checked_arguments(&tool.described, &call.arguments)?;
+        // Whatever was decided before: the user may have chosen otherwise since.
+        if let Some(rule) = self.shared.permissions.refusal_of_server(&call.tool) {
+            let rule = rule.to_string();
+            self.log(call, server, &Note::decided(Event::Denied, &rule))?;
+            let question = named.question();
+            return Err(Failure::Denied { question });
+        }
         // What cannot be logged does not happen.
         let why = self.why_allowed(call, named);
         self.log(call, server, &Note::decided(Event::Allowed, &why))?;

@@ -14,11 +14,20 @@ use crate::display::chain;
 use crate::host::results::checked_arguments;
 use crate::mcp::transport::TransportError;
 use crate::mcp::{Program, Server, ServerAt};
-use crate::permission::{Caller, Decision, Revert, Rule, ToolMode, Verdict};
+use crate::permission::{Caller, Decision, Rule, ToolMode, Verdict};
 use crate::target::{CommandTarget, Need, Operation, Target};
 
 /// What the user is told of a tool whose server says so.
 const DESTRUCTIVE: &str = "The server says that this may destroy something.";
+
+impl ServerTool {
+    /// What the user is asked about a call of it.
+    pub(super) fn question(&self) -> String {
+        let name = display::escape(&self.tool().own_name);
+        let name = display::shorten(&name, 100);
+        format!("Call '{name}' of the MCP server '{}'?", self.server.name())
+    }
+}
 
 impl McpTools {
     pub(in crate::host) fn prepare_tool(
@@ -28,20 +37,18 @@ impl McpTools {
     ) -> Result<Plan, Failure> {
         let (server, tool) = (&*named.server, named.tool());
         checked_arguments(&tool.described, &call.arguments)?;
-        let name = display::escape(&tool.own_name);
-        let name = display::shorten(&name, 100);
-        let mut question = format!("Call '{name}' of the MCP server '{}'?", server.name());
+        let mut question = named.question();
         let mut needs = Vec::new();
-        let mut standing = match self.shared.permissions.tool_mode(&call.tool) {
-            ToolMode::Never => Standing::Denied {
+        let permissions = &self.shared.permissions;
+        let mut standing = match permissions.refusal_of_server(&call.tool) {
+            Some(rule) => Standing::Denied {
                 need: Some(self.server_need(server)),
-                rule: Rule::ToolNever(call.tool.clone()).to_string(),
-                revert: Some(Revert::ToolMode(call.tool.clone())),
+                revert: rule.revert(Operation::Execute),
+                rule: rule.to_string(),
             },
-            mode => {
-                let permissions = &self.shared.permissions;
+            None => {
                 let is_asked = server.asks(tool)
-                    && mode == ToolMode::Prompt
+                    && permissions.tool_mode(&call.tool) == ToolMode::Prompt
                     && !permissions.allows_calls(&call.tool, &tool.digest)
                     && !self.servers.state().answered.contains(&call.id);
                 match is_asked {

@@ -59,6 +59,7 @@ impl Fixture {
             stores_dir: self.root.join("stores"),
             protected: vec![self.root.join("config")],
             session: "s".into(),
+            mode: crate::permission::ModeSwitch::default(),
             limits: Limits::standard(),
             commands: crate::CommandOptions::none(),
             web: crate::WebOptions::system("test"),

@@ -20,6 +20,9 @@ use crate::provider::{BadArguments, Finish, ProposedCall, ReplyEnd};
 /// The result of a call that the user left out.
 const SKIPPED: &str = "skipped by the user: not run, but not denied either";
 
+/// What the model is told of a call that the mode of the session has refused.
+const IN_PLAN_MODE: &str = "\n\nPlan mode is on: nothing is changed and nothing runs. Find out what you need by reading, and end with a plan.";
+
 /// The result of a call whose reply was cut off.
 pub(super) const CUT_OFF: &str = "ERROR: not run: the reply was cut off before it was complete; \
     send the call again, with shorter arguments if they were long";
@@ -503,9 +506,10 @@ impl Turn<'_> {
             .unwrap_or_else(|| call.call.tool.clone());
         // What the user explains is for the model to hear.
         let commented = by.is_none() && call.comment.is_some();
-        // Whoever turns a tool off wants the model to do without it.
-        let is_off = matches!(&by, Some(by) if matches!(by.revert, Some(Revert::ToolMode(_))));
-        let goes_back = commented || is_off;
+        let revert = by.as_ref().and_then(|by| by.revert.as_ref());
+        let is_by_mode = revert == Some(&Revert::SessionMode);
+        // Whoever turns a tool off, or wants a plan, wants the model to do without it.
+        let goes_back = commented || is_by_mode || matches!(revert, Some(Revert::ToolMode(_)));
         let (needs, longest) = match call.plan.as_ref().map(|plan| &plan.standing) {
             Some(Standing::Ask { needs, longest, .. }) => (needs.clone(), Some(*longest)),
             _ => (Vec::new(), None),
@@ -528,7 +532,10 @@ impl Turn<'_> {
             self.stopped_by = Some(first);
         }
         let failure = Failure::Denied { question };
-        let result = failure.for_model();
+        let mut result = failure.for_model();
+        if is_by_mode {
+            result.push_str(IN_PLAN_MODE);
+        }
         call.failure = Some(failure);
         let note = by.as_ref().map(|by| by.rule.clone());
         call.denied_by = by;

@@ -1,0 +1,188 @@
+//! What the user chose for all tools together, until the session ends.
+//!
+//! `Plan` refuses whatever is more than reading, also what is granted: it stands before every answer and every rule.
+//! `AcceptEdits` answers one of the questions that a default would ask, the one about a change of an ordinary file in the
+//! project, and only to the built-in tools that make such changes. It stands behind everything else: every no, every answer
+//! and every key of the permission file that names the file is stronger.
+
+use std::fmt;
+use std::path::{Component, Path};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+use super::key::{Decided, Key};
+use super::{Caller, Permissions, Rule, State, ToolMode};
+use crate::target::{Need, Operation, Target};
+
+/// The built-in plugins whose edits are accepted: each changes the text of the one file that its call names. What other
+/// plugins, servers and apps write is asked about.
+const EDITORS: [&str; 2] = ["edit_file", "write_file"];
+
+/// What holds for all tools in this session. The less is allowed, the smaller.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum SessionMode {
+    /// Nothing is written and nothing runs.
+    Plan,
+    /// Rules and answers decide.
+    #[default]
+    Ask,
+    /// The same, and edits of ordinary files in the project need no answer.
+    AcceptEdits,
+}
+
+impl SessionMode {
+    /// All of them, in the order in which a key goes through them.
+    pub const ALL: [SessionMode; 3] = [
+        SessionMode::Ask,
+        SessionMode::AcceptEdits,
+        SessionMode::Plan,
+    ];
+
+    /// The word that a person types for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SessionMode::Plan => "plan",
+            SessionMode::Ask => "ask",
+            SessionMode::AcceptEdits => "accept-edits",
+        }
+    }
+
+    /// The one that follows, from the last to the first.
+    #[must_use]
+    pub fn next(self) -> SessionMode {
+        match self {
+            SessionMode::Ask => SessionMode::AcceptEdits,
+            SessionMode::AcceptEdits => SessionMode::Plan,
+            SessionMode::Plan => SessionMode::Ask,
+        }
+    }
+}
+
+impl fmt::Display for SessionMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The word is none of the three.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a mode; use ask, accept-edits or plan")]
+pub struct SessionModeError(pub String);
+
+impl std::str::FromStr for SessionMode {
+    type Err = SessionModeError;
+
+    fn from_str(text: &str) -> Result<SessionMode, SessionModeError> {
+        let mut modes = SessionMode::ALL.into_iter();
+        let mode = modes.find(|mode| mode.as_str() == text);
+        mode.ok_or_else(|| SessionModeError(text.to_owned()))
+    }
+}
+
+/// Holds the mode of a session. Clones are the same switch: whoever made the host turns it, and the permission store looks at
+/// it at each use. Tools and models have no way to it.
+#[derive(Debug, Clone)]
+pub struct ModeSwitch(Arc<AtomicU8>);
+
+impl Default for ModeSwitch {
+    fn default() -> ModeSwitch {
+        ModeSwitch::new(SessionMode::default())
+    }
+}
+
+impl ModeSwitch {
+    /// Begins with a mode.
+    pub fn new(mode: SessionMode) -> ModeSwitch {
+        ModeSwitch(Arc::new(AtomicU8::new(mode as u8)))
+    }
+
+    /// The mode at this moment.
+    pub fn get(&self) -> SessionMode {
+        let mode = self.0.load(Ordering::SeqCst);
+        let mut modes = SessionMode::ALL.into_iter();
+        // Only modes are stored.
+        modes
+            .find(|it| *it as u8 == mode)
+            .unwrap_or(SessionMode::Plan)
+    }
+
+    /// Counts from the next use on, also in calls that are running.
+    pub fn set(&self, mode: SessionMode) {
+        self.0.store(mode as u8, Ordering::SeqCst);
+    }
+}
+
+impl Permissions {
+    /// The mode of the session.
+    pub fn session_mode(&self) -> SessionMode {
+        self.mode.get()
+    }
+
+    /// The rule that refuses a call of an MCP server's tool as a whole: only the server knows what it does, and what it says
+    /// of that counts for nothing.
+    pub(crate) fn refusal_of_server(&self, tool: &str) -> Option<Rule> {
+        if self.tool_mode(tool) == ToolMode::Never {
+            return Some(Rule::ToolNever(tool.to_owned()));
+        }
+        (self.mode.get() == SessionMode::Plan).then_some(Rule::Plan)
+    }
+
+    /// Whether the mode refuses this, whatever allows it.
+    pub(super) fn refused_by_mode(&self, need: &Need) -> bool {
+        let reads = need.operation == Operation::Read && need.target.command().is_none();
+        self.mode.get() == SessionMode::Plan && !reads
+    }
+
+    /// Whether the mode answers the question that this default asks.
+    pub(super) fn accepts_edit(
+        &self,
+        state: &State,
+        caller: &Caller<'_>,
+        need: &Need,
+        default: &Rule,
+    ) -> bool {
+        let Target::Path(path) = &need.target else {
+            return false;
+        };
+        self.mode.get() == SessionMode::AcceptEdits
+            && *default == Rule::Writing
+            && caller.declared
+            && caller.plugin.built_in
+            && EDITORS.contains(&caller.plugin.name.as_str())
+            && is_visible(path, &self.places.project)
+            && !self.is_secret(path)
+            && !self.leaves_open(state, path)
+    }
+
+    /// Whether the permission file names the file, or a folder around it in the project, and leaves writing open.
+    fn leaves_open(&self, state: &State, path: &Path) -> bool {
+        let keys = Key::candidates(&Target::Path(path.to_owned()));
+        let names = |key: &Key| match key {
+            Key::Exact(path) | Key::Below(path) => path.starts_with(&self.places.project),
+            Key::Url(_) | Key::UrlBelow(_) | Key::Command(_) => false,
+        };
+        let mut named = keys.into_iter().filter(names);
+        named.any(|key| {
+            let entry = state.stored.get(&key);
+            entry.is_some_and(|entry| entry.bits.get(Operation::Write) == Decided::Open)
+        })
+    }
+}
+
+/// Whether neither the file nor a folder of the project that it is in is hidden: what is hidden is settings of programs,
+/// git's and Dunlin's own among them, and some of it names what runs by itself.
+fn is_visible(path: &Path, project: &Path) -> bool {
+    let Ok(inside) = path.strip_prefix(project) else {
+        return false;
+    };
+    let is_plain = |part: Component<'_>| match part {
+        Component::Normal(name) => !name.as_encoded_bytes().starts_with(b"."),
+        _ => false,
+    };
+    inside.components().all(is_plain)
+}

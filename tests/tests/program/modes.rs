@@ -1,0 +1,278 @@
+//! The modes of a chat: how they are chosen, what they allow, and what becomes of a plan.
+
+use std::fs;
+
+use dunlin_tests::{Environment, Gate, Key, Provider, Received, Response, Screen};
+use serde_json::{Value, json};
+
+use crate::stage::{Chat, PLACEHOLDER, environment};
+
+/// Where a plan is decided about.
+const PLAN: &str = "  plan?";
+
+/// How the note of plan mode begins.
+const NOTE: &str = "(Plan mode is on for this message.";
+
+fn write(path: &str, content: &str) -> Response {
+    Response::call(
+        "write_file",
+        json!({ "file_path": path, "content": content }),
+    )
+}
+
+fn run(line: &str) -> Response {
+    Response::call("run_terminal_command", json!({ "command": line }))
+}
+
+/// Waits for the question about the plan, so many of them having been there.
+fn plan(chat: &Chat, before: usize) -> Screen {
+    let asked = |screen: &Screen| {
+        let lines = screen.text.lines();
+        lines.filter(|line| line.starts_with(PLAN)).count() > before
+            && screen.cursor_line.trim_end() == PLAN
+    };
+    chat.terminal
+        .wait_until("the question about the plan", asked)
+}
+
+fn last_said(request: &Received) -> String {
+    let said = request.messages().iter().rev();
+    let mut said = said.filter(|message| message["role"] == "user");
+    let content = said.next().map(|message| message["content"].clone());
+    content
+        .as_ref()
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+fn result(request: &Received) -> String {
+    request
+        .results()
+        .last()
+        .copied()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// The rules in the audit log that speak of a mode.
+fn rules(environment: &Environment) -> Vec<String> {
+    let log = fs::read_to_string(environment.data().join("audit.jsonl")).unwrap_or_default();
+    let lines = log
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("a line"));
+    let rules = lines.filter_map(|line| line["rule"].as_str().map(str::to_owned));
+    let mut rules: Vec<String> = rules.filter(|rule| rule.starts_with("mode ")).collect();
+    rules.dedup();
+    rules
+}
+
+#[test]
+fn a_key_goes_through_the_modes_and_keeps_the_line() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.terminal.type_text("look");
+    for prompt in ["› (edits accepted) look", "› (plan) look", "› look"] {
+        chat.terminal.type_text("\x1b[Z");
+        chat.terminal
+            .wait_until(prompt, |screen| screen.cursor_line.trim_end() == prompt);
+    }
+    chat.terminal.press(Key::CtrlC);
+    chat.prompt_cleared();
+    chat.say("/mode plan");
+    let screen = chat.prompt_with("(plan)");
+    let said = "Mode plan: the model only reads, and ends with a plan that you can approve.";
+    assert!(screen.contains(said), "{:?}", chat.terminal);
+    chat.say("/mode");
+    let screen = chat.prompt_with("(plan)");
+    assert!(screen.contains("› /mode plan "), "{:?}", chat.terminal);
+    chat.say("/permissions");
+    assert!(
+        chat.prompt_with("(plan)")
+            .contains("plan  the model only reads")
+    );
+    chat.say("/mode yolo");
+    let screen = chat.prompt_with("(plan)");
+    let said = "\"yolo\" is not a mode; use ask, accept-edits or plan.";
+    assert!(screen.contains(said), "{:?}", chat.terminal);
+    // Another session begins as this one did.
+    chat.say("/mode ask");
+    chat.prompt();
+    chat.leave();
+}
+
+#[test]
+fn a_plan_changes_nothing_until_it_is_approved() {
+    let provider = Provider::play([
+        write("a.txt", "planned\n"),
+        run("touch b.txt"),
+        Response::reply("I would write a.txt."),
+        Response::reply("Then with two lines."),
+        write("a.txt", "one\ntwo\n"),
+        Response::reply("It is written."),
+    ]);
+    let environment = environment(&provider);
+    let at = |name: &str| environment.project().join(name);
+    let mut chat = Chat::waiting(environment.terminal(["--mode", "plan"]));
+    chat.prompt_with("(plan)");
+    chat.say("write something");
+    let screen = plan(&chat, 0);
+    assert_eq!(screen.count("· denied"), 2, "{:?}", chat.terminal);
+    assert!(screen.contains("denied by: mode plan: nothing is changed and nothing runs"));
+    assert!(!at("a.txt").exists() && !at("b.txt").exists());
+    // The model is told, and goes on by itself.
+    let request = provider.wait_for_request(1);
+    assert!(
+        last_said(&request).starts_with("write something\n\n"),
+        "{request:?}"
+    );
+    assert!(last_said(&request).contains(NOTE), "{request:?}");
+    assert!(
+        result(&request).contains("Plan mode is on: nothing is changed"),
+        "{request:?}"
+    );
+    chat.answer("n in two lines");
+    plan(&chat, 1);
+    let request = provider.wait_for_request(3);
+    assert!(
+        last_said(&request).starts_with("in two lines\n\n"),
+        "{request:?}"
+    );
+    assert!(last_said(&request).contains(NOTE), "{request:?}");
+    chat.answer("y");
+    chat.question();
+    let request = provider.wait_for_request(4);
+    assert_eq!(last_said(&request), "Carry out the plan.");
+    assert!(!at("a.txt").exists());
+    chat.answer("y");
+    chat.prompt();
+    assert_eq!(fs::read_to_string(at("a.txt")).unwrap(), "one\ntwo\n");
+    assert_eq!(
+        rules(&environment),
+        ["mode plan: nothing is changed and nothing runs"]
+    );
+    chat.leave();
+}
+
+#[test]
+fn an_approved_plan_may_be_carried_out_without_questions_about_edits() {
+    let provider = Provider::play([
+        Response::reply("I would write a.txt, and look at it."),
+        write("a.txt", "text\n"),
+        run("cat a.txt"),
+    ]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.say("/mode plan");
+    chat.prompt_with("(plan)");
+    chat.say("write something");
+    plan(&chat, 0);
+    chat.answer("ae");
+    // A command is asked about as before.
+    chat.question();
+    let text = fs::read_to_string(environment.project().join("a.txt"));
+    assert_eq!(text.unwrap(), "text\n");
+    chat.answer("n");
+    chat.prompt_with("(edits accepted)");
+    let expected = ["mode accept-edits: edits in the project are accepted"];
+    assert_eq!(rules(&environment), expected);
+    chat.leave();
+}
+
+/// What was typed before the plan was there approves nothing, and Ctrl-C leaves it open.
+#[test]
+fn a_plan_is_not_approved_by_what_was_typed_before_it() {
+    let gate = Gate::new();
+    let late = Response::stream()
+        .text("I would")
+        .wait(&gate)
+        .text(" write.")
+        .finish("stop");
+    let provider = Provider::play([late, Response::reply("A plan.")]);
+    let environment = environment(&provider);
+    let mut chat = Chat::waiting(environment.terminal(["--mode", "plan"]));
+    chat.prompt_with("(plan)");
+    chat.say("write something");
+    chat.terminal.wait_for("I would");
+    chat.terminal.type_text("y\r");
+    gate.open();
+    plan(&chat, 0);
+    chat.terminal.press(Key::CtrlC);
+    chat.prompt_with("(plan)");
+    assert_eq!(provider.requests().len(), 1);
+    // A command is one at the question, too.
+    chat.say("and again");
+    plan(&chat, 1);
+    chat.answer("/mode ask");
+    let screen = chat.prompt();
+    assert_eq!(screen.cursor_line.trim_end(), format!("› {PLACEHOLDER}"));
+    chat.leave();
+}
+
+#[test]
+fn a_project_may_narrow_the_mode_and_not_widen_it() {
+    let provider = Provider::play([write("a.txt", "text\n")]);
+    let environment = environment(&provider);
+    environment.project_file(".dunlin/config.toml", "mode = \"accept-edits\"\n");
+    let mut terminal = environment.terminal::<&str>([]);
+    terminal.wait_for("Trust this version of the file? [y/n]");
+    terminal.type_line("n");
+    let mut chat = Chat::of(terminal);
+    chat.say("write");
+    chat.question();
+    chat.answer("n");
+    chat.prompt();
+    chat.leave();
+    environment.project_file(".dunlin/config.toml", "mode = \"plan\"\n");
+    let terminal = environment.terminal(["--fresh"]);
+    let mut chat = Chat::waiting(terminal);
+    chat.prompt_with("(plan)");
+    chat.leave();
+    // The user's own word is stronger.
+    let chat = Chat::of(environment.terminal(["--fresh", "--mode", "ask"]));
+    chat.leave();
+}
+
+#[test]
+fn one_question_is_answered_in_a_mode_that_was_asked_for() {
+    let write = || write("a.txt", "text\n");
+    let provider = Provider::play([
+        // Denied, and the turn is over.
+        write(),
+        write(),
+        Response::reply("I would write a.txt."),
+        write(),
+        Response::reply("Written."),
+    ]);
+    let environment = environment(&provider);
+    let path = environment.project().join("a.txt");
+    // A configuration that was made for the chat opens nothing where nobody looks.
+    environment.configure_more("mode = \"accept-edits\"", "");
+    let output = environment.run(["ask", "write"]);
+    assert_eq!(output.status, Some(3), "{output}");
+    assert!(!path.exists());
+    let output = environment.run([
+        "ask",
+        "--mode",
+        "plan",
+        "--allow-tool",
+        "write_file",
+        "write",
+    ]);
+    assert_eq!(output.status, Some(3), "{output}");
+    assert!(!path.exists());
+    let requests = provider.requests();
+    let asked = requests.iter().map(last_said);
+    let asked: Vec<bool> = asked.map(|said| said.contains(NOTE)).collect();
+    assert_eq!(
+        asked.iter().filter(|is_told| **is_told).count(),
+        2,
+        "{asked:?}"
+    );
+    let output = environment.run(["ask", "--mode", "accept-edits", "write"]);
+    assert_eq!(output.status, Some(0), "{output}");
+    assert_eq!(fs::read_to_string(path).unwrap(), "text\n");
+    let output = environment.run(["tools", "list", "--mode", "plan"]);
+    assert_eq!(output.status, Some(2), "{output}");
+}

@@ -1,0 +1,360 @@
+//! The mode of a session: what is planned changes nothing, whatever was granted, and accepted edits are no way to anything
+//! but ordinary files of the project.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use dunlin_host::call::{Failure, Standing};
+use dunlin_host::permission::{ModeSwitch, SessionMode, ToolMode};
+use dunlin_host::process::SUPERVISOR_FLAG;
+use dunlin_host::{CommandOptions, Host, NoProgress, Plugin};
+use dunlin_tests::program;
+use dunlin_tests::sandbox::{Asker, PATIENT, SECRET, Sandbox, built_in, call, play, plugin};
+use serde_json::{Value, json};
+
+const PLAN: &str = "mode plan: nothing is changed and nothing runs";
+const ACCEPTED: &str = "mode accept-edits: edits in the project are accepted";
+
+/// A host whose mode can be turned, and a project with some of everything.
+struct Stage {
+    sandbox: Sandbox,
+    mode: ModeSwitch,
+    host: Host,
+}
+
+impl Stage {
+    fn new(mode: SessionMode, plugins: Vec<Plugin>) -> Stage {
+        let sandbox = Sandbox::new();
+        let project = sandbox.project();
+        for folder in ["src", ".git/hooks", "open"] {
+            fs::create_dir_all(project.join(folder)).expect("a folder");
+        }
+        for (file, text) in [
+            ("src/main.rs", "fn main() {}\n"),
+            (".env", "KEY=1\n"),
+            (".git/HEAD", "ref: refs/heads/main\n"),
+        ] {
+            fs::write(project.join(file), text).expect("a file");
+        }
+        symlink("../outside/secret.txt", project.join("way-out")).expect("a link");
+        symlink("../outside", project.join("folder-out")).expect("a link");
+        symlink("../config", project.join("way-home")).expect("a link");
+        let temporary = sandbox.root().join("tmp");
+        fs::create_dir(&temporary).expect("a folder");
+        let mode = ModeSwitch::new(mode);
+        let mut options = sandbox.options(PATIENT);
+        options.mode = mode.clone();
+        options.search_path = ["/usr/bin", "/bin"].map(PathBuf::from).into();
+        options.commands = CommandOptions {
+            supervisor: vec![program!().into(), SUPERVISOR_FLAG.into()],
+            shell: PathBuf::from("/bin/bash"),
+            environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+            temporary,
+            baselines: sandbox.root().join("data/commands"),
+            set_aside: sandbox.root().join("data/set-aside"),
+            time_limit: Duration::from_secs(60),
+            ..CommandOptions::none()
+        };
+        let host = Host::new(options, plugins).expect("a host");
+        host.begin_turn();
+        Stage {
+            sandbox,
+            mode,
+            host,
+        }
+    }
+
+    /// Plays a call. What came of it, and how many questions it asked.
+    async fn play(
+        &self,
+        tool: &str,
+        arguments: Value,
+        asker: Asker,
+    ) -> (Result<String, Failure>, usize) {
+        let asker = Arc::new(asker);
+        let outcome = play(&self.host, &call(tool, arguments), asker.clone()).await;
+        let result = outcome.and_then(|outcome| outcome.result);
+        (result.map(|success| success.text), asker.questions().len())
+    }
+
+    /// Everything in the sandbox but what Dunlin keeps.
+    fn picture(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut found = BTreeMap::new();
+        for folder in ["project", "outside", "config"] {
+            picture(&self.sandbox.root().join(folder), &mut found);
+        }
+        found
+    }
+
+    /// The rules that decided about writing and running, as the audit log has them.
+    fn rules(&self) -> Vec<String> {
+        let lines = self.sandbox.audit();
+        let rules = lines
+            .iter()
+            .filter(|line| line["operation"] == "write" || line["operation"] == "execute");
+        let rules = rules.filter_map(|line| line["rule"].as_str());
+        rules.map(str::to_owned).collect()
+    }
+}
+
+fn picture(folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        let meta = path.symlink_metadata().expect("its facts");
+        if meta.is_dir() {
+            picture(&path, found);
+            found.insert(path, Vec::new());
+        } else if meta.is_file() {
+            let content = fs::read(&path).expect("a file");
+            found.insert(path, content);
+        } else {
+            found.insert(path, b"a link".to_vec());
+        }
+    }
+}
+
+#[tokio::test]
+async fn accepted_edits_ask_nothing_and_are_logged_as_such() {
+    let tools = ["edit_file", "write_file", "read_file"].map(built_in);
+    let stage = Stage::new(SessionMode::AcceptEdits, tools.into());
+    let write = |path: &str| json!({ "file_path": path, "content": "text\n" });
+    let at = |path: &str| stage.sandbox.project().join(path);
+    let (result, questions) = stage
+        .play("write_file", write("new/notes.md"), Asker::no())
+        .await;
+    assert!(result.is_ok(), "{result:?}");
+    let edit =
+        json!({ "file_path": "src/main.rs", "edits": [{ "old_text": "main", "new_text": "run" }] });
+    let (edited, more) = stage.play("edit_file", edit.clone(), Asker::no()).await;
+    assert!(edited.is_ok(), "{edited:?}");
+    assert_eq!(questions + more, 0);
+    assert_eq!(fs::read_to_string(at("new/notes.md")).unwrap(), "text\n");
+    assert_eq!(
+        fs::read_to_string(at("src/main.rs")).unwrap(),
+        "fn run() {}\n"
+    );
+    let rules = stage.rules();
+    let is_accepted = rules.iter().all(|rule| rule == ACCEPTED);
+    assert!(rules.len() > 1 && is_accepted, "{rules:?}");
+    // It can be taken back like any other.
+    stage.host.undo_last().unwrap().unwrap();
+    assert!(!at("new").exists());
+
+    stage.host.permissions().set("kept.md", "r-?").unwrap();
+    stage.host.permissions().set("open/", "r??").unwrap();
+    let before = stage.picture();
+    for (path, expected) in [
+        (".env", 1),
+        ("src/id_rsa", 1),
+        (".git/hooks/pre-commit", 1),
+        (".git/config", 1),
+        ("src/HEAD", 1),
+        (".github/workflows/ci.yml", 1),
+        (".dunlin/config.toml", 1),
+        (".envrc", 1),
+        ("way-out", 1),
+        ("folder-out/new.md", 1),
+        ("../outside/other.md", 1),
+        ("open/file.md", 1),
+        // What nobody can allow, or a rule denies, is not even asked.
+        ("kept.md", 0),
+        ("way-home/config.toml", 0),
+        ("../config/tool.permissions.json", 0),
+    ] {
+        let (result, questions) = stage.play("write_file", write(path), Asker::no()).await;
+        assert!(
+            matches!(result, Err(Failure::Denied { .. })),
+            "{path}: {result:?}"
+        );
+        assert_eq!(questions, expected, "{path}");
+    }
+    assert_eq!(stage.picture(), before);
+    // Whoever turns it off is asked again, from the next use on.
+    stage.mode.set(SessionMode::Ask);
+    let (result, questions) = stage.play("edit_file", edit, Asker::no()).await;
+    assert!(matches!(result, Err(Failure::Denied { .. })), "{result:?}");
+    assert_eq!(questions, 1);
+}
+
+#[tokio::test]
+async fn accepted_edits_are_no_way_for_other_plugins_or_other_changes() {
+    // A built-in editor that somebody got hold of: it does what its call says.
+    let turned = Plugin {
+        name: "edit_file".to_owned(),
+        built_in: true,
+        ..plugin("names")
+    };
+    let stage = Stage::new(SessionMode::AcceptEdits, vec![turned]);
+    let before = stage.picture();
+    for (plan, step) in [
+        // What nobody sees a difference of.
+        ("remove src/main.rs", "remove src/main.rs"),
+        (
+            "rename src/main.rs src/other.rs",
+            "rename src/main.rs src/other.rs",
+        ),
+        ("mkdir src/new", "mkdir src/new"),
+        ("fill bytes 9", "fill bytes 9"),
+        // What it did not say.
+        ("write a.md x", "write b.md x"),
+        ("write a.md x", "write a.md y"),
+        ("write a.md x", "remove src/main.rs"),
+        ("write a.md x", "write .git/hooks/pre-commit x"),
+        ("write a.md x", "write way-out x"),
+    ] {
+        let arguments = json!({ "plan": [plan], "steps": [step] });
+        let (result, questions) = stage.play("names", arguments, Asker::no()).await;
+        assert!(
+            matches!(result, Err(Failure::Denied { .. })),
+            "{step}: {result:?}"
+        );
+        assert_eq!(questions, 1, "{step}");
+        assert_eq!(stage.picture(), before, "{step}");
+    }
+    let guests = [
+        "names",
+        "edit_undeclared",
+        "edit_otherwise",
+        "wasi",
+        "command_otherwise",
+    ];
+    let stage = Stage::new(SessionMode::AcceptEdits, guests.map(plugin).into());
+    let before = stage.picture();
+    for (tool, arguments) in [
+        (
+            "names",
+            json!({ "plan": ["write a.md x"], "steps": ["write a.md x"] }),
+        ),
+        ("edit_undeclared", json!({ "path": "a.md" })),
+        ("edit_otherwise", json!({ "path": "a.md" })),
+        (
+            "wasi",
+            json!({ "steps": ["write a.md x"], "folder": "src" }),
+        ),
+        (
+            "command_otherwise",
+            json!({ "shown": "touch a.md", "run": "touch a.md" }),
+        ),
+    ] {
+        let (result, questions) = stage.play(tool, arguments, Asker::no()).await;
+        assert!(
+            matches!(result, Err(Failure::Denied { .. })),
+            "{tool}: {result:?}"
+        );
+        assert_eq!(questions, 1, "{tool}");
+    }
+    assert_eq!(stage.picture(), before);
+}
+
+#[tokio::test]
+async fn in_plan_mode_nothing_changes_whatever_was_granted() {
+    let guests = [
+        "names",
+        "edit_undeclared",
+        "edit_otherwise",
+        "wasi",
+        "command_otherwise",
+        "post_otherwise",
+    ];
+    let tools = [
+        "edit_file",
+        "write_file",
+        "read_file",
+        "run_terminal_command",
+    ];
+    let plugins = guests.map(plugin).into_iter().chain(tools.map(built_in));
+    let stage = Stage::new(SessionMode::Plan, plugins.collect());
+    let permissions = stage.host.permissions();
+    let project = format!("{}/", stage.sandbox.project().display());
+    permissions.allow_for_session(&project, "rwx").unwrap();
+    permissions.set("https://birds.example/", "rwx").unwrap();
+    for tool in guests.into_iter().chain(tools) {
+        permissions.set_tool_mode(tool, ToolMode::Always);
+    }
+    let before = stage.picture();
+    let url = "https://birds.example/up";
+    for (tool, arguments) in [
+        ("write_file", json!({ "file_path": "a.md", "content": "x" })),
+        (
+            "edit_file",
+            json!({ "file_path": "src/main.rs", "edits": [{ "old_text": "main", "new_text": "run" }] }),
+        ),
+        ("run_terminal_command", json!({ "command": "touch a.md" })),
+        ("run_terminal_command", json!({ "command": "echo hi" })),
+        (
+            "names",
+            json!({ "plan": ["write a.md x"], "steps": ["write a.md x"] }),
+        ),
+        (
+            "names",
+            json!({ "plan": ["remove src/main.rs"], "steps": ["remove src/main.rs"] }),
+        ),
+        ("names", json!({ "plan": [], "steps": ["mkdir new"] })),
+        ("edit_undeclared", json!({ "path": "a.md" })),
+        ("edit_otherwise", json!({ "path": "a.md" })),
+        (
+            "command_otherwise",
+            json!({ "shown": "touch a.md", "run": "touch a.md" }),
+        ),
+        ("command_otherwise", json!({ "run": "touch a.md" })),
+        ("post_otherwise", json!({ "url": url })),
+        ("post_otherwise", json!({ "url": url, "silent": true })),
+    ] {
+        let (result, questions) = stage.play(tool, arguments.clone(), Asker::yes()).await;
+        let failure = result.expect_err("a refusal");
+        assert!(
+            failure.to_string().contains("denied"),
+            "{tool} {arguments}: {failure}"
+        );
+        assert_eq!(questions, 0, "{tool} {arguments}");
+    }
+    // Through WASI, step by step.
+    for attempt in dunlin_zoo::WASI {
+        for (steps, _) in attempt.calls {
+            let arguments = json!({ "steps": steps });
+            // What it reads outside of the project is asked about, and given.
+            let _ = stage.play("wasi", arguments, Asker::yes()).await;
+        }
+    }
+    assert_eq!(stage.picture(), before);
+    assert!(stage.rules().iter().any(|rule| rule == PLAN));
+    // Reading goes on as otherwise.
+    let secret = json!({ "file_path": stage.sandbox.secret() });
+    permissions.set_tool_mode("read_file", ToolMode::Prompt);
+    let (result, questions) = stage.play("read_file", secret, Asker::yes()).await;
+    assert_eq!(questions, 1);
+    assert!(result.expect("the text").contains(SECRET));
+}
+
+#[tokio::test]
+async fn the_mode_counts_at_the_moment_of_use() {
+    let stage = Stage::new(SessionMode::Ask, vec![plugin("names")]);
+    let call = call(
+        "names",
+        json!({ "plan": ["write a.md x"], "steps": ["write a.md x"] }),
+    );
+    let asker = Arc::new(Asker::yes());
+    let plan = stage.host.prepare(&call).await.unwrap();
+    let question = plan.question(&call).expect("a question");
+    let answer = dunlin_host::ask::Ask::ask(&*asker, question).await;
+    stage.host.answer(&call, &plan, answer).await.unwrap();
+    stage.mode.set(SessionMode::Plan);
+    let outcome = stage
+        .host
+        .run(&call, &plan, asker.clone(), Arc::new(NoProgress))
+        .await;
+    assert!(outcome.result.is_err(), "{:?}", outcome.result);
+    assert!(!stage.sandbox.project().join("a.md").exists());
+    let again = stage.host.prepare(&call).await.unwrap();
+    let Standing::Denied { rule, .. } = again.standing else {
+        panic!("{:?}", again.standing);
+    };
+    assert_eq!(rule, PLAN);
+    stage.mode.set(SessionMode::Ask);
+    let again = stage.host.prepare(&call).await.unwrap();
+    assert!(matches!(again.standing, Standing::Ask { .. }));
+}
