@@ -6,6 +6,7 @@ pub mod budget;
 pub mod choice;
 pub mod effort;
 mod instructions;
+mod notes;
 pub mod presenter;
 pub mod resume;
 pub mod sampling_model;
@@ -54,6 +55,7 @@ use dunlin_chat::turn::{
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::terminal::TurnMode;
+use notes::Notes;
 use presenter::Presenter;
 use sampling_model::{AskWithModel, SamplingModel};
 
@@ -80,10 +82,10 @@ pub struct Dialogue {
     shows_reply: bool,
     /// What a turn is told to.
     frontend: fn(Presenter) -> Arc<dyn Frontend>,
-    /// Files that the user has put back: the model is told of them with the next message.
-    undone: BTreeSet<String>,
-    /// How many versions of the app the user has gone back: the model is told of that, too.
-    undone_versions: usize,
+    /// What the model is told with the next message.
+    notes: Notes,
+    /// The turns whose messages the user typed in this process.
+    typed: BTreeSet<u64>,
 }
 
 impl Dialogue {
@@ -115,8 +117,8 @@ impl Dialogue {
             marked: 0,
             shows_reply: true,
             frontend: |presenter| Arc::new(presenter),
-            undone: BTreeSet::new(),
-            undone_versions: 0,
+            notes: Notes::default(),
+            typed: BTreeSet::new(),
         })
     }
 
@@ -273,49 +275,18 @@ impl Dialogue {
         self.tags.forget_sent();
     }
 
-    /// What the user has undone belongs to another conversation, or the model was told of it.
-    pub fn forget_undone(&mut self) {
-        self.undone.clear();
-        self.undone_versions = 0;
+    /// The user has typed the message of the last turn.
+    pub fn know_typed(&mut self) {
+        let said = self.conversation.messages().iter();
+        let mut turns = said.rev().filter_map(|message| message.turn);
+        self.typed.extend(turns.next());
     }
 
-    /// Tells the model with the next message that the user has taken its edits of these files back.
-    pub fn tell_undone(&mut self, files: Vec<String>) {
-        if !self.conversation.messages().is_empty() {
-            self.undone.extend(files);
-        }
-    }
-
-    /// Tells the model with the next message that the user has gone back to the version of the app before.
-    pub fn tell_undone_version(&mut self) {
-        if !self.conversation.messages().is_empty() {
-            self.undone_versions += 1;
-        }
-    }
-
-    /// What the model is told with the next message.
-    fn note(&self) -> Option<String> {
-        let files = self.note_of_files();
-        let versions = match self.undone_versions {
-            0 => None,
-            1 => Some("(The user has undone the last version of the app. It is as it was before that version.)".to_owned()),
-            count => Some(format!(
-                "(The user has undone the last {count} versions of the app. It is as it was before them.)"
-            )),
-        };
-        let notes: Vec<String> = files.into_iter().chain(versions).collect();
-        (!notes.is_empty()).then(|| notes.join("\n\n"))
-    }
-
-    fn note_of_files(&self) -> Option<String> {
-        let files: Vec<&str> = self.undone.iter().map(String::as_str).collect();
-        let files = serde_json::to_string(&files).ok();
-        files.filter(|_| !self.undone.is_empty()).map(|files| {
-            format!(
-                "(The user has undone your last edits. These files are as they were before; read them again before you \
-                 edit them: {files})"
-            )
-        })
+    /// Whether the user typed the message at this place in this process: it is no foreign text then.
+    pub fn was_typed_here(&self, at: usize) -> bool {
+        let message = self.conversation.messages().get(at);
+        let turn = message.and_then(|message| message.turn);
+        turn.is_some_and(|turn| self.typed.contains(&turn))
     }
 
     /// Takes one turn. Ctrl-C or Esc ends it at once; what was said until then is kept.
@@ -410,10 +381,13 @@ impl Dialogue {
         };
         let interrupt = interrupted(app)?;
         let _hands_off = HandsOff::begin(app);
-        host.begin_turn();
+        let turn = host.begin_turn();
+        app.calls.begin_turn(turn);
+        prompt.turn = Some(turn);
+        prompt.typed.get_or_insert(prompt.text.len());
         // The session gets its title with its first message, which may be paused for long.
         app.shared.set_title(|| title_of(&prompt.text));
-        if let Some(note) = self.note() {
+        if let Some(note) = self.notes.text() {
             prompt.text.push_str("\n\n");
             prompt.text.push_str(&note);
         }
@@ -452,8 +426,7 @@ impl Dialogue {
                 ..
             }
         ) {
-            self.undone.clear();
-            self.undone_versions = 0;
+            self.notes = Notes::default();
         }
         drop(running);
         // Those that were dropped have ended.

@@ -68,6 +68,14 @@ pub struct Message {
     /// The files whose text is part of a message of the user, as the user named them. No request has this field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attached: Vec<String>,
+    /// How many bytes of a message of the user are the user's own words; Dunlin added the rest. `None`: all. No request has
+    /// this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub typed: Option<usize>,
+    /// The number of the turn that a message of the user began, by which its edits of files are known. No request has this
+    /// field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u64>,
 }
 
 /// What the user says in one message.
@@ -77,13 +85,17 @@ pub struct UserMessage {
     pub text: String,
     /// The files that are part of the text, as the user named them.
     pub attached: Vec<String>,
+    /// How many bytes of the text are the user's own words; `None`: all.
+    pub typed: Option<usize>,
+    /// The number of the turn that it begins.
+    pub turn: Option<u64>,
 }
 
 impl From<String> for UserMessage {
     fn from(text: String) -> UserMessage {
         UserMessage {
             text,
-            attached: Vec::new(),
+            ..UserMessage::default()
         }
     }
 }
@@ -157,7 +169,16 @@ impl Message {
             reasoning: None,
             replay: None,
             attached: Vec::new(),
+            typed: None,
+            turn: None,
         }
+    }
+
+    /// What the user wrote of a message of theirs.
+    pub fn typed(&self) -> &str {
+        // A file may say anything.
+        let typed = self.typed.and_then(|typed| self.content.get(..typed));
+        typed.unwrap_or(&self.content)
     }
 
     fn result(call: &ToolCall, content: impl Into<String>) -> Message {
@@ -300,10 +321,12 @@ impl Conversation {
     /// Adds what the user said.
     pub fn push_user(&mut self, said: impl Into<UserMessage>) {
         self.close_open_calls(CANCELLED);
-        let UserMessage { text, attached } = said.into();
+        let said = said.into();
         self.push(Message {
-            attached,
-            ..Message::text(Role::User, text)
+            attached: said.attached,
+            typed: said.typed.filter(|typed| *typed < said.text.len()),
+            turn: said.turn,
+            ..Message::text(Role::User, said.text)
         });
     }
 

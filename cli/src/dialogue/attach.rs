@@ -251,6 +251,8 @@ impl Dialogue {
                 let message = UserMessage {
                     text: message,
                     attached,
+                    typed: Some(text.len()),
+                    ..UserMessage::default()
                 };
                 Attached::Message(message, text.len())
             }

@@ -95,7 +95,6 @@ impl Presenter {
 
     /// Keeps the calls of the turn here, where they can be looked at.
     pub fn keep_calls(&mut self, calls: &Arc<CallLog>) {
-        calls.begin_turn();
         self.calls = Some(Arc::clone(calls));
     }
 

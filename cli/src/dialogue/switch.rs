@@ -67,11 +67,24 @@ impl Dialogue {
     /// Takes back the last turn, and gives back what the user said in it, as it was sent. `None`: nothing was said.
     pub fn take_back_turn(&mut self) -> Option<UserMessage> {
         let said = self.conversation.cut_last_turn()?;
+        self.was_cut();
+        Some(said)
+    }
+
+    /// Takes back the turn that begins with the message at this place, and all after it: the file of the session keeps them.
+    /// Gives back what the user said in it.
+    pub fn rewind(&mut self, start: usize) -> Option<UserMessage> {
+        let said = self.conversation.cut_at(start)?;
+        self.was_cut();
+        self.tags.forget_sent();
+        Some(said)
+    }
+
+    fn was_cut(&self) {
         let left = self.conversation.messages().len();
         self.context_budget().truncate(left);
         if let Some(session) = &self.session {
             session.cut(left);
         }
-        Some(said)
     }
 }

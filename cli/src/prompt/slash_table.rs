@@ -59,6 +59,8 @@ pub enum Slash {
     Fix,
     /// Takes back the edits of the last turn, or the last version of an app.
     Undo,
+    /// Goes back to before a turn.
+    Rewind,
     /// Writes a message in an editor.
     Edit,
     /// Sends the last message again.
@@ -275,6 +277,13 @@ pub const GROUPS: &[(&str, &[Command])] = &[
                 Slash::Undo,
             )
             .waits("a turn is not over while its calls wait: answer them first, then /undo takes its edits back"),
+            command(
+                "/rewind",
+                "[N [PART]]",
+                "list the turns, or go back to before turn N; PART is conversation, files (edited since) or both",
+                Slash::Rewind,
+            )
+            .waits(TURN),
             command(
                 "/compact",
                 "",

@@ -139,6 +139,7 @@ pub fn with_source(
     let blocks: String = blocks.collect();
     Ok(UserMessage {
         text: format!("{}\n\nThe app as it is now:\n{blocks}", said.text),
+        typed: said.typed.or(Some(said.text.len())),
         ..said
     })
 }

@@ -58,10 +58,21 @@ pub fn edits(
 ) -> Vec<String> {
     let calls = match typed.parse::<usize>() {
         Ok(number) => match log.find(Some(number)) {
+            Some(_) if log.is_taken_back(number) => {
+                return vec![format!(
+                    "What call {number} changed in files was taken back."
+                )];
+            }
             Some(record) if !record.edits.is_empty() => vec![record],
             Some(record) if record.tool == RUN_SUBAGENT => {
-                let calls = within(&record).into_iter();
-                let calls: Vec<CallRecord> = calls.filter_map(|it| log.find(Some(it))).collect();
+                let calls = within(&record);
+                if calls.iter().any(|it| log.is_taken_back(*it)) {
+                    return vec![format!(
+                        "What the subagent of call {number} changed in files was taken back."
+                    )];
+                }
+                let calls = calls.into_iter().filter_map(|it| log.find(Some(it)));
+                let calls: Vec<CallRecord> = calls.collect();
                 let is_lost = |call: &CallRecord| call.changed.is_some() && call.edits.is_empty();
                 if calls.iter().any(is_lost) {
                     return vec![format!(
@@ -98,6 +109,9 @@ pub fn edits(
         return vec![match log.numbers() {
             Some((_, last)) if log.is_restored(last) => {
                 format!("There was no call since the session was resumed. {KEPT}")
+            }
+            _ if log.is_turn_taken_back() => {
+                "What the last turn changed in files was taken back.".to_owned()
             }
             _ => "The last turn changed no file.".to_owned(),
         }];
@@ -282,15 +296,9 @@ mod tests {
         assert_eq!(shown(""), "The last turn changed no file.");
     }
 
-    #[test]
-    fn what_a_subagent_changed_is_the_diff_of_its_call() {
-        let log = CallLog::default();
-        let subagent = CallRecord::sample(RUN_SUBAGENT, json!({ "task": "x" }));
-        log.keep(CallRecord {
-            number: 1,
-            ..subagent
-        });
-        log.keep(CallRecord {
+    /// A call that has edited a file.
+    fn edited(number: usize) -> CallRecord {
+        CallRecord {
             edits: [FileEdit {
                 path: "/p/a.md".into(),
                 base: Some(ContentHash::of(b"one")),
@@ -302,8 +310,41 @@ mod tests {
                 change: FileChange::Write(String::new()).into(),
             }]
             .into(),
-            ..record(2, CallState::Completed, None)
+            ..record(number, CallState::Completed, None)
+        }
+    }
+
+    #[test]
+    fn what_was_taken_back_has_no_diff() {
+        let log = CallLog::default();
+        for (turn, call) in [(7, 1), (8, 2), (9, 3)] {
+            log.begin_turn(turn);
+            log.keep(edited(call));
+        }
+        let shown = |typed| edits(&log, typed, |_| Vec::new(), WINDOW).join("\n");
+        assert!(shown("").contains("a.md"), "{}", shown(""));
+        log.take_back(&[9]);
+        let text = "What the last turn changed in files was taken back.";
+        assert_eq!(shown(""), text);
+        assert_eq!(shown("3"), "What call 3 changed in files was taken back.");
+        assert!(shown("2").contains("a.md"), "{}", shown("2"));
+        log.take_back(&[7, 8]);
+        assert_eq!(shown("1"), "What call 1 changed in files was taken back.");
+        log.begin_turn(10);
+        assert_eq!(shown(""), "The last turn changed no file.");
+        log.keep(edited(4));
+        assert!(shown("").contains("a.md"), "{}", shown(""));
+    }
+
+    #[test]
+    fn what_a_subagent_changed_is_the_diff_of_its_call() {
+        let log = CallLog::default();
+        let subagent = CallRecord::sample(RUN_SUBAGENT, json!({ "task": "x" }));
+        log.keep(CallRecord {
+            number: 1,
+            ..subagent
         });
+        log.keep(edited(2));
         log.keep(record(3, CallState::Completed, None));
         let shown = |calls: &[usize]| edits(&log, "1", |_| calls.to_vec(), WINDOW).join("\n");
         let text = shown(&[2, 3, 9]);

@@ -19,12 +19,14 @@ mod messages;
 mod mode;
 pub mod plain;
 mod requests;
+mod rewind;
 mod send_template;
 mod servers;
 mod sessions;
 pub mod slash;
 mod tags;
 mod transcript;
+mod undo;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -451,6 +453,9 @@ fn take_turn(
         }
         let said = apps::with_source(app, dialogue, said)?;
         let report = dialogue.turn(app, said, editor.recall())?;
+        if !is_foreign {
+            dialogue.know_typed();
+        }
         if let TurnEnd::Withdrawn {
             is_unsent: true, ..
         } = report.end

@@ -6,11 +6,10 @@ use async_trait::async_trait;
 use dunlin_host::Tool;
 use dunlin_host::display::{escape, own_command};
 use dunlin_host::permission::SessionMode;
-use dunlin_host::undo::UndoOutcome;
 
 use super::{
     agents, apps, auto, budget, compose, expand, help, instructions, last_request, leaving,
-    messages, mode, requests, servers, sessions, tags,
+    messages, mode, requests, rewind, servers, sessions, tags, undo,
 };
 use crate::app::{App, Commands};
 use crate::dialogue::{Dialogue, choice, effort, look_at_tools};
@@ -64,11 +63,12 @@ pub fn run(
             if apps::undo(app, dialogue.as_mut())? {
                 return Ok(Next::Prompt);
             }
-            let undone = undo(app)?;
+            let undone = undo::last(app)?;
             if let Some(dialogue) = dialogue {
                 dialogue.tell_undone(undone);
             }
         }
+        Slash::Rewind => rewind::run(app, dialogue.as_mut(), rest)?,
         Slash::Edit => {
             if let Some(text) = compose::write(app, rest, false)? {
                 return Ok(Next::Say(text));
@@ -237,6 +237,7 @@ fn look(
         | Slash::App
         | Slash::Fix
         | Slash::Undo
+        | Slash::Rewind
         | Slash::Edit
         | Slash::Retry
         | Slash::Tags
@@ -337,35 +338,6 @@ fn forget_answers(app: &App, typed: &str) -> Result<bool, CliError> {
         (count, _) => format!("Forgot {count} answers of this session."),
     });
     Ok(count > 0)
-}
-
-/// Takes the edits of the last turn back; the files that changed by that, as the model names them.
-fn undo(app: &App) -> Result<Vec<String>, CliError> {
-    let ui = &app.ui;
-    let mut changed = Vec::new();
-    let Some(undone) = app.host()?.undo_last().map_err(CliError::failed)? else {
-        ui.status("There is no edit of this session to take back in this project.");
-        return Ok(changed);
-    };
-    let project = &app.settings.project;
-    for (path, outcome) in &undone.files {
-        let (label, word) = match outcome {
-            UndoOutcome::Restored => (Label::Good, "restored"),
-            UndoOutcome::Removed => (Label::Good, "removed"),
-            UndoOutcome::NotEmpty => (Label::Quiet, "left (not empty)"),
-            UndoOutcome::WasSo => (Label::Quiet, "unchanged (held the old text already)"),
-        };
-        let path = path.strip_prefix(project).unwrap_or(path);
-        ui.status(&format!(
-            "  {} {}",
-            ui.status_styles().paint(label, word),
-            escape(&path.to_string_lossy())
-        ));
-        if matches!(outcome, UndoOutcome::Restored | UndoOutcome::Removed) {
-            changed.push(path.to_string_lossy().into_owned());
-        }
-    }
-    Ok(changed)
 }
 
 /// What is forgotten is not erased, and whoever wants that should know how.

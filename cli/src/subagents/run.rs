@@ -322,6 +322,7 @@ fn message(task: &SubagentTask) -> UserMessage {
     UserMessage {
         text,
         attached: task.context.iter().map(|file| file.path.clone()).collect(),
+        ..UserMessage::default()
     }
 }
 

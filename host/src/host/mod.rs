@@ -37,7 +37,7 @@ use crate::plugin::{DescribedTool, LoadError, Plugin, Registered, Tool};
 use crate::process::{CommandSandbox, SandboxError};
 use crate::settings::{PluginSettings, SettingsError, SettingsFile};
 use crate::target::Operation;
-use crate::undo::{Journal, UndoError, Undone};
+use crate::undo::{EditedFiles, Journal, UndoError, Undone};
 use crate::{AuditError, History, HistoryBook, HostOptions, Progress, display, limits, resolve};
 
 /// Names that are suggested in place of an unknown one, at most.
@@ -502,9 +502,10 @@ impl Host {
         shared.searches().clear();
     }
 
-    /// A turn begins: what is edited from now on is taken back together.
-    pub fn begin_turn(&self) {
-        self.0.shared.turn.fetch_add(1, Ordering::Relaxed);
+    /// A turn begins: what is edited from now on is taken back together. Its number is larger than that of every turn before,
+    /// also of an earlier process.
+    pub fn begin_turn(&self) -> u64 {
+        self.0.shared.turn.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Takes back the edits of the last turn of this session that made any in this project, whole or not at all. `None`:
@@ -513,10 +514,44 @@ impl Host {
     /// Files that changed since are an error that names them. Blocks until the disk has it.
     pub fn undo_last(&self) -> Result<Option<Undone>, UndoError> {
         let shared = &self.0.shared;
+        let project = self.permissions().project();
+        let undone = shared.undo.undo_last(&shared.session(), project)?;
+        self.log_undone(undone, "/undo", "the user took the last edits back")
+    }
+
+    /// The same for all edits since a turn of this session began.
+    pub fn undo_since(&self, turn: u64) -> Result<Option<Undone>, UndoError> {
+        let shared = &self.0.shared;
+        let project = self.permissions().project();
+        let undone = shared.undo.undo_since(&shared.session(), project, turn)?;
+        self.log_undone(
+            undone,
+            "/rewind",
+            "the user took all edits back since a turn",
+        )
+    }
+
+    /// What [`Host::undo_since`] would take back, turn by turn.
+    pub fn edited_since(&self, turn: u64) -> Result<Vec<EditedFiles>, UndoError> {
+        let shared = &self.0.shared;
+        let project = self.permissions().project();
+        shared.undo.edited_since(&shared.session(), project, turn)
+    }
+
+    /// The model has forgotten what it saw of files: each has to be read again before lines of it are edited.
+    pub fn forget_seen_files(&self) {
+        self.0.shared.history.clear();
+    }
+
+    /// Writes into the audit log what a command of the user's took back.
+    fn log_undone(
+        &self,
+        undone: Option<Undone>,
+        command: &str,
+        rule: &str,
+    ) -> Result<Option<Undone>, UndoError> {
+        let shared = &self.0.shared;
         let session = shared.session();
-        let undone = shared
-            .undo
-            .undo_last(&session, self.permissions().project())?;
         let targets: Vec<String> = undone
             .iter()
             .flat_map(|undone| &undone.files)
@@ -533,8 +568,8 @@ impl Host {
             .map(|target| Record {
                 target: Some(target),
                 operation: Some(Operation::Write.verb()),
-                rule: Some("the user took the last edits back"),
-                ..Record::new(Event::Used, &session, "", "/undo", &no_plugin)
+                rule: Some(rule),
+                ..Record::new(Event::Used, &session, "", command, &no_plugin)
             })
             .collect();
         shared.audit.append(&records)?;

@@ -33,6 +33,9 @@ const SUFFIX: &str = ".undo";
 const LOCK: &str = "lock";
 const TEMPORARY_PREFIX: &str = ".kept.";
 
+/// The turns that had to make room, the latest last.
+const DROPPED: &str = "dropped";
+
 /// The journal. Its folder is made with the first edit.
 #[derive(Debug)]
 pub(crate) struct Journal {
@@ -70,6 +73,7 @@ pub(super) struct Entry {
     pub(super) kind: EntryKind,
     pub(super) mode: Option<u32>,
     pub(super) new_folders: Vec<PathBuf>,
+    pub(super) turn: u64,
     project: PathBuf,
 }
 
@@ -193,6 +197,53 @@ impl Journal {
         Ok(entries)
     }
 
+    /// The edits of a session in a project since a turn began, oldest first.
+    ///
+    /// Fails where some of them are not kept any more: what is left is not what came since.
+    pub(super) fn since(
+        &self,
+        session: &str,
+        project: &Path,
+        turn: u64,
+    ) -> Result<Vec<Entry>, UndoError> {
+        let is_since = |name: &str| {
+            let of_session = name.strip_prefix(&session_in_name(session));
+            of_session.is_some_and(|rest| rest.starts_with('-')) && number_of(name) >= turn
+        };
+        if self.dropped()?.iter().any(|name| is_since(name)) {
+            return Err(UndoError::Dropped);
+        }
+        let names = self.names()?;
+        let names = names.iter().filter(|name| is_since(name.turn()));
+        let entries = names.map(|name| Entry::read(&self.folder.join(&name.file)));
+        let entries = entries.collect::<Result<Vec<Entry>, UndoError>>()?;
+        let here = entries.into_iter().filter(|entry| entry.project == project);
+        Ok(here.collect())
+    }
+
+    /// The turns that are not kept any more, as far as that is known.
+    fn dropped(&self) -> Result<Vec<String>, UndoError> {
+        let path = self.folder.join(DROPPED);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(source) => Err(UndoError::Io { path, source }),
+        }
+    }
+
+    /// Notes that a turn makes room.
+    fn note_dropped(&self, turn: &str) -> Result<(), UndoError> {
+        let mut turns = self.dropped()?;
+        turns.push(turn.to_owned());
+        let text: String = turns[turns.len().saturating_sub(MAX_ENTRIES)..]
+            .iter()
+            .map(|turn| format!("{turn}\n"))
+            .collect();
+        let path = self.folder.join(DROPPED);
+        write_whole(&self.folder, &path, |file| file.write_all(text.as_bytes()))
+            .map_err(|source| UndoError::Io { path, source })
+    }
+
     /// Removes the oldest turns until one more edit has room.
     fn make_room(&self, turn: &str, more: usize) -> Result<(), UndoError> {
         let mut names = self.names()?;
@@ -203,6 +254,7 @@ impl Journal {
                 // What is left is this turn: without its first edits the others were worth nothing.
                 _ => return Err(UndoError::Full),
             };
+            self.note_dropped(&oldest)?;
             names.retain(|name| {
                 let goes = name.turn() == oldest;
                 if goes {
@@ -271,6 +323,7 @@ impl Entry {
             kind: header.kind,
             mode: header.mode,
             new_folders: header.new_folders.iter().map(|p| key_to_path(p)).collect(),
+            turn: header.turn,
             project: key_to_path(&header.project),
         })
     }
@@ -334,14 +387,31 @@ fn session_in_name(session: &str) -> String {
     hash
 }
 
+/// The turn in a name that [`turn_of`] has made.
+fn number_of(name: &str) -> u64 {
+    let number = name.rsplit('-').next().map(str::parse);
+    number.and_then(Result::ok).unwrap_or_default()
+}
+
 fn write(folder: &Path, path: &Path, header: &Header, content: &[u8]) -> io::Result<()> {
+    write_whole(folder, path, |file| {
+        serde_json::to_writer(&mut *file, header)?;
+        file.write_all(b"\n")?;
+        file.write_all(content)
+    })
+}
+
+/// Writes a file that is there whole or not at all.
+fn write_whole(
+    folder: &Path,
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
     let mut file = tempfile::Builder::new()
         .prefix(TEMPORARY_PREFIX)
         // `tempfile` creates with 0600.
         .tempfile_in(folder)?;
-    serde_json::to_writer(&mut file, header)?;
-    file.write_all(b"\n")?;
-    file.write_all(content)?;
+    fill(file.as_file_mut())?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|e| e.error)?;
     // The rename itself must survive a power cut.

@@ -1,4 +1,4 @@
-//! Takes back the edits of a turn.
+//! Takes back the edits of a turn, or of all since one began.
 //!
 //! Before a file is edited, what it held is kept in a file of its own, with the hashes of both sides. So a
 //! turn can be taken back after a restart, and its files are only touched where they still hold what Dunlin
@@ -28,6 +28,17 @@ use journal::Entry;
 pub struct Undone {
     /// The files, in the order of their first edit.
     pub files: Vec<(PathBuf, UndoOutcome)>,
+    /// The turns whose edits they were.
+    pub turns: Vec<u64>,
+}
+
+/// The files that were edited in one turn, and that can be taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditedFiles {
+    /// The number of the turn, as [`Host::begin_turn`](crate::Host::begin_turn) gave it.
+    pub turn: u64,
+    /// In the order of their first edit.
+    pub paths: Vec<PathBuf>,
 }
 
 /// What became of one file.
@@ -61,6 +72,9 @@ pub enum UndoError {
         /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The room for what is kept was needed for later turns.
+    #[error("nothing was taken back: some of the edits since then are too long ago to be kept")]
+    Dropped,
     /// A turn that edits without end.
     #[error(
         "this turn has edited more than can be taken back ({} files or {} MiB); continue in a new turn",
@@ -119,11 +133,49 @@ impl Journal {
         project: &Path,
     ) -> Result<Option<Undone>, UndoError> {
         let _lock = self.lock()?;
-        let entries = self.last_turn(session, project)?;
+        self.take_back(&self.last_turn(session, project)?)
+    }
+
+    /// The same for all edits since a turn began, those of the turn included.
+    pub(crate) fn undo_since(
+        &self,
+        session: &str,
+        project: &Path,
+        turn: u64,
+    ) -> Result<Option<Undone>, UndoError> {
+        let _lock = self.lock()?;
+        self.take_back(&self.since(session, project, turn)?)
+    }
+
+    /// What [`Journal::undo_since`] would take back, turn by turn.
+    pub(crate) fn edited_since(
+        &self,
+        session: &str,
+        project: &Path,
+        turn: u64,
+    ) -> Result<Vec<EditedFiles>, UndoError> {
+        let _lock = self.lock()?;
+        let mut edited: Vec<EditedFiles> = Vec::new();
+        for entry in self.since(session, project, turn)? {
+            let (turn, path) = (entry.turn, entry.path);
+            match edited.last_mut().filter(|last| last.turn == turn) {
+                Some(last) if last.paths.contains(&path) => {}
+                Some(last) => last.paths.push(path),
+                None => edited.push(EditedFiles {
+                    turn,
+                    paths: vec![path],
+                }),
+            }
+        }
+        Ok(edited)
+    }
+
+    /// Only to be called under the lock.
+    fn take_back(&self, entries: &[Entry]) -> Result<Option<Undone>, UndoError> {
         if entries.is_empty() {
             return Ok(None);
         }
-        let steps = steps(&entries)?;
+        let steps = steps(entries)?;
         let mut done: Vec<(&Step, Done)> = Vec::new();
         // The last first: what was made in a folder goes before the folder.
         for step in steps.iter().rev() {
@@ -150,16 +202,19 @@ impl Journal {
             None if step.stays() => UndoOutcome::NotEmpty,
             None => UndoOutcome::Removed,
         };
+        let mut turns: Vec<u64> = entries.iter().map(|entry| entry.turn).collect();
+        turns.dedup();
         Ok(Some(Undone {
             files: steps
                 .iter()
                 .map(|step| (step.path.clone(), outcome(step)))
                 .collect(),
+            turns,
         }))
     }
 }
 
-/// What has to be done for the edits of a turn, if all of it can be done.
+/// What has to be done for these edits, if all of it can be done.
 fn steps(entries: &[Entry]) -> Result<Vec<Step>, UndoError> {
     let mut chains: Vec<(&Path, Vec<&Entry>)> = Vec::new();
     for entry in entries {

@@ -181,6 +181,102 @@ fn turns_are_taken_back_one_after_the_other() {
     assert_eq!(again.undo(), files(&[]));
 }
 
+#[test]
+fn all_since_a_turn_is_taken_back_together() {
+    let place = Place::new();
+    fs::write(place.file("a"), "a0").unwrap();
+    place.edit(9, "a", "a1");
+    place.edit(10, "a", "a2");
+    place.edit(10, "b", "b1");
+    place.edit(12, "a", "a3");
+    place.edit(12, "folder/c", "c1");
+    let other = Place {
+        journal: Journal::new(&place.root.join("undo")),
+        session: "another session",
+        _folder: tempfile::tempdir().unwrap(),
+        root: place.root.clone(),
+    };
+    other.edit(11, "theirs", "x");
+    let edited = |turn: u64| {
+        let edited = place
+            .journal
+            .edited_since(place.session, &place.project(), turn);
+        let edited = edited.unwrap().into_iter();
+        let names = |paths: Vec<PathBuf>| -> Vec<String> {
+            let names = paths
+                .iter()
+                .filter_map(|it| it.strip_prefix(place.project()).ok());
+            names.map(|it| it.display().to_string()).collect()
+        };
+        let edited = edited.map(|it| (it.turn, names(it.paths).join(" ")));
+        edited.collect::<Vec<_>>()
+    };
+    let last = (12, "a folder/c".to_owned());
+    assert_eq!(edited(12), std::slice::from_ref(&last));
+    assert_eq!(edited(11), std::slice::from_ref(&last));
+    assert_eq!(edited(10), [(10, "a b".to_owned()), last]);
+    assert_eq!(edited(13), []);
+    // Somebody's change of one file keeps all of them.
+    fs::write(place.file("b"), "theirs").unwrap();
+    let since = |turn: u64| {
+        let undone = place
+            .journal
+            .undo_since(place.session, &place.project(), turn);
+        undone.map_err(|error| error.to_string())
+    };
+    let refused = since(10).unwrap_err();
+    assert!(
+        refused.starts_with("nothing was taken back: ") && refused.contains("/b changed"),
+        "{refused}"
+    );
+    assert_eq!(place.text("a").as_deref(), Some("a3"));
+    fs::write(place.file("b"), "b1").unwrap();
+    let undone = since(10).unwrap().unwrap();
+    assert_eq!(undone.turns, [10, 12]);
+    assert_eq!(place.text("a").as_deref(), Some("a1"));
+    assert!(!place.file("b").exists() && !place.file("folder").exists());
+    assert_eq!(place.text("theirs").as_deref(), Some("x"));
+    assert_eq!(since(10), Ok(None));
+    assert_eq!(place.undo(), files(&[("a", UndoOutcome::Restored)]));
+    assert_eq!(place.text("a").as_deref(), Some("a0"));
+}
+
+/// What is left of the edits since a turn is not all of them.
+#[test]
+fn what_made_room_is_known() {
+    let place = Place::new();
+    let large = "x".repeat(MAX_BYTES_OF_A_FILE);
+    let turns = journal::MAX_BYTES / MAX_BYTES_OF_A_FILE as u64 + 3;
+    for turn in 1..=turns {
+        place.edit(turn, "a", &format!("{turn}{large}"));
+    }
+    let edited = |session: &str, turn: u64| {
+        let edited = place.journal.edited_since(session, &place.project(), turn);
+        edited
+            .map(|turns| turns.len())
+            .map_err(|error| error.to_string())
+    };
+    let dropped =
+        "nothing was taken back: some of the edits since then are too long ago to be kept";
+    assert_eq!(edited(place.session, 1), Err(dropped.to_owned()));
+    assert_eq!(edited("another session", 1), Ok(0));
+    let first = (1..=turns).find(|turn| edited(place.session, *turn).is_ok());
+    let first = first.expect("a turn whose edits are kept");
+    assert_eq!(
+        edited(place.session, first),
+        Ok((turns - first + 1) as usize)
+    );
+    let undone = place
+        .journal
+        .undo_since(place.session, &place.project(), first);
+    assert_eq!(undone.unwrap().unwrap().files.len(), 1);
+    let before = format!("{}{large}", first - 1);
+    assert!(
+        place.text("a") == Some(before),
+        "not what was there before turn {first}"
+    );
+}
+
 /// Each step is a letter: `w` writes the file, `r` removes it, `k` is killed before it removes it.
 #[test]
 fn removals_are_taken_back() {

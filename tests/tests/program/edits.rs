@@ -73,6 +73,9 @@ fn an_edit_is_approved_by_its_difference_and_taken_back() {
         chat.terminal
     );
     assert_eq!(text(&environment), BEFORE);
+    let screen = chat.turn("/diff");
+    let gone = "What the last turn changed in files was taken back.";
+    assert!(screen.contains(gone), "{:?}", chat.terminal);
     let screen = chat.turn("/undo");
     assert!(screen.contains("There is no edit of this session to take back in this project."));
     // The model would take its edit for done.

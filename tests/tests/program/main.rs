@@ -22,6 +22,7 @@ mod escapes;
 mod failures;
 mod finding;
 mod first_run;
+mod going_back;
 mod hardship;
 mod indexes;
 mod inspecting;

@@ -16,7 +16,15 @@ impl Conversation {
     /// has said nothing. The ids of the calls stay used.
     pub fn cut_last_turn(&mut self) -> Option<UserMessage> {
         let said = |message: &super::Message| message.role == Role::User;
-        let start = self.messages.iter().rposition(said)?;
+        self.cut_at(self.messages.iter().rposition(said)?)
+    }
+
+    /// The same for the turn that begins with the message at this place, and all turns after it. `None`: no turn begins there.
+    pub fn cut_at(&mut self, start: usize) -> Option<UserMessage> {
+        let said = self.messages.get(start)?;
+        if said.role != Role::User {
+            return None;
+        }
         let mut cut = Arc::make_mut(&mut self.messages)
             .split_off(start)
             .into_iter();
@@ -24,6 +32,8 @@ impl Conversation {
         cut.next().map(|message| UserMessage {
             text: message.content,
             attached: message.attached,
+            typed: message.typed,
+            turn: message.turn,
         })
     }
 
@@ -97,9 +107,46 @@ mod tests {
         let with_file = UserMessage {
             text: "three".to_owned(),
             attached: vec!["a.txt".to_owned()],
+            typed: Some(2),
+            turn: Some(7),
         };
         conversation.push_user(with_file.clone());
+        let message = conversation.messages().last().unwrap();
+        assert_eq!(message.typed(), "th");
         assert_eq!(conversation.cut_last_turn(), Some(with_file));
+    }
+
+    #[test]
+    fn a_turn_is_taken_back_with_all_that_follow() {
+        let mut conversation = Conversation::new();
+        for (said, reply) in [("one", "first"), ("two", "second"), ("three", "third")] {
+            conversation.push_user(said);
+            conversation.push_assistant(Message::text(Role::Assistant, reply));
+        }
+        // No turn begins with a reply, nor where nothing is.
+        assert_eq!(conversation.cut_at(1), None);
+        assert_eq!(conversation.cut_at(6), None);
+        assert_eq!(conversation.messages().len(), 6);
+        assert_eq!(conversation.cut_at(2), Some("two".into()));
+        assert_eq!(conversation.messages().len(), 2);
+        assert_eq!(conversation.cut_at(0), Some("one".into()));
+        assert_eq!(conversation.messages(), []);
+    }
+
+    #[test]
+    fn what_a_file_says_of_the_users_words_is_looked_at() {
+        for (typed, expected) in [
+            (None, "aé"),
+            (Some(1), "a"),
+            (Some(2), "aé"),
+            (Some(9), "aé"),
+        ] {
+            let message = Message {
+                typed,
+                ..Message::text(Role::User, "aé")
+            };
+            assert_eq!(message.typed(), expected, "{typed:?}");
+        }
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The calls of a session, to be looked at again: each under the number that its line shows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-use super::call::CallRecord;
+use super::call::{CallRecord, CallState};
 
 /// How much of results is kept, in bytes, all calls together. The oldest go; the conversation has them still.
 const MAX_RESULT_BYTES: usize = 64 * 1024 * 1024;
@@ -18,26 +18,69 @@ const MAX_EDITS: usize = 200;
 #[derive(Debug, Default)]
 pub struct CallLog {
     records: Mutex<BTreeMap<usize, CallRecord>>,
-    /// The number of the last call before the last turn.
-    before_turn: AtomicUsize,
+    /// The turns of this process: the number of the last call before each, and its own number.
+    turns: Mutex<Vec<(usize, u64)>>,
+    /// The calls whose edits were taken back.
+    taken_back: Mutex<BTreeSet<usize>>,
     /// The number of the last call of a session that goes on, before it went on; 0 in a new session.
     restored: AtomicUsize,
 }
 
 impl CallLog {
-    /// A turn begins: its calls are those from here on.
-    pub fn begin_turn(&self) {
+    /// A turn begins: its calls are those from here on. `turn` is the number by which the host knows its edits.
+    pub fn begin_turn(&self, turn: u64) {
         let last = self.numbers().map_or(0, |(_, last)| last);
-        self.before_turn.store(last, Ordering::Relaxed);
+        self.turns.lock().push((last, turn));
+    }
+
+    /// The number of the last call before the last turn.
+    fn before_turn(&self) -> usize {
+        let turns = self.turns.lock();
+        turns.last().map_or(0, |(before, _)| *before)
     }
 
     /// The calls of the last turn that have changed files.
     pub fn edits_of_turn(&self) -> Vec<CallRecord> {
-        let before = self.before_turn.load(Ordering::Relaxed);
+        let before = self.before_turn();
         let records = self.records.lock();
         let of_turn = records.values().filter(|record| record.number > before);
         let changed = of_turn.filter(|record| !record.edits.is_empty());
         changed.cloned().collect()
+    }
+
+    /// The edits of these turns were taken back: there is no difference any more.
+    pub fn take_back(&self, taken: &[u64]) {
+        let turns = self.turns.lock();
+        let mut taken_back = self.taken_back.lock();
+        for record in self.records.lock().values_mut() {
+            let mut before = turns.iter().rev();
+            let of = before.find(|(before, _)| record.number > *before);
+            if of.is_some_and(|(_, turn)| taken.contains(turn)) && !record.edits.is_empty() {
+                record.edits = Arc::default();
+                taken_back.insert(record.number);
+            }
+        }
+    }
+
+    /// Whether the edits of a call were taken back.
+    pub fn is_taken_back(&self, number: usize) -> bool {
+        self.taken_back.lock().contains(&number)
+    }
+
+    /// Whether edits of the last turn were taken back.
+    pub fn is_turn_taken_back(&self) -> bool {
+        let before = self.before_turn();
+        self.taken_back.lock().range(before + 1..).next().is_some()
+    }
+
+    /// How many calls of a tool have run since the one with this number, that one included.
+    pub fn count_since(&self, number: usize, tool: &str) -> usize {
+        let records = self.records.lock();
+        let since = records.range(number..).map(|(_, record)| record);
+        let ran = since.filter(|it| {
+            it.tool == tool && matches!(it.state, CallState::Completed | CallState::Failed)
+        });
+        ran.count()
     }
 
     /// Keeps what is known of a call under its number. What was known of it before is replaced.
@@ -93,8 +136,9 @@ impl CallLog {
     pub fn restore(&self, records: Vec<CallRecord>) {
         let records = records.into_iter().map(|record| (record.number, record));
         *self.records.lock() = records.collect();
-        self.begin_turn();
-        let last = self.before_turn.load(Ordering::Relaxed);
+        self.taken_back.lock().clear();
+        let last = self.numbers().map_or(0, |(_, last)| last);
+        *self.turns.lock() = vec![(last, 0)];
         self.restored.store(last, Ordering::Relaxed);
     }
 }

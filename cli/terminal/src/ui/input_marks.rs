@@ -22,6 +22,8 @@ prompts! {
     ANSWER = "  answer? ";
     /// What becomes of a plan.
     PLAN = "  plan? ";
+    /// What is taken back.
+    REWIND = "  rewind? ";
     /// A word about a paused request.
     REQUEST = "  request? ";
     /// A line that was begun before what is asked was there.
