@@ -27,6 +27,7 @@ use crate::config::request_editor::PauseMode;
 use crate::error::{CliError, Exit};
 use crate::instructions::SessionInstructions;
 use crate::modes;
+use crate::money;
 use crate::pausing;
 use crate::prompt::decider::Decider;
 use crate::prompt::interceptor::TerminalInterceptor;
@@ -435,16 +436,15 @@ impl Dialogue {
         report.denials.extend(app.subagents.denials());
         app.ui.end_reply();
         app.show_notices(host, app.runtime()?);
-        let (usage, requests) = sampling_model.spent();
-        let own = Cost {
-            usage: report.usage.plus(usage),
-            requests: report.rounds + requests,
-        };
+        let own = sampling_model.spent().plus(Cost {
+            charge: report.charge,
+            requests: report.rounds,
+        });
         let of_subagents = app.subagents.spent();
-        report.usage = own.plus(of_subagents).usage;
+        report.charge = own.plus(of_subagents).charge;
         if let Some(session) = &self.session {
             session.uses(host.used_servers());
-            if let Some(sync) = session.turn_ended(&self.conversation, report.usage) {
+            if let Some(sync) = session.turn_ended(&self.conversation, report.charge) {
                 app.runtime()?.spawn_blocking(|| sync.run());
             }
             if let Some(trouble) = session.take_trouble() {
@@ -634,11 +634,13 @@ fn conclude_with(
     let ui = &app.ui;
     let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
     if ui.is_verbose() {
-        let usage = report.usage;
+        let usage = report.charge.usage;
         let (input, cached, output) =
             (usage.input_tokens, usage.cached_tokens, usage.output_tokens);
+        let cost = money::spent(report.charge.money);
+        let cost = cost.map_or_else(String::new, |cost| format!(", {cost}"));
         quiet(&format!(
-            "{input} tokens in ({cached} cached), {output} out, rounds: {}",
+            "{input} tokens in ({cached} cached), {output} out, rounds: {}{cost}",
             report.rounds
         ));
     }

@@ -20,6 +20,7 @@ pub mod mcp;
 pub mod mentions;
 pub mod models;
 mod modes;
+mod money;
 mod output_file;
 pub mod pages;
 pub mod pausing;

@@ -153,6 +153,7 @@ fn write(file: &Path, id: String, project: String, messages: usize) {
             title: title.clone(),
             named: false,
             usage: Default::default(),
+            money: Default::default(),
         };
         Record::Turn(entry).write(number, &mut lines);
     }

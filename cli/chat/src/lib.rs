@@ -14,3 +14,4 @@ pub mod session;
 pub mod todo;
 pub mod tokens;
 pub mod turn;
+pub mod usage;

@@ -250,6 +250,7 @@ pub(crate) fn read_usage(usage: &Value) -> Option<Usage> {
             .or_else(|| count("/input_tokens_details/cached_tokens"))
             .or_else(|| count("/prompt_cache_hit_tokens"))
             .unwrap_or(0),
+        written_tokens: count("/prompt_tokens_details/cache_write_tokens").unwrap_or(0),
         output_tokens: output.unwrap_or(0),
     })
 }

@@ -22,8 +22,11 @@ fn assemble(frames: Vec<Frame>) -> Vec<String> {
             StreamEvent::CallStarted { tool } => format!("started {tool}"),
             StreamEvent::Usage(usage) => {
                 format!(
-                    "usage {} ({}) {}",
-                    usage.input_tokens, usage.cached_tokens, usage.output_tokens
+                    "usage {} ({} + {}) {}",
+                    usage.input_tokens,
+                    usage.cached_tokens,
+                    usage.written_tokens,
+                    usage.output_tokens
                 )
             }
             StreamEvent::Notice(notice) | StreamEvent::Warning(notice) => notice,
@@ -136,9 +139,9 @@ fn chunks_without_choices() {
             json!({"choices": [], "prompt_filter_results": []}),
             delta(json!({"content": "Hi"})),
             finish("stop"),
-            json!({"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 3}}}),
+            json!({"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 3, "cache_write_tokens": 1}}}),
         ],
-        &["text Hi", "usage 5 (3) 2", "Complete"],
+        &["text Hi", "usage 5 (3 + 1) 2", "Complete"],
     );
     check(
         "usage null, no choices",
@@ -309,7 +312,7 @@ fn a_document_instead_of_a_stream() {
     });
     assert_eq!(
         document(reply),
-        ["usage 1 (0) 2", "text Hi", "started f", "Complete f"]
+        ["usage 1 (0 + 0) 2", "text Hi", "started f", "Complete f"]
     );
     assert_eq!(
         document(json!({"error": {"message": "no"}})),

@@ -85,8 +85,8 @@ pub(crate) fn assembled(mut assembly: Box<dyn Assemble>, frames: Vec<Frame>) -> 
         StreamEvent::CallStarted { tool } => format!("started {tool}"),
         StreamEvent::Usage(usage) => {
             format!(
-                "usage {} ({}) {}",
-                usage.input_tokens, usage.cached_tokens, usage.output_tokens
+                "usage {} ({} + {}) {}",
+                usage.input_tokens, usage.cached_tokens, usage.written_tokens, usage.output_tokens
             )
         }
         other => format!("{other:?}"),

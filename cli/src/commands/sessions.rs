@@ -9,11 +9,14 @@ use serde::Serialize;
 use crate::app::App;
 use crate::args::{ExportFormat, SessionsCommand};
 use crate::error::{CliError, Exit};
+use crate::money;
 use crate::output_file::{may_write, with_real_folder, write};
+use crate::requests::spent;
 use crate::sessions::{fork, render};
 use crate::summary::describe;
 use dunlin_chat::session::search::{MAX_PLACES, Place, places};
 use dunlin_chat::session::{Entry, Loaded, Session, Summary};
+use dunlin_chat::usage::Usage;
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::style::Label;
 
@@ -37,6 +40,13 @@ pub fn run(app: &App, command: SessionsCommand) -> Result<Exit, CliError> {
             let loaded = load(app, &entry)?;
             let text = render(&loaded, &entry.id, ExportFormat::Md)?;
             text.lines().for_each(|line| ui.data(line));
+            if loaded.charge.usage != Usage::default() {
+                let mut cost = spent(loaded.charge.usage);
+                if let Some(money) = money::spent(loaded.charge.money) {
+                    cost.push_str(&format!(" · {money}"));
+                }
+                ui.data(&ui.styles().paint(Label::Quiet, &cost));
+            }
         }
         SessionsCommand::Search { text, all, json } => search(app, &text, all, json)?,
         SessionsCommand::Rename { session, title } => {

@@ -28,6 +28,11 @@ impl Dialogue {
         self.spent
     }
 
+    /// Whether it is known what its model costs.
+    pub fn is_priced(&self) -> bool {
+        self.provider.price().is_some()
+    }
+
     /// What the next request would carry.
     pub fn report(&self, app: &App) -> Report {
         let dialect = self.provider.dialect();
@@ -93,7 +98,7 @@ impl Dialogue {
             None => quiet("(interrupted)"),
             Some(Ok(summary)) => {
                 let cost = Cost {
-                    usage: summary.usage,
+                    charge: summary.charge,
                     requests: 1,
                 };
                 self.spent.add(cost, Cost::default());
@@ -128,7 +133,7 @@ impl Dialogue {
         self.spent = Spent {
             // Each turn says what it has cost with its subagents.
             all: Cost {
-                usage: loaded.usage.less(subagents.usage),
+                charge: loaded.charge.less(subagents.charge),
                 requests: 0,
             },
             all_subagents: subagents,

@@ -16,12 +16,13 @@ use parking_lot::Mutex;
 
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::{Message, Role};
-use dunlin_chat::provider::error::ProviderError;
 use dunlin_chat::provider::{Finish, Provider, StreamEvent, Usage};
 use dunlin_chat::request::compose;
+use dunlin_chat::request::report::Cost;
 use dunlin_chat::session::requests::{Ending, Kind, RequestLog};
-use dunlin_chat::turn::Denial;
 use dunlin_chat::turn::in_flight::InFlight;
+use dunlin_chat::turn::{Denial, Journal, NoJournal};
+use dunlin_chat::usage::{Charge, Money};
 
 /// Bytes of an answer: more than its tokens can be. A server of models that counts none is cut off here.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
@@ -32,7 +33,7 @@ pub struct SamplingModel {
     agent: Agent,
     /// Where its requests are logged; `None`: nowhere.
     log: Option<RequestLog>,
-    spent: Mutex<(Usage, u32)>,
+    spent: Mutex<Cost>,
 }
 
 impl SamplingModel {
@@ -50,8 +51,8 @@ impl SamplingModel {
         }
     }
 
-    /// What it has cost so far, and in how many requests.
-    pub fn spent(&self) -> (Usage, u32) {
+    /// What it has cost so far.
+    pub fn spent(&self) -> Cost {
         *self.spent.lock()
     }
 }
@@ -59,13 +60,17 @@ impl SamplingModel {
 /// Counts a request when it is over, also one that is broken off.
 struct Counting<'a> {
     lent: &'a SamplingModel,
-    usage: Usage,
+    /// Of a request that is broken off nobody knows what it costs.
+    charge: Charge,
 }
 
 impl Drop for Counting<'_> {
     fn drop(&mut self) {
         let mut spent = self.lent.spent.lock();
-        *spent = (spent.0.plus(self.usage), spent.1 + 1);
+        *spent = spent.plus(Cost {
+            charge: self.charge,
+            requests: 1,
+        });
     }
 }
 
@@ -94,30 +99,42 @@ impl Model for SamplingModel {
         });
         let dialect = self.provider.dialect();
         let request = compose(messages, &agent, dialect.as_ref(), &[]);
-        let mut in_flight = self.log.as_ref().map(InFlight::new);
-        if let Some(in_flight) = &mut in_flight {
-            let speaker = (&agent, self.provider.as_ref());
-            in_flight.begin(Kind::Sampling, speaker, &request, None);
-        }
-        let mut failed = |error: ProviderError, usage: Usage| {
-            if let Some(in_flight) = &mut in_flight {
-                in_flight.failed(&error, usage);
-            }
-            error
+        let journal: &(dyn Journal + Sync) = match &self.log {
+            Some(log) => log,
+            None => &NoJournal,
         };
-        let sent = self.provider.send(&request).await;
-        let mut events = sent.map_err(|error| failed(error, Usage::default()))?;
+        let mut in_flight = InFlight::new(journal);
+        let speaker = (&agent, self.provider.as_ref());
+        in_flight.begin(Kind::Sampling, speaker, &request, None);
+        let mut events = match self.provider.send(&request).await {
+            Ok(events) => events,
+            Err(error) => {
+                in_flight.failed(&error, Usage::default());
+                return Err(error.into());
+            }
+        };
         let mut counting = Counting {
             lent: self,
-            usage: Usage::default(),
+            charge: Charge {
+                usage: Usage::default(),
+                money: Money::unknown(),
+            },
         };
         let mut text = String::new();
         let mut end = AnswerEnd::CutOff;
         while let Some(event) = events.next().await {
-            match event.map_err(|error| failed(error, counting.usage))? {
+            in_flight.event();
+            let event = match event {
+                Ok(event) => event,
+                Err(error) => {
+                    counting.charge = in_flight.failed(&error, counting.charge.usage);
+                    return Err(error.into());
+                }
+            };
+            match event {
                 StreamEvent::Text(piece) => text.push_str(&piece),
                 StreamEvent::WasReasoning { .. } => text.clear(),
-                StreamEvent::Usage(usage) => counting.usage = usage,
+                StreamEvent::Usage(usage) => counting.charge.usage = usage,
                 StreamEvent::End(ended) => {
                     end = match ended.finish {
                         Finish::Complete => AnswerEnd::Whole,
@@ -131,9 +148,7 @@ impl Model for SamplingModel {
                 break;
             }
         }
-        if let Some(in_flight) = &mut in_flight {
-            in_flight.end(Ending::Answered, counting.usage);
-        }
+        counting.charge = in_flight.end(Ending::Answered, counting.charge.usage);
         // Not while it streams: what was said so far may turn out to have been thoughts.
         let stops = prompt
             .stops

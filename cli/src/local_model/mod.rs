@@ -257,6 +257,7 @@ impl Work {
         self.tell(StreamEvent::Usage(Usage {
             input_tokens: reply.prompt_tokens as u64,
             cached_tokens: reply.known_tokens as u64,
+            written_tokens: 0,
             output_tokens: reply.reply_tokens as u64,
         }));
         let calls = calls.into_iter().map(|call| ProposedCall {

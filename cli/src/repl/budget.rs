@@ -4,6 +4,8 @@ use crate::app::App;
 use crate::dialogue::Dialogue;
 use crate::dialogue::budget::share;
 use crate::error::CliError;
+use crate::money::amount;
+use dunlin_chat::agent::{Agent, Api};
 use dunlin_chat::message::Message;
 use dunlin_chat::request::report::{Cost, Report, Source, Spent};
 use dunlin_chat::tokens::counted;
@@ -43,7 +45,8 @@ pub fn context(app: &App, dialogue: &mut Option<Dialogue>) {
     }
     let subagents = dialogue.spent().turn_subagents;
     if subagents.requests > 0 {
-        let tokens = grouped(subagents.usage.input_tokens + subagents.usage.output_tokens);
+        let tokens =
+            grouped(subagents.charge.usage.input_tokens + subagents.charge.usage.output_tokens);
         let requests = counted(subagents.requests as usize, "request", "requests");
         let text = format!(
             "{MARGIN}subagents of the last turn, in windows of their own: {requests}, {tokens} tokens"
@@ -63,9 +66,27 @@ pub fn cost(app: &App, dialogue: &mut Option<Dialogue>) {
     let subagents = app.subagents.all();
     let each = subagents.iter().map(|it| (it.name.clone(), it.cost()));
     let each: Vec<(String, Cost)> = each.filter(|(_, cost)| cost.requests > 0).collect();
-    for row in cost_rows(&dialogue.spent(), &each, &report, ui.styles()) {
+    let no_price = match dialogue.is_priced() {
+        true => None,
+        false => Some(no_price(dialogue.agent())),
+    };
+    let no_price = no_price.as_deref();
+    for row in cost_rows(&dialogue.spent(), &each, &report, no_price, ui.styles()) {
         ui.data_rows(&row, INDENT);
     }
+}
+
+/// Says that the price of an agent's model is not known.
+fn no_price(agent: &Agent) -> String {
+    let model = one_line(&agent.model);
+    let way = match agent.api {
+        Api::Local => String::new(),
+        _ => format!(
+            "; known_as in [agents.{}] can name it",
+            one_line(&agent.name)
+        ),
+    };
+    format!("The price of {model} is not known{way}.")
 }
 
 /// Prints below the history what of it is not sent.
@@ -239,11 +260,12 @@ fn not_sent(report: &Report) -> String {
 /// Columns of the names in `/cost`: the shortest, and the longest.
 const COST_COLUMNS: (usize, usize) = (12, 24);
 
-/// The rows of `/cost`; `each` are the subagents that are listed.
+/// The rows of `/cost`; `each` are the subagents that are listed. `no_price` says that what the model costs is not known.
 pub fn cost_rows(
     spent: &Spent,
     each: &[(String, Cost)],
     report: &Report,
+    no_price: Option<&str>,
     styles: Styles,
 ) -> Vec<String> {
     let (shortest, longest) = COST_COLUMNS;
@@ -259,22 +281,36 @@ pub fn cost_rows(
         .collect();
     let width = each.iter().map(|(name, _)| visible(name)).max();
     let width = width.unwrap_or_default().max(shortest);
-    let row = |name: &str, columns: [String; 4]| {
-        let columns = columns.map(|column| format!("{column:>11}")).concat();
+    let money = spent.all.plus(spent.all_subagents).charge.money;
+    let row = |name: &str, mut columns: Vec<String>| {
+        if money.is_unknown() {
+            columns.truncate(4);
+        }
+        let columns: String = columns
+            .iter()
+            .map(|column| format!("{column:>11}"))
+            .collect();
         let space = width.saturating_sub(visible(name));
         format!("{MARGIN}{name}{:space$}{columns}", "")
     };
-    let heading = ["requests", "tokens in", "cached", "tokens out"].map(str::to_owned);
+    let heading = ["requests", "tokens in", "cached", "tokens out", "cost"].map(str::to_owned);
     let numbers = |cost: Cost| {
-        [
+        let usage = cost.charge.usage;
+        let money = cost.charge.money;
+        let numbers = [
             u64::from(cost.requests),
-            cost.usage.input_tokens,
-            cost.usage.cached_tokens,
-            cost.usage.output_tokens,
-        ]
-        .map(grouped)
+            usage.input_tokens,
+            usage.cached_tokens,
+            usage.output_tokens,
+        ];
+        let mut columns = numbers.map(grouped).to_vec();
+        columns.push(match money.is_unknown() {
+            true => "?".to_owned(),
+            false => amount(money.nano_usd),
+        });
+        columns
     };
-    let mut rows = vec![styles.paint(Label::Quiet, &row("", heading))];
+    let mut rows = vec![styles.paint(Label::Quiet, &row("", heading.to_vec()))];
     for (name, own, subagents, each) in [
         ("last turn", spent.turn, spent.turn_subagents, &[][..]),
         ("session", spent.all, spent.all_subagents, &each),
@@ -286,10 +322,18 @@ pub fn cost_rows(
             rows.push(row("  together", numbers(own.plus(subagents))));
         }
     }
-    if spent.all.usage.input_tokens == 0 && spent.all.requests > 0 {
+    let is_counted = spent.all.charge.usage.input_tokens > 0;
+    if !is_counted && spent.all.requests > 0 {
         rows.push(format!("{MARGIN}The server does not count tokens."));
+    } else if let (Some(no_price), false) = (no_price, money.is_complete()) {
+        rows.push(format!("{MARGIN}{no_price}"));
+    } else if !money.is_complete() {
+        let count = counted(money.incomplete as usize, "request", "requests");
+        rows.push(format!(
+            "{MARGIN}The cost of {count} is not known, or not all of it."
+        ));
     }
-    let about = match spent.all.usage.input_tokens {
+    let about = match spent.all.charge.usage.input_tokens {
         0 => "about ",
         _ => "",
     };
@@ -309,8 +353,8 @@ pub fn cost_rows(
 mod tests {
     use super::*;
     use dunlin_chat::message::{Conversation, Role, ToolCall};
-    use dunlin_chat::provider::Usage;
     use dunlin_chat::request::report::{LargeResult, Part, ReportedWindow};
+    use dunlin_chat::usage::{Charge, Money, Usage};
 
     fn report() -> Report {
         Report {
@@ -436,22 +480,38 @@ mod tests {
     #[test]
     fn the_cost_of_a_turn_and_of_all() {
         let mut spent = Spent::default();
-        let usage = Usage {
-            input_tokens: 12_345,
-            cached_tokens: 8_000,
-            output_tokens: 512,
+        let charge = |nano_usd| Charge {
+            usage: Usage {
+                input_tokens: 12_345,
+                cached_tokens: 8_000,
+                written_tokens: 0,
+                output_tokens: 512,
+            },
+            money: Money {
+                nano_usd,
+                incomplete: u32::from(nano_usd == 0),
+            },
         };
-        let cost = |requests| Cost { usage, requests };
+        let cost = |requests| Cost {
+            charge: charge(0),
+            requests,
+        };
         spent.add(cost(3), Cost::default());
         spent.add(cost(1), Cost::default());
-        let rows = cost_rows(&spent, &[], &report(), Styles::plain());
+        let no_price = Some("The price of small is not known.");
+        let rows = cost_rows(&spent, &[], &report(), no_price, Styles::plain());
         let expected = "
                  requests  tokens in     cached tokens out
   last turn             1     12,345      8,000        512
   session               4     24,690     16,000      1,024
+  The price of small is not known.
   next request  5,832 of 8,192 tokens, 71 % of the window";
         assert_eq!(rows.join("\n"), expected.trim_start_matches('\n'));
-        spent.add(cost(1), cost(2));
+        let priced = Cost {
+            charge: charge(12_300_000),
+            requests: 2,
+        };
+        spent.add(priced, cost(2));
         let each = [(
             "bird\u{1b} 2".to_owned(),
             Cost {
@@ -459,18 +519,19 @@ mod tests {
                 ..Cost::default()
             },
         )];
-        let rows = cost_rows(&spent, &each, &report(), Styles::plain());
+        let rows = cost_rows(&spent, &each, &report(), None, Styles::plain());
         let expected = "
-                     requests  tokens in     cached tokens out
-  last turn                 1     12,345      8,000        512
-    subagents               2     12,345      8,000        512
-    together                3     24,690     16,000      1,024
-  session                   5     37,035     24,000      1,536
-    subagents               2     12,345      8,000        512
-      earlier ones          1     12,345      8,000        512
-      bird\\u{1b} 2          1          0          0          0
-    together                7     49,380     32,000      2,048";
-        assert_eq!(rows[..9].join("\n"), expected.trim_start_matches('\n'));
+                     requests  tokens in     cached tokens out       cost
+  last turn                 2     12,345      8,000        512    $0.0123
+    subagents               2     12,345      8,000        512          ?
+    together                4     24,690     16,000      1,024    $0.0123
+  session                   6     37,035     24,000      1,536    $0.0123
+    subagents               2     12,345      8,000        512          ?
+      earlier ones          1     12,345      8,000        512          ?
+      bird\\u{1b} 2          1          0          0          0         $0
+    together                8     49,380     32,000      2,048    $0.0123
+  The cost of 3 requests is not known, or not all of it.";
+        assert_eq!(rows[..10].join("\n"), expected.trim_start_matches('\n'));
         let silent = Spent {
             all: Cost {
                 requests: 1,
@@ -478,7 +539,7 @@ mod tests {
             },
             ..Spent::default()
         };
-        let rows = cost_rows(&silent, &[], &report(), Styles::plain());
+        let rows = cost_rows(&silent, &[], &report(), no_price, Styles::plain());
         assert_eq!(rows[3], "  The server does not count tokens.");
         assert!(rows[4].contains("about 5,832 of"));
     }

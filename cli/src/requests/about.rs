@@ -7,10 +7,12 @@ use dunlin_host::display::{escape, grouped, one_line};
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::money;
 use dunlin_chat::provider::Usage;
 use dunlin_chat::request::editor::{Edit, EditableRequest, RowValue, Section, SectionId};
 use dunlin_chat::session::requests::{AnswerEntry, Ending, Kind, LoggedRequest, RequestFile};
 use dunlin_chat::tokens::counted;
+use dunlin_chat::usage::CostDocument;
 use dunlin_terminal::ui::calls::elapsed;
 
 /// A request as `--json` prints it. Texts are as they were sent; what acts on a terminal is written as `\uXXXX`.
@@ -41,6 +43,7 @@ pub struct About<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<&'a str>,
     pub usage: Option<Usage>,
+    pub cost: Option<CostDocument>,
     /// Milliseconds until the first piece of the reply.
     pub first_event_ms: Option<f64>,
     /// Milliseconds until the end.
@@ -114,6 +117,7 @@ impl<'a> About<'a> {
             end: answer.map(|answer| answer.end),
             error: answer.and_then(|answer| answer.error.as_deref()),
             usage: answer.and_then(|answer| answer.usage),
+            cost: answer.map(|answer| answer.money.into()),
             first_event_ms: answer.and_then(|answer| answer.first_event_ms),
             total_ms: answer.map(|answer| answer.total_ms),
         }
@@ -151,6 +155,9 @@ pub fn cost(answer: &AnswerEntry) -> String {
     cost.push_str(&format!("all after {}", time(answer.total_ms)));
     if let Some(usage) = answer.usage {
         cost.push_str(&format!("; {}", spent(usage)));
+        if let Some(money) = money::spent(answer.money) {
+            cost.push_str(&format!(", {money}"));
+        }
     }
     cost
 }

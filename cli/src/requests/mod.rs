@@ -10,7 +10,7 @@ mod log;
 mod replay;
 mod show;
 
-pub use about::net_edits;
+pub use about::{net_edits, spent};
 pub use export::run as export;
 pub use fork::run as fork;
 pub use list::{rows, run as list, summaries};

@@ -7,6 +7,7 @@ use dunlin_chat::request::cuts::Compacted;
 use dunlin_chat::session::Session;
 use dunlin_chat::session::requests::{Answered, Kind, RequestLog, Sent};
 use dunlin_chat::turn::{CallRecord, Journal};
+use dunlin_chat::usage::Charge;
 
 use super::Subagent;
 
@@ -65,10 +66,12 @@ impl Journal for SubagentJournal {
     }
 
     fn answered(&self, number: u64, answered: &Answered) {
-        if let Some(usage) = answered.usage {
-            self.subagent
-                .note(|live| live.usage = live.usage.plus(usage));
-        }
+        let charge = Charge {
+            usage: answered.usage.unwrap_or_default(),
+            money: answered.money,
+        };
+        self.subagent
+            .note(|live| live.charge = live.charge.plus(charge));
         if let Some(log) = &self.log {
             log.answered(number, answered);
         }

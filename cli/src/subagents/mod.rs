@@ -20,11 +20,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use dunlin_chat::agent::{Agent, RUN_SUBAGENT};
 use dunlin_chat::message::Message;
-use dunlin_chat::provider::{Provider, Usage};
+use dunlin_chat::provider::Provider;
 use dunlin_chat::request::report::Cost;
 use dunlin_chat::session::record::Speaker;
 use dunlin_chat::session::{Entry, StoreError};
 use dunlin_chat::turn::Denial;
+use dunlin_chat::usage::Charge;
 use dunlin_host::Tool;
 use dunlin_host::edit::FileEdit;
 use dunlin_host::subagent::SubagentEnd;
@@ -115,7 +116,7 @@ pub struct Live {
     /// Requests that it made.
     pub rounds: u32,
     /// What they have cost.
-    pub usage: Usage,
+    pub charge: Charge,
     /// The number of its latest request.
     pub sent: Option<u64>,
     /// The number of the latest one that is in the session's file.
@@ -175,7 +176,7 @@ impl Subagent {
     pub fn cost(&self) -> Cost {
         let live = self.live();
         Cost {
-            usage: live.usage,
+            charge: live.charge,
             requests: live.rounds,
         }
     }
@@ -194,7 +195,7 @@ impl Live {
             end: None,
             calls: 0,
             rounds: 0,
-            usage: Usage::default(),
+            charge: Charge::default(),
             sent: None,
             logged: None,
             begun: Instant::now(),

@@ -22,7 +22,7 @@ fn published(subagent: &Subagent) -> protocol::Subagent {
         end: live.end.as_ref().map(|end| end.word().to_owned()),
         calls: live.calls,
         rounds: live.rounds,
-        usage: live.usage,
+        usage: live.charge.usage,
         begun: live.begun_at,
         duration_ms: live
             .duration

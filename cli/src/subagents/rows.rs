@@ -59,7 +59,7 @@ impl Subagent {
             standing,
             state,
             calls: live.calls,
-            tokens: live.usage.input_tokens + live.usage.output_tokens,
+            tokens: live.charge.usage.input_tokens + live.charge.usage.output_tokens,
             begun: live.begun,
             duration: live.duration,
         }
@@ -91,7 +91,7 @@ pub fn state(subagent: &Subagent) -> CallState {
 pub fn note(subagent: &Subagent) -> String {
     let live = subagent.live();
     let calls = counted(live.calls as usize, "call", "calls");
-    let tokens = thousands(live.usage.input_tokens + live.usage.output_tokens);
+    let tokens = thousands(live.charge.usage.input_tokens + live.charge.usage.output_tokens);
     let mut figures = format!("{} · {calls} · {tokens} tokens", escape(&subagent.name));
     if let Some(changes) = Changes::of(live.edits.iter().flat_map(|it| it.iter())) {
         figures.push_str(&format!(" · {changes}"));

@@ -136,8 +136,8 @@ impl Parent<'_> {
             text,
             rounds: live.rounds,
             calls: live.calls,
-            input_tokens: live.usage.input_tokens,
-            output_tokens: live.usage.output_tokens,
+            input_tokens: live.charge.usage.input_tokens,
+            output_tokens: live.charge.usage.output_tokens,
             duration: live.elapsed(),
         })
     }
@@ -295,7 +295,7 @@ impl Drop for Said<'_> {
         };
         session.keep(&self.conversation, &[]);
         let live = subagent.live();
-        let sync = session.turn_ended(&self.conversation, live.usage);
+        let sync = session.turn_ended(&self.conversation, live.charge);
         session.subagent_ended(live.entry());
         if let Some(sync) = sync {
             spawn_blocking(|| sync.run());

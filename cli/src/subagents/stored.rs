@@ -6,6 +6,7 @@ use std::time::Duration;
 use dunlin_chat::session::record::{Speaker, SubagentEntry};
 use dunlin_chat::session::{Entry, Store};
 use dunlin_chat::turn::CallRecord;
+use dunlin_chat::usage::Charge;
 use dunlin_host::display::shorten;
 use dunlin_host::subagent::SubagentEnd;
 use parking_lot::Mutex;
@@ -90,7 +91,10 @@ fn live(ended: Option<SubagentEntry>) -> Live {
         activity: String::new(),
         calls: ended.calls,
         rounds: ended.rounds,
-        usage: ended.usage,
+        charge: Charge {
+            usage: ended.usage,
+            money: ended.money,
+        },
         logged: ended.last_request,
         duration: Some(Duration::from_millis(ended.duration_ms)),
         ..Live::begin()
@@ -107,7 +111,8 @@ impl Live {
             why: why.map(|why| shorten(why, MAX_WHY_CHARS).into_owned()),
             calls: self.calls,
             rounds: self.rounds,
-            usage: self.usage,
+            usage: self.charge.usage,
+            money: self.charge.money,
             duration_ms: u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX),
             last_request: self.sent,
         }
@@ -119,7 +124,6 @@ mod tests {
     use std::path::Path;
 
     use dunlin_chat::message::Conversation;
-    use dunlin_chat::provider::Usage;
     use dunlin_chat::session::Session;
     use dunlin_chat::turn::Journal;
 
@@ -143,7 +147,7 @@ mod tests {
         let mut conversation = Conversation::new();
         conversation.push_user(format!("Task {id}"));
         session.keep(&conversation, &[]);
-        session.turn_ended(&conversation, Usage::default());
+        session.turn_ended(&conversation, Charge::default());
         if end.is_some() {
             let live = Live {
                 end,

@@ -10,13 +10,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::Stream;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::message::Replay;
 use crate::request::editor::{Origin, Outline};
 use crate::request::{Draft, Request};
+use crate::usage::Price;
 use error::{Endpoint, ProviderError};
+
+pub use crate::usage::Usage;
 
 /// A reply as it arrives. Ends after [`StreamEvent::End`] or after an error. Dropping it closes the
 /// connection.
@@ -35,6 +37,11 @@ pub trait Provider: Send + Sync {
 
     /// The model's window, as far as it is known by now. Asks nobody.
     fn window(&self) -> Option<Window> {
+        None
+    }
+
+    /// What the model's tokens cost, if that is known.
+    fn price(&self) -> Option<&Price> {
         None
     }
 
@@ -124,7 +131,7 @@ pub enum StreamEvent {
         /// The tool's name, as far as known.
         tool: String,
     },
-    /// What the reply has cost so far. A later one replaces an earlier one.
+    /// What the reply has used so far. A later one replaces an earlier one.
     Usage(Usage),
     /// Something the user should know: a damaged piece was skipped.
     Notice(String),
@@ -194,36 +201,4 @@ pub struct BadArguments {
     pub raw: String,
     /// What is wrong with it, for the model.
     pub problem: String,
-}
-
-/// What a reply has cost, as the provider counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Usage {
-    pub input_tokens: u64,
-    /// Tokens of the request that came from the provider's cache.
-    pub cached_tokens: u64,
-    /// Tokens of the reply, reasoning included.
-    pub output_tokens: u64,
-}
-
-impl Usage {
-    /// Both together.
-    #[must_use]
-    pub fn plus(self, other: Usage) -> Usage {
-        Usage {
-            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
-            cached_tokens: self.cached_tokens.saturating_add(other.cached_tokens),
-            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
-        }
-    }
-
-    /// This without a part of it.
-    #[must_use]
-    pub fn less(self, part: Usage) -> Usage {
-        Usage {
-            input_tokens: self.input_tokens.saturating_sub(part.input_tokens),
-            cached_tokens: self.cached_tokens.saturating_sub(part.cached_tokens),
-            output_tokens: self.output_tokens.saturating_sub(part.output_tokens),
-        }
-    }
 }

@@ -4,8 +4,8 @@ use super::context_budget::{ContextBudget, Limit, Occasion, reserve};
 use super::cost::Cost as Length;
 use super::cuts::ResultCut;
 use crate::message::{Message, Role};
-use crate::provider::Usage;
 use crate::provider::WindowSource;
+use crate::usage::Charge;
 
 /// What the next request of a conversation would carry, in the server's tokens as far as they are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -223,8 +223,8 @@ pub struct Spent {
 /// What some requests have cost, as the provider counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Tokens.
-    pub usage: Usage,
+    /// Tokens, and what they cost.
+    pub charge: Charge,
     /// How many requests.
     pub requests: u32,
 }
@@ -234,7 +234,7 @@ impl Cost {
     #[must_use]
     pub fn plus(self, other: Cost) -> Cost {
         Cost {
-            usage: self.usage.plus(other.usage),
+            charge: self.charge.plus(other.charge),
             requests: self.requests.saturating_add(other.requests),
         }
     }
@@ -243,7 +243,7 @@ impl Cost {
     #[must_use]
     pub fn less(self, part: Cost) -> Cost {
         Cost {
-            usage: self.usage.less(part.usage),
+            charge: self.charge.less(part.charge),
             requests: self.requests.saturating_sub(part.requests),
         }
     }
@@ -270,6 +270,7 @@ mod tests {
     use crate::provider::Window;
     use crate::provider::plain::Plain;
     use crate::request::HistoryLimits;
+    use crate::usage::{Money, Usage};
 
     #[test]
     fn what_fills_a_request_is_listed_largest_first() {
@@ -360,16 +361,23 @@ mod tests {
     #[test]
     fn turns_add_up() {
         let mut spent = Spent::default();
-        let usage = Usage {
-            input_tokens: 100,
-            cached_tokens: 40,
-            output_tokens: 7,
+        let charge = Charge {
+            usage: Usage {
+                input_tokens: 100,
+                cached_tokens: 40,
+                written_tokens: 9,
+                output_tokens: 7,
+            },
+            money: Money {
+                nano_usd: 1_000,
+                incomplete: 0,
+            },
         };
-        let cost = |requests| Cost { usage, requests };
+        let cost = |requests| Cost { charge, requests };
         spent.add(cost(2), cost(4));
         spent.add(cost(1), Cost::default());
         let all = Cost {
-            usage: usage.plus(usage),
+            charge: charge.plus(charge),
             requests: 3,
         };
         assert_eq!((spent.turn, spent.all), (cost(1), all));

@@ -8,6 +8,7 @@ use super::reader::{Loaded, NOT_STARTED};
 use super::record::CallEntry;
 use crate::message::{Message, Role};
 use crate::turn::CallState;
+use crate::usage::CostDocument;
 
 /// The layout of the JSON. Another number means that a program that reads it has to be changed.
 const VERSION: u32 = 1;
@@ -183,7 +184,8 @@ pub fn json(loaded: &Loaded, id: &str) -> Value {
         "agent": loaded.speaker.as_ref().map(|speaker| &speaker.agent),
         "model": loaded.speaker.as_ref().map(|speaker| &speaker.model),
         "forked_from": head.and_then(|head| head.forked_from.as_ref()),
-        "usage": loaded.usage,
+        "usage": loaded.charge.usage,
+        "cost": CostDocument::from(loaded.charge.money),
         "messages": messages,
         "calls": loaded.calls,
     })

@@ -13,9 +13,9 @@ use jiff::Timestamp;
 
 use super::record::{CallEntry, FORMAT, Head, Record, Speaker};
 use crate::message::{MAX_CALLS, Message, Role, ToolCall};
-use crate::provider::Usage;
 use crate::request::cuts::Compacted;
 use crate::turn::{CallRecord, CallState};
+use crate::usage::Charge;
 
 /// The result of a call that had none when Dunlin ended.
 pub const INTERRUPTED: &str = "interrupted: Dunlin ended before this call had a result; \
@@ -81,7 +81,7 @@ pub struct Loaded {
     /// The highest number that a request has had.
     pub last_request: u64,
     /// What all turns have cost.
-    pub usage: Usage,
+    pub charge: Charge,
     /// The number of the next record.
     pub next: u64,
     /// The process that wrote last.
@@ -400,7 +400,7 @@ impl Assembler {
                 self.loaded.calls.push(call);
             }
             Record::Turn(turn) => {
-                self.loaded.usage = self.loaded.usage.plus(turn.usage);
+                self.loaded.charge = self.loaded.charge.plus(turn.charge());
                 (self.loaded.title, self.loaded.named) = (turn.title, turn.named);
             }
             Record::Renamed(title) => {

@@ -6,6 +6,7 @@ use super::*;
 use crate::message::Conversation;
 use crate::session::record::TurnEntry;
 use crate::turn::CallState;
+use crate::usage::{Money, Usage};
 
 fn head() -> Record {
     Record::Head(Head {
@@ -70,7 +71,12 @@ fn turn(title: &str) -> Record {
         usage: Usage {
             input_tokens: 10,
             cached_tokens: 1,
+            written_tokens: 0,
             output_tokens: 2,
+        },
+        money: Money {
+            nano_usd: 7,
+            incomplete: 0,
         },
     })
 }
@@ -250,6 +256,18 @@ fn records_become_a_conversation() {
 }
 
 #[test]
+fn what_turns_of_earlier_builds_have_cost_is_not_known() {
+    let line = lines(&[head(), turn("Birds")]).concat();
+    let line = String::from_utf8(line).unwrap();
+    let (before, after) = line
+        .split_once(r#","money":{"nano_usd":7,"incomplete":0}"#)
+        .unwrap();
+    let found = loaded(format!("{before}{after}").as_bytes());
+    assert_eq!(found.charge.usage.output_tokens, 2);
+    assert_eq!(found.charge.money, Money::unknown());
+}
+
+#[test]
 fn what_else_is_known() {
     let renamed = Record::Renamed("Sandpipers".to_owned());
     let speaker = Record::Speaker(Speaker {
@@ -271,7 +289,11 @@ fn what_else_is_known() {
     ];
     let found = loaded(&lines(&records).concat());
     assert_eq!((found.title.as_str(), found.next), ("Sandpipers", 11));
-    assert_eq!(found.usage.input_tokens, 20);
+    assert_eq!(found.charge.usage.input_tokens, 20);
+    assert_eq!(
+        (found.charge.money.nano_usd, found.charge.money.incomplete),
+        (14, 0)
+    );
     assert_eq!(found.speaker.unwrap().model, "large");
     assert_eq!((found.pid, found.closed), (Some(9), true));
     assert_eq!(found.calls.len(), 1);

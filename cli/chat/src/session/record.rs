@@ -25,6 +25,7 @@ use crate::message::Message;
 use crate::provider::Usage;
 use crate::request::cuts::Compacted;
 use crate::turn::{CallRecord, CallState, ChangedLines};
+use crate::usage::{Charge, Money};
 
 /// The layout of the files. It changes only when an older Dunlin would misread a newer file; another kind of
 /// record is no such change.
@@ -142,9 +143,22 @@ pub struct TurnEntry {
     /// Whether the user chose it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub named: bool,
-    /// What the turn has cost.
+    /// What the turn has used.
     #[serde(default)]
     pub usage: Usage,
+    /// What it has cost. Earlier builds did not say it.
+    #[serde(default = "Money::unknown")]
+    pub money: Money,
+}
+
+impl TurnEntry {
+    /// What the turn has cost.
+    pub fn charge(&self) -> Charge {
+        Charge {
+            usage: self.usage,
+            money: self.money,
+        }
+    }
 }
 
 /// How the conversation of a subagent ended, and what it came to.
@@ -161,6 +175,9 @@ pub struct SubagentEntry {
     /// Requests that it made.
     pub rounds: u32,
     pub usage: Usage,
+    /// What they have cost. Earlier builds did not say it.
+    #[serde(default = "Money::unknown")]
+    pub money: Money,
     pub duration_ms: u64,
     /// The number of its last request in the log of the chat's session.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -527,6 +544,7 @@ mod tests {
             title: "Birds".to_owned(),
             named: true,
             usage: Usage::default(),
+            money: Money::default(),
         };
         let speaker = Speaker {
             agent: "other".to_owned(),

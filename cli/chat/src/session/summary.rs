@@ -128,8 +128,8 @@ mod tests {
 
     use super::*;
     use crate::message::Message;
-    use crate::provider::Usage;
     use crate::session::record::{Head, TurnEntry};
+    use crate::usage::{Money, Usage};
 
     /// Counts what is read.
     struct Counting<R> {
@@ -174,6 +174,7 @@ mod tests {
             title: title.to_owned(),
             named: false,
             usage: Usage::default(),
+            money: Money::default(),
         })
     }
 

@@ -21,9 +21,9 @@ use super::requests::{Answered, RequestLog, Sent};
 use super::store::{Entry, Store, StoreError, sync_folder};
 use super::title_of;
 use crate::message::Conversation;
-use crate::provider::Usage;
 use crate::request::cuts::Compacted;
 use crate::turn::{CallRecord, Journal};
+use crate::usage::Charge;
 
 /// How much of a line that is being streamed may wait, in bytes: less than a row of the narrowest window in which a
 /// chat can be read, so that no whole row of the screen is missing in the file.
@@ -252,7 +252,7 @@ impl Session {
                 add(&Record::Servers(loaded.servers.clone()), &mut n, &mut out);
                 inner.servers.clone_from(&loaded.servers);
             }
-            let turn = inner.turn(&loaded.messages, loaded.usage);
+            let turn = inner.turn(&loaded.messages, loaded.charge);
             add(&turn, &mut n, &mut out);
             inner.written = loaded.messages.len();
             inner.append(&out, n)
@@ -370,9 +370,9 @@ impl Session {
     }
 
     /// A turn is over. The answer makes sure that the disk has it.
-    pub fn turn_ended(&self, conversation: &Conversation, usage: Usage) -> Option<Sync> {
+    pub fn turn_ended(&self, conversation: &Conversation, charge: Charge) -> Option<Sync> {
         let mut inner = self.lock();
-        let turn = inner.turn(conversation.messages(), usage);
+        let turn = inner.turn(conversation.messages(), charge);
         inner.note(&turn);
         let file = inner.file.as_ref()?.try_clone().ok()?;
         let folder = (!inner.settled).then(|| inner.store.folder().to_path_buf());

@@ -4,6 +4,7 @@ use std::path::Path;
 use super::*;
 use crate::message::{Message, Role, ToolCall};
 use crate::turn::CallState;
+use crate::usage::Charge;
 
 struct World {
     _data: tempfile::TempDir,
@@ -158,7 +159,7 @@ fn each_event_is_in_the_file_at_once() {
     world.model("Done.");
     let sync = world
         .session
-        .turn_ended(&world.conversation, Usage::default());
+        .turn_ended(&world.conversation, Charge::default());
     sync.unwrap().run();
     assert_eq!(world.kinds()[6..], ["message", "turn"]);
     world.assert_kept();

@@ -9,14 +9,14 @@ use crate::provider::error::ProviderError;
 use crate::provider::{Finish, Provider, StreamEvent, Usage};
 use crate::request::Request;
 use crate::session::requests::{Ending, Kind};
+use crate::usage::Charge;
 
 /// A summary, and what it has cost.
 #[derive(Debug)]
 pub struct Summary {
     /// What the model said.
     pub text: String,
-    /// As the provider counts.
-    pub usage: Usage,
+    pub charge: Charge,
 }
 
 /// Why there is no summary.
@@ -44,12 +44,12 @@ pub async fn summarise(
     let mut in_flight = InFlight::new(journal);
     in_flight.begin(Kind::Summary, (agent, provider), request, None);
     let mut usage = Usage::default();
-    let summary = read_summary(provider, request, &mut in_flight, &mut usage).await;
-    match &summary {
+    let text = read_summary(provider, request, &mut in_flight, &mut usage).await;
+    let charge = match &text {
         Err(NoSummary::Failed(error)) => in_flight.failed(error, usage),
         _ => in_flight.end(Ending::Answered, usage),
-    }
-    summary
+    };
+    text.map(|text| Summary { text, charge })
 }
 
 async fn read_summary(
@@ -57,25 +57,22 @@ async fn read_summary(
     request: &Request,
     in_flight: &mut InFlight<'_, dyn Journal + '_>,
     spent: &mut Usage,
-) -> Result<Summary, NoSummary> {
+) -> Result<String, NoSummary> {
     let mut events = provider.send(request).await?;
-    let mut summary = Summary {
-        text: String::new(),
-        usage: Usage::default(),
-    };
+    let mut summary = String::new();
     let mut is_whole = false;
     while let Some(event) = events.next().await {
         in_flight.event();
         match event? {
-            StreamEvent::Text(text) => summary.text.push_str(&text),
-            StreamEvent::Usage(usage) => (summary.usage, *spent) = (usage, usage),
+            StreamEvent::Text(text) => summary.push_str(&text),
+            StreamEvent::Usage(usage) => *spent = usage,
             StreamEvent::End(end) => is_whole = end.finish == Finish::Complete,
             _ => {}
         }
     }
-    summary.text = summary.text.trim().to_owned();
-    match is_whole && !summary.text.is_empty() {
-        true => Ok(summary),
+    let summary = summary.trim();
+    match is_whole && !summary.is_empty() {
+        true => Ok(summary.to_owned()),
         false => Err(NoSummary::NotWhole),
     }
 }

@@ -29,6 +29,7 @@ use super::{fit, sending};
 use crate::message::{Conversation, UserMessage};
 use crate::provider::{Finish, ProposedCall, ReplyEnd, StreamEvent, Usage};
 use crate::request::Request;
+use crate::usage::Charge;
 
 /// What came of a turn.
 #[derive(Debug)]
@@ -42,7 +43,7 @@ pub struct TurnReport {
     /// What was refused, in order.
     pub denials: Vec<Denial>,
     /// What all rounds cost together, as far as the provider counts.
-    pub usage: Usage,
+    pub charge: Charge,
     /// How many requests there were.
     pub rounds: u32,
 }
@@ -90,7 +91,7 @@ async fn drive(
     let mut effects = VecDeque::from(effects);
     let mut request = None;
     let mut review = Review::default();
-    let mut usage = Usage::default();
+    let mut charge = Charge::default();
     let mut end = TurnEnd::Interrupted;
     let mut teller = Teller::new(speaker.map(|speaker| speaker.journal));
     if !turn.is_unsent() {
@@ -117,7 +118,9 @@ async fn drive(
             continue;
         };
         let event = match effect {
-            Effect::Compose if !fit::made(speaker, &turn, &mut usage, interrupt.as_mut()).await => {
+            Effect::Compose
+                if !fit::made(speaker, &turn, &mut charge, interrupt.as_mut()).await =>
+            {
                 Some(Event::Interrupted)
             }
             Effect::Compose => match speaker.map(|speaker| speaker.compose(&turn)).transpose() {
@@ -154,7 +157,7 @@ async fn drive(
                             &mut turn,
                             request,
                             &mut review,
-                            &mut usage,
+                            &mut charge,
                             interrupt.as_mut(),
                         )
                         .await,
@@ -235,7 +238,7 @@ async fn drive(
         reply: turn.reply().to_owned(),
         calls: turn.records(),
         denials: turn.denials(),
-        usage,
+        charge,
         rounds: turn.rounds(),
     }
 }
@@ -248,20 +251,20 @@ impl TurnContext<'_> {
         turn: &mut Turn<'_>,
         request: Request,
         review: &mut Review,
-        usage: &mut Usage,
+        charge: &mut Charge,
         mut interrupt: Pin<&mut impl Future<Output = ()>>,
     ) -> Event {
         self.calls.frontend.round(turn.rounds());
         let sent = request.original().clone();
         let forms = review.forms();
-        let before = *usage;
+        let before = *charge;
         let (event, begun) = self
-            .attempt(turn, request, forms, usage, interrupt.as_mut())
+            .attempt(turn, request, forms, charge, interrupt.as_mut())
             .await;
         let event = match event {
             Event::StreamFailed(error) if !begun => match self.shorter(turn, &error, &sent) {
                 Some(Ok(_)) if forms.is_some() => Event::Outdated,
-                Some(Ok(request)) => self.attempt(turn, request, None, usage, interrupt).await.0,
+                Some(Ok(request)) => self.attempt(turn, request, None, charge, interrupt).await.0,
                 // Where the endpoint can be asked for more room, that is the better way out.
                 Some(Err(_)) if error.names_way_out() => Event::StreamFailed(error),
                 Some(Err(too_long)) => Event::TooLong(too_long),
@@ -272,10 +275,9 @@ impl TurnContext<'_> {
         if matches!(event, Event::Outdated) {
             review.outdated();
         }
-        let cached = usage.cached_tokens.saturating_sub(before.cached_tokens);
-        if review.was_paused() && cached > 0 {
-            let all = usage.input_tokens.saturating_sub(before.input_tokens);
-            let (cached, all) = (grouped(cached), grouped(all));
+        let used = charge.less(before).usage;
+        if review.was_paused() && used.cached_tokens > 0 {
+            let (cached, all) = (grouped(used.cached_tokens), grouped(used.input_tokens));
             let notice = format!("· the server had {cached} of {all} tokens in its cache");
             self.calls.frontend.notice(&notice);
         }
@@ -288,7 +290,7 @@ impl TurnContext<'_> {
         turn: &mut Turn<'_>,
         request: Request,
         forms: Option<u32>,
-        usage: &mut Usage,
+        charge: &mut Charge,
         mut interrupt: Pin<&mut impl Future<Output = ()>>,
     ) -> (Event, bool) {
         let mut begun = false;
@@ -348,8 +350,7 @@ impl TurnContext<'_> {
                 }
             },
         };
-        in_flight.ended(&event, round_usage);
-        *usage = usage.plus(round_usage);
+        *charge = charge.plus(in_flight.ended(&event, round_usage));
         self.context_budget().measured(round_usage);
         let has_calls = matches!(&event, Event::ReplyEnded(end) if !end.calls.is_empty());
         self.calls.frontend.reply_ended(has_calls);

@@ -464,7 +464,7 @@ async fn a_whole_turn() {
         (
             report.reply.as_str(),
             report.rounds,
-            report.usage.output_tokens
+            report.charge.usage.output_tokens
         ),
         ("Done", 2, 7)
     );

@@ -14,11 +14,12 @@ use super::compact::summarise;
 use super::context::{TurnContext, unless};
 use super::machine::Turn;
 use super::review::Review;
+use crate::provider::Dialect;
 use crate::provider::error::ProviderError;
-use crate::provider::{Dialect, Usage};
 use crate::request::cuts::Compacted;
 use crate::request::{ContextBudget, HistoryLimits, Occasion, Request, TooLong, compose};
 use crate::tokens::counted;
+use crate::usage::Charge;
 use dunlin_host::nearest::nearest;
 
 /// How much of a name that the model made up is quoted, in characters.
@@ -81,7 +82,7 @@ impl TurnContext<'_> {
 
     /// Has earlier turns compacted, where the limits want it. Whatever comes of it, the turn goes on: what does not
     /// fit then is left out.
-    async fn compact(&self, turn: &Turn<'_>, usage: &mut Usage) {
+    async fn compact(&self, turn: &Turn<'_>, charge: &mut Charge) {
         let messages = turn.conversation().messages();
         let dialect = self.provider.dialect();
         let tools = self.tools();
@@ -96,7 +97,7 @@ impl TurnContext<'_> {
         let speaker = (self.agent, self.provider);
         match summarise(speaker, &compacting.request, self.journal).await {
             Ok(summary) => {
-                *usage = usage.plus(summary.usage);
+                *charge = charge.plus(summary.charge);
                 let compacted = Compacted {
                     through: compacting.through,
                     summary: summary.text,
@@ -171,12 +172,12 @@ pub(super) fn is_in_text(dialect: &dyn Dialect) -> bool {
 pub(super) async fn made(
     speaker: Option<&TurnContext<'_>>,
     turn: &Turn<'_>,
-    usage: &mut Usage,
+    charge: &mut Charge,
     interrupt: Pin<&mut impl Future<Output = ()>>,
 ) -> bool {
     match speaker {
         Some(speaker) if speaker.limits.compact_at.is_some() => {
-            unless(interrupt, speaker.compact(turn, usage))
+            unless(interrupt, speaker.compact(turn, charge))
                 .await
                 .is_some()
         }

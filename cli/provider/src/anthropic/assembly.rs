@@ -30,9 +30,8 @@ pub struct Blocks {
     open: BTreeMap<u64, Kind>,
     replay_bytes: usize,
     usage: Usage,
-    /// Tokens of the request that were neither read from the cache nor written to it, and those that were written.
+    /// Tokens of the request that were neither read from the cache nor written to it.
     fresh_tokens: u64,
-    written_tokens: u64,
     stop_reason: Option<String>,
     done: bool,
     damaged: bool,
@@ -226,7 +225,10 @@ impl Blocks {
         let read = |field: &str| usage.get(field).and_then(Value::as_u64);
         let counts = [
             (&mut self.fresh_tokens, "input_tokens"),
-            (&mut self.written_tokens, "cache_creation_input_tokens"),
+            (
+                &mut self.usage.written_tokens,
+                "cache_creation_input_tokens",
+            ),
             (&mut self.usage.cached_tokens, "cache_read_input_tokens"),
             (&mut self.usage.output_tokens, "output_tokens"),
         ];
@@ -237,8 +239,11 @@ impl Blocks {
                 has_any = true;
             }
         }
-        let all = self.fresh_tokens.saturating_add(self.written_tokens);
-        self.usage.input_tokens = all.saturating_add(self.usage.cached_tokens);
+        let cached = self
+            .usage
+            .cached_tokens
+            .saturating_add(self.usage.written_tokens);
+        self.usage.input_tokens = self.fresh_tokens.saturating_add(cached);
         if has_any {
             out.push(StreamEvent::Usage(self.usage));
         }

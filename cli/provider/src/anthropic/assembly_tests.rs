@@ -76,13 +76,13 @@ fn whole() -> Vec<Value> {
 }
 
 const WHOLE: [&str; 9] = [
-    "usage 3210 (3000) 1",
+    "usage 3210 (3000 + 200) 1",
     "thinking Let me ",
     "thinking see",
     "text I ",
     "text look",
     "started f",
-    "usage 3210 (3000) 42",
+    "usage 3210 (3000 + 200) 42",
     r#"Complete toolu_1:f({"file_path":"a"})"#,
     r#"back 0,0 {"type":"thinking","thinking":"Let me see","signature":"EqQBCgo=="}"#,
 ];
@@ -105,7 +105,7 @@ fn a_reply_as_the_protocol_says() {
             "thinking hm",
             "text Hi",
             "started f",
-            "usage 3 (0) 2",
+            "usage 3 (0 + 0) 2",
             r#"Complete a:f({"b":1})"#,
             r#"back 0,0 {"type":"thinking","thinking":"hm","signature":"x"}"#,
         ]

@@ -150,6 +150,7 @@ fn count(chunk: &Value, out: &mut Vec<StreamEvent>) {
     out.push(StreamEvent::Usage(Usage {
         input_tokens: input.unwrap_or(0),
         cached_tokens: 0,
+        written_tokens: 0,
         output_tokens: output.unwrap_or(0),
     }));
 }

@@ -59,7 +59,7 @@ const OF_RECORDED: [&str; 6] = [
     "reasoning \n\n",
     "reasoning I should call it.",
     "started get_weather",
-    "usage 75 (64) 155",
+    "usage 75 (64 + 0) 155",
     r#"Complete call_5dp5Uj0Loqn1YcyIpqSq6sLX:get_weather({"location":"New York City, USA"})"#,
 ];
 
@@ -76,7 +76,7 @@ fn replies_as_servers_send_them() {
         assemble(frames_in_pieces(OF_LLAMA, Vec::new())),
         [
             "started read_file",
-            "usage 219 (0) 35",
+            "usage 219 (0 + 0) 35",
             r#"Complete call_azTzO53imL5OHfzTngRJmaynRwtEsKQ4:read_file({"file_path":"a.txt"})"#,
         ]
     );
@@ -100,7 +100,7 @@ fn a_reply_at_once() {
         "text Hi",
         "text !",
         "started f",
-        "usage 3 (1) 2",
+        "usage 3 (1 + 0) 2",
         r#"Complete a:f({"b":1})"#,
         r#"back 0,0 {"type":"reasoning","id":"rs","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"x"}"#,
         r#"back 0,0 {"type":"message","phase":"commentary"}"#,

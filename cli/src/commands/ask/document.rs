@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::app::App;
 use crate::error::CliError;
 use crate::subagents::Subagent;
-use dunlin_chat::provider::Usage;
 use dunlin_chat::turn::{CallRecord, Denial, TurnEnd, TurnReport};
+use dunlin_chat::usage::{CostDocument, Usage};
 
 /// The document. A parser finds texts as they came; what acts on a terminal is written as `\uXXXX`.
 #[derive(Serialize)]
@@ -32,6 +32,7 @@ struct Document<'a> {
     denials: &'a [Denial],
     /// What all requests cost together, those of subagents included.
     usage: Usage,
+    cost: CostDocument,
     rounds: u32,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     subagents: Vec<SubagentDocument>,
@@ -53,6 +54,7 @@ struct SubagentDocument {
     rounds: u32,
     calls: u32,
     usage: Usage,
+    cost: CostDocument,
     duration_ms: f64,
 }
 
@@ -68,7 +70,8 @@ impl SubagentDocument {
             end: live.end.as_ref().unwrap_or(&SubagentEnd::Stopped).word(),
             rounds: live.rounds,
             calls: live.calls,
-            usage: live.usage,
+            usage: live.charge.usage,
+            cost: live.charge.money.into(),
             duration_ms: (live.elapsed().as_secs_f64() * 1e4).round() / 10.0,
         }
     }
@@ -110,7 +113,8 @@ pub fn print(app: &App, told: Told<'_>) -> Result<(), CliError> {
         session: told.session.as_deref(),
         calls: &report.calls,
         denials: &report.denials,
-        usage: report.usage,
+        usage: report.charge.usage,
+        cost: report.charge.money.into(),
         rounds: report.rounds,
         subagents: told
             .subagents

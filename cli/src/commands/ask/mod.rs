@@ -229,7 +229,7 @@ fn corrected(
         subagents.extend(app.subagents.of_turn());
         report.calls.extend(again.calls);
         report.denials.extend(again.denials);
-        report.usage = report.usage.plus(again.usage);
+        report.charge = report.charge.plus(again.charge);
         report.rounds = before.saturating_add(again.rounds);
         report.reply = again.reply;
         report.end = again.end;

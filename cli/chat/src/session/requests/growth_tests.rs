@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::{Answered, Ending, Kind, RequestFile, Sent, Side};
 use crate::agent::Agent;
 use crate::message::{Conversation, Message, Role, ToolCall};
-use crate::provider::Usage;
 use crate::provider::plain::Plain;
 use crate::request::compose;
 use crate::request::measure::{Counted, Measure};
 use crate::session::record::Speaker;
 use crate::session::{Session, Store};
 use crate::turn::{CallRecord, CallState, Journal};
+use crate::usage::{Charge, Money, Usage};
 
 const URL: &str = "http://127.0.0.1:8080/v1/chat/completions";
 
@@ -93,8 +93,13 @@ impl Chatting {
                 usage: Some(Usage {
                     input_tokens: 93_412,
                     cached_tokens: 92_012,
+                    written_tokens: 0,
                     output_tokens: 207,
                 }),
+                money: Money {
+                    nano_usd: 34_908_600,
+                    incomplete: 0,
+                },
                 first_event: Some(Duration::from_micros(412_345)),
                 total: Duration::from_micros(3_412_345),
             },
@@ -153,7 +158,7 @@ impl Chatting {
         self.keep(&[]);
         drop(
             self.session
-                .turn_ended(&self.conversation, Usage::default()),
+                .turn_ended(&self.conversation, Charge::default()),
         );
     }
 
@@ -267,6 +272,7 @@ fn an_answer_waits_for_its_own_request_and_for_no_other() {
         error: None,
         status: None,
         usage: None,
+        money: Money::default(),
         first_event: None,
         total: Duration::ZERO,
     };

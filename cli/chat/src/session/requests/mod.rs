@@ -36,6 +36,7 @@ use serde::{Deserialize, Serialize};
 use crate::provider::Usage;
 use crate::request::editor::Edit;
 use crate::request::measure::{Counted, Scale};
+use crate::usage::Money;
 use delta::Part;
 
 pub use file::{LogError, LoggedRequest, RequestFile, Side};
@@ -122,8 +123,10 @@ pub struct Answered {
     pub error: Option<String>,
     /// The HTTP status with which the endpoint refused it.
     pub status: Option<u16>,
-    /// What it has cost, where the endpoint says so.
+    /// What it has used, where the endpoint says so.
     pub usage: Option<Usage>,
+    /// What it has cost.
+    pub money: Money,
     /// The time from sending to the first piece of the reply.
     pub first_event: Option<Duration>,
     /// The time from sending to the end.
@@ -230,9 +233,12 @@ pub struct AnswerEntry {
     /// The HTTP status with which the endpoint refused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// What it has cost.
+    /// What it has used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// What it has cost. Earlier builds did not say it.
+    #[serde(default = "Money::unknown")]
+    pub money: Money,
     /// Milliseconds until the first piece of the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_event_ms: Option<f64>,
@@ -251,6 +257,7 @@ impl AnswerEntry {
             error: answered.error.clone(),
             status: answered.status,
             usage: answered.usage,
+            money: answered.money,
             first_event_ms: answered.first_event.map(milliseconds),
             total_ms: milliseconds(answered.total),
         }

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use super::Inner;
 use crate::message::{Message, Role};
-use crate::provider::Usage;
 use crate::session::record::{CallEntry, Record, Speaker, TurnEntry, write_message};
 use crate::session::store::{Entry, Store, StoreError};
 use crate::session::title_of;
 use crate::turn::CallRecord;
+use crate::usage::Charge;
 
 /// Ids that are tried for a new file. One is taken with next to no chance; a hundred are taken where something is wrong.
 const ID_TRIES: usize = 100;
@@ -118,14 +118,15 @@ impl Inner {
         add(&Record::Head(self.head.clone()), n, out);
     }
 
-    pub(super) fn turn(&self, messages: &[Message], usage: Usage) -> Record {
+    pub(super) fn turn(&self, messages: &[Message], charge: Charge) -> Record {
         let said = messages.iter().filter(|message| message.role == Role::User);
         Record::Turn(TurnEntry {
             messages: messages.len(),
             said: said.count(),
             title: self.head.title.clone(),
             named: self.head.named,
-            usage,
+            usage: charge.usage,
+            money: charge.money,
         })
     }
 
