@@ -128,7 +128,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let agent = Agent::sample();
     let inside = runtime.enter();
-    let fast = Fast(provider(&agent, Timeouts::default())?);
+    let fast = Fast(provider(&agent, None, Timeouts::default())?);
     drop(inside);
     let answering = Answering {
         agent: &agent,

@@ -199,8 +199,7 @@ pub enum Command {
     Search(SearchArgs),
     /// Show what tools were allowed to do, what they did and what Dunlin refused
     Audit(AuditArgs),
-    /// Download, list and remove the models that run in Dunlin itself
-    #[cfg(feature = "local-model")]
+    /// List models with their context windows and prices; download and remove those that run in Dunlin itself
     #[command(subcommand, arg_required_else_help = true)]
     Model(ModelCommand),
     /// Show and check the configuration
@@ -470,22 +469,36 @@ pub struct AuditArgs {
 }
 
 /// What can be done with models.
-#[cfg(feature = "local-model")]
 #[derive(Debug, Subcommand)]
 pub enum ModelCommand {
-    /// List the models that you can download, and those that you have
-    List,
+    /// List the models of your agents, with what is known of them, and the models that you can download
+    List {
+        /// List the entries of the table of models that have this text in their names instead, such as openai/gpt-4o
+        text: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Fetch the newest table of context windows and prices from models.dev
+    Refresh {
+        /// Fetch it from another place that has the file
+        #[arg(long)]
+        url: Option<String>,
+    },
     /// Download a model; without a name, the smallest
+    #[cfg(feature = "local-model")]
     Pull {
         /// The model, as `model list` prints it
         name: Option<String>,
     },
     /// Remove a model
+    #[cfg(feature = "local-model")]
     Remove {
         /// The model, as `model list` prints it
         name: String,
     },
     /// Print the folder of the models
+    #[cfg(feature = "local-model")]
     Path,
 }
 

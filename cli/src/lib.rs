@@ -18,6 +18,7 @@ pub mod local_model;
 mod log_file;
 pub mod mcp;
 pub mod mentions;
+pub mod model_table;
 pub mod models;
 mod modes;
 mod money;

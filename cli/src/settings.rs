@@ -38,6 +38,8 @@ use crate::config::search::WebSearch;
 use crate::config::setting::{Commands, General, Limits, Notifications, RequestEditor};
 use crate::config::sites;
 use crate::config::value::{Count, UpTo};
+use crate::model_table::in_use::{self, TableInUse};
+use crate::model_table::{Entry as KnownModel, host_of};
 use crate::models;
 use dunlin_chat::agent::{Agent, Api};
 use dunlin_chat::request::HistoryLimits;
@@ -96,6 +98,8 @@ pub struct Settings {
     pub environment: Environment,
     /// Agents in files of their own, read at the first use.
     agent_files: OnceLock<AgentFiles>,
+    /// The table of models, read at the first use.
+    model_table: OnceLock<TableInUse>,
 }
 
 impl Settings {
@@ -172,6 +176,7 @@ impl Settings {
             notices,
             environment,
             agent_files: OnceLock::new(),
+            model_table: OnceLock::new(),
         })
     }
 
@@ -305,6 +310,8 @@ impl Settings {
             temperature: options.temperature.map(UpTo::get),
             max_tokens: options.max_tokens.map(Count::clamped),
             context_window: options.context_window.map(Count::get),
+            // Which model the configured one is says nothing of another one.
+            known_as: options.known_as.clone().filter(|_| model == entry.model),
             top_p: options.top_p.map(UpTo::get),
             reasoning_effort: options.reasoning_effort,
             system_prompt,
@@ -316,6 +323,52 @@ impl Settings {
         };
         let key = options.api_key.as_deref().map(|key| self.key_place(key));
         (agent, key)
+    }
+
+    /// What is known of models before anybody is asked. The first call reads the table.
+    pub fn model_table(&self) -> &TableInUse {
+        self.model_table.get_or_init(|| in_use::load(&self.folders))
+    }
+
+    /// What the table of models has of an agent's model.
+    pub fn known_of(&self, agent: &Agent) -> Option<KnownModel> {
+        match &agent.known_as {
+            Some(name) => self.model_table().table.named(name),
+            None => self.known_at(&agent.base_url, &agent.model),
+        }
+    }
+
+    /// What the table of models has of a model at an address.
+    pub fn known_at(&self, base_url: &url::Url, model: &str) -> Option<KnownModel> {
+        // Most servers are on this machine, and the table need not be read for them.
+        host_of(base_url)?;
+        self.model_table().table.find(base_url, model)
+    }
+
+    /// What is wrong with the table of models, said once, and with the agent's entry in it.
+    pub fn warnings_of_table(&self, agent: &Agent, known: Option<&KnownModel>) -> Vec<String> {
+        let table = self.model_table.get();
+        let of_table = table.and_then(TableInUse::take_warning);
+        let of_entry = agent.known_as.as_ref().filter(|_| known.is_none()).map(|name| {
+            format!(
+                "[agents.{}] known_as = {name:?} is not in the table of models; `dunlin model list TEXT` searches it",
+                agent.name
+            )
+        });
+        of_table.into_iter().chain(of_entry).collect()
+    }
+
+    /// All agents as they would answer, without their keys.
+    pub fn agents_without_keys(&self) -> impl Iterator<Item = Agent> {
+        let in_use = self.agent_entry().map(|(name, _)| name).ok();
+        self.agents.iter().map(move |(name, entry)| {
+            let entry = &entry.value;
+            let model = match in_use == Some(name.as_str()) {
+                true => self.model_of(entry),
+                false => &entry.model,
+            };
+            self.without_key(name, entry, model).0
+        })
     }
 
     /// Whether the agent of this name writes apps.

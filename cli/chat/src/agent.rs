@@ -82,6 +82,8 @@ pub struct Agent {
     pub max_tokens: Option<u32>,
     /// How many tokens the model is believed to see at once; `None`: as many as the endpoint says.
     pub context_window: Option<u64>,
+    /// Its entry in the table of models, `service/model`; `None`: the one that its address and its model lead to.
+    pub known_as: Option<String>,
     /// Nucleus sampling; `None` leaves it to the endpoint.
     pub top_p: Option<f64>,
     /// How much the model thinks; `None` leaves it to the endpoint.
@@ -188,6 +190,7 @@ impl Agent {
             temperature: None,
             max_tokens: None,
             context_window: None,
+            known_as: None,
             top_p: None,
             reasoning_effort: None,
             system_prompt: None,

@@ -7,7 +7,7 @@
 use dunlin_chat::provider::error::Overflow;
 use serde_json::Value;
 
-use super::window::{LARGEST, SMALLEST};
+use super::window::is_believed;
 
 /// Codes and types of errors that mean it.
 const CODES: &[&str] = &[
@@ -149,7 +149,7 @@ fn sizes(text: &str) -> Overflow {
             })
             .map(|number| number.value)
     });
-    let window = window.filter(|tokens| (SMALLEST..=LARGEST).contains(tokens));
+    let window = window.filter(|tokens| is_believed(*tokens));
     let needed = field("n_prompt_tokens").or_else(|| {
         let window = window?;
         let larger = numbers.iter().find(|number| number.value > window);

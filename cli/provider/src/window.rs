@@ -10,10 +10,15 @@ use dunlin_chat::provider::{Window, WindowSource};
 use serde_json::Value;
 
 /// The smallest window that is believed, in tokens. Less is a mistake, or a limit of something else.
-pub(super) const SMALLEST: u64 = 256;
+const SMALLEST: u64 = 256;
 
 /// The largest window that is believed, in tokens: ten times the largest there is.
-pub(super) const LARGEST: u64 = 100_000_000;
+const LARGEST: u64 = 100_000_000;
+
+/// Whether a window can have this size.
+pub fn is_believed(tokens: u64) -> bool {
+    (SMALLEST..=LARGEST).contains(&tokens)
+}
 
 /// How often a server is asked in one dialogue: again only where the reply was over before the answer came.
 const MAX_LOOK_UPS: u32 = 3;
@@ -59,7 +64,7 @@ impl KnownWindow {
     /// The server has answered: nobody asks again.
     pub fn answered(&self, tokens: Option<u64>) {
         self.look_ups.store(MAX_LOOK_UPS, Ordering::Relaxed);
-        if let Some(tokens) = tokens.filter(|tokens| (SMALLEST..=LARGEST).contains(tokens)) {
+        if let Some(tokens) = tokens.filter(|tokens| is_believed(*tokens)) {
             // Only one look-up can be under way; a second answer would say the same.
             let _ = self.server.set(tokens);
         }

@@ -106,7 +106,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "dunlin audit --tool run_terminal_command --follow",
         ],
     ),
-    ("model", &["dunlin model list", "dunlin model pull"]),
+    (
+        "model",
+        &[
+            "dunlin model list",
+            "dunlin model list gpt-4o",
+            "dunlin model pull",
+        ],
+    ),
     (
         "config",
         &["dunlin config show", "dunlin config key set openai-main"],

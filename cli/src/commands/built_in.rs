@@ -93,7 +93,7 @@ impl BuiltIn {
     /// Fetches it, unless it is here.
     pub fn fetch(&self, app: &App) -> Result<(), CliError> {
         match self.entry.filter(|_| !self.is_here) {
-            Some(entry) => super::model::pull(app, entry),
+            Some(entry) => super::model::local::pull(app, entry),
             None => Ok(()),
         }
     }

@@ -5,14 +5,17 @@
 
 #[cfg(feature = "local-model")]
 mod local_model;
+mod model;
 mod protection;
+mod report;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use dunlin_host::display::{chain, escape, grouped, own_command};
+use dunlin_host::display::{chain, own_command};
 
+use self::report::{Report, Verdict};
 use crate::app::{self, App};
 use crate::args::Global;
 use crate::commands::setup;
@@ -21,70 +24,15 @@ use crate::config::paths::OPEN_TO_OTHERS;
 use crate::discover::{ProbeError, models_of};
 use crate::error::{CliError, Exit};
 use crate::mcp::{find_program, warning};
-use crate::provider::provider;
 use crate::settings::{Settings, SettingsError, current_folder};
-use dunlin_chat::agent::{Agent, Api};
-use dunlin_chat::provider::WindowSource;
+use dunlin_chat::agent::Api;
 use dunlin_chat::tokens::counted;
-use dunlin_provider::http::Timeouts;
 use dunlin_provider::ollama;
 use dunlin_terminal::ui::Ui;
-use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::terminal;
-use dunlin_terminal::ui::wrap::{hanging, rows};
 
 /// How long the configured endpoint may take to list its models. It may be on another continent.
 const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// How wide the column of subjects is.
-const SUBJECT_COLUMNS: usize = 13;
-
-/// Where the text begins, behind mark and subject.
-const TEXT_COLUMN: usize = SUBJECT_COLUMNS + 3;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    Good,
-    Bad,
-    Note,
-}
-
-/// The lines, and whether one of them is ✗.
-struct Report<'a> {
-    ui: &'a Ui,
-    bad: bool,
-}
-
-impl Report<'_> {
-    fn line(&mut self, verdict: Verdict, subject: &str, text: &str) {
-        let (mark, label) = match verdict {
-            Verdict::Good => ("✓", Label::Good),
-            Verdict::Bad => ("✗", Label::Bad),
-            Verdict::Note => ("–", Label::Quiet),
-        };
-        self.bad |= verdict == Verdict::Bad;
-        let mark = self.ui.styles().paint(label, mark);
-        let first = format!("{mark} {subject:<SUBJECT_COLUMNS$} ");
-        let rows = hanging(&first, TEXT_COLUMN, &escape(text), self.columns());
-        self.ui.data_all(&rows);
-    }
-
-    fn way_out(&mut self, text: &str) {
-        let room = self.columns().saturating_sub(TEXT_COLUMN);
-        for row in rows(&escape(text), room) {
-            let row = self.ui.styles().paint(Label::Hint, &row);
-            self.ui.data(&format!("{:TEXT_COLUMN$}{row}", ""));
-        }
-    }
-
-    /// As wide as the terminal, whose last column stays free; what reads a pipe wants one line of each.
-    fn columns(&self) -> usize {
-        match self.ui.streams().output {
-            true => terminal::size().0.saturating_sub(1),
-            false => usize::MAX,
-        }
-    }
-}
 
 /// Looks at everything. Status 1 where something must be done.
 pub fn run(
@@ -310,7 +258,7 @@ async fn endpoint(report: &mut Report<'_>, settings: &Settings) {
     {
         Ok(models) if has(&models, agent.api, model) => {
             report.line(Verdict::Good, "agent", &what);
-            abilities(report, &agent).await;
+            model::abilities(report, settings, &agent).await;
         }
         Ok(models) => {
             report.line(
@@ -406,41 +354,6 @@ async fn other_agents(report: &mut Report<'_>, settings: &Settings) {
                 report.line(Verdict::Note, "other agent", &format!("{what}: {error}"));
             }
         }
-    }
-}
-
-/// What the server says of the model.
-async fn abilities(report: &mut Report<'_>, agent: &Agent) {
-    /// What tools and a few files take. Less serves for a talk.
-    const ENOUGH: u64 = 16_384;
-    let provider = match provider(agent, Timeouts::default()) {
-        Ok(provider) => provider,
-        Err(error) => {
-            report.line(Verdict::Bad, "model", &error.to_string());
-            return;
-        }
-    };
-    provider.look_up_window().await;
-    if let Some(window) = provider.window() {
-        let who = match window.source {
-            WindowSource::Server => "the server says",
-            WindowSource::Configured => "the agent's context_window says",
-        };
-        let tokens = grouped(window.tokens);
-        report.line(Verdict::Good, "window", &format!("{tokens} tokens, {who}"));
-        if window.tokens < ENOUGH && agent.api == Api::Ollama && agent.context_window.is_none() {
-            report.way_out(&format!(
-                "context_window = {ENOUGH} in [agents.{}] asks for more",
-                agent.name
-            ));
-        }
-    }
-    if provider.takes_tools() == Some(false) {
-        report.line(
-            Verdict::Note,
-            "model",
-            "it takes no tools, so they are described to it in words",
-        );
     }
 }
 

@@ -15,7 +15,6 @@ pub mod inspect;
 pub mod keys;
 mod make_app;
 pub mod mcp;
-#[cfg(feature = "local-model")]
 pub mod model;
 pub mod permissions;
 pub mod plugin;
@@ -89,7 +88,6 @@ fn dispatch(
         Some(Command::Requests(args)) => requests::run(&app(environment, plugins)?, args, global),
         Some(Command::App(args)) => apps::run(&app(environment, plugins)?, args),
         Some(Command::Inspect(args)) => inspect::run(&app(environment, plugins)?, &args),
-        #[cfg(feature = "local-model")]
         Some(Command::Model(args)) => model::run(&app(environment, plugins)?, args),
         Some(Command::Search(args)) => search::run(&app(environment, plugins)?, &args),
         Some(Command::Audit(args)) => audit::run(&app(environment, plugins)?, &args),

@@ -33,6 +33,9 @@ table! {
         pub max_tokens: Option<Count>,
         /// Tokens that the model sees at once: for Ollama the window to request (`num_ctx`), elsewhere what the server has.
         pub context_window: Option<Count>,
+        /// The model's entry in the [table of models](providers.md#the-table-of-models), such as `"openai/gpt-4o"`, where
+        /// `base_url` and `model` do not lead to it, as behind a proxy.
+        pub known_as: Option<String>,
         /// The share of likely words that the model chooses from.
         pub top_p: Option<UpTo<1>>,
         /// How much the model [thinks](providers.md#reasoning-effort); by default as the server chooses.
@@ -152,8 +155,13 @@ impl AgentPatch {
         let base_url = self.address().unwrap_or_else(|| mine.base_url.clone());
         let mut options = toml::Table::try_from(&mine.options).ok()?;
         options.extend(toml::Table::try_from(&self).ok()?);
+        // Which model mine is says nothing of another one.
+        let is_mine = self.model.is_none() && self.base_url.is_none();
+        let known_as = self.known_as.clone();
+        let known_as = known_as.or_else(|| mine.options.known_as.clone().filter(|_| is_mine));
         let options = AgentPatch {
             api_key: None,
+            known_as,
             ..options.try_into().ok()?
         };
         // One that ran in this process has no endpoint to go on with, and the other way round.
@@ -199,6 +207,15 @@ impl AgentPatch {
             if self.reasoning_effort.is_some() {
                 return Some("a local model takes no reasoning_effort".to_owned());
             }
+            if self.known_as.is_some() {
+                return Some("a local model is in no table of models: remove known_as".to_owned());
+            }
+        }
+        let is_entry = |name: &String| matches!(name.split_once('/'), Some((service, model)) if !service.is_empty() && !model.is_empty());
+        if let Some(name) = self.known_as.as_ref().filter(|name| !is_entry(name)) {
+            return Some(format!(
+                "known_as must be a service and its model, such as \"openai/gpt-4o\", not {name:?}"
+            ));
         }
         if self.kind == Some(Kind::App) && self.tools.is_some() {
             return Some(

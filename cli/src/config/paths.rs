@@ -143,6 +143,11 @@ impl Folders {
         self.data.join("models-used.json")
     }
 
+    /// Context windows and prices of models, as they were fetched.
+    pub fn model_table_file(&self) -> PathBuf {
+        self.data.join("model-table.tsv")
+    }
+
     /// Every decision and every use.
     pub fn audit_file(&self) -> PathBuf {
         self.data.join("audit.jsonl")

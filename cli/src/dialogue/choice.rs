@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use dunlin_host::display::escape;
+use dunlin_host::display::{escape, grouped};
 
 use crate::app::App;
 use crate::dialogue::{Dialogue, HandsOff, interrupted};
 use crate::discover::{ProbeError, models_of, place};
 use crate::error::CliError;
+use crate::money;
 use crate::used_models;
 use dunlin_chat::agent::{Agent, Api};
 use dunlin_host::nearest::nearest;
@@ -147,7 +148,7 @@ pub async fn refusal_of_model(
 pub async fn list_models(app: &App, agent: &Agent) -> Result<(), CliError> {
     say_who(&app.ui, agent);
     let fetched = ask_for_models(app, agent, LIST_TIMEOUT).await;
-    show_models(&app.ui, agent, fetched).map(drop)
+    show_models(app, agent, fetched).map(drop)
 }
 
 /// Looks whether an agent can be used.
@@ -242,10 +243,15 @@ fn kept(app: &App, dialogue: Dialogue) -> Dialogue {
 fn list(app: &App, agent: &Agent) -> Result<Option<Vec<String>>, CliError> {
     say_who(&app.ui, agent);
     let fetched = fetch(app, agent, LIST_TIMEOUT)?;
-    show_models(&app.ui, agent, fetched)
+    show_models(app, agent, fetched)
 }
 
-fn show_models(ui: &Ui, agent: &Agent, fetched: Fetched) -> Result<Option<Vec<String>>, CliError> {
+fn show_models(
+    app: &App,
+    agent: &Agent,
+    fetched: Fetched,
+) -> Result<Option<Vec<String>>, CliError> {
+    let ui = &app.ui;
     let models = match fetched {
         Fetched::Interrupted => {
             quiet(ui, "(interrupted)");
@@ -265,9 +271,10 @@ fn show_models(ui: &Ui, agent: &Agent, fetched: Fetched) -> Result<Option<Vec<St
     for name in models.iter().take(MAX_LISTED) {
         let in_use = if *name == agent.model { "✓" } else { " " };
         ui.data(&format!(
-            "{} {}",
+            "{} {}{}",
             ui.styles().paint(Label::Good, in_use),
-            escape(name)
+            escape(name),
+            ui.styles().paint(Label::Quiet, &known(app, agent, name))
         ));
     }
     match models
@@ -279,6 +286,20 @@ fn show_models(ui: &Ui, agent: &Agent, fetched: Fetched) -> Result<Option<Vec<St
         None => quiet(ui, "  /model NAME takes one"),
     }
     Ok(Some(models))
+}
+
+/// What the table of models has of a model of an agent's endpoint: `  128,000 tokens · $2.50 in · $10.00 out`.
+fn known(app: &App, agent: &Agent, model: &str) -> String {
+    let Some(entry) = app.settings.known_at(&agent.base_url, model) else {
+        return String::new();
+    };
+    let facts = entry.facts;
+    let window = facts
+        .window
+        .map(|tokens| format!("{} tokens", grouped(tokens)));
+    let price = facts.price.as_ref().map(money::price);
+    let known: Vec<String> = window.into_iter().chain(price).collect();
+    format!("  {}", known.join(" · "))
 }
 
 /// What came of asking an endpoint for its models.

@@ -36,6 +36,11 @@ impl Dialogue {
         let agent = Agent {
             base_url: settings.address_of(self.agent.api, &self.agent.base_url, model),
             model: model.to_owned(),
+            known_as: self
+                .agent
+                .known_as
+                .clone()
+                .filter(|_| model == self.agent.model),
             ..self.agent.clone()
         };
         self.set_agent(app, agent)

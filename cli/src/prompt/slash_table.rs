@@ -417,7 +417,7 @@ pub const GROUPS: &[(&str, &[Command])] = &[
             )
             .waits(TURN),
             command("/context", "", "show what fills the context window", Slash::Context).waits(TURN),
-            command("/cost", "", "show how many tokens you used", Slash::Cost).waits(TURN),
+            command("/cost", "", "show how many tokens you used, and what they cost", Slash::Cost).waits(TURN),
         ],
     ),
     (

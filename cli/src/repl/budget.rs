@@ -232,6 +232,7 @@ fn window_in_words(report: &Report) -> String {
     match window.source {
         Source::Server => format!("{tokens} tokens, as the server says"),
         Source::Configured => format!("{tokens} tokens, the agent's context_window"),
+        Source::Table => format!("{tokens} tokens, as the table of models says"),
         Source::Refusal => format!("{tokens} tokens, as it said when it refused more"),
         Source::RefusedMore => format!("not known, but less than {tokens} tokens"),
     }

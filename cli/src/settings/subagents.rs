@@ -146,6 +146,7 @@ impl Settings {
             base_url: self.address_of(base.api, &base.base_url, model),
             model: model.clone(),
             context_window: base.context_window.filter(|_| is_same),
+            known_as: base.known_as.clone().filter(|_| *model == base.model),
             temperature: text.temperature.map(UpTo::get).or(base.temperature),
             system_prompt: text.prompt.clone(),
             tools: text.tools.clone(),

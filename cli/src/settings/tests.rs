@@ -265,9 +265,49 @@ fn the_agent_is_found_or_named() {
     );
 }
 
+#[test]
+fn what_a_model_is_known_as_says_nothing_of_another() {
+    let user = "[agents.a]\nbase_url = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\nknown_as = \"openai/gpt-4o\"\n";
+    let known = |settings: &Settings| {
+        let (agent, _) = settings.agent().unwrap();
+        settings.known_of(&agent).map(|entry| entry.name)
+    };
+    let (_home, settings) = trusted_with(user, "[agents.a]\nsystem_prompt = \"Be brief.\"\n");
+    assert_eq!(known(&settings).as_deref(), Some("openai/gpt-4o"));
+    for project in ["model = \"other\"", "base_url = \"http://127.0.0.1:2/v1\""] {
+        let (_home, settings) = trusted_with(user, &format!("[agents.a]\n{project}\n"));
+        assert_eq!(known(&settings), None, "{project}");
+    }
+    let global = Global {
+        model: Some("other".to_owned()),
+        ..Global::default()
+    };
+    let settings = Home::new(user, "").load(&global, &[]).unwrap();
+    assert_eq!(known(&settings), None);
+    for (wrong, problem) in [
+        (
+            "gpt-4o",
+            "known_as must be a service and its model, such as \"openai/gpt-4o\", not \"gpt-4o\"",
+        ),
+        ("/gpt-4o", "known_as must be a service"),
+        ("openai/", "known_as must be a service"),
+    ] {
+        let user = format!("[agents.a]\nmodel = \"m\"\nknown_as = {wrong:?}\n");
+        let error = Home::new(&user, "")
+            .load(&Global::default(), &[])
+            .unwrap_err();
+        let error = dunlin_host::display::chain(&error);
+        assert!(error.contains(problem), "{error}");
+    }
+}
+
 /// Loads with the project's file trusted.
 fn trusted(project: &str) -> (Home, Settings) {
-    let home = Home::new(USER, project);
+    trusted_with(USER, project)
+}
+
+fn trusted_with(user: &str, project: &str) -> (Home, Settings) {
+    let home = Home::new(user, project);
     let before = home.load(&Global::default(), &[]).unwrap();
     let file = before.project_file.unwrap();
     let answers = before.folders.trust_file();

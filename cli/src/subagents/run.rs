@@ -266,7 +266,7 @@ impl Parent<'_> {
         let own = self.agent;
         let is_same = (agent.api, &agent.base_url, &agent.api_key, &agent.endpoint)
             == (own.api, &own.base_url, &own.api_key, &own.endpoint)
-            && agent.model == own.model;
+            && (&agent.model, &agent.known_as) == (&own.model, &own.known_as);
         match is_same {
             true => Ok(Arc::clone(self.provider)),
             false => connect(self.app, agent),

@@ -39,6 +39,7 @@ mod mcp_login;
 mod mcp_serve;
 mod mcp_servers;
 mod mentions;
+mod models;
 mod modes;
 mod names;
 mod numbers;

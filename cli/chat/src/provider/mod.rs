@@ -107,6 +107,8 @@ pub enum WindowSource {
     Server,
     /// The agent's `context_window`.
     Configured,
+    /// The table of models says so.
+    Table,
 }
 
 /// One piece of a reply. Texts are the model's: escape before showing.

@@ -71,6 +71,8 @@ pub enum Source {
     Server,
     /// The agent's `context_window`.
     Configured,
+    /// The table of models says so.
+    Table,
     /// The server said so when it refused a request.
     Refusal,
     /// It is not known; only that the server has refused more.
@@ -176,6 +178,7 @@ impl ContextBudget {
                     (Limit::Refused(_), _) => Source::RefusedMore,
                     (_, Some(WindowSource::Server)) => Source::Server,
                     (_, Some(WindowSource::Configured)) => Source::Configured,
+                    (_, Some(WindowSource::Table)) => Source::Table,
                     (_, None) => Source::Refusal,
                 },
             }

@@ -2,7 +2,7 @@
 
 use dunlin_local::{DEFAULT_WINDOW, Facts};
 
-use super::{Report, Verdict};
+use super::report::{Report, Verdict};
 use crate::config::paths::Folders;
 use crate::local_model::way_out;
 use crate::models;

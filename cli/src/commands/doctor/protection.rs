@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Report, Verdict};
+use super::report::{Report, Verdict};
 use crate::config::paths::marked_project;
 use crate::host_options::commands;
 use crate::settings::Settings;

@@ -30,7 +30,7 @@ fn errors_name_the_line_and_the_way_out() {
     check(
         "[agents.a]\nzzz = 1",
         "config.toml:2: unknown key \"zzz\" in [agents.a] | known keys in [agents.a]: kind, description, \
-         subagent, api, base_url, model, api_key, temperature, max_tokens, context_window, top_p, reasoning_effort, system_prompt, instructions, tools, files, endpoint",
+         subagent, api, base_url, model, api_key, temperature, max_tokens, context_window, known_as, top_p, reasoning_effort, system_prompt, instructions, tools, files, endpoint",
     );
     check("[mcp.servers.x]\ncommand = \"npx\"", "valid");
     check(

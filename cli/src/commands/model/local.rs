@@ -1,6 +1,5 @@
-//! `dunlin model`: fetches, lists and removes the models that run in this process.
+//! Fetches and removes the models that run in this process.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,8 +8,8 @@ use std::time::{Duration, Instant};
 use dunlin_host::display::escape;
 use tokio::sync::oneshot;
 
+use super::here::{CannotUse, installed, is_here};
 use crate::app::App;
-use crate::args::ModelCommand;
 use crate::config::env;
 use crate::dialogue::{HandsOff, interrupted};
 use crate::error::{CliError, Exit};
@@ -20,10 +19,6 @@ use crate::models::receive::{self, is_whole};
 use crate::models::{self, CATALOGUE, Entry, Installed, MEANING, size};
 use dunlin_host::nearest::nearest;
 use dunlin_terminal::ui::style::Label;
-
-/// How wide the columns of names and sizes are.
-const NAME_COLUMNS: usize = 14;
-const SIZE_COLUMNS: usize = 8;
 
 /// How often the line of progress is drawn again.
 const DRAW_EVERY: Duration = Duration::from_millis(200);
@@ -37,14 +32,6 @@ enum NameError {
     NotHere(String),
 }
 
-/// What the disk refuses.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot use {}", path.display())]
-struct CannotUse {
-    path: PathBuf,
-    source: io::Error,
-}
-
 /// Neither way to a model led to it.
 #[derive(Debug, thiserror::Error)]
 #[error("{hub}, and {package}")]
@@ -53,61 +40,14 @@ struct NoWay {
     package: String,
 }
 
-/// Runs one of the commands.
-pub fn run(app: &App, command: ModelCommand) -> Result<Exit, CliError> {
-    match command {
-        ModelCommand::List => list(app)?,
-        ModelCommand::Pull { name } => pull_named(app, name.as_deref())?,
-        ModelCommand::Remove { name } => remove(app, &name)?,
-        ModelCommand::Path => {
-            let folder = app.settings.folders.models();
-            app.ui.data(&escape(&folder.display().to_string()));
-        }
-    }
-    Ok(Exit::Done)
+/// Prints the folder of the models.
+pub fn path(app: &App) {
+    let folder = app.settings.folders.models();
+    app.ui.data(&escape(&folder.display().to_string()));
 }
 
-fn list(app: &App) -> Result<(), CliError> {
-    let here = installed(app)?;
-    let line = |name: &str, bytes: u64, place: &str, about: &str| {
-        let ui = &app.ui;
-        let name = format!("{:<NAME_COLUMNS$}", escape(name));
-        let place = format!("{place:<4}");
-        ui.data(&format!(
-            "{} {:>SIZE_COLUMNS$}  {}  {about}",
-            ui.styles().paint(Label::Name, &name),
-            size(bytes),
-            ui.styles().paint(Label::Quiet, &place),
-        ));
-    };
-    for entry in models::fetchable() {
-        let is_here = is_here(app, &here, entry);
-        let place = if is_here { "here" } else { "" };
-        let about = format!("{} · {}", entry.about, entry.licence);
-        line(entry.name, entry.bytes, place, &about);
-    }
-    for model in &here {
-        if models::entry(&model.name).is_none() {
-            line(&model.name, model.bytes, "here", "yours");
-        }
-    }
-    Ok(())
-}
-
-fn is_here(app: &App, here: &[Installed], entry: &Entry) -> bool {
-    match *entry == MEANING {
-        true => entry.file_in(&app.settings.folders).is_file(),
-        false => here.iter().any(|model| model.name == entry.name),
-    }
-}
-
-/// The models that are in the folder, and can be talked to.
-pub fn installed(app: &App) -> Result<Vec<Installed>, CliError> {
-    let path = app.settings.folders.models();
-    models::installed(&path).map_err(|source| CliError::failed(CannotUse { path, source }))
-}
-
-fn pull_named(app: &App, name: Option<&str>) -> Result<(), CliError> {
+/// Fetches the model of this name, or the first one.
+pub fn pull_named(app: &App, name: Option<&str>) -> Result<(), CliError> {
     let entry = match name {
         None => CATALOGUE.first(),
         Some(name) => models::entry(name),
@@ -151,7 +91,8 @@ fn pull_named(app: &App, name: Option<&str>) -> Result<(), CliError> {
     Ok(())
 }
 
-fn remove(app: &App, name: &str) -> Result<(), CliError> {
+/// Removes a model.
+pub fn remove(app: &App, name: &str) -> Result<(), CliError> {
     let mut here = installed(app)?;
     let folders = &app.settings.folders;
     if let Ok(facts) = models::meaning_file(&folders.models()).metadata() {
