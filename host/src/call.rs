@@ -19,8 +19,8 @@ const MAX_PROBLEM_CHARS: usize = 1_000;
 /// What the model proposed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// The id that the provider or Dunlin gave it; unique within the session. Visible ASCII: an id with a space is one that
-    /// the host has made itself, so that no model can name a call like background work or an event of an app.
+    /// The id that the provider or Dunlin gave it; unique within the session. The host makes ids with a space for background
+    /// work and events of apps, so one that comes from a model must have none.
     pub id: String,
     /// The tool's name.
     pub tool: String,
@@ -29,11 +29,6 @@ pub struct Call {
 }
 
 impl Call {
-    /// Whether the id is one that a model may choose.
-    pub(crate) fn is_id_of_model(&self) -> bool {
-        self.id.bytes().all(|byte| byte.is_ascii_graphic())
-    }
-
     /// The id of something else that is done for this call.
     pub(crate) fn id_of_host(&self, what: &str) -> String {
         format!("{} {what}", self.id)

@@ -211,7 +211,7 @@ struct CallNames {
 }
 
 impl CallNames {
-    /// Makes the id and the number of a call those of no other.
+    /// Makes the id and the number of a call those of no other. An id with a space would be one that the host makes.
     fn name(&mut self, call: &mut ToolCall) {
         let usable = !call.id.is_empty()
             && call.id.len() <= MAX_CALL_ID_BYTES

@@ -165,10 +165,6 @@ impl Host {
     ///
     /// Dropping the future leaves nothing behind.
     pub async fn prepare(&self, call: &Call) -> Result<Plan, Failure> {
-        if !call.is_id_of_model() {
-            let problem = "the id of a call is not visible ASCII".to_owned();
-            return Err(Failure::Host(problem));
-        }
         match Box::pin(self.callee(&call.tool)).await? {
             Callee::Component(tool) => {
                 let is_attended = !self.0.unattended.load(Ordering::Relaxed);

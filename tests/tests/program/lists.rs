@@ -63,7 +63,8 @@ fn a_list_is_json() {
         listed(&environment, &["permissions", "list", "--json"]),
         json!([{ "target": "https://example.com/", "bits": "r??", "bound_to": null, "lapsed": null }])
     );
-    let file = environment.config_file();
+    // Its folder is that of the test: what is printed names it so.
+    let file = "[HOME]/config/dunlin/config.toml";
     assert_eq!(
         listed(&environment, &["mcp", "list", "--json"]),
         json!([
