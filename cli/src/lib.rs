@@ -4,6 +4,7 @@ mod age;
 pub mod app;
 mod apps;
 pub mod args;
+mod bounded_lines;
 pub mod commands;
 pub mod config;
 pub mod dialogue;

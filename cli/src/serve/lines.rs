@@ -13,17 +13,12 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 use serde_json::Value;
-use tokio::io::{
-    AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader,
-};
+use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::closing::Closing;
-
-/// The longest line in bytes. The arguments of a call may have 4 MiB; written as JSON that is rarely more than
-/// twice as much. Without a limit a line that never ends fills the memory.
-const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
+use crate::bounded_lines::{self, next_line};
 
 /// Messages that were read and wait to be handled. More make the client wait.
 const WAITING_MESSAGES: usize = 16;
@@ -31,12 +26,6 @@ const WAITING_MESSAGES: usize = 16;
 /// Messages that wait to be written. With more, no request is read: the SDK takes any number of them, and a client that does
 /// not read would fill the memory with their answers.
 const UNWRITTEN_MESSAGES: usize = 128;
-
-/// Room for a line that is kept from one to the next, in bytes.
-const KEPT_LINE_BYTES: usize = 64 * 1024;
-
-/// What starts some files and no line of JSON; JSON's own rules allow to overlook it.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The two streams.
 #[derive(Debug)]
@@ -175,9 +164,8 @@ async fn read<W: AsyncWrite + Unpin>(
         let sorted = if whole {
             sorter.sort(&line)
         } else {
-            let most = MAX_LINE_BYTES / (1024 * 1024);
-            let problem = format!("the line is longer than {most} MiB; it was left out");
-            Sorted::Refused(ErrorData::invalid_request(problem, None), None)
+            let refusal = ErrorData::invalid_request(bounded_lines::too_long(), None);
+            Sorted::Refused(refusal, None)
         };
         let gone = match sorted {
             Sorted::Message(message) => {
@@ -192,35 +180,6 @@ async fn read<W: AsyncWrite + Unpin>(
         };
         if gone {
             break;
-        }
-    }
-}
-
-/// Reads the next line, the last one with or without its end. `None`: there is none. `false`: it was too long,
-/// and is gone.
-async fn next_line(
-    input: &mut (impl AsyncBufRead + Unpin),
-    line: &mut Vec<u8>,
-) -> io::Result<Option<bool>> {
-    line.clear();
-    line.shrink_to(KEPT_LINE_BYTES);
-    let mut limited = (&mut *input).take(MAX_LINE_BYTES as u64 + 1);
-    if limited.read_until(b'\n', line).await? == 0 {
-        return Ok(None);
-    }
-    if line.len() <= MAX_LINE_BYTES || line.ends_with(b"\n") {
-        return Ok(Some(true));
-    }
-    line.clear();
-    loop {
-        let piece = input.fill_buf().await?;
-        let (used, done) = match piece.iter().position(|&byte| byte == b'\n') {
-            Some(end) => (end + 1, true),
-            None => (piece.len(), piece.is_empty()),
-        };
-        input.consume(used);
-        if done {
-            return Ok(Some(false));
         }
     }
 }
@@ -245,10 +204,9 @@ struct Sorter {
 
 impl Sorter {
     fn sort(&mut self, line: &[u8]) -> Sorted {
-        let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
-        if line.iter().all(u8::is_ascii_whitespace) {
+        let Some(line) = bounded_lines::content(line) else {
             return Sorted::Ignored;
-        }
+        };
         let refused = |problem: &'static str, id| {
             Sorted::Refused(ErrorData::invalid_request(problem, None), id)
         };
@@ -449,22 +407,6 @@ mod tests {
             sort_after(&[&meta(&whole)], told.as_bytes()),
             "notification"
         );
-    }
-
-    #[tokio::test]
-    async fn a_line_that_is_too_long_is_left_out() {
-        let mut text = vec![b'x'; MAX_LINE_BYTES + 5];
-        text.extend_from_slice(b"\nnext\n");
-        text.extend(std::iter::repeat_n(b'y', MAX_LINE_BYTES));
-        text.extend_from_slice(b"\nlast");
-        let mut input = BufReader::new(text.as_slice());
-        let mut line = Vec::new();
-        let mut seen = Vec::new();
-        while let Some(whole) = next_line(&mut input, &mut line).await.unwrap() {
-            seen.push((whole, line.len()));
-        }
-        let expected = [(false, 0), (true, 5), (true, MAX_LINE_BYTES + 1), (true, 4)];
-        assert_eq!(seen, expected);
     }
 
     /// Its answers would fill the memory.
