@@ -4,6 +4,7 @@ use dunlin_host::display::{chain, escape, one_line, shorten};
 
 use super::slash_table::{self, is_command};
 use crate::app::App;
+use crate::templates::text::{self, TemplateText};
 use crate::templates::{Owner, Places, Template};
 use dunlin_terminal::request::paused::Saved;
 use dunlin_terminal::ui::style::Label;
@@ -100,6 +101,26 @@ pub fn arguments(places: &Places, word: &str) -> Vec<String> {
     let loaded = named(places, word).and_then(|template| places.load(&template).ok());
     let arguments = loaded.map_or_else(Vec::new, |(_, text)| text.arguments);
     arguments.into_iter().map(|it| it.name).collect()
+}
+
+/// The text that a template sends with what was typed behind its name.
+///
+/// # Errors
+/// The arguments are wrong: why, in sentences. Not escaped.
+pub fn filled(template: &Template, text: &TemplateText, rest: &str) -> Result<String, String> {
+    let problem = match text::arguments(rest.split_whitespace()) {
+        Some(arguments) => match text.fill(&arguments) {
+            Ok(filled) => return Ok(filled),
+            Err(problem) => format!("{problem} "),
+        },
+        None => String::new(),
+    };
+    let name = &template.name;
+    let usage = match text.usage() {
+        usage if usage.is_empty() => format!("/{name} takes no arguments."),
+        usage => format!("Usage: /{name} {usage}"),
+    };
+    Err(format!("{problem}{usage}"))
 }
 
 /// The template of this name, unless a command has it.

@@ -6,8 +6,7 @@ use super::slash::Next;
 use crate::app::App;
 use crate::error::CliError;
 use crate::prompt::templates;
-use crate::templates::text::{TemplateText, arguments};
-use crate::templates::{Owner, Places, Template};
+use crate::templates::{Owner, Places};
 use crate::trust;
 
 /// Sends the template of this name: what follows its name are its arguments.
@@ -30,9 +29,13 @@ pub fn run(app: &App, word: &str, rest: &str) -> Result<Next, CliError> {
         back();
         CliError::failed(error)
     })?;
-    let Some(filled) = filled(app, &template, &text, rest) else {
-        back();
-        return Ok(Next::Prompt);
+    let filled = match templates::filled(&template, &text, rest) {
+        Ok(filled) => filled,
+        Err(problem) => {
+            app.ui.status(&escape(&problem));
+            back();
+            return Ok(Next::Prompt);
+        }
     };
     let is_sent = template.owner == Owner::User
         || trust::of_template(&app.ui, &app.settings, app.asks(), &template.path, &file)?;
@@ -44,24 +47,4 @@ pub fn run(app: &App, word: &str, rest: &str) -> Result<Next, CliError> {
             Ok(Next::Prompt)
         }
     }
-}
-
-/// The text that is sent. `None`: the arguments are wrong, which was said.
-fn filled(app: &App, template: &Template, text: &TemplateText, rest: &str) -> Option<String> {
-    let ui = &app.ui;
-    let arguments = arguments(rest.split_whitespace());
-    let problem = match arguments {
-        Some(arguments) => match text.fill(&arguments) {
-            Ok(filled) => return Some(filled),
-            Err(problem) => format!("{problem} "),
-        },
-        None => String::new(),
-    };
-    let name = &template.name;
-    let usage = match text.usage() {
-        usage if usage.is_empty() => format!("/{name} takes no arguments."),
-        usage => format!("Usage: /{name} {usage}"),
-    };
-    ui.status(&escape(&format!("{problem}{usage}")));
-    None
 }
