@@ -35,6 +35,7 @@ use crate::inspect::protocol::{Pauses, Subagents};
 use crate::inspect::shared_state::{Chat, SharedState, WAKE_AGAIN};
 use crate::pausing::Pausing;
 use crate::plugin::installed::InstalledPlugins;
+use crate::prompt::asked::Asked;
 use crate::prompt::slash_table::Slash;
 use crate::settings::Settings;
 use crate::subagents::Roster;
@@ -116,6 +117,8 @@ pub struct App {
     pub preview_limit: Cell<u16>,
     /// Whether the user can be asked, as far as this command is concerned.
     asks: bool,
+    /// Who is asked instead, elsewhere.
+    asked: Option<Arc<dyn Asked>>,
     /// The slash commands.
     pub commands: &'static dyn Commands,
     /// What joins the built-in plugins.
@@ -206,6 +209,7 @@ impl App {
             apps: Apps::default(),
             subagents,
             asks,
+            asked: None,
             commands,
             plugins,
             session: RefCell::new(Store::new_id()),
@@ -220,9 +224,20 @@ impl App {
         self.asks = false;
     }
 
-    /// Whether the user can be asked.
+    /// From now on what turns ask goes to this one, and nothing is asked at the terminal.
+    pub fn ask_elsewhere(&mut self, asked: Arc<dyn Asked>) {
+        self.asks = false;
+        self.asked = Some(asked);
+    }
+
+    /// Whether the user can be asked at the terminal.
     pub fn asks(&self) -> bool {
         self.asks
+    }
+
+    /// Who is asked elsewhere.
+    pub fn asked(&self) -> Option<&Arc<dyn Asked>> {
+        self.asked.as_ref()
     }
 
     /// What `/metadata` shows, in this order.

@@ -82,7 +82,7 @@ pub struct Dialogue {
     marked: u64,
     shows_reply: bool,
     /// What a turn is told to.
-    frontend: fn(Presenter) -> Arc<dyn Frontend>,
+    frontend: Box<dyn Fn(Presenter) -> Arc<dyn Frontend>>,
     /// What the model is told with the next message.
     notes: Notes,
     /// The turns whose messages the user typed in this process.
@@ -117,7 +117,7 @@ impl Dialogue {
             spent: Spent::default(),
             marked: 0,
             shows_reply: true,
-            frontend: |presenter| Arc::new(presenter),
+            frontend: Box::new(|presenter| Arc::new(presenter)),
             notes: Notes::default(),
             typed: BTreeSet::new(),
         })
@@ -248,8 +248,11 @@ impl Dialogue {
 
     /// Tells what happens in turns to this frontend, which has the presenter show it.
     #[must_use]
-    pub fn told_to(mut self, frontend: fn(Presenter) -> Arc<dyn Frontend>) -> Dialogue {
-        self.frontend = frontend;
+    pub fn told_to(
+        mut self,
+        frontend: impl Fn(Presenter) -> Arc<dyn Frontend> + 'static,
+    ) -> Dialogue {
+        self.frontend = Box::new(frontend);
         self
     }
 
@@ -570,12 +573,12 @@ impl Drop for HandsOff<'_> {
     }
 }
 
-/// Ctrl-C, in the chat also Esc, or nobody reads the output any more. The signal counts from this call on, not from the first
-/// poll: what is made in between may take a while.
+/// Ctrl-C, in the chat also Esc, whoever is asked elsewhere wants no more of it, or nobody reads the output any more. The
+/// signal counts from this call on, not from the first poll: what is made in between may take a while.
 pub fn interrupted(app: &App) -> Result<impl Future<Output = ()>, CliError> {
     let _inside = app.runtime()?.enter();
     let mut signal = signal(SignalKind::interrupt());
-    let (ui, aside) = (&app.ui, &app.aside);
+    let (ui, aside, asked) = (&app.ui, &app.aside, app.asked());
     // Elsewhere than in the chat the keys are left to whoever reads next.
     let listens = ui.is_chat() && app.asks();
     Ok(async move {
@@ -602,7 +605,14 @@ pub fn interrupted(app: &App) -> Result<impl Future<Output = ()>, CliError> {
                     std::future::pending::<()>().await;
                 }
             };
+            let cancelled = async {
+                match asked {
+                    Some(asked) => asked.cancelled().await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
+                () = cancelled => return,
                 () = signal => {}
                 () = escape => {}
                 () = ui.interrupted() => {}

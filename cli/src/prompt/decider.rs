@@ -1,4 +1,4 @@
-//! Who decides about calls: the user at the terminal, or nobody.
+//! Who decides about calls: the user at the terminal, somebody elsewhere, or nobody.
 
 use std::convert::Infallible;
 use std::future::pending;
@@ -10,6 +10,7 @@ use dunlin_host::Tool;
 use dunlin_host::ask::Ask;
 
 use super::approver::{QueueApprover, TerminalApprover};
+use super::elsewhere::{ElsewhereApprover, ElsewhereAsk};
 use super::line::Recall;
 use super::queue::QueueAsk;
 use crate::app::App;
@@ -31,7 +32,7 @@ impl<'a> Decider<'a> {
             .asks()
             .then(|| TerminalApprover::new(app, tools, recall));
         // Without a host there is nothing to be noted.
-        if let (None, Ok(host)) = (&terminal, app.host()) {
+        if let (None, None, Ok(host)) = (&terminal, app.asked(), app.host()) {
             host.nobody_answers();
         }
         let own = approver(app, terminal.as_ref(), TURN, None);
@@ -55,14 +56,23 @@ impl<'a> Decider<'a> {
 
     /// Decides about what comes up while a call of the turn, or of the subagent with this name, runs.
     pub fn ask(&self, subagent: Option<&str>) -> Arc<dyn Ask> {
-        match &self.terminal {
-            Some(terminal) => Arc::new(QueueAsk {
+        let ui = Arc::clone(&self.app.ui);
+        let calls = Arc::clone(&self.app.calls);
+        let subagent = subagent.map(str::to_owned);
+        match (&self.terminal, self.app.asked()) {
+            (Some(terminal), _) => Arc::new(QueueAsk {
                 queue: Arc::clone(terminal.queue()),
-                ui: Arc::clone(&self.app.ui),
-                calls: Arc::clone(&self.app.calls),
-                subagent: subagent.map(str::to_owned),
+                ui,
+                calls,
+                subagent,
             }),
-            None => Arc::new(dunlin_host::ask::DenyAll),
+            (None, Some(asked)) => Arc::new(ElsewhereAsk {
+                asked: Arc::clone(asked),
+                ui,
+                calls,
+                subagent,
+            }),
+            (None, None) => Arc::new(dunlin_host::ask::DenyAll),
         }
     }
 
@@ -81,8 +91,13 @@ fn approver<'a>(
     turn: u64,
     subagent: Option<String>,
 ) -> Box<dyn Approver + 'a> {
-    match terminal {
-        Some(terminal) => Box::new(QueueApprover::new(app, terminal.queue(), turn, subagent)),
-        None => Box::new(DenyAll),
+    match (terminal, app.asked()) {
+        (Some(terminal), _) => Box::new(QueueApprover::new(app, terminal.queue(), turn, subagent)),
+        (None, Some(asked)) => Box::new(ElsewhereApprover {
+            app,
+            asked: Arc::clone(asked),
+            subagent,
+        }),
+        (None, None) => Box::new(DenyAll),
     }
 }

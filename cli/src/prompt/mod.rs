@@ -4,8 +4,10 @@
 //! What slash commands do is in [`crate::repl`], which is above the turn; this is below it.
 
 pub mod approver;
+pub mod asked;
 pub mod complete;
 pub mod decider;
+pub mod elsewhere;
 pub mod files;
 pub mod inspecting;
 pub mod interceptor;

@@ -192,6 +192,16 @@ impl Ui {
         ui
     }
 
+    /// An object for somebody who is not at this terminal: all of it is written elsewhere, plain, and nobody can be asked.
+    pub fn elsewhere(out: Box<dyn Write + Send>, err: Box<dyn Write + Send>) -> Ui {
+        let streams = Streams {
+            input: false,
+            output: false,
+            error: false,
+        };
+        Ui::with(out, err, streams)
+    }
+
     /// An object that writes elsewhere, plain.
     fn with(out: Box<dyn Write + Send>, err: Box<dyn Write + Send>, streams: Streams) -> Ui {
         let screen = Screen {
