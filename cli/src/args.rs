@@ -102,7 +102,7 @@ impl Cli {
 }
 
 /// Options that every command understands, before it or after it.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct Global {
     /// Use this agent of the configuration
     #[arg(long, global = true, help_heading = "Everywhere", value_name = "NAME")]
@@ -172,6 +172,8 @@ pub enum Command {
     Chat(ChatArgs),
     /// Ask one question, print the answer and exit
     Ask(AskArgs),
+    /// Serve an editor (Zed, JetBrains, Neovim) as its agent, over standard input and output
+    Acp,
     /// List, show and call the tools
     #[command(subcommand, arg_required_else_help = true)]
     Tools(ToolsCommand),

@@ -141,6 +141,18 @@ impl CliError {
     }
 }
 
+impl CliError {
+    /// The same with its hints, for whoever gets one text.
+    pub fn with_hints_in_one_line(&self) -> String {
+        let hints = self.hints.iter().map(|hint| format!(" (hint: {hint})"));
+        let text = match self.in_one_line() {
+            text if text.is_empty() => "it failed".to_owned(),
+            text => text,
+        };
+        std::iter::once(text).chain(hints).collect()
+    }
+}
+
 /// Messages may quote a server or a file: nothing of them acts on the terminal.
 /// Characters of one line: servers answer with whole pages.
 const MAX_LINE_CHARS: usize = 4_000;
@@ -223,6 +235,12 @@ mod tests {
             "error: cannot send\\u{1b}[2J\n  because: no key: file not found\nhint: say where"
         );
         assert_eq!(error.exit(), Exit::Usage);
+        assert_eq!(
+            error.with_hints_in_one_line(),
+            "cannot send\x1b[2J: no key: file not found (hint: say where)"
+        );
+        let silent = CliError::silent(Exit::Failed);
+        assert_eq!(silent.with_hints_in_one_line(), "it failed");
     }
 
     #[test]

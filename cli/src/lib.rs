@@ -1,5 +1,6 @@
 //! The chat: arguments, configuration, the prompt, and the turn between user, model and tools.
 
+pub mod acp;
 mod age;
 pub mod app;
 mod apps;

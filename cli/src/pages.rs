@@ -25,6 +25,7 @@ macro_rules! pages {
 pub const PAGES: &[Page] = pages![
     "chat",
     "scripting",
+    "editors",
     "configuration",
     "instructions",
     "permissions",

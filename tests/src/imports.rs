@@ -381,9 +381,10 @@ fn only_what_starts_them_imports_commands_the_chat_or_the_server() {
     for (from, to) in imports {
         let (part_of_from, part_of_to) = (part(from), part(to));
         seen += usize::from(part_of_from != part_of_to);
-        let is_above = matches!(&*part_of_to, "commands" | "repl" | "serve");
-        // These start the chat and the MCP server, and give the app its slash commands.
+        let is_above = matches!(&*part_of_to, "acp" | "commands" | "repl" | "serve");
+        // These start the chat and the servers, and give the app its slash commands.
         let composes = part_of_from == "lib"
+            || from.ends_with("commands/acp.rs")
             || from.ends_with("commands/make_app.rs")
             || from.ends_with("commands/chat.rs")
             || from.ends_with("commands/mcp/serve.rs");

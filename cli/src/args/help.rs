@@ -13,7 +13,10 @@ use crate::pages;
 
 /// The commands by what people do with them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Talk to a model", &["chat", "ask", "sessions", "app"]),
+    (
+        "Talk to a model",
+        &["chat", "ask", "acp", "sessions", "app"],
+    ),
     (
         "See what it gets and does",
         &["requests", "inspect", "audit"],
@@ -49,6 +52,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "dunlin ask --output-schema bugs.json 'List the bugs in src/'",
         ],
     ),
+    ("acp", &["dunlin acp", "dunlin acp --agent coder"]),
     (
         "tools",
         &[

@@ -1,5 +1,6 @@
 //! The commands: one module, one argument struct and one function each.
 
+pub mod acp;
 pub mod apps;
 pub mod ask;
 pub mod audit;
@@ -75,6 +76,7 @@ fn dispatch(
         Some(Command::Config(args)) => config::run(ui, args, global, environment, plugins),
         None => open_chat(ui, &chat, global, environment, plugins),
         Some(Command::Chat(chat)) => open_chat(ui, &chat, global, environment, plugins),
+        Some(Command::Acp) => acp::run(ui, global, environment, plugins),
         Some(Command::Ask(args)) => ask::run(&mut app(environment, plugins)?, args, global),
         Some(Command::Tools(args)) => tools::run(&app(environment, plugins)?, args),
         Some(Command::Mcp(args)) => mcp::run(&mut app(environment, plugins)?, args),

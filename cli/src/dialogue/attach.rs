@@ -17,7 +17,7 @@ use crate::error::CliError;
 use crate::mentions::{self, Meaning};
 use crate::prompt::decider::Decider;
 use crate::prompt::line::Recall;
-use dunlin_chat::message::UserMessage;
+use dunlin_chat::message::{Message, UserMessage};
 use dunlin_chat::provider::ProposedCall;
 use dunlin_chat::tokens::estimate;
 use dunlin_chat::turn::{
@@ -95,6 +95,13 @@ impl Problem {
             is_denied: false,
         }
     }
+}
+
+/// The user's own words in a message: what stands before its files.
+pub fn words(message: &Message) -> &str {
+    let files = message.content.find(&format!("\n\n{HEADING}\n"));
+    let end = files.filter(|_| !message.attached.is_empty());
+    &message.content[..end.unwrap_or(message.content.len())]
 }
 
 impl Tag {

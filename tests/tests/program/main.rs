@@ -2,6 +2,7 @@
 //!
 //! One binary for all subjects: linking it is most of what a test run waits for.
 
+mod acp;
 mod agents;
 mod answers;
 mod anthropic;

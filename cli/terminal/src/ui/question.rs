@@ -54,7 +54,7 @@ pub fn ask(ui: &Ui, question: &TextQuestion) -> Option<String> {
 }
 
 /// What a line says: the number of an option means its text.
-fn meant(line: &str, options: &[String]) -> String {
+pub fn meant(line: &str, options: &[String]) -> String {
     let line = line.trim();
     let number = line.parse::<usize>().ok();
     let chosen = number.and_then(|number| options.get(number.checked_sub(1)?));

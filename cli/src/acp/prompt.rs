@@ -1,0 +1,180 @@
+//! What the user says: the parts of a prompt as one message.
+
+use std::ops::Range;
+use std::path::Path;
+
+use url::Url;
+
+use super::wire::{Block, Refusal};
+use crate::mentions;
+
+/// What stands between the user's words and the texts that came with them.
+pub(super) const HEADING: &str = "Texts that the user's editor attached to this message:";
+
+/// A message, and where in it nothing is a mention: what came with the words is data, and an `@` in it means nothing.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Said {
+    pub(super) text: String,
+    pub(super) data: Vec<Range<usize>>,
+}
+
+/// Puts the parts together. A link to a file becomes a mention, so that Dunlin reads the file under its own permissions.
+///
+/// # Errors
+/// A part is of a kind that Dunlin does not take, or there is nothing in them.
+pub(super) fn said(blocks: Vec<Block>, project: &Path) -> Result<Said, Refusal> {
+    let mut text = String::new();
+    let mut attached = String::new();
+    for block in blocks {
+        match block {
+            Block::Text { text: words } => text.push_str(&words),
+            Block::ResourceLink { uri, name } => word(&mut text, &link(&uri, &name, project)),
+            Block::Resource { resource } => {
+                let Some(content) = resource.text else {
+                    return Err(not_taken("embedded files that are not text"));
+                };
+                word(&mut text, &resource.uri);
+                let fence = fence(&content);
+                let end = if content.ends_with('\n') { "" } else { "\n" };
+                let uri = &resource.uri;
+                attached.push_str(&format!("\n{uri}\n{fence}\n{content}{end}{fence}\n"));
+            }
+            Block::Image {} => return Err(not_taken("images")),
+            Block::Audio {} => return Err(not_taken("sound")),
+        }
+    }
+    if text.trim().is_empty() {
+        return Err(Refusal::params("the prompt is empty"));
+    }
+    let mut data = Vec::new();
+    if !attached.is_empty() {
+        let start = text.len();
+        text.push_str(&format!("\n\n{HEADING}\n{attached}"));
+        data.push(start..text.len());
+    }
+    Ok(Said { text, data })
+}
+
+fn not_taken(what: &str) -> Refusal {
+    Refusal::params(format!("Dunlin takes no {what} in a prompt"))
+}
+
+/// Adds a word between spaces.
+fn word(text: &mut String, word: &str) {
+    if !text.is_empty() && !text.ends_with(char::is_whitespace) {
+        text.push(' ');
+    }
+    text.push_str(word);
+    text.push(' ');
+}
+
+/// A link as it is said: a mention of a file, or the address with its name.
+fn link(uri: &str, name: &str, project: &Path) -> String {
+    file(uri, project).unwrap_or_else(|| match name.is_empty() || name == uri {
+        true => uri.to_owned(),
+        false => format!("[{name}]({uri})"),
+    })
+}
+
+/// The mention of a file. `None`: it is none, or cannot be mentioned because of its name.
+fn file(uri: &str, project: &Path) -> Option<String> {
+    let url = Url::parse(uri).ok().filter(|url| url.scheme() == "file")?;
+    let path = url.to_file_path().ok()?;
+    if path.is_dir() {
+        return Some(path.to_string_lossy().into_owned());
+    }
+    let shown = path.strip_prefix(project).unwrap_or(&path);
+    let mention = mentions::typed(shown.to_str()?)?;
+    // The lines that the user has marked.
+    Some(match url.fragment() {
+        Some(part) => format!("{mention} ({part})"),
+        None => mention,
+    })
+}
+
+/// A fence that no line of the text is.
+pub(super) fn fence(text: &str) -> String {
+    let longest = text
+        .split(|c| c != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or_default();
+    "`".repeat(longest.max(2) + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn of(blocks: Value) -> Result<Said, String> {
+        let blocks = serde_json::from_value(blocks).unwrap();
+        said(blocks, Path::new("/p")).map_err(|refusal| refusal.message)
+    }
+
+    #[test]
+    fn parts_are_one_message() {
+        let check = |blocks: Value, expected: &str| {
+            let said = of(blocks.clone()).unwrap();
+            assert_eq!(said.text, expected, "{blocks}");
+            assert!(said.data.is_empty());
+        };
+        check(
+            json!([{"type": "text", "text": "a "}, {"type": "text", "text": "b"}]),
+            "a b",
+        );
+        let link = |uri: &str| json!([{"type": "text", "text": "See"}, {"type": "resource_link", "uri": uri, "name": "n"}]);
+        check(link("file:///p/src/a.rs"), "See @src/a.rs ");
+        check(link("file:///p/my%20notes.md"), "See @\"my notes.md\" ");
+        check(link("file:///q/a.rs#L3-7"), "See @/q/a.rs (L3-7) ");
+        check(link("file:///tmp/"), "See /tmp/ ");
+        check(
+            link("https://example.com/a"),
+            "See [n](https://example.com/a) ",
+        );
+        // Neither leads to a file of this machine.
+        check(link("file://host/a"), "See [n](file://host/a) ");
+        check(link("%"), "See [n](%) ");
+        // Its name would be read as two mentions.
+        check(link("file:///p/a%22%20@b"), "See [n](file:///p/a%22%20@b) ");
+    }
+
+    #[test]
+    fn texts_stand_below_and_mention_nothing() {
+        let text = "let a = 1; // ```` @b\n";
+        let said = of(json!([
+            {"type": "text", "text": "Explain"},
+            {"type": "resource", "resource": {"uri": "file:///p/a.rs", "text": text}},
+        ]));
+        let said = said.unwrap();
+        let below = format!("\n\n{HEADING}\n\nfile:///p/a.rs\n`````\n{text}`````\n");
+        assert_eq!(said.text, format!("Explain file:///p/a.rs {below}"));
+        let at = said.text.find("@b").unwrap();
+        assert!(said.data[0].contains(&at));
+    }
+
+    #[test]
+    fn what_is_not_taken_is_said() {
+        let check = |block: Value, problem: &str| {
+            assert_eq!(of(json!([block])).unwrap_err(), problem);
+        };
+        check(
+            json!({"type": "image", "data": ""}),
+            "Dunlin takes no images in a prompt",
+        );
+        check(
+            json!({"type": "audio"}),
+            "Dunlin takes no sound in a prompt",
+        );
+        check(
+            json!({"type": "resource", "resource": {"uri": "a", "blob": ""}}),
+            "Dunlin takes no embedded files that are not text in a prompt",
+        );
+        check(
+            json!({"type": "text", "text": " \n"}),
+            "the prompt is empty",
+        );
+        assert_eq!(of(json!([])).unwrap_err(), "the prompt is empty");
+    }
+}
