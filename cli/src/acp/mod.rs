@@ -22,11 +22,13 @@ mod wire;
 
 use std::collections::HashMap;
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use dunlin_chat::session::Store;
+use dunlin_chat::session::{Store, Summary};
+use dunlin_host::display::chain;
 use dunlin_terminal::ui::Ui;
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
@@ -35,15 +37,19 @@ use tokio::io::{AsyncBufRead, AsyncRead, BufReader};
 
 use self::client::{Client, Reply};
 use self::session::{Beginning, Session};
-use self::wire::{Id, Initialize, OfSession, Open, Prompt, Refusal};
+use self::wire::{Id, Initialize, List, OfSession, Open, Prompt, Refusal};
 use crate::app::App;
 use crate::args::Global;
 use crate::bounded_lines::{self, next_line};
 use crate::config::env::Environment;
+use crate::config::paths::Folders;
 use crate::settings::Settings;
 
 /// Most sessions that are open at the same time. Each has a few threads; an editor with more of them has lost count.
 const MAX_SESSIONS: usize = 64;
+
+/// Most sessions in a list: so many files are opened for it.
+const MAX_LISTED: usize = 100;
 
 /// How long sessions get to end when the client is gone: a turn is interrupted, and what it said is kept.
 const GRACE: Duration = Duration::from_secs(3);
@@ -224,6 +230,10 @@ impl Agent {
             "session/new" => self.open(Beginning::New, method, params, reply),
             "session/load" => self.open(Beginning::Load, method, params, reply),
             "session/resume" => self.open(Beginning::Resume, method, params, reply),
+            "session/list" => {
+                let list = read::<List>(method, params);
+                reply.send(list.and_then(|list| self.list(&list)));
+            }
             "session/prompt" => match read::<Prompt>(method, params) {
                 Ok(Prompt { session_id, prompt }) => match self.sessions.lock().get(&session_id) {
                     Some(session) => session.prompt(prompt, reply),
@@ -259,7 +269,7 @@ impl Agent {
                 "loadSession": true,
                 "promptCapabilities": {"image": false, "audio": false, "embeddedContext": true},
                 "mcpCapabilities": {"http": true, "sse": false},
-                "sessionCapabilities": {"resume": {}, "close": {}},
+                "sessionCapabilities": {"list": {}, "resume": {}, "close": {}},
             },
             "authMethods": [],
             "agentInfo": {
@@ -268,6 +278,30 @@ impl Agent {
                 "version": env!("CARGO_PKG_VERSION"),
             },
         })
+    }
+
+    /// The newest sessions that are kept.
+    fn list(&self, list: &List) -> Result<Value, Refusal> {
+        // All of them fit one page, so there is no cursor that could have come from here.
+        if let Some(cursor) = &list.cursor {
+            let problem = format!("there is no page {cursor:?}; the list has one");
+            return Err(Refusal::params(problem));
+        }
+        let folders = Folders::find(&self.served.environment);
+        let folders = folders.map_err(|error| Refusal::failed(chain(&error)))?;
+        let given = list.cwd.as_deref();
+        let cwd = given.map(|cwd| cwd.canonicalize().unwrap_or_else(|_| cwd.to_path_buf()));
+        let store = Store::new(&folders.data, cwd.as_deref().unwrap_or(Path::new("/")));
+        let sessions = store.list(cwd.is_none(), MAX_LISTED).into_iter();
+        let sessions = sessions.filter(|it| it.problem.is_none() && !it.project.is_empty());
+        let session = |it: Summary| {
+            let mut session = json!({"sessionId": it.id, "cwd": it.project, "title": it.title});
+            if let Some(changed) = it.changed {
+                session["updatedAt"] = changed.to_string().into();
+            }
+            session
+        };
+        Ok(json!({"sessions": sessions.map(session).collect::<Vec<Value>>()}))
     }
 
     fn open(&self, beginning: Beginning, method: &str, params: Value, reply: Reply) {

@@ -45,8 +45,8 @@ pub(super) fn updates(loaded: &Loaded) -> Vec<Update> {
 /// What the user said, without what was attached to it.
 fn words(message: &Message) -> &str {
     let words = attach::words(message);
-    let attached = words.find(&format!("\n\n{}\n", prompt::HEADING));
-    &words[..attached.unwrap_or(words.len())]
+    let attached = words.split_once(&format!("\n\n{}\n", prompt::HEADING));
+    attached.map_or(words, |(words, _)| words)
 }
 
 #[cfg(test)]

@@ -119,6 +119,16 @@ pub struct Pair {
     pub value: String,
 }
 
+/// `session/list`
+#[derive(Debug, Deserialize)]
+pub struct List {
+    /// The project; without it, all of them.
+    #[serde(default)]
+    pub cwd: Option<PathBuf>,
+    #[serde(default)]
+    pub cursor: Option<String>,
+}
+
 /// `session/prompt`
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -99,9 +99,11 @@ impl Problem {
 
 /// The user's own words in a message: what stands before its files.
 pub fn words(message: &Message) -> &str {
-    let files = message.content.find(&format!("\n\n{HEADING}\n"));
-    let end = files.filter(|_| !message.attached.is_empty());
-    &message.content[..end.unwrap_or(message.content.len())]
+    let content = message.content.as_str();
+    match content.split_once(&format!("\n\n{HEADING}\n")) {
+        Some((words, _)) if !message.attached.is_empty() => words,
+        _ => content,
+    }
 }
 
 impl Tag {

@@ -88,6 +88,7 @@ fn lines_that_are_no_messages_are_answered() {
             -32002,
         ),
         ("session/close", json!({"sessionId": "a"}), -32002),
+        ("session/list", json!({"cursor": "2"}), -32602),
     ] {
         let id = client.request(method, params.clone());
         assert_eq!(

@@ -117,8 +117,24 @@ fn a_turn_reads_asks_edits_and_is_loaded_again() {
     let output = editor.close();
     assert_eq!(output.status, Some(0), "{output}");
 
-    // Another process goes on with it.
+    // Another process lists it and goes on with it.
     let mut editor = Editor::open(&environment);
+    for (params, count) in [
+        (json!({}), 1),
+        (json!({"cwd": environment.project()}), 1),
+        (json!({"cwd": environment.root()}), 0),
+    ] {
+        let list = editor.client.request("session/list", params);
+        let listed = editor.result(list);
+        assert_eq!(listed["sessions"].as_array().map(Vec::len), Some(count));
+        if count == 1 {
+            let listed = &listed["sessions"][0];
+            assert_eq!(listed["sessionId"], *session);
+            assert_eq!(listed["title"], "translate it");
+            assert_eq!(listed["cwd"], json!(environment.project()));
+            assert!(listed["updatedAt"].is_string());
+        }
+    }
     editor.load(&session, &environment.project());
     let kinds: Vec<Value> = editor
         .updates(&session)
