@@ -27,6 +27,7 @@ use crate::dialogue::attach::Attached;
 use crate::dialogue::resume::{resume, warn_of_damage};
 use crate::dialogue::{Dialogue, choice, conclude_one};
 use crate::error::{CliError, Exit};
+use crate::modes;
 use crate::prompt::line::Recall;
 use crate::settings::{Settings, SettingsError};
 use dunlin_chat::message::UserMessage;
@@ -211,6 +212,12 @@ impl Running {
             ui.warn(notice);
         }
         let mut app = (self.served.make_app)(ui, settings);
+        // A configured mode may narrow what is done here; accepting edits without a question was chosen for the chat.
+        app.begin_in(modes::beginning(
+            None,
+            app.settings.general.mode.value,
+            false,
+        ));
         let known = Arc::new(Known::default());
         app.ask_elsewhere(Arc::new(Questions {
             client: Arc::clone(&self.client),
