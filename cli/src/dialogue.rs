@@ -10,11 +10,13 @@ mod notes;
 pub mod presenter;
 pub mod resume;
 pub mod sampling_model;
+mod status;
 pub mod switch;
 pub mod way_out;
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::future::pending;
 use std::sync::Arc;
 
 use dunlin_host::display::{escape, shorten};
@@ -385,6 +387,7 @@ impl Dialogue {
         };
         let interrupt = interrupted(app)?;
         let _hands_off = HandsOff::begin(app);
+        let _queue = app.ui.queue_messages(self.status_line(app));
         let turn = host.begin_turn();
         app.calls.begin_turn(turn);
         prompt.turn = Some(turn);
@@ -573,8 +576,9 @@ impl Drop for HandsOff<'_> {
     }
 }
 
-/// Ctrl-C, in the chat also Esc, whoever is asked elsewhere wants no more of it, or nobody reads the output any more. The
-/// signal counts from this call on, not from the first poll: what is made in between may take a while.
+/// Ctrl-C, in the chat also Esc, whoever is asked elsewhere wants no more of it, or nobody reads the output any more. Esc sends
+/// what was typed in the turn. The signal counts from this call on, not from the first poll: what is made in between may take a
+/// while.
 pub fn interrupted(app: &App) -> Result<impl Future<Output = ()>, CliError> {
     let _inside = app.runtime()?.enter();
     let mut signal = signal(SignalKind::interrupt());
@@ -586,7 +590,7 @@ pub fn interrupted(app: &App) -> Result<impl Future<Output = ()>, CliError> {
             let escape = async {
                 match listens {
                     true => ui.escape().await,
-                    false => std::future::pending().await,
+                    false => pending().await,
                 }
             };
             let signal = async {
@@ -602,23 +606,26 @@ pub fn interrupted(app: &App) -> Result<impl Future<Output = ()>, CliError> {
                 };
                 // Where the signal cannot be received it keeps its usual effect, and ends the program.
                 if received.is_none() {
-                    std::future::pending::<()>().await;
+                    pending::<()>().await;
                 }
             };
             let cancelled = async {
                 match asked {
                     Some(asked) => asked.cancelled().await,
-                    None => std::future::pending().await,
+                    None => pending().await,
                 }
             };
-            tokio::select! {
+            let sends = tokio::select! {
                 () = cancelled => return,
-                () = signal => {}
-                () = escape => {}
-                () = ui.interrupted() => {}
+                () = signal => false,
+                is_key = escape => is_key,
+                () = ui.interrupted() => false,
                 () = ui.closed() => return,
-            }
+            };
             if !aside.stop() {
+                if sends {
+                    ui.send_typed();
+                }
                 return;
             }
         }

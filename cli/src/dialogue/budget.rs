@@ -179,18 +179,22 @@ impl Dialogue {
         }
     }
 
+    /// The tokens of the last request, and those of the window, where that is known.
+    pub(super) fn filled(&self, app: &App) -> Option<(u64, u64)> {
+        let context_budget = self.context_budget();
+        let window = context_budget.window(&self.limits(app));
+        window.map(|(window, _)| (context_budget.measure().sent(), window))
+    }
+
     /// Says how full the window is, where that is news.
     pub(super) fn speak_of_the_window(&mut self, app: &App) {
         let ui = &app.ui;
         if !ui.is_chat() && !ui.is_verbose() {
             return;
         }
-        let filled = {
-            let context_budget = self.context_budget();
-            let window = context_budget.window(&self.limits(app));
-            window.map(|(window, _)| (context_budget.measure().sent(), window))
+        let Some((used, window)) = self.filled(app) else {
+            return;
         };
-        let Some((used, window)) = filled else { return };
         if let Some(line) = fill_line(used, window, &mut self.marked, ui.is_verbose()) {
             ui.status(&ui.status_styles().paint(Label::Quiet, &line));
         }

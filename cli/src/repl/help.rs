@@ -39,7 +39,7 @@ const KEYS: [(&str, &str); 10] = [
     ("Ctrl-C", "interrupt a reply, or clear the line"),
     (
         "Esc",
-        "interrupt a reply; Dunlin keeps what you typed meanwhile",
+        "interrupt a reply, and send what you typed meanwhile; Enter queues it, Up takes it back",
     ),
     ("Ctrl-D", "leave the chat, on an empty line"),
 ];

@@ -18,6 +18,7 @@ mod leaving;
 mod messages;
 mod mode;
 pub mod plain;
+mod queue;
 mod requests;
 mod rewind;
 mod send_template;
@@ -183,6 +184,10 @@ fn converse(
     let mut unsent: Option<(String, bool)> = None;
     // What was said of a plan.
     let mut answered: Option<String> = None;
+    // Whether the messages that are queued are sent now.
+    let mut sends = false;
+    // The status line as it was shown last.
+    let mut status = String::new();
     loop {
         // Nobody reads the output any more: there is nobody to converse with.
         ui.check()?;
@@ -202,14 +207,25 @@ fn converse(
                 .is_some_and(|output| output.begin_reading());
             (!waits).then(|| prompt(app))
         };
-        // Text that the user did not type is a message and nothing else: no command, no answer, no mention of a file.
         let next = answered.take().or_else(|| app.pausing.take_deferred());
+        let is_over = std::mem::take(&mut sends) | ui.takes_sending();
+        let queued = (is_over && next.is_none()).then(|| ui.take_queued(&MessageLines));
+        let queued = queued.flatten();
+        if queued.is_none() {
+            ui.keep_queued();
+        }
+        // Text that the user did not type is a message and nothing else: no command, no answer, no mention of a file.
         let (typed, is_foreign) = if let Some(line) = next {
+            (Typed::Line(line), false)
+        } else if let Some(message) = queued {
+            let line = editor.take_over(&message);
+            queue::show(ui, &self::prompt(app), &line);
             (Typed::Line(line), false)
         } else {
             match unsent.take() {
                 Some((line, is_foreign)) => editor.read_again(ui, prompt, (&line, is_foreign)),
                 None => {
+                    queue::show_status(app, dialogue.as_ref(), &mut status);
                     let early = ui.take_early_typing(&MessageLines);
                     match early.is_sent {
                         true => editor.read_put_back(ui, prompt, (&early.text, early.is_foreign)),
@@ -266,9 +282,9 @@ fn converse(
         let (whole, pasted) = editor.unfold(&line);
         if is_foreign {
             *hub = Hub::Closed;
-            let sent = say_foreign(app, dialogue, editor, &whole, is_for_editor);
-            if let Err(error) = sent {
-                report(app, dialogue.as_ref(), &error);
+            match say_foreign(app, dialogue, editor, &whole, is_for_editor) {
+                Ok(answer) => sends = answer == Answer::Answered,
+                Err(error) => report(app, dialogue.as_ref(), &error),
             }
             continue;
         }
@@ -305,8 +321,12 @@ fn converse(
         };
         match answer {
             Ok(Answer::Next) => {}
+            Ok(Answer::Answered) => sends = true,
             Ok(Answer::Leave) => return Ok(Exit::Done),
-            Ok(Answer::Plan) => answered = mode::ask_about_plan(app, &editor.recall()),
+            Ok(Answer::Plan) => {
+                answered = mode::ask_about_plan(app, &editor.recall());
+                sends = true;
+            }
             // What fails here concerns this line; the next one may do better.
             Err(error) => report(app, dialogue.as_ref(), &error),
         }
@@ -332,19 +352,19 @@ fn say_foreign(
     editor: &mut LineEditor,
     text: &str,
     is_for_editor: bool,
-) -> Result<(), CliError> {
+) -> Result<Answer, CliError> {
     let text = match is_for_editor {
         true => match compose::write(app, text, true)? {
             Some(text) => {
                 show_said(app, &text);
                 text
             }
-            None => return Ok(()),
+            None => return Ok(Answer::Next),
         },
         false => text.trim_end().to_owned(),
     };
     if text.is_empty() {
-        return Ok(());
+        return Ok(Answer::Next);
     }
     // A file that was attached before goes with it.
     let all = 0..text.len();
@@ -354,15 +374,17 @@ fn say_foreign(
         editor,
         text.into(),
         Source::Foreign(Some(all)),
-    )?;
-    Ok(())
+    )
 }
 
 /// What follows a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
     Next,
     /// The user decides about a plan.
     Plan,
+    /// The model has answered, so what was queued meanwhile is sent.
+    Answered,
     Leave,
 }
 
@@ -467,6 +489,10 @@ fn take_turn(
         let is_complete = matches!(report.end, TurnEnd::Answered);
         let is_plan =
             is_complete && !report.reply.trim().is_empty() && app.mode.get() == SessionMode::Plan;
+        let answer = match is_complete {
+            true => Answer::Answered,
+            false => Answer::Next,
+        };
         let reply = app.settings.app_agents().next().is_some();
         let reply = reply.then(|| report.reply.clone());
         let concluded = conclude(app, report);
@@ -483,6 +509,7 @@ fn take_turn(
         if is_plan {
             return Ok(Answer::Plan);
         }
+        return Ok(answer);
     }
     Ok(Answer::Next)
 }

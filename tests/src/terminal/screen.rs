@@ -24,6 +24,8 @@ pub struct Screen {
     pub cursor_line: String,
     /// Where the cursor is in it, from 0.
     pub cursor_column: u16,
+    /// Whether a message is being read at the prompt.
+    pub reads_message: bool,
 }
 
 /// What is known of a program in a terminal, changed by the threads that listen to it.
@@ -41,7 +43,11 @@ pub(super) struct Seen {
 
 /// What the program did to the terminal apart from writing on it.
 #[derive(Debug, Default)]
-struct Effects(Vec<String>);
+struct Effects {
+    all: Vec<String>,
+    /// Whether it asks for keys with Shift to be told apart, as it does while a message is typed.
+    tells_shift: bool,
+}
 
 impl Screen {
     /// Whether `text` is shown.
@@ -105,7 +111,7 @@ impl Seen {
 
     /// What the program did apart from writing.
     pub(super) fn effects(&self) -> &[String] {
-        &self.emulator.callbacks().0
+        &self.emulator.callbacks().all
     }
 
     /// The screen as it is.
@@ -122,6 +128,7 @@ impl Seen {
             text: basic_formatted_to_plain(&all).collect(),
             cursor_line: self.cursor_line(),
             cursor_column: screen.cursor_position().1,
+            reads_message: self.emulator.callbacks().tells_shift,
         }
     }
 
@@ -142,35 +149,35 @@ impl Seen {
 
 impl vt100::Callbacks for Effects {
     fn audible_bell(&mut self, _: &mut vt100::Screen) {
-        self.0.push("bell".to_owned());
+        self.all.push("bell".to_owned());
     }
 
     fn visual_bell(&mut self, _: &mut vt100::Screen) {
-        self.0.push("visual bell".to_owned());
+        self.all.push("visual bell".to_owned());
     }
 
     fn resize(&mut self, _: &mut vt100::Screen, request: (u16, u16)) {
-        self.0.push(format!("resize {request:?}"));
+        self.all.push(format!("resize {request:?}"));
     }
 
     fn set_window_icon_name(&mut self, _: &mut vt100::Screen, name: &[u8]) {
-        self.0.push(format!("icon name {}", name.escape_ascii()));
+        self.all.push(format!("icon name {}", name.escape_ascii()));
     }
 
     fn set_window_title(&mut self, _: &mut vt100::Screen, title: &[u8]) {
-        self.0.push(format!("title {}", title.escape_ascii()));
+        self.all.push(format!("title {}", title.escape_ascii()));
     }
 
     fn copy_to_clipboard(&mut self, _: &mut vt100::Screen, _kind: &[u8], data: &[u8]) {
-        self.0.push(format!("clipboard {}", data.escape_ascii()));
+        self.all.push(format!("clipboard {}", data.escape_ascii()));
     }
 
     fn paste_from_clipboard(&mut self, _: &mut vt100::Screen, _kind: &[u8]) {
-        self.0.push("reads the clipboard".to_owned());
+        self.all.push("reads the clipboard".to_owned());
     }
 
     fn unhandled_control(&mut self, _: &mut vt100::Screen, control: u8) {
-        self.0.push(format!("control {control:#04x}"));
+        self.all.push(format!("control {control:#04x}"));
     }
 
     fn unhandled_escape(
@@ -180,7 +187,7 @@ impl vt100::Callbacks for Effects {
         _second: Option<u8>,
         last: u8,
     ) {
-        self.0.push(format!("escape {}", last.escape_ascii()));
+        self.all.push(format!("escape {}", last.escape_ascii()));
     }
 
     fn unhandled_csi(
@@ -198,16 +205,17 @@ impl vt100::Callbacks for Effects {
         if (first, parameters) == (Some(b'?'), &[&[WRAPPING]]) {
             return;
         }
-        // Asks for keys with Shift to be told apart while a message is typed; other terminals ignore it.
+        // Other terminals ignore it.
         if (first, last) == (Some(b'>'), 'm') && matches!(parameters, [[4], [1]] | [[4]]) {
+            self.tells_shift = parameters.len() > 1;
             return;
         }
         let first = first.map(char::from).unwrap_or_default();
-        self.0.push(format!("csi {first}{parameters:?}{last}"));
+        self.all.push(format!("csi {first}{parameters:?}{last}"));
     }
 
     fn unhandled_osc(&mut self, _: &mut vt100::Screen, parameters: &[&[u8]]) {
-        self.0
+        self.all
             .push(format!("osc {}", parameters.join(&b';').escape_ascii()));
     }
 }

@@ -51,6 +51,7 @@ mod plugin_updates;
 mod plugins;
 mod prompt;
 mod questions;
+mod queue;
 mod quirks;
 mod random_edits;
 mod registry;

@@ -107,13 +107,29 @@ impl Chat {
             Some((_, last)) => last.to_owned(),
             None => format!("{PROMPT} {text}"),
         };
-        let screen = self
-            .terminal
-            .wait_until(&format!("prompt {before} with {text:?}"), |screen| {
-                is_next(screen, PROMPT, before) && typed(screen) == expected.trim()
-            });
+        let screen =
+            self.terminal
+                .wait_until(&format!("prompt {before} with {text:?}"), |screen| {
+                    let is_it = is_next(screen, PROMPT, before) && typed(screen) == expected.trim();
+                    // What is typed during a turn looks the same.
+                    is_it && (screen.reads_message || text.is_empty())
+                });
         self.prompts = lines(&screen, PROMPT);
         screen
+    }
+
+    /// Waits until this is queued during a turn, below everything else.
+    pub fn queued(&self, message: &str) -> Screen {
+        self.terminal.wait_for(&format!("  queued: {message}"))
+    }
+
+    /// Waits until this is what is being typed during a turn.
+    pub fn typing(&self, text: &str) -> Screen {
+        let expected = format!("{PROMPT} {text}");
+        self.terminal
+            .wait_until(&format!("{expected:?} in a turn"), |screen| {
+                screen.cursor_line.trim_end() == expected && !screen.reads_message
+            })
     }
 
     /// Waits until the line that was typed at the prompt is gone.

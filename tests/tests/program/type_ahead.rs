@@ -240,23 +240,22 @@ fn elsewhere_than_in_the_chat_keys_are_left_to_the_shell() {
     assert_eq!(terminal.wait_end(), Some(0));
 }
 
-/// What is typed while the model answers and no question comes, then what is typed at the prompt, and the message.
+/// What is typed in a turn that is interrupted before any question, then what is typed at the prompt, and the message.
 #[track_caller]
 fn check_without_question(early: &str, paste: &str, typed: &str, sent: &str) -> String {
-    let gate = Gate::new();
-    let answer = Response::stream()
-        .text("One")
-        .wait(&gate)
-        .text(", two.")
-        .finish("stop");
+    let answer = Response::stream().text("One").stall();
     let provider = Provider::play([answer, Response::reply("Three.")]);
     let mut chat = Chat::open(&environment(&provider));
     chat.say("count");
     chat.terminal.wait_for("One");
     chat.terminal.type_text(early);
-    gate.open();
+    match early.strip_suffix('\r') {
+        Some(lines) => drop(chat.queued(lines.rsplit('\r').next().unwrap_or(lines))),
+        None => drop(chat.typing(early)),
+    }
+    chat.terminal.press(Key::CtrlC);
     let screen = chat.terminal.wait_until("the prompt", |screen| {
-        screen.contains("One, two.") && screen.cursor_line.starts_with('›')
+        screen.contains("(interrupted)") && screen.cursor_line.starts_with('›')
     });
     if !paste.is_empty() {
         chat.terminal.paste(paste);
@@ -292,23 +291,27 @@ fn what_is_typed_next_replaces_what_was_put_back() {
     check_without_question("hel", "", "lo", "hello");
 }
 
-/// Each command that was typed ahead is a line of its own when its turn comes.
+/// Messages are sent up to a command that was typed ahead; it and what comes after it are lines of their own when their turn
+/// comes.
 #[test]
 fn commands_among_early_lines_are_commands() {
     let gate = Gate::new();
     let answer = Response::stream().text("One").wait(&gate).finish("stop");
-    let provider = Provider::play([answer, Response::reply("Two."), Response::reply("Three.")]);
+    let replies = ["Two.", "Three.", "Four."].map(Response::reply);
+    let provider = Provider::play([answer].into_iter().chain(replies));
     let mut chat = Chat::open(&environment(&provider));
     chat.say("count");
     chat.terminal.wait_for("One");
     chat.terminal
         .type_text("go on\ron and on\r/pause next\r/no\rand then\r");
+    chat.queued("and then");
     gate.open();
-    chat.prompt_with("go on\n  on and on");
-    chat.terminal.press(Key::Enter);
-    chat.terminal.wait_for("Two.");
     let (paused, prompt) = ("› (pause: next)", "  request?");
-    chat.prompt_with("/pause next");
+    let screen = chat.prompt_with("/pause next");
+    assert!(
+        screen.contains("› go on\nTwo.\n› on and on\nThree."),
+        "{screen:?}"
+    );
     chat.terminal.press(Key::Enter);
     let at = |line: &str| {
         let line = line.to_owned();
@@ -322,10 +325,11 @@ fn commands_among_early_lines_are_commands() {
     chat.terminal.press(Key::Enter);
     chat.terminal.wait_until("the pause", at(prompt));
     chat.terminal.type_line("send");
-    chat.terminal.wait_for("Three.");
+    chat.terminal.wait_for("Four.");
     let said = |request: usize| provider.requests()[request].messages().last().cloned();
-    assert_eq!(said(1).expect("a message")["content"], "go on\non and on");
-    assert_eq!(said(2).expect("a message")["content"], "and then");
+    assert_eq!(said(1).expect("a message")["content"], "go on");
+    assert_eq!(said(2).expect("a message")["content"], "on and on");
+    assert_eq!(said(3).expect("a message")["content"], "and then");
 }
 
 /// A message that was not sent because its model was refused is put back, and a command that is typed next is a command.

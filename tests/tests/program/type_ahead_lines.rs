@@ -50,11 +50,10 @@ fn check(begun: &str, shown: &str, rest: &str, kept: &str) {
     assert_eq!(provider.requests().len(), 1, "{:?}", chat.terminal);
     let note = "Kept for your next message: ";
     let said = screen.line_with(note).map(str::trim);
-    let last = kept.rsplit('\n').next().unwrap_or_default();
-    let expected = (!kept.is_empty()).then(|| format!("{note}{last}"));
+    let expected = (!kept.is_empty()).then(|| format!("{note}{kept}"));
     assert_eq!(said, expected.as_deref(), "{:?}", chat.terminal);
     chat.answer("y");
-    let screen = chat.prompt_with(&kept.replace('\n', "\n  "));
+    let screen = chat.prompt_with(kept);
     assert!(screen.contains("✓ 1 read_file"), "{:?}", chat.terminal);
     assert!(environment.permissions().is_null(), "{:?}", chat.terminal);
 }
@@ -73,7 +72,6 @@ fn the_last_letters_of_a_word_answer_no_question() {
         "y\r",
         "now look at the directory",
     );
-    check("one\rgo ", "go", "always\r", "one\ngo always");
 }
 
 #[test]

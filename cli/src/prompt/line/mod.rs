@@ -250,6 +250,13 @@ impl LineEditor {
         self.read_begun(ui, prompt, line)
     }
 
+    /// Takes over a message that was typed elsewhere, as the line that was read. More than a few rows of it are folded, so
+    /// that all of it can be seen.
+    pub fn take_over(&self, text: &str) -> String {
+        self.pastes.begin(text);
+        self.pastes.put_back(text, terminal::size().0)
+    }
+
     fn read_begun(
         &mut self,
         ui: &Ui,

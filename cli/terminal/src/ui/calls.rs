@@ -202,7 +202,7 @@ pub fn fit(text: &str, columns: usize) -> String {
 }
 
 /// Shortens at the end to at most `columns` columns on the screen.
-fn cut(text: &str, columns: usize) -> String {
+pub fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }

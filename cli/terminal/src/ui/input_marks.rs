@@ -28,4 +28,6 @@ prompts! {
     REQUEST = "  request? ";
     /// A line that was begun before what is asked was there.
     EARLY = "  typed early: ";
+    /// A message that is sent after the turn.
+    QUEUED = "  queued: ";
 }

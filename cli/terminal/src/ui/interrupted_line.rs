@@ -3,7 +3,8 @@
 //! It is a line that was begun before the question (`open_line`): what is typed goes on with it until the user ends it. It
 //! stays what it was otherwise, so that it can stand in its line again: with several lines, and with words for folded pastes.
 
-use super::terminal::typed_text;
+use super::decoder::{PASTE_END, PASTE_MARK};
+use super::typed_line;
 
 /// The message, with the cursor between both parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,9 +50,10 @@ impl InterruptedLine {
 
     fn before_cursor(&self, typed: &[u8]) -> String {
         if self.is_whole || typed.is_empty() {
-            return format!("{}{}", self.before, typed_text(typed));
+            return format!("{}{}", self.before, typed_line::text(typed));
         }
-        typed_text(&[self.before.as_bytes(), typed].concat())
+        let before = self.before.as_bytes();
+        typed_line::text(&[PASTE_MARK, before, PASTE_END, typed].concat())
     }
 }
 
@@ -78,7 +80,7 @@ mod tests {
                 keys.feed(rest.as_bytes());
                 assert_eq!(keys.open_line().as_deref(), open, "{typed:?}");
                 let message = keys.take_interrupted().unwrap();
-                let others = typed_text(&keys.take());
+                let others = typed_line::text(&keys.take());
                 assert_eq!((message.as_str(), others.as_str()), kept, "{typed:?}");
                 assert_eq!(keys.take_interrupted(), None);
             }
@@ -127,6 +129,6 @@ mod tests {
         keys.interrupt(InterruptedLine::new(parts, false));
         keys.feed(b"s\r");
         assert_eq!(keys.take_interrupted().as_deref(), Some("a messages"));
-        assert_eq!(typed_text(&keys.take()), "one\ntw");
+        assert_eq!(typed_line::text(&keys.take()), "one\ntw");
     }
 }

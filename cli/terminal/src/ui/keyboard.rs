@@ -15,11 +15,11 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::keys::EarlyLines;
+use super::keys::{EarlyKeys, EarlyLines};
 use super::running_commands::RunningCommands;
 use super::sink::Sink;
 use super::style::Label;
-use super::{Ui, terminal, wrap};
+use super::{Ui, terminal, typed_line, wrap};
 use crate::approval::line::is_answer;
 
 /// The time for which another program has the terminal. Ends with a panic, too.
@@ -47,6 +47,11 @@ impl Ui {
 
     /// The same; what it was.
     pub(super) fn put_aside(&self) -> Vec<u8> {
+        self.take_keys(EarlyKeys::feed)
+    }
+
+    /// Has `feed` take in what was typed, and does what Ctrl-V does.
+    pub(super) fn take_keys(&self, feed: impl FnOnce(&mut EarlyKeys, &[u8]) -> bool) -> Vec<u8> {
         if !self.streams.input {
             return Vec::new();
         }
@@ -54,7 +59,7 @@ impl Ui {
         if !typed.is_empty() {
             self.user_is_there(false);
         }
-        let toggles = self.early.lock().feed(&typed);
+        let toggles = feed(&mut self.early.lock(), &typed);
         if toggles && self.one_screen {
             self.toggle_steps();
         }
@@ -98,11 +103,12 @@ impl Ui {
         }
     }
 
-    /// Waits for Esc, or until the terminal is closed, and keeps what else is typed. Only while the terminal is in [`terminal::TurnMode`] or a line
-    /// is being read, which is left alone. Dropping the future ends the listening; no key is lost.
+    /// Waits for Esc, `true`, or until the terminal is closed, and keeps what else is typed. Only while the terminal is in
+    /// [`terminal::TurnMode`] or a line is being read, which is left alone. Dropping the future ends the listening; no key is
+    /// lost.
     ///
     /// Where the terminal cannot be listened to, Esc never comes.
-    pub async fn escape(&self) {
+    pub async fn escape(&self) -> bool {
         #[expect(
             deprecated,
             reason = "standard input stays open as long as the program, which is all that its successor wants promised"
@@ -131,28 +137,42 @@ impl Ui {
             }
             // A closed terminal is ready again and again.
             if terminal::is_gone() {
-                return;
+                return false;
             }
             // Whoever reads a line says when they are done.
             let Some(_keyboard) = self.keyboard.try_lock() else {
                 continue;
             };
-            self.put_early_typing_aside();
+            match self.queues_messages() {
+                true => self.queue_typed(),
+                false => self.put_early_typing_aside(),
+            }
             self.do_typed_commands();
-            self.show_typed_early();
+            self.show_typing();
             if is_late && self.early.lock().take_escape() {
-                return;
+                return true;
             }
         }
     }
 
-    /// Takes the terminal back whenever the program goes on after it was stopped with Ctrl-Z. Never ends; to be polled
-    /// beside a turn. Where the signal cannot be received, nothing is done.
+    /// Takes the terminal back whenever the program goes on after it was stopped with Ctrl-Z, and draws what is typed again
+    /// when the window gets another size. Never ends; to be polled beside a turn. Where the signals cannot be received,
+    /// nothing is done.
     pub async fn survive_stops(&self) -> Infallible {
-        let Ok(mut continued) = signal(SignalKind::from_raw(Signal::CONT.as_raw())) else {
+        let continued = signal(SignalKind::from_raw(Signal::CONT.as_raw()));
+        let resized = signal(SignalKind::window_change());
+        let (Ok(mut continued), Ok(mut resized)) = (continued, resized) else {
             return pending().await;
         };
-        while continued.recv().await.is_some() {
+        loop {
+            tokio::select! {
+                Some(()) = continued.recv() => {}
+                Some(()) = resized.recv() => {
+                    self.draw_typing(&mut self.screen());
+                    continue;
+                }
+                else => return pending().await,
+            }
             // Whoever reads a line does this for itself.
             if self.keyboard.try_lock().is_some() && self.streams.input {
                 terminal::TurnMode::enter_again();
@@ -161,11 +181,11 @@ impl Ui {
             let mut screen = self.screen();
             // The shell has written below it.
             if screen.live.drawn.take().is_some() && !screen.live.is_others() {
+                screen.column = 0;
                 self.write(&mut screen, Sink::Out, "\r");
-                self.draw(&mut screen, None);
+                self.draw(&mut screen);
             }
         }
-        pending().await
     }
 
     /// Has the keyboard alone until the value is dropped.
@@ -249,12 +269,16 @@ impl Ui {
     pub fn take_early_typing(&self, lines: &dyn EarlyLines) -> EarlyText {
         self.end_paste();
         let foreign = self.foreign.lock().take();
-        let foreign = foreign.map(|foreign| terminal::typed_text(foreign.as_bytes()));
+        let foreign = foreign.map(|foreign| {
+            typed_line::harmless(&foreign)
+                .trim_end_matches('\n')
+                .to_owned()
+        });
         let foreign = foreign.filter(|foreign| !foreign.trim().is_empty());
         let (text, is_sent) = loop {
             let bytes = self.early.lock().take_next(lines);
             let is_sent = matches!(bytes.last(), Some(b'\r' | b'\n'));
-            let text = self.without_answers(terminal::typed_text(&bytes), is_sent);
+            let text = self.without_answers(typed_line::text(&bytes), is_sent);
             // A command is no part of foreign text.
             if foreign.is_some() && lines.is_alone(&text) {
                 self.early.lock().put_back(bytes);

@@ -1,16 +1,22 @@
-//! The end of the screen while a turn runs: the line of what goes on, and below it a row for each thing that runs beside it.
+//! The end of the screen while a turn runs: the line of what goes on, below it a row for each thing that runs beside it, and
+//! last what the user types.
 //!
 //! It is drawn again in place, and whatever else is printed takes it away first. While somebody reads a line, the screen
 //! is theirs: what other threads print meanwhile is held until the line has ended.
 
+use std::borrow::Cow;
 use std::thread;
 
 use dunlin_chat::turn::CallView;
-use dunlin_host::display::escape;
 
-use super::calls::{self, fit};
-use super::style::Label;
-use super::{CLEAR_LINE, Screen, Ui, input_marks, rows_above_cursor, terminal};
+use super::calls;
+use super::live_state::in_one_piece;
+use super::sink::Sink;
+use super::{CLEAR_LINE, Screen, Ui, edge, rows_above_cursor, terminal};
+
+/// Keeps the place and the looks of the cursor, and goes back there (DECSC, DECRC).
+const SAVE_CURSOR: &str = "\x1b7";
+const RESTORE_CURSOR: &str = "\x1b8";
 
 impl Ui {
     /// Shows a row for each thing that runs beside the turn, below everything else, until there are others. They are escaped
@@ -19,34 +25,21 @@ impl Ui {
         if self.quiet || !self.redraws {
             return;
         }
-        let typed = self.typed_early();
         let mut screen = self.screen();
         if screen.live.rows == rows {
             return;
         }
         screen.live.rows = rows;
         if !screen.live.is_others() {
-            self.draw(&mut screen, typed);
+            self.draw(&mut screen);
         }
     }
 
-    /// Shows the line that is being typed below the rows, where there are any.
-    pub(super) fn show_typed_early(&self) {
-        let typed = self.typed_early();
-        let mut screen = self.screen();
-        if !screen.live.rows.is_empty() && !screen.live.is_others() {
-            self.draw(&mut screen, typed);
+    /// Draws what is typed, as the window is now, if anything is.
+    pub(super) fn draw_typing(&self, screen: &mut Screen) {
+        if !screen.live.typing.is_empty() && !screen.live.is_others() {
+            self.draw(screen);
         }
-    }
-
-    /// The line that is being typed, as a row.
-    fn typed_early(&self) -> Option<String> {
-        let line = self.early.lock().open_line()?;
-        let room = terminal::size()
-            .0
-            .saturating_sub(input_marks::MESSAGE.len());
-        let mark = self.styles.paint(Label::Prompt, input_marks::MESSAGE);
-        Some(format!("{mark}{}", fit(&escape(&line), room)))
     }
 
     /// Draws what stays only until something else is printed: whole lines that fit the screen.
@@ -55,14 +48,23 @@ impl Ui {
         screen.waiting = None;
         screen.live.line = Some(text);
         if !screen.live.is_others() {
-            self.draw(&mut screen, None);
+            self.draw(&mut screen);
         }
     }
 
-    /// Draws it as it is now, in one piece: nothing flickers.
-    pub(super) fn draw(&self, screen: &mut Screen, typed: Option<String>) {
+    /// Draws it as it is now, in one piece: nothing flickers. A line of the reply goes on above it, unless there is a line of
+    /// what goes on.
+    pub(super) fn draw(&self, screen: &mut Screen) {
+        if screen.mid_line && screen.live.line.is_none() && self.one_screen {
+            let away = self.clear_drawn(screen);
+            let below = self.below_line(screen);
+            if !(away.is_empty() && below.is_empty()) {
+                self.write(screen, Sink::Out, &in_one_piece(&away, &below));
+            }
+            return;
+        }
         self.end_line(screen);
-        let whole = screen.live.whole(typed);
+        let whole = self.whole(screen);
         if whole == screen.live.drawn {
             return;
         }
@@ -74,6 +76,43 @@ impl Ui {
             }
             None => self.write(screen, self.status_sink(), &away),
         }
+    }
+
+    /// All that stands at the end of the screen.
+    fn whole(&self, screen: &Screen) -> Option<String> {
+        let mut rows: Vec<Cow<'_, str>> = screen.live.rows().into_iter().map(Cow::from).collect();
+        if screen.live.reader.is_none() {
+            let typing = &screen.live.typing;
+            rows.extend(
+                typing
+                    .rows(terminal::size(), self.styles)
+                    .into_iter()
+                    .map(Cow::from),
+            );
+        }
+        (!rows.is_empty()).then(|| rows.join("\n"))
+    }
+
+    /// What draws it below a line of the reply that goes on, and goes back there. Where that line is just full, the next
+    /// piece of it draws.
+    pub(super) fn below_line(&self, screen: &mut Screen) -> String {
+        let live = &screen.live;
+        if live.rows().is_empty() && live.typing.is_empty() {
+            return String::new();
+        }
+        let window = terminal::size();
+        let is_full = screen.column > 0 && screen.column.is_multiple_of(window.0);
+        let Some(whole) = self.whole(screen).filter(|_| !is_full) else {
+            return String::new();
+        };
+        // The rows are made first, so that the window does not scroll any more when the cursor is saved. A vertical tab
+        // keeps its column.
+        let rows = whole.split('\n').count();
+        let room = format!("{}\x1b[{rows}A{SAVE_CURSOR}", "\x0b".repeat(rows));
+        let drawn = format!("{room}\x1b[0m\n{}", edge::fitting(&whole, window.0));
+        screen.live.below = Some(window);
+        screen.live.drawn = Some(whole);
+        drawn
     }
 
     /// Takes the line of what went on away for good, and what is drawn with it.
@@ -93,13 +132,22 @@ impl Ui {
     }
 
     /// What takes away what is drawn.
-    fn clear_drawn(&self, screen: &mut Screen) -> String {
+    pub(super) fn clear_drawn(&self, screen: &mut Screen) -> String {
+        let below = screen.live.below.take();
         let Some(drawn) = screen.live.drawn.take() else {
             return String::new();
         };
-        match rows_above_cursor(&drawn, terminal::size().0) {
-            0 => CLEAR_LINE.to_owned(),
-            above => format!("\r\x1b[{above}A\x1b[J"),
+        let window = terminal::size();
+        let above = rows_above_cursor(&drawn, window.0);
+        match below {
+            Some(then) if then == window => format!("{RESTORE_CURSOR}\x1b[J"),
+            // The terminal may have moved the lines.
+            Some(_) => {
+                let column = screen.column % window.0.max(1);
+                format!("\r\x1b[{}A\x1b[{}G\x1b[J", above + 1, column + 1)
+            }
+            None if above == 0 => CLEAR_LINE.to_owned(),
+            None => format!("\r\x1b[{above}A\x1b[J"),
         }
     }
 
@@ -113,8 +161,9 @@ impl Ui {
         let mut screen = self.screen();
         self.print_held(&mut screen);
         screen.live.reader = None;
-        if !screen.live.rows.is_empty() || screen.live.line.is_some() {
-            self.draw(&mut screen, None);
+        let live = &screen.live;
+        if !live.rows.is_empty() || live.line.is_some() || !live.typing.is_empty() {
+            self.draw(&mut screen);
         }
     }
 

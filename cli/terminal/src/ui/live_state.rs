@@ -2,6 +2,7 @@
 
 use std::thread::{self, ThreadId};
 
+use super::input_row::Typing;
 use super::sink::Sink;
 
 /// How many lines are held while somebody reads one.
@@ -16,6 +17,10 @@ pub(super) struct Live {
     pub line: Option<String>,
     /// A row for each thing that runs beside it.
     pub rows: Vec<String>,
+    /// What the user types meanwhile.
+    pub typing: Typing,
+    /// How large the window was when it was drawn below a line of the reply that goes on.
+    pub below: Option<(usize, usize)>,
     /// Who reads a line.
     pub reader: Option<ThreadId>,
     /// What was printed meanwhile.
@@ -36,13 +41,20 @@ impl Live {
         self.held.push((sink, text));
     }
 
-    /// All of it; `typed`: the line that is being typed early.
-    pub(super) fn whole(&self, typed: Option<String>) -> Option<String> {
-        let mut rows: Vec<&str> = self.line.iter().map(String::as_str).collect();
-        if self.reader.is_none() {
-            rows.extend(self.rows.iter().map(String::as_str));
-            rows.extend(typed.as_deref().filter(|_| !self.rows.is_empty()));
-        }
-        (!rows.is_empty()).then(|| rows.join("\n"))
+    /// All of it but what is typed.
+    pub(super) fn rows(&self) -> Vec<&str> {
+        let rows: &[String] = match self.reader {
+            Some(_) => &[],
+            None => &self.rows,
+        };
+        self.line.iter().chain(rows).map(String::as_str).collect()
+    }
+}
+
+/// Text with what is drawn below it, which a terminal shows at once if it can (synchronised output).
+pub(super) fn in_one_piece(text: &str, below: &str) -> String {
+    match below.is_empty() {
+        true => text.to_owned(),
+        false => format!("\x1b[?2026h{text}{below}\x1b[?2026l"),
     }
 }

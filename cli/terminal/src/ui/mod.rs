@@ -25,6 +25,7 @@ mod edge;
 mod foreign_line;
 mod guard;
 pub mod input_marks;
+mod input_row;
 mod interrupted_line;
 pub mod keyboard;
 pub mod keys;
@@ -41,6 +42,8 @@ pub mod pager;
 pub mod progress;
 pub mod prompt_of_server;
 pub mod question;
+pub mod queue;
+mod queued_keys;
 pub mod read_answer;
 mod reply;
 pub mod resize;
@@ -57,6 +60,7 @@ pub mod tail;
 pub mod terminal;
 pub mod todo;
 mod typed;
+mod typed_line;
 mod waiting;
 pub mod wake;
 pub mod web_request;
@@ -131,6 +135,10 @@ pub struct Ui {
     lent: AtomicBool,
     /// How long the user has been away, where they want to be told.
     absence: Mutex<Option<Absence>>,
+    /// Whether what is typed is shown, and Enter queues it.
+    queues_messages: AtomicBool,
+    /// Whether what is queued is to be sent however the turn ends.
+    sends_queue: AtomicBool,
     /// Takes the lines that are commands for what runs.
     commands: Mutex<Option<Box<dyn RunningCommands>>>,
     /// Whether the line that is being read can be ended from another thread.
@@ -159,6 +167,8 @@ struct Screen {
     err: Box<dyn Write + Send>,
     /// Whether the cursor stands in the middle of a line of the reply.
     mid_line: bool,
+    /// How many columns of that line are written.
+    column: usize,
     live: Live,
     waiting: Option<Waiting>,
     reply: ReplyState,
@@ -208,6 +218,7 @@ impl Ui {
             out,
             err,
             mid_line: false,
+            column: 0,
             live: Live::default(),
             waiting: None,
             reply: ReplyState::default(),
@@ -225,6 +236,8 @@ impl Ui {
             marks_pastes: AtomicBool::new(false),
             lent: AtomicBool::new(false),
             absence: Mutex::default(),
+            queues_messages: AtomicBool::new(false),
+            sends_queue: AtomicBool::new(false),
             commands: Mutex::default(),
             wake: wake::Wake::default(),
             streams,
@@ -450,7 +463,7 @@ impl Ui {
                 screen.waiting = None;
                 screen.live.line = Some(line);
                 if !screen.live.is_others() {
-                    self.draw(&mut screen, None);
+                    self.draw(&mut screen);
                 }
             }
             return;
@@ -475,7 +488,7 @@ impl Ui {
         if let Some(text) = text {
             self.write_rows(&mut screen, sink, &text);
         }
-        self.draw(&mut screen, None);
+        self.draw(&mut screen);
     }
 
     /// Waits until nobody reads the output any more.
@@ -526,12 +539,12 @@ impl Ui {
         if screen.live.is_others() {
             return screen.live.hold(sink, format!("{text}\n"));
         }
-        self.end_line(&mut screen);
         let was_drawn = screen.live.drawn.is_some();
+        self.end_line(&mut screen);
         self.take_live_away(&mut screen);
         self.write_rows(&mut screen, sink, &format!("{text}\n"));
         if was_drawn {
-            self.draw(&mut screen, None);
+            self.draw(&mut screen);
         }
     }
 

@@ -6,8 +6,9 @@
 
 use std::cell::RefCell;
 
-use dunlin_host::display::{escape, shorten, width, width_of_char};
+use dunlin_host::display::{escape, shorten};
 
+use super::input_row::end_of;
 use super::interrupted_line::InterruptedLine;
 use super::silence::{self, Escape, LONGEST_TYPING, Pause, Silence};
 use super::sink::Sink;
@@ -176,41 +177,6 @@ impl Ui {
         for row in wrap::hanging("  ", 2, &text, terminal::size().0) {
             let row = self.status_styles.paint(Label::Quiet, &row);
             self.line(self.status_sink(), &row);
-        }
-    }
-}
-
-/// The end of a text that fits, where somebody types.
-fn end_of(text: &str, columns: usize) -> String {
-    if width(text) <= columns {
-        return text.to_owned();
-    }
-    let mut room = columns.saturating_sub(1);
-    let fits = |c: &char| {
-        let left = room.checked_sub(width_of_char(*c));
-        room = left.unwrap_or(0);
-        left.is_some()
-    };
-    let end: Vec<char> = text.chars().rev().take_while(fits).collect();
-    format!("…{}", end.iter().rev().collect::<String>())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_end_of_a_long_line_is_shown() {
-        for (text, columns, end) in [
-            ("", 0, ""),
-            ("one two", 7, "one two"),
-            ("one two", 6, "…e two"),
-            ("größe", 4, "…öße"),
-            ("日本語", 5, "…本語"),
-            ("日本語", 4, "…語"),
-            ("one", 1, "…"),
-        ] {
-            assert_eq!(end_of(text, columns), end, "{text:?}");
         }
     }
 }

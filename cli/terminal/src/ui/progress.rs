@@ -15,5 +15,6 @@ impl Ui {
 
     pub fn end_progress(&self) {
         self.take_live_line_away();
+        self.draw_typing(&mut self.screen());
     }
 }

@@ -257,7 +257,7 @@ impl Ui {
             Ok(editor)
         };
         let typed = self.read_answer(line, how, mode.is_some(), paste, editor);
-        self.draw(&mut self.screen(), None);
+        self.draw(&mut self.screen());
         typed
     }
 
@@ -423,22 +423,11 @@ impl Ui {
 
     /// Drops early lines that look like answers: in the next message they would be sent as if they meant something.
     fn drop_early_answers(&self) {
-        let mut early = self.early.lock();
-        let bytes = early.take();
-        let text = terminal::typed_text(&bytes);
-        let (answers, rest): (Vec<&str>, Vec<&str>) = text
-            .lines()
-            .filter(|line| !line.trim().is_empty())
-            .partition(|line| looks_like_answer(line));
-        if answers.is_empty() {
-            early.put_back(bytes);
-            return;
+        let answers = self.early.lock().drop_answers(looks_like_answer);
+        if !answers.is_empty() {
+            let answers: Vec<&str> = answers.iter().map(String::as_str).collect();
+            self.say_dropped(&answers, "before this question");
         }
-        for line in rest {
-            early.keep_line(line);
-        }
-        drop(early);
-        self.say_dropped(&answers, "before this question");
     }
 
     /// Whether what was typed early becomes text of the next message. Where the cursor cannot be moved, a line always begins

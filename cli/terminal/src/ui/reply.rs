@@ -3,10 +3,12 @@
 use parking_lot::MutexGuard;
 
 use super::guard::Guard;
+use super::live_state::in_one_piece;
 use super::markdown::Markdown;
 use super::sink::Sink;
 use super::stream::Filter;
 use super::style::Label;
+use super::wrap::usually_visible;
 use super::{Screen, Ui, terminal};
 
 /// Where in a reply the screen is.
@@ -54,7 +56,9 @@ impl Ui {
 
     /// Ends the reply's last line.
     pub fn end_reply(&self) {
-        self.end_text(&mut self.screen());
+        let mut screen = self.screen();
+        self.end_text(&mut screen);
+        self.draw_typing(&mut screen);
     }
 
     /// Prints what is held of a reply or of what the model thinks, and ends its last line.
@@ -128,13 +132,27 @@ impl Ui {
 
     /// Prints text in which the cursor stays.
     fn put(&self, screen: &mut Screen, text: &str, sink: Sink) {
-        if !text.is_empty() {
-            screen.waiting = None;
-            screen.live.line = None;
-            self.take_live_away(screen);
-            screen.mid_line = true;
-            self.write(screen, sink, text);
+        if text.is_empty() {
+            return;
         }
+        screen.waiting = None;
+        screen.live.line = None;
+        let away = self.clear_drawn(screen);
+        screen.mid_line = true;
+        screen.column = match text.rsplit_once('\n') {
+            Some((_, last)) => usually_visible(last),
+            None => screen.column + usually_visible(text),
+        };
+        if !self.one_screen {
+            self.write(screen, self.status_sink(), &away);
+            return self.write(screen, sink, text);
+        }
+        let below = self.below_line(screen);
+        self.write(
+            screen,
+            sink,
+            &in_one_piece(&format!("{away}{text}"), &below),
+        );
     }
 
     /// Ends the line of the reply in which the cursor is: something else is to be printed.
@@ -142,7 +160,10 @@ impl Ui {
         if !screen.mid_line {
             return;
         }
-        screen.mid_line = false;
+        if self.one_screen {
+            self.take_live_away(screen);
+        }
+        (screen.mid_line, screen.column) = (false, 0);
         let reply = &mut screen.reply;
         reply.held_newlines = 0;
         reply.guard.interrupted();

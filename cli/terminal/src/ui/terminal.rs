@@ -14,7 +14,6 @@ use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termi
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::stream::Filter;
 use super::{alternate, edge};
 
 /// The width that is assumed where nobody says, in columns.
@@ -255,44 +254,4 @@ fn state(time: &Timespec) -> PollFlags {
 /// Waits until something is typed, `true`, or the time is over.
 pub fn is_typed_within(time: Duration) -> bool {
     Timespec::try_from(time).is_ok_and(|time| is_typed(state(&time)))
-}
-
-/// What early typing amounts to as text on a line: keys that erase have erased, keys that move are
-/// left out, and the last Enter does not count, so that nothing is sent unseen.
-pub fn typed_text(typed: &[u8]) -> String {
-    const BACKSPACE: char = '\x08';
-    const DELETE: char = '\x7f';
-    const KILL_LINE: char = '\x15';
-    let mut text = String::new();
-    // The filter drops escape sequences; the marks around pasted text are such.
-    let mut filter = Filter::default();
-    for c in String::from_utf8_lossy(typed).chars() {
-        match c {
-            BACKSPACE | DELETE => drop(text.pop()),
-            KILL_LINE => text.clear(),
-            // Keys with Ctrl would act on the line editor that was not there: Ctrl-D, Ctrl-L.
-            c if c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\x1b') => {}
-            c => text.push_str(&filter.piece(c.encode_utf8(&mut [0; 4]))),
-        }
-    }
-    text.trim_end_matches('\n').to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn early_typing_becomes_a_line() {
-        let check = |typed: &[u8], text: &str| assert_eq!(typed_text(typed), text, "{typed:?}");
-        check(b"", "");
-        check(b"y\r", "y");
-        check(b"y\n", "y");
-        check(b"hallp\x7fo", "hallo");
-        check(b"wrong\x15right", "right");
-        check(b"\x1b[A\x1b[200~one\rtwo\x1b[201~", "one\ntwo");
-        check("größe".as_bytes(), "größe");
-        check(b"\x7f\x7f", "");
-        check(b"\x04\x0cab", "ab");
-    }
 }

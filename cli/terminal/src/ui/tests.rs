@@ -224,6 +224,38 @@ fn piped_output_has_only_the_reply() {
     );
 }
 
+/// Each piece of a reply is written where the last one ended, and what is typed is drawn below it.
+#[test]
+fn what_is_typed_stands_below_a_reply_that_goes_on() {
+    let terminal = |ui: &mut Ui| {
+        ui.one_screen = true;
+        ui.redraws = true;
+        ui.renders = true;
+    };
+    let text = record(terminal, |ui| {
+        let queue = ui.queue_messages(None);
+        ui.reply_piece("One two");
+        ui.early.lock().feed(b"fix it\x1b[D");
+        ui.show_typing();
+        ui.show_typing();
+        ui.reply_piece(" three\n\nfour");
+        ui.status("a status");
+        ui.end_reply();
+        drop(queue);
+        ui.status("another");
+    });
+    let typed = "\x0b\x1b[1A\x1b7\x1b[0m\n› fix it\x1b[1D";
+    let away = "\x1b8\x1b[J";
+    let expected = [
+        "One two",
+        &format!("\x1b[?2026h{typed}\x1b[?2026l"),
+        &format!("\x1b[?2026h{away} three\n\nfour{typed}\x1b[?2026l"),
+        &format!("{away}\na status\n› fix it\x1b[1D"),
+        "<clear>another\n",
+    ];
+    assert_eq!(text, expected.concat());
+}
+
 #[test]
 fn hidden_calls_still_show_failures() {
     let text = record(

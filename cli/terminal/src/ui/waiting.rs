@@ -74,7 +74,9 @@ impl Ui {
     /// Draws the next picture. `false`: nothing is waited for.
     pub(super) fn draw_waiting(&self) -> bool {
         let mut screen = self.screen();
-        let has_other_line = screen.live.drawn.is_some() || screen.live.is_others();
+        let live = &screen.live;
+        let is_drawn = live.drawn.is_some() && !live.rows().is_empty();
+        let has_other_line = is_drawn || live.is_others();
         let Some(waiting) = &mut screen.waiting else {
             return false;
         };
@@ -87,6 +89,11 @@ impl Ui {
         let line = line(&waiting.what, elapsed, terminal::size().0);
         let text = self.status_styles.paint(Label::Quiet, &line);
         let columns = terminal::size().0;
+        if !screen.live.typing.is_empty() {
+            screen.live.line = Some(text);
+            self.draw(&mut screen);
+            return true;
+        }
         let is_broken = |drawn: &String| super::rows_above_cursor(drawn, columns) > 0;
         if is_first {
             self.end_line(&mut screen);

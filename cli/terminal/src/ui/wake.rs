@@ -19,8 +19,8 @@ use signal_hook::flag;
 use signal_hook::low_level::raise;
 
 use super::line_paste::LinePaste;
-use super::terminal::typed_text;
 use super::typed::Typed;
+use super::typed_line;
 
 /// How long a signal that was raised here may take until the turn receives it. Longer than the runtime takes to wake on
 /// a busy machine, shorter than anybody needs to press Ctrl-C again where it was taken for ours.
@@ -109,7 +109,7 @@ impl TypedSoFar {
         let (before, mut after) = self.get();
         let mut before = before.into_bytes();
         for key in keys {
-            let is_empty = || after.is_empty() && typed_text(&before).is_empty();
+            let is_empty = || after.is_empty() && typed_line::text(&before).is_empty();
             match *key {
                 CTRL_C if is_empty() => return Some(Typed::Interrupted),
                 CTRL_D if is_empty() => return Some(Typed::End),
@@ -121,7 +121,7 @@ impl TypedSoFar {
                 key => before.push(key),
             }
         }
-        let before = typed_text(&before);
+        let before = typed_line::text(&before);
         self.set(&format!("{before}{after}"), before.len());
         None
     }

@@ -1,0 +1,326 @@
+//! The messages among what was typed early: lines that were ended before the user's eyes while a turn ran.
+
+use super::decoder::{PASTE_END, PASTE_MARK, State};
+use super::keys::{EarlyKeys, EarlyLines};
+use super::typed_line::{self, TypedLine};
+
+/// Ctrl-E.
+const END: u8 = 0x05;
+
+/// The arrow upwards.
+const UP: [&[u8]; 2] = [b"\x1b[A", b"\x1bOA"];
+
+impl EarlyKeys {
+    /// All that is typed and not queued, with the cursor.
+    pub(super) fn input(&self) -> TypedLine {
+        let others = self.bytes.get(self.queued..self.line).unwrap_or_default();
+        let line = typed_line::edit(self.bytes.get(self.line..).unwrap_or_default());
+        if others.is_empty() {
+            return line;
+        }
+        let begin = match line.text.is_empty() {
+            true => typed_line::text(others),
+            false => typed_line::text(others) + "\n",
+        };
+        TypedLine {
+            cursor: begin.len() + line.cursor,
+            text: begin + &line.text,
+        }
+    }
+
+    /// The lines that are queued.
+    pub(super) fn queued(&self) -> Vec<String> {
+        self.queued_lines()
+            .map(|line| typed_line::edit(line).text)
+            .collect()
+    }
+
+    fn queued_lines(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
+        let queued = self.bytes.get(..self.queued).unwrap_or_default();
+        typed_line::split(queued)
+            .into_iter()
+            .filter(|line| !line.is_empty())
+    }
+
+    /// Lines that were ended while something else was asked are no messages: the user goes on with them.
+    pub(super) fn reopen(&mut self) {
+        if self.queued == self.line || self.interrupted.is_some() {
+            return;
+        }
+        let others: Vec<u8> = self.bytes.drain(self.queued..self.line).collect();
+        let text = typed_line::text(&others);
+        let begin = [PASTE_MARK, text.as_bytes(), PASTE_END].concat();
+        self.line = self.queued;
+        self.bytes.splice(self.line..self.line, begin);
+    }
+
+    /// Queues the lines that have ended.
+    pub(super) fn queue_lines(&mut self) {
+        if self.interrupted.is_some() {
+            return;
+        }
+        let ended = self.bytes.get(self.queued..self.line).unwrap_or_default();
+        let lines = typed_line::split(ended).into_iter();
+        let lines = lines.filter(|line| !typed_line::edit(line).text.trim().is_empty());
+        let lines: Vec<u8> = lines.flat_map(|line| [line, b"\n"].concat()).collect();
+        let length = lines.len();
+        self.bytes.splice(self.queued..self.line, lines);
+        self.queued += length;
+        self.line = self.queued;
+        // What erased itself is nothing, and an arrow behind it finds an empty line.
+        if self.state == State::Text && self.line_so_far().is_empty() {
+            self.bytes.truncate(self.line);
+        }
+    }
+
+    /// Queues all that is typed, as with Enter. Whether anything is queued then.
+    pub(super) fn queue_all(&mut self) -> bool {
+        self.reopen();
+        self.bytes.push(b'\n');
+        self.end_line();
+        self.queue_lines();
+        self.queued > 0
+    }
+
+    /// Goes back to the line that was queued last, if an arrow upwards is all that was typed so far.
+    pub(super) fn recall(&mut self) {
+        if self.queued != self.line {
+            return;
+        }
+        let typed = self.bytes.get(self.line..).unwrap_or_default();
+        let Some(arrow) = UP.iter().find(|arrow| typed.starts_with(arrow)) else {
+            return;
+        };
+        let Some(last) = self.queued_lines().next_back().map(<[u8]>::to_vec) else {
+            return;
+        };
+        let rest = typed.get(arrow.len()..).unwrap_or_default();
+        let line = [&last, &[END][..], rest].concat();
+        self.queued = self.queued.saturating_sub(last.len() + 1);
+        self.line = self.queued;
+        self.bytes.truncate(self.line);
+        self.bytes.extend(line);
+    }
+
+    /// Nothing is queued any more: what was comes back with the next line.
+    pub(super) fn unqueue(&mut self) {
+        self.queued = 0;
+    }
+
+    /// The message that was queued first; given once. `None`: there is none, or what stands first is a command or goes on in
+    /// the next line.
+    pub(super) fn take_message(&mut self, lines: &dyn EarlyLines) -> Option<String> {
+        let (mut text, mut length) = (String::new(), 0);
+        let is_whole = self.queued_lines().any(|line| {
+            length += line.len() + 1;
+            text.push_str(&typed_line::edit(line).text);
+            text.push('\n');
+            lines.is_complete(&text)
+        });
+        text.pop();
+        if !is_whole || lines.is_alone(&text) {
+            return None;
+        }
+        self.remove(length);
+        Some(text)
+    }
+
+    /// Drops the first so many bytes.
+    pub(super) fn remove(&mut self, length: usize) -> Vec<u8> {
+        let length = length.min(self.bytes.len());
+        self.line = self.line.saturating_sub(length);
+        self.queued = self.queued.saturating_sub(length);
+        let rest = self.bytes.split_off(length);
+        std::mem::replace(&mut self.bytes, rest)
+    }
+
+    /// Drops the lines that are answers, and says which. Of lines that were ended while something else was asked, each line
+    /// of a paste is one.
+    pub(super) fn drop_answers(&mut self, is_answer: impl Fn(&str) -> bool) -> Vec<String> {
+        let mut dropped = Vec::new();
+        let mut keep = |line: &str| {
+            let drops = is_answer(line);
+            if drops {
+                dropped.push(line.to_owned());
+            }
+            !drops
+        };
+        let mut kept = Vec::new();
+        for line in self.queued_lines() {
+            if keep(&typed_line::edit(line).text) {
+                kept.extend(line);
+                kept.push(b'\n');
+            }
+        }
+        let queued = kept.len();
+        let others = self.bytes.get(self.queued..self.line).unwrap_or_default();
+        for line in typed_line::split(others) {
+            let text = typed_line::edit(line).text;
+            let lines: Vec<&str> = text.lines().filter(|it| !it.trim().is_empty()).collect();
+            let rest: Vec<&str> = lines.iter().copied().filter(|line| keep(line)).collect();
+            if !rest.is_empty() {
+                kept.extend(EarlyKeys::typed(&rest.join("\n")));
+            }
+        }
+        if dropped.is_empty() {
+            return dropped;
+        }
+        let line = kept.len();
+        kept.extend(self.bytes.get(self.line..).unwrap_or_default());
+        (self.bytes, self.queued, self.line) = (kept, queued, line);
+        dropped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines that begin with a slash are commands, and a backslash continues a line.
+    struct Slashes;
+
+    impl EarlyLines for Slashes {
+        fn is_alone(&self, line: &str) -> bool {
+            line.starts_with('/')
+        }
+
+        fn is_complete(&self, lines: &str) -> bool {
+            !lines.ends_with("\\\n")
+        }
+    }
+
+    /// Types pieces while a turn runs.
+    fn type_in(keys: &mut EarlyKeys, pieces: &[&str]) {
+        for piece in pieces {
+            keys.reopen();
+            keys.feed(piece.as_bytes());
+            keys.recall();
+            keys.queue_lines();
+        }
+    }
+
+    fn typed(pieces: &[&str]) -> EarlyKeys {
+        let mut keys = EarlyKeys::default();
+        type_in(&mut keys, pieces);
+        keys
+    }
+
+    #[test]
+    fn enter_queues_a_line() {
+        let check = |pieces: &[&str], queued: &[&str], line: &str| {
+            let keys = typed(pieces);
+            assert_eq!(keys.queued(), queued, "{pieces:?}");
+            assert_eq!(keys.input().text, line, "{pieces:?}");
+        };
+        check(&[], &[], "");
+        check(&["fix"], &[], "fix");
+        check(&["fix\r"], &["fix"], "");
+        check(&["one\rtwo\rthr", "ee"], &["one", "two"], "three");
+        check(&["\r", " \r", "\x15\r", "a\x7f\r"], &[], "");
+        check(&["one\x1b[D\x1b[D", "\x7f", "O\r"], &["One"], "");
+        check(&["on\x1b\re\r"], &["on\ne"], "");
+        check(
+            &["\x1b[200~one\r", "two\r\x1b[201~", "!\r"],
+            &["one\ntwo\n!"],
+            "",
+        );
+        check(&["\x1b[200~one\rtwo"], &[], "one\ntwo");
+        check(&["one\r", "two\x15"], &["one"], "");
+    }
+
+    #[test]
+    fn an_arrow_upwards_takes_the_last_one_back() {
+        let check = |pieces: &[&str], queued: &[&str], line: &str, cursor: usize| {
+            let keys = typed(pieces);
+            assert_eq!(keys.queued(), queued, "{pieces:?}");
+            let expected = TypedLine {
+                text: line.to_owned(),
+                cursor,
+            };
+            assert_eq!(keys.input(), expected, "{pieces:?}");
+        };
+        check(&["one\r", "two\x1b[D\r", "\x1b[A"], &["one"], "two", 3);
+        check(&["one\rtwo\r", "\x1bOA", "!\r"], &["one", "two!"], "", 0);
+        check(&["one\r", "\x1b[A", "\x15", "\x1b[A"], &[], "", 0);
+        check(&["one\rtwo\r", "\x1b[A", "\x15", "\x1b[A"], &[], "one", 3);
+        check(&["one\r", "x", "\x7f", "\x1b[A"], &[], "one", 3);
+        // Only in an empty line.
+        check(&["one\r", "two", "\x1b[A"], &["one"], "two", 3);
+        check(&["\x1b[A", "one"], &[], "one", 3);
+        check(
+            &["\x1b[200~one\rtwo\x1b[201~\r", "\x1b[A"],
+            &[],
+            "one\ntwo",
+            7,
+        );
+    }
+
+    #[test]
+    fn messages_are_sent_one_after_the_other() {
+        let check = |pieces: &[&str], sent: &[&str], line: &str| {
+            let mut keys = typed(pieces);
+            let messages: Vec<String> =
+                std::iter::from_fn(|| keys.take_message(&Slashes)).collect();
+            assert_eq!(messages, sent, "{pieces:?}");
+            assert_eq!(keys.input().text, line, "{pieces:?}");
+        };
+        check(&["one\rtwo\rthr"], &["one", "two"], "thr");
+        check(&["one\\\rtwo\rthree\r"], &["one\\\ntwo", "three"], "");
+        check(&["\x1b[200~one\r/a\x1b[201~\r"], &["one\n/a"], "");
+        // A command waits for the user, and so does what comes after it, and a message that goes on.
+        check(&["one\r/a\rtwo\r"], &["one"], "");
+        check(&["one\\\rtw"], &[], "tw");
+    }
+
+    #[test]
+    fn what_was_ended_elsewhere_is_gone_on_with() {
+        let mut keys = typed(&["one\rtw"]);
+        // A question takes the keys.
+        keys.feed(b"o\rthree\r");
+        keys.keep_line("four");
+        assert_eq!(keys.queued(), ["one"]);
+        assert_eq!(keys.open_line(), None, "it was ended");
+        assert_eq!(keys.input().text, "two\nthree\nfour");
+        type_in(&mut keys, &["", "!"]);
+        assert_eq!(keys.open_line().as_deref(), Some("two\nthree\nfour!"));
+        type_in(&mut keys, &["\r"]);
+        assert_eq!(keys.queued(), ["one", "two\nthree\nfour!"]);
+    }
+
+    #[test]
+    fn esc_queues_all_of_it() {
+        let mut keys = EarlyKeys::default();
+        assert!(!keys.queue_all());
+        type_in(&mut keys, &["one\rtw\x1b"]);
+        assert!(keys.take_escape() && keys.queue_all());
+        assert_eq!(keys.queued(), ["one", "tw"]);
+        assert_eq!(keys.input().text, "");
+        let mut keys = EarlyKeys::default();
+        keys.keep_line("kept");
+        assert!(keys.queue_all());
+        assert_eq!(keys.take_message(&Slashes).as_deref(), Some("kept"));
+    }
+
+    #[test]
+    fn what_is_not_sent_comes_back_in_order() {
+        let mut keys = typed(&["one\rtwo\rthr"]);
+        keys.unqueue();
+        assert_eq!(keys.take_message(&Slashes), None);
+        assert_eq!(typed_line::text(&keys.take_next(&Slashes)), "one\ntwo\nthr");
+        let mut keys = typed(&["one\r"]);
+        keys.keep_message("not sent");
+        assert_eq!(keys.take_message(&Slashes), None);
+        assert_eq!(typed_line::text(&keys.take_next(&Slashes)), "not sent\none");
+    }
+
+    #[test]
+    fn answers_are_dropped_and_pastes_that_are_queued_stay_whole() {
+        let mut keys = typed(&["y\rone\r\x1b[200~a\ry\x1b[201~\r"]);
+        keys.feed(b"\x1b[200~b\ry\rc\x1b[201~\ry\r");
+        let dropped = keys.drop_answers(|line| line == "y");
+        assert_eq!(dropped, ["y", "y", "y"]);
+        assert_eq!(keys.queued(), ["one", "a\ny"]);
+        assert_eq!(keys.input().text, "b\nc");
+        assert_eq!(keys.drop_answers(|line| line == "y"), [""; 0]);
+    }
+}
