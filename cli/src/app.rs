@@ -47,7 +47,7 @@ use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::ask_during_call::TerminalAsk;
 use dunlin_terminal::ui::pager::Pager;
 use dunlin_terminal::ui::terminal;
-use dunlin_terminal::variables::Replaced;
+use dunlin_terminal::variables::{Replaced, SHELL};
 
 /// Threads that run tools and wait for the network. Two: a tool that computes must not hold up a reply
 /// that streams, and more would only cost memory.
@@ -397,6 +397,9 @@ impl App {
     }
 }
 
+/// The shell of users who have set none.
+const DEFAULT_SHELL: &str = "/bin/sh";
+
 impl App {
     /// Prints a value as one JSON document that no terminal takes for more than text.
     pub fn print_json(&self, value: &impl Serialize) -> Result<(), CliError> {
@@ -421,6 +424,12 @@ impl App {
     /// The user's editor as a shell command, with a program that commands cannot change.
     pub fn editor(&self) -> Result<OsString, StartError> {
         self.started_line(editor::choose(&self.settings.environment))
+    }
+
+    /// The user's shell, a program that commands cannot change.
+    pub fn shell(&self) -> Result<OsString, StartError> {
+        let shell = self.settings.environment.get(SHELL);
+        self.started_line(shell.map_or_else(|| DEFAULT_SHELL.into(), ToOwned::to_owned))
     }
 
     /// The user's pager, a program that commands cannot change.

@@ -21,7 +21,7 @@ pub const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
 /// The base of the folder of sockets; `run` in the data folder without it.
 pub const XDG_RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";
 pub use dunlin_terminal::variables::{
-    CLICOLOR, CLICOLOR_FORCE, EDITOR, LESS, NO_COLOR, PAGER, TERM, VISUAL,
+    CLICOLOR, CLICOLOR_FORCE, EDITOR, LESS, NO_COLOR, PAGER, SHELL, TERM, VISUAL,
 };
 
 /// The agent, as `--agent` would say it.

@@ -31,6 +31,13 @@ const READER: &str = "read_file";
 /// What stands between a message and its files.
 const HEADING: &str = "Files that the user attached to this message, with line numbers:";
 
+/// What stands before the output of commands.
+const OUTPUT_HEADING: &str =
+    "What commands printed that the user ran and attached to this message:";
+
+/// How the name of such output begins in `/tags`.
+const OUTPUT_MARK: &str = "!!";
+
 /// How many files a message may mention. More is better left to the model to look for.
 const MAX_FILES: usize = 50;
 
@@ -62,6 +69,8 @@ pub struct Tag {
     content: String,
     /// By which a change of the file is noticed.
     stamp: Option<(SystemTime, u64)>,
+    /// Whether it is what a command printed, and no file.
+    is_output: bool,
     /// Whether it was sent; else it waits for the next message.
     pub is_sent: bool,
 }
@@ -137,6 +146,19 @@ impl Tags {
     /// Forgets what was sent with messages that are gone.
     pub(super) fn forget_sent(&mut self) {
         self.tags.retain(|tag| !tag.is_sent);
+    }
+
+    /// Has what a command printed go with the next message.
+    pub fn add_output(&mut self, command: &str, content: String) -> Tag {
+        let tag = Tag {
+            path: format!("{OUTPUT_MARK}{command}"),
+            content,
+            stamp: None,
+            is_output: true,
+            is_sent: false,
+        };
+        self.add(tag.clone());
+        tag
     }
 
     fn add(&mut self, tag: Tag) {
@@ -220,7 +242,7 @@ impl Dialogue {
             // Those that wait are sent as they are now.
             let waiting = self.tags.tags.iter().filter(|tag| !tag.is_sent);
             for tag in waiting {
-                if stamp(&tag.path, app) == tag.stamp {
+                if tag.is_output || stamp(&tag.path, app) == tag.stamp {
                     read.push(tag.clone());
                 }
                 if !paths.contains(&tag.path) {
@@ -241,17 +263,23 @@ impl Dialogue {
             return Ok(self.back(text, problems, read));
         }
         let is_only_mentions = words.trim().is_empty();
-        let mut message = format!("{text}\n\n{HEADING}\n");
-        for path in &paths {
-            let Some(tag) = read.iter().find(|tag| tag.path == *path) else {
-                continue;
-            };
-            message.push('\n');
-            message.push_str(&tag.content);
-            self.tags.add(Tag {
-                is_sent: !is_only_mentions,
-                ..tag.clone()
-            });
+        let mut message = text.to_owned();
+        for (is_output, heading) in [(false, HEADING), (true, OUTPUT_HEADING)] {
+            let tags = paths
+                .iter()
+                .filter_map(|path| read.iter().find(|tag| tag.path == *path));
+            let mut tags = tags.filter(|tag| tag.is_output == is_output).peekable();
+            if tags.peek().is_some() {
+                message.push_str(&format!("\n\n{heading}\n"));
+            }
+            for tag in tags {
+                message.push('\n');
+                message.push_str(&tag.content);
+                self.tags.add(Tag {
+                    is_sent: !is_only_mentions,
+                    ..tag.clone()
+                });
+            }
         }
         Ok(match is_only_mentions {
             true => Attached::Waiting,
@@ -351,6 +379,7 @@ impl Dialogue {
                         stamp: stamp(&path, app),
                         path,
                         content,
+                        is_output: false,
                         is_sent: false,
                     });
                 }

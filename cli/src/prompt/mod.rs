@@ -13,6 +13,7 @@ pub mod inspecting;
 pub mod interceptor;
 pub mod line;
 pub mod metadata;
+pub mod own_command;
 pub mod paste;
 pub mod put_back;
 pub mod queue;

@@ -16,10 +16,14 @@ const LEAST_BESIDE: usize = 30;
 const BELOW: usize = 6;
 
 /// What keys do that are not commands.
-const KEYS: [(&str, &str); 10] = [
+const KEYS: [(&str, &str); 11] = [
     (
         "@FILE",
         "attach a file to the message; Tab completes its name",
+    ),
+    (
+        "!COMMAND",
+        "run a command of your own in your shell; !!COMMAND adds what it prints to your next message",
     ),
     (
         "Alt-Enter",

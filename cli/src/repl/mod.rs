@@ -17,6 +17,7 @@ mod last_request;
 mod leaving;
 mod messages;
 mod mode;
+mod own_command;
 pub mod plain;
 mod queue;
 mod requests;
@@ -45,6 +46,7 @@ use crate::inspect::server;
 use crate::modes;
 use crate::prompt::complete::Names;
 use crate::prompt::line::{LineEditor, MessageLines};
+use crate::prompt::own_command::OwnCommand;
 use crate::prompt::slash_table::{Input, Slash};
 use crate::prompt::{interceptor, paste, slash_table};
 use crate::settings::Origin;
@@ -292,7 +294,9 @@ fn converse(
             true => Input::Slash(Slash::Edit, line.clone()),
             false => slash_table::parse(&line),
         };
+        let own = OwnCommand::of(&line).filter(|_| !is_for_editor);
         let is_message = matches!(input, Input::Message(_) | Input::Slash(Slash::Edit, _));
+        let is_message = is_message && own.is_none();
         if !pasted.is_empty() && !is_message {
             ui.status(paste::NOT_SEEN);
             unsent = Some((line, false));
@@ -307,17 +311,21 @@ fn converse(
         {
             ui.warn(&format!("the history could not be kept: {error}"));
         }
-        let taken = match is_for_editor {
+        let taken = match is_for_editor || own.is_some() {
             true => {
                 *hub = Hub::Closed;
                 Ok(Taken::No)
             }
             false => hub.take(app, dialogue, &line),
         };
-        let answer = match taken {
-            Ok(Taken::Choice) => Ok(Answer::Next),
-            Ok(Taken::No) => respond(app, dialogue, editor, input),
-            Err(error) => Err(error),
+        let answer = match (taken, own) {
+            (Err(error), _) => Err(error),
+            (Ok(Taken::Choice), _) => Ok(Answer::Next),
+            (Ok(Taken::No), Some(own)) => {
+                let attaches = attaches(app, dialogue.as_ref());
+                own_command::run(app, dialogue, &own, attaches).map(|()| Answer::Next)
+            }
+            (Ok(Taken::No), None) => respond(app, dialogue, editor, input),
         };
         match answer {
             Ok(Answer::Next) => {}
@@ -532,16 +540,20 @@ fn show_said(app: &App, text: &str) {
 /// What stands at the prompt as long as nothing was typed. Where no files can be attached it says nothing of them.
 fn placeholder(app: &App, dialogue: Option<&Dialogue>) -> String {
     let configured = &app.settings.general.placeholder;
-    let attaches = match dialogue {
+    match (attaches(app, dialogue), &configured.origin) {
+        (false, Origin::Default) => "Type a message".to_owned(),
+        _ => configured.value.clone(),
+    }
+}
+
+/// Whether the agent takes what is attached.
+fn attaches(app: &App, dialogue: Option<&Dialogue>) -> bool {
+    match dialogue {
         Some(dialogue) => dialogue.agent().files,
         None => {
             let entry = app.settings.agent_entry();
             entry.is_ok_and(|(_, entry)| entry.options.files.unwrap_or(true))
         }
-    };
-    match (attaches, &configured.origin) {
-        (false, Origin::Default) => "Type a message".to_owned(),
-        _ => configured.value.clone(),
     }
 }
 

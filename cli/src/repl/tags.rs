@@ -103,7 +103,8 @@ pub fn untag(app: &App, dialogue: Option<&mut Dialogue>, which: &str) {
     }
 }
 
-fn line(ui: &Ui, tag: &Tag) -> String {
+/// A file, or what a command printed, in a row.
+pub fn line(ui: &Ui, tag: &Tag) -> String {
     let room = ui.window().columns.saturating_sub(FACTS_COLUMNS).max(16);
     let size = match tag.bytes() {
         None => String::new(),

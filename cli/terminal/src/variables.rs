@@ -17,6 +17,8 @@ pub const TMUX: &str = "TMUX";
 pub const VISUAL: &str = "VISUAL";
 /// What edits messages and the arguments of calls; `vi` without either.
 pub const EDITOR: &str = "EDITOR";
+/// What runs the commands that the user types behind `!`; `/bin/sh` without it.
+pub const SHELL: &str = "SHELL";
 /// What shows long texts; `less -R` without it.
 pub const PAGER: &str = "PAGER";
 /// The options of `less`; colours are let through where nothing is set.

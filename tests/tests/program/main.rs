@@ -45,6 +45,7 @@ mod modes;
 mod names;
 mod numbers;
 mod ollama;
+mod own_commands;
 mod pausing;
 mod piped;
 mod plugin_updates;

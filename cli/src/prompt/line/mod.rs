@@ -27,6 +27,7 @@ use self::helper::LineHelper;
 use self::keys::{AnyKey, clear_line};
 use super::complete::Names;
 use super::files::FileIndex;
+use super::own_command::OwnCommand;
 use super::paste::Pastes;
 use super::put_back::PutBack;
 use super::slash_table::{self, Input};
@@ -50,10 +51,11 @@ pub struct MessageLines;
 
 impl EarlyLines for MessageLines {
     fn is_alone(&self, line: &str) -> bool {
-        matches!(
+        let is_slash = matches!(
             slash_table::parse(line),
             Input::Slash(..) | Input::UnknownSlash { .. }
-        )
+        );
+        is_slash || OwnCommand::of(line).is_some()
     }
 
     fn is_complete(&self, lines: &str) -> bool {

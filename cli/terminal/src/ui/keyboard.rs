@@ -222,6 +222,15 @@ impl Ui {
         self.write(&mut screen, Sink::Out, &format!("\r\x1b[{rows}A\x1b[J"));
     }
 
+    /// Goes to the beginning of a row, wherever another program has left the cursor.
+    pub fn begin_row(&self) {
+        if self.redraws && self.one_screen {
+            // So many spaces reach the next row, unless the cursor stands at the beginning of one.
+            let spaces = " ".repeat(terminal::size().0.saturating_sub(1));
+            self.write(&mut self.screen(), Sink::Out, &format!("{spaces}\r\x1b[K"));
+        }
+    }
+
     /// Prints something in place of the line that is being edited, which has to be drawn again then. It must be on
     /// one row.
     pub fn say_above_line(&self, say: impl FnOnce()) {
