@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use dunlin_host::display::escape;
+use dunlin_host::display::{escape, one_line, width};
 use dunlin_host::permission::SessionMode;
+use dunlin_terminal::ui::calls::cut;
 
 use super::files::FileIndex;
 use super::metadata::{COPY, SETS};
@@ -18,6 +19,9 @@ use dunlin_chat::agent::Effort;
 
 /// How many entries of a folder are looked at: completing must not take noticeable time.
 const MAX_ENTRIES: usize = 5000;
+
+/// Rows of the window that a list leaves free: the line above it and the one below it.
+const ROWS_BESIDE: usize = 2;
 
 /// The names that stand behind commands.
 #[derive(Debug, Clone, Default)]
@@ -170,6 +174,41 @@ pub fn slash_names(word: &str, places: &Places) -> Vec<String> {
     let templates = templates.map(|template| format!("/{}", template.name));
     let names = commands.chain(templates);
     names.filter(|name| name.starts_with(word)).collect()
+}
+
+/// Names of commands and templates with what each is for, as rows of a list in a window with so many columns and rows; `None`:
+/// there are too many of them for the window, or something else is among them.
+pub fn described(
+    names: &[String],
+    places: &Places,
+    (columns, rows): (usize, usize),
+) -> Option<Vec<String>> {
+    if names.len() + ROWS_BESIDE > rows {
+        return None;
+    }
+    let templates = places.list(is_command).templates;
+    let about = |name: &String| {
+        if let Some(command) = commands().find(|command| command.name == name) {
+            return Some(command.about.to_owned());
+        }
+        let name = name.strip_prefix('/')?;
+        let template = templates.iter().find(|template| template.name == name)?;
+        let text = places.load(template).ok();
+        Some(text.map_or_else(String::new, |(_, text)| one_line(&text.description)))
+    };
+    let widest = names
+        .iter()
+        .map(|name| width(name))
+        .max()
+        .unwrap_or_default();
+    // The last column stays free.
+    let room = columns.saturating_sub(widest + 3);
+    let row = |name: &String| {
+        let row = format!("{name:widest$}  {}", cut(&about(name)?, room));
+        // Two rows of the list must not stand beside each other.
+        Some(format!("{row:half$}", half = columns / 2))
+    };
+    names.iter().map(row).collect()
 }
 
 /// The names of a template's arguments, and paths behind them.

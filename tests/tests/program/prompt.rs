@@ -383,6 +383,32 @@ fn tab_completes_commands_and_paths() {
     chat.leave();
 }
 
+/// What commands are for is said where all of them fit.
+#[test]
+fn commands_are_listed_with_what_they_are_for() {
+    let provider = Provider::play([]);
+    let mut chat = Chat::open(&environment(&provider));
+    chat.terminal.type_text("/co");
+    chat.terminal.press(Key::Tab);
+    chat.terminal.press(Key::Tab);
+    let rows = |screen: &Screen| -> Vec<String> {
+        let rows = screen.text.lines().filter(|row| row.starts_with("/co"));
+        rows.map(str::to_owned).collect()
+    };
+    let screen = chat
+        .terminal
+        .wait_until("four commands", |screen| rows(screen).len() == 4);
+    let rows = rows(&screen);
+    let begins = |begin: &str| rows.iter().any(|row| row.starts_with(begin));
+    assert!(
+        begins("/context  show what fills the context window"),
+        "{rows:?}"
+    );
+    chat.terminal.press(Key::CtrlC);
+    chat.prompt_cleared();
+    chat.leave();
+}
+
 #[test]
 fn ctrl_c_clears_the_line_and_leaves_when_pressed_twice() {
     let provider = Provider::play([]);

@@ -12,7 +12,7 @@ use dunlin_terminal::ui::terminal;
 use dunlin_terminal::ui::wake::TypedSoFar;
 use dunlin_terminal::ui::wrap::visible;
 use parking_lot::Mutex;
-use rustyline::completion::Completer;
+use rustyline::completion::{Completer, Pair};
 use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::{Hint, Hinter};
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
@@ -94,34 +94,59 @@ impl Hint for Rest {
 
 impl Helper for LineHelper {}
 
+/// What a line can become, listed as it is.
+fn plain(text: String) -> Pair {
+    Pair {
+        display: text.clone(),
+        replacement: text,
+    }
+}
+
 impl Completer for LineHelper {
-    type Candidate = String;
+    type Candidate = Pair;
 
     fn complete(
         &self,
         line: &str,
         pos: usize,
         _: &Context<'_>,
-    ) -> rustyline::Result<(usize, Vec<String>)> {
+    ) -> rustyline::Result<(usize, Vec<Pair>)> {
         if let Some(typed) = self.early.take_replacement() {
-            return Ok((0, vec![typed]));
+            return Ok((0, vec![plain(typed)]));
         }
         if let Some((start, text)) = self.pastes.completion(line, pos) {
-            return Ok((start, vec![text]));
+            return Ok((start, vec![plain(text)]));
         }
         if let Some(completion) = &self.completion
             && !line.starts_with('/')
         {
-            return Ok(completion(&line[..pos]));
+            let (start, found) = completion(&line[..pos]);
+            return Ok((start, found.into_iter().map(plain).collect()));
         }
-        Ok(complete::candidates(
+        let (start, found) = complete::candidates(
             &line[..pos],
             &self.project,
             self.home.as_deref(),
             &self.names,
             &self.files,
             &self.templates,
-        ))
+        );
+        let is_name = start == 0 && line.starts_with('/');
+        let described =
+            is_name.then(|| complete::described(&found, &self.templates, terminal::size()));
+        let pairs = match described.flatten() {
+            Some(rows) => {
+                let pairs = rows.into_iter().zip(found);
+                pairs
+                    .map(|(display, replacement)| Pair {
+                        display,
+                        replacement,
+                    })
+                    .collect()
+            }
+            None => found.into_iter().map(plain).collect(),
+        };
+        Ok((start, pairs))
     }
 }
 
