@@ -213,7 +213,7 @@ fn converse(
         let is_over = std::mem::take(&mut sends) | ui.takes_sending();
         let queued = (is_over && next.is_none()).then(|| ui.take_queued(&MessageLines));
         let queued = queued.flatten();
-        if queued.is_none() {
+        if queued.is_none() && next.is_none() {
             ui.keep_queued();
         }
         // Text that the user did not type is a message and nothing else: no command, no answer, no mention of a file.
