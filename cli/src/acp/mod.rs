@@ -1,8 +1,8 @@
 //! Dunlin as an agent for editors: the Agent Client Protocol on two streams.
 //!
-//! The protocol's requests are read and sorted here; a session does its own work in a thread of its own ([`session`]) and
-//! writes its own messages ([`client`]). It takes the same turns as the chat: the client is told what happens
-//! ([`updates`]) and asked what the chat would ask ([`questions`]). The client is the user's side, but what it writes is
+//! The protocol's requests are read and sorted here; a session does its own work in a thread of its own (`session`) and
+//! writes its own messages (`client`). It takes the same turns as the chat: the client is told what happens
+//! (`updates`) and asked what the chat would ask (`questions`). The client is the user's side, but what it writes is
 //! read like any other foreign text: of bounded length, and an answer counts for its own question only.
 //!
 //! Files are read and commands run by Dunlin's own tools in their sandbox, and never through the client's methods for that:

@@ -1,4 +1,4 @@
-//! The messages of the protocol, as far as Dunlin speaks it: version 1 of https://agentclientprotocol.com.
+//! The messages of the protocol, as far as Dunlin speaks it: version 1 of <https://agentclientprotocol.com>.
 //!
 //! These are types of Dunlin's own. The official crate has twenty times as many, and switches on features of `serde_json`
 //! for the whole program. Fields that are not known are overlooked, as the protocol demands.
