@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use dunlin_host::display::escape;
 use dunlin_terminal::ui::Ui;
 use parking_lot::Mutex;
 
@@ -62,7 +63,8 @@ impl Status {
     }
 
     fn said(&self, line: &str) {
-        self.log.status(&format!("[{}] {line}", self.session));
+        self.log
+            .status(&format!("[{}] {line}", escape(&self.session)));
         let in_turn = {
             let mut state = self.state.lock();
             if !state.in_turn && state.held.len() < MAX_HELD {

@@ -155,7 +155,7 @@ settings! {
         /// The line above the prompt of a new chat; `""` for none.
         empty_state: String = "/help shows the commands, Ctrl-D leaves".to_owned(), Narrowing::Trusted;
         /// Whether the chat shows a dimmed line with the model, the agent, how much of the context window is left, and the
-        /// tokens used: during a turn, and at the prompt when it has changed.
+        /// tokens used with their cost: during a turn, and at the prompt when it has changed.
         status_line: bool = false, Narrowing::Trusted;
     }
     /// Which requests are paused before they are sent.

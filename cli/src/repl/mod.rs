@@ -285,6 +285,10 @@ fn converse(
         if is_foreign {
             *hub = Hub::Closed;
             match say_foreign(app, dialogue, editor, &whole, is_for_editor) {
+                Ok(Answer::Plan) => {
+                    answered = mode::ask_about_plan(app, &editor.recall());
+                    sends = answered.is_some();
+                }
                 Ok(answer) => sends = answer == Answer::Answered,
                 Err(error) => report(app, dialogue.as_ref(), &error),
             }
@@ -333,7 +337,8 @@ fn converse(
             Ok(Answer::Leave) => return Ok(Exit::Done),
             Ok(Answer::Plan) => {
                 answered = mode::ask_about_plan(app, &editor.recall());
-                sends = true;
+                // What was queued before the plan was seen follows what is said of it, or comes back.
+                sends = answered.is_some();
             }
             // What fails here concerns this line; the next one may do better.
             Err(error) => report(app, dialogue.as_ref(), &error),
@@ -483,15 +488,15 @@ fn take_turn(
         }
         let said = apps::with_source(app, dialogue, said)?;
         let report = dialogue.turn(app, said, editor.recall())?;
-        if !is_foreign {
-            dialogue.know_typed();
-        }
         if let TurnEnd::Withdrawn {
             is_unsent: true, ..
         } = report.end
         {
             dialogue.keep_unsent(None);
             keep(&typed);
+        } else if !is_foreign {
+            // The last message of the conversation is the one of this turn.
+            dialogue.know_typed();
         }
         let agent = dialogue.agent().name.as_str();
         let is_complete = matches!(report.end, TurnEnd::Answered);

@@ -40,18 +40,24 @@ enum Said<'a> {
     CarryOut(SessionMode),
     /// Not yet.
     No,
-    /// The next message, or a command.
+    /// The next message, whatever it begins with.
+    Message(&'a str),
+    /// What could be typed at the prompt: a message, or a command.
     Line(&'a str),
 }
 
 fn understand(line: &str) -> Said<'_> {
-    let line = line.trim();
-    let comment = line.strip_prefix("n ").or_else(|| line.strip_prefix("no "));
-    match line.to_ascii_lowercase().as_str() {
-        "y" | "yes" => Said::CarryOut(SessionMode::Ask),
-        "ae" | "accept-edits" => Said::CarryOut(SessionMode::AcceptEdits),
-        "" | "n" | "no" => Said::No,
-        _ => Said::Line(comment.map_or(line, str::trim)),
+    let words = line.trim();
+    let comment = words
+        .strip_prefix("n ")
+        .or_else(|| words.strip_prefix("no "));
+    match (words.to_ascii_lowercase().as_str(), comment) {
+        ("y" | "yes", _) => Said::CarryOut(SessionMode::Ask),
+        ("ae" | "accept-edits", _) => Said::CarryOut(SessionMode::AcceptEdits),
+        ("" | "n" | "no", _) => Said::No,
+        (_, Some(comment)) => Said::Message(comment.trim()),
+        (_, None) if line.starts_with(char::is_whitespace) => Said::Message(words),
+        (_, None) => Said::Line(words),
     }
 }
 
@@ -81,7 +87,9 @@ pub fn ask_about_plan(app: &App, recall: &Recall) -> Option<String> {
             ui.status(&styles.paint(Label::Quiet, note));
             None
         }
-        Said::Line(line) => Some(line.to_owned()),
+        // Behind a space it is no command of the user's own.
+        Said::Message(text) if text.starts_with('!') => Some(format!(" {text}")),
+        Said::Message(text) | Said::Line(text) => Some(text.to_owned()),
     }
 }
 
@@ -98,7 +106,10 @@ mod tests {
             ("accept-edits", Said::CarryOut(SessionMode::AcceptEdits)),
             ("n", Said::No),
             ("", Said::No),
-            ("n not the tests", Said::Line("not the tests")),
+            ("n not the tests", Said::Message("not the tests")),
+            ("n !important", Said::Message("!important")),
+            (" !ls", Said::Message("!ls")),
+            ("!ls", Said::Line("!ls")),
             ("no, the tests", Said::Line("no, the tests")),
             ("y but not the tests", Said::Line("y but not the tests")),
             ("/mode ask", Said::Line("/mode ask")),

@@ -5,12 +5,15 @@
 //! type becomes such a command.
 
 use std::io::{self, PipeReader, Read};
-use std::process::{Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
 
 use dunlin_host::display::grouped;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::stream::Filter;
 use dunlin_terminal::ui::style::Label;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 use super::tags;
 use crate::app::App;
@@ -27,6 +30,15 @@ const MAX_PART_BYTES: usize = 50 * 1024;
 
 /// How much is read from a command at once, in bytes: as much as a pipe holds.
 const CHUNK_BYTES: usize = 64 * 1024;
+
+/// How often it is looked whether a command that prints nothing has ended.
+const LOOK_EVERY: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 50_000_000,
+};
+
+/// How long what a command has left running may go on printing.
+const REST_TIME: Duration = Duration::from_secs(1);
 
 /// Why a command did not run.
 #[derive(Debug, thiserror::Error)]
@@ -103,17 +115,42 @@ fn run_and_read(ui: &Ui, mut command: Command, printed: &mut Printed) -> io::Res
     let mut child = command.spawn()?;
     // It holds the other end of the pipe, which would never close.
     drop(command);
-    let read = read_all(ui, reader, printed);
+    let read = read_all(ui, (reader, &mut child), printed);
     let status = child.wait()?;
     read.map(|()| status)
 }
 
-fn read_all(ui: &Ui, mut reader: PipeReader, printed: &mut Printed) -> io::Result<()> {
+/// Reads until the command has ended and nothing more comes. What it left running may keep the pipe open, and is not waited
+/// for.
+fn read_all(
+    ui: &Ui,
+    (mut reader, child): (PipeReader, &mut Child),
+    printed: &mut Printed,
+) -> io::Result<()> {
+    let mut ended: Option<Instant> = None;
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut filter = Filter::default();
     // The end of a chunk may be the beginning of a character.
     let mut rest = Vec::new();
     loop {
+        if ended.is_none() && child.try_wait()?.is_some() {
+            ended = Some(Instant::now());
+        }
+        let has_more = match poll(
+            &mut [PollFd::new(&reader, PollFlags::IN)],
+            Some(&LOOK_EVERY),
+        ) {
+            Ok(count) => count > 0,
+            Err(Errno::INTR) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        let is_over = ended.is_some_and(|ended| !has_more || ended.elapsed() > REST_TIME);
+        if is_over {
+            return Ok(());
+        }
+        if !has_more {
+            continue;
+        }
         let count = match reader.read(&mut chunk) {
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,

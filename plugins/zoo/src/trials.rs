@@ -337,7 +337,7 @@ pub const TRIALS: &[Trial] = &[
     )
     .with(r#"{"shown":"true","run":"cp ../outside/secret.txt ."}"#)
     .agreed(),
-    Trial::of("command_many", "starts commands for ever", Fails("this call has started 16 commands; no more are possible")).agreed(),
+    Trial::of("command_many", "starts commands for ever", Fails("Permission denied: permission to execute 'exec sleep 300' was denied")).agreed(),
     Trial::of(
         "command_otherwise",
         "with a yes: writes outside of the project",

@@ -486,7 +486,7 @@ fn the_help_says_what_works_and_no_more() {
     assert!(!of_one.contains("Shift-Tab"), "{of_one}");
     let of_edit = help(&mut approvals(vec![edit(1)]));
     assert!(
-        of_edit.contains("  Shift-Tab    at the prompt, not here: accept edits"),
+        of_edit.contains("  Shift-Tab    at the prompt, not here: the mode that accepts edits"),
         "{of_edit}"
     );
     let of_later = help(&mut approvals(vec![entry(7), entry(9)]));

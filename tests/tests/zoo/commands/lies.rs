@@ -3,12 +3,12 @@
 use std::fs;
 use std::sync::Arc;
 
-use dunlin_host::ask::{Origin, Question};
+use dunlin_host::ask::{Answer, Origin, Question, Scope};
 use dunlin_host::call::{Action, Failure};
 use dunlin_tests::sandbox::{Asker, assert_alive};
 use serde_json::json;
 
-use super::{Yard, yes};
+use super::Yard;
 
 #[tokio::test]
 async fn what_was_not_shown_is_shown() {
@@ -82,7 +82,12 @@ impl dunlin_host::ask::Ask for Declared {
 #[tokio::test]
 async fn commands_without_end_come_to_one() {
     let yard = Yard::new();
-    let failed = yard.call("command_many", json!({}), yes()).await;
+    // One start is what a yes is to; until the session ends it is one to all.
+    let asker = Arc::new(Asker::new(Answer {
+        allow: true,
+        scope: Scope::Session,
+    }));
+    let failed = yard.call("command_many", json!({}), asker).await;
     let failed = failed.unwrap_err().to_string();
     assert!(failed.contains("has started 16 commands"), "{failed}");
     yard.wait_until_nothing_is_left();
