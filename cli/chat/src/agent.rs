@@ -16,6 +16,13 @@ use dunlin_host::nearest::nearest;
 /// The tool that starts subagents. No subagent may use it.
 pub const RUN_SUBAGENT: &str = "run_subagent";
 
+/// The tool that takes the patches which OpenAI trains its models to write.
+const APPLY_PATCH: &str = "apply_patch";
+
+/// How the names of models begin that were trained to write such patches, by
+/// [OpenAI's guide](https://developers.openai.com/cookbook/examples/gpt4-1_prompting_guide) and its open models.
+const WRITE_PATCHES: [&str; 5] = ["gpt-4.1", "gpt-5", "gpt-oss", "codex", "o4-mini"];
+
 /// Which protocol the endpoint speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Api {
@@ -141,6 +148,21 @@ impl Agent {
         is_allowed && !self.denied_tools.iter().any(|name| name == tool)
     }
 
+    /// Whether a request offers this tool to the model. A model that was not trained to write patches is not told of the tool
+    /// for them, unless the configuration names it; it may still call it.
+    pub fn is_offered(&self, tool: &str) -> bool {
+        let is_named = || self.tools.iter().flatten().any(|name| name == tool);
+        self.may_use(tool) && (tool != APPLY_PATCH || self.writes_patches() || is_named())
+    }
+
+    /// Whether the model was trained to write patches.
+    fn writes_patches(&self) -> bool {
+        let model = self.known_as.as_deref().unwrap_or(&self.model);
+        // Routers put the maker before the name: `openai/gpt-5`.
+        let name = model.rsplit('/').next().unwrap_or(model);
+        WRITE_PATCHES.iter().any(|start| name.starts_with(start))
+    }
+
     /// Those of `tools` that this agent may use, too; `None`: all.
     pub fn shared_tools(&self, tools: Option<&[String]>) -> Option<Vec<String>> {
         let Some(tools) = tools else {
@@ -223,6 +245,34 @@ mod tests {
             assert!(agent.may_use("read_file"));
             assert!(agent.may_use(&of_server));
             assert!(!agent.may_use(RUN_SUBAGENT));
+        }
+    }
+
+    #[test]
+    fn patches_are_offered_to_models_that_write_them() {
+        let is_offered = |model: &str, known_as: Option<&str>, tools: Option<&[&str]>| {
+            let agent = Agent {
+                model: model.to_owned(),
+                known_as: known_as.map(str::to_owned),
+                tools: tools.map(names),
+                ..Agent::sample()
+            };
+            assert_eq!(agent.is_offered("read_file"), agent.may_use("read_file"));
+            agent.is_offered(APPLY_PATCH)
+        };
+        for model in [
+            "gpt-5.1-codex",
+            "openai/gpt-5",
+            "gpt-oss:20b",
+            "codex-mini-latest",
+        ] {
+            assert!(is_offered(model, None, None), "{model}");
+            assert!(!is_offered(model, None, Some(&["read_file"])), "{model}");
+        }
+        assert!(is_offered("mine", Some("openai/gpt-5"), None));
+        assert!(is_offered("qwen3", None, Some(&[APPLY_PATCH])));
+        for model in ["qwen3", "claude-opus-4-1", "gpt-4o", "my-gpt-5"] {
+            assert!(!is_offered(model, None, None), "{model}");
         }
     }
 

@@ -80,7 +80,7 @@ pub(super) fn kind(tool: &str, actions: &[Action]) -> Kind {
     });
     of_action.unwrap_or(match tool {
         "read_file" => Kind::Read,
-        "edit_file" | "write_file" => Kind::Edit,
+        "apply_patch" | "edit_file" | "write_file" => Kind::Edit,
         "list_files" | "search_text" | "codebase_search" => Kind::Search,
         "web_fetch" | "web_search" => Kind::Fetch,
         "run_terminal_command" => Kind::Execute,

@@ -7,8 +7,9 @@ use rmcp::model::{Tool as Offered, ToolAnnotations};
 use serde_json::Value;
 
 /// Tools that are of no use to another program: one opens the servers of Dunlin's own configuration, which the client
-/// has means of its own for, one needs a chat, and one writes down what only a chat shows.
-const NOT_OFFERED: [&str; 3] = ["mcp_loader", "run_subagent", "todo"];
+/// has means of its own for, one needs a chat, and one writes down what only a chat shows. And one does what others do, in the
+/// words that some models know.
+const NOT_OFFERED: [&str; 4] = ["apply_patch", "mcp_loader", "run_subagent", "todo"];
 
 /// The tool that speaks with the user. Only clients that let a server ask can be offered it.
 const ASKS_USER: &str = "ask_user";

@@ -144,7 +144,8 @@ impl Components {
         if question.trim().is_empty() || planned_actions.is_binding {
             question = planned_actions.wording;
         }
-        let standing = self.standing(call, plugin, &needs, is_attended)?;
+        let planned = (needs.as_slice(), planned_actions.actions.as_slice());
+        let standing = self.standing(call, plugin, planned, is_attended)?;
         let mut standing = planned_actions.conditions.apply(standing);
         if let Standing::Ask { notices, .. } = &mut standing {
             notices.extend(self.gaps_of_commands(&planned_actions.actions).await);
@@ -376,7 +377,7 @@ impl Components {
         &self,
         call: &Call,
         plugin: &Registered,
-        needs: &[Need],
+        (needs, actions): (&[Need], &[Action]),
         is_attended: bool,
     ) -> Result<Standing, Failure> {
         // Where nothing is needed, nothing else would ask for the mode.
@@ -396,6 +397,12 @@ impl Components {
             declared: true,
             ceiling: plugin.ceiling(),
         };
+        // Whoever accepts edits is asked about the whole of a call that also makes a file go, or gives it another name:
+        // otherwise its edits would have happened before the question.
+        let edits_texts = actions.iter().all(|action| match action {
+            Action::Edit(edit) => edit.is_of_text(),
+            _ => true,
+        });
         let mut open = Vec::new();
         let mut notices = Vec::new();
         let mut later = Vec::new();
@@ -406,6 +413,9 @@ impl Components {
                 .decide(&caller, need)
                 .map_err(|e| Failure::Host(chain(&e)))?;
             match verdict {
+                Verdict::Allow if rule == Rule::AcceptEdits && !edits_texts => {
+                    open.push(need.clone());
+                }
                 Verdict::Allow => {}
                 Verdict::Deny => {
                     return Ok(Standing::Denied {

@@ -1,17 +1,20 @@
-//! The tool `edit_file`: lets a model change lines or texts of a text file.
+//! The tools `edit_file`, which lets a model change lines or texts of a text file, and `apply_patch`.
 //!
-//! The tool itself changes nothing: it turns what the model wrote into edits, declares them, and hands the
+//! The tools themselves change nothing: `edit_file` turns what the model wrote into edits, declares them, and hands the
 //! same to the host, which shows the user the difference, applies it and writes the file. What is left is to
 //! be clear to the model: an error names the edit by its number, and the answer shows where the new lines
 //! stand now, so that the next edit has the right numbers without reading the file again.
 
+mod apply_patch;
 pub mod arguments;
+mod patch;
 pub mod places;
 pub mod report;
 
 use dunlin_sdk::files::{self, File, TextEdit};
 use dunlin_sdk::{Error, Failure, Output, Parameters, Plan, Tool};
 
+use apply_patch::ApplyPatch;
 use arguments::{Arguments, Edits};
 use places::Place;
 
@@ -131,7 +134,7 @@ fn places_of_texts(path: &str, edits: &[TextEdit]) -> Result<Vec<Place>, Error> 
     Ok(places::of_texts(&String::from_utf8_lossy(&bytes), edits))
 }
 
-dunlin_sdk::export!(EditFile);
+dunlin_sdk::export!(EditFile, ApplyPatch);
 
 #[cfg(test)]
 mod tests;

@@ -418,8 +418,8 @@ fn doctor() {
     );
     assert!(
         output.stdout.contains(
-            "✓ tools         ask_user, codebase_search, edit_file, list_files, read_file, run_subagent, run_terminal_command, \
-             search_text, todo, web_fetch, web_search, write_file\n"
+            "✓ tools         apply_patch, ask_user, codebase_search, edit_file, list_files, read_file, run_subagent, \
+             run_terminal_command, search_text, todo, web_fetch, web_search, write_file\n"
         ),
         "{output}"
     );

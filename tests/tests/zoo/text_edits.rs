@@ -1,4 +1,4 @@
-//! `edit_file` by exact texts and `write_file`, on the real host.
+//! `edit_file` by exact texts, `write_file` and `apply_patch`, on the real host.
 
 use std::fs;
 use std::sync::Arc;
@@ -227,4 +227,47 @@ async fn files_are_created_and_replaced_once_they_were_read() {
     );
     assert!(denied.await.is_err());
     assert!(!desk.sandbox.project().join("other.txt").exists());
+}
+
+#[tokio::test]
+async fn a_patch_is_one_question_about_several_files() {
+    let desk = Desk::new();
+    desk.put("a.txt", "one\r\ntwo\r\nthree\r\n");
+    desk.put("gone.txt", "x\n");
+    desk.put("old.txt", "y\n");
+    let input = "*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+2\n*** Add File: sub/new.txt\n+new\n\
+                 *** Delete File: gone.txt\n*** Update File: old.txt\n*** Move to: moved.txt\n*** End Patch";
+    let patch = |input: &str| json!({ "input": input });
+    let denied = desk.call("apply_patch", patch(input), Arc::new(Asker::no()));
+    assert!(denied.await.is_err());
+    assert_eq!(desk.text("gone.txt"), "x\n");
+    let asker = yes();
+    let text = desk.call("apply_patch", patch(input), asker.clone()).await;
+    assert_eq!(
+        text.unwrap(),
+        "Changed 'a.txt'.\nWrote 'sub/new.txt'.\nRemoved 'gone.txt'.\nRenamed 'old.txt' to 'moved.txt'."
+    );
+    assert_eq!(asker.questions().len(), 1);
+    assert_eq!(asker.questions()[0].actions.len(), 4);
+    assert_eq!(desk.text("a.txt"), "one\r\n2\r\nthree\r\n");
+    assert_eq!(desk.text("sub/new.txt"), "new\n");
+    assert_eq!(desk.text("moved.txt"), "y\n");
+    assert!(!desk.sandbox.project().join("gone.txt").exists());
+    assert!(!desk.sandbox.project().join("old.txt").exists());
+
+    let one = |old: &str| {
+        patch(&format!(
+            "*** Begin Patch\n*** Update File: a.txt\n-{old}\n+x\n*** End Patch"
+        ))
+    };
+    let absent = desk.call("apply_patch", one("four"), yes()).await;
+    refused(absent, "a.txt");
+    desk.put("a.txt", "one\none\n");
+    refused(desk.call("apply_patch", one("one"), yes()).await, "a.txt");
+    assert_eq!(desk.text("a.txt"), "one\none\n");
+    refused(
+        desk.call("apply_patch", patch("--- a\n+++ b\n"), yes())
+            .await,
+        "*** Begin Patch",
+    );
 }

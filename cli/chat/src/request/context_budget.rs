@@ -226,7 +226,7 @@ impl Occasion<'_> {
         let is_told = self.dialect.offers_tools() || self.dialect.describes_tools();
         let tools = if is_told { self.tools } else { &[] };
         let tools = tools.iter();
-        tools.filter(|tool| self.agent.may_use(&tool.name))
+        tools.filter(|tool| self.agent.is_offered(&tool.name))
     }
 }
 

@@ -41,7 +41,7 @@ impl<'a> Draft<'a> {
             messages: in_turn(messages),
             tools: tools
                 .iter()
-                .filter(|tool| agent.may_use(&tool.name))
+                .filter(|tool| agent.is_offered(&tool.name))
                 .collect(),
             temperature: agent.temperature,
             top_p: agent.top_p,
