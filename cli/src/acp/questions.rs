@@ -106,7 +106,8 @@ impl Asked for Questions {
         // A call of a subagent, or one that the user made, has a place of its own in the conversation.
         let tool_call_id = match is_own {
             true => question.call.clone(),
-            false => format!("question-{}", self.last.fetch_add(1, Ordering::Relaxed) + 1),
+            // With a space, which no id of the model's has: a later call must not get the place of a question.
+            false => format!("question {}", self.last.fetch_add(1, Ordering::Relaxed) + 1),
         };
         let (content, options) = shown(entry);
         let call = Call {
