@@ -4,12 +4,16 @@
 //! about again, even where it is granted. It is decided about once more at this
 //! moment. What the command may then do to files and to the network is [`crate::process`]'s business.
 
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 use wasmtime::component::Resource;
 
 use super::context::View;
 use super::refusal::Refusal;
 use super::resources::{Shown, StartedCommand, UseId};
+use super::shared::Shared;
 use crate::ask::Origin;
 use crate::bindings::declared::DeclaredCommand;
 use crate::bindings::dunlin::tool::process::{self, Chunk, End as WireEnd, Source};
@@ -89,6 +93,7 @@ impl process::Host for View<'_, Commands> {
         let running = running.await?;
         self.log_use(under)?;
         let started = StartedCommand {
+            _watch: watch_over(&running, &self.shared, &self.tool)?,
             running,
             under,
             shown: Shown::default(),
@@ -99,6 +104,28 @@ impl process::Host for View<'_, Commands> {
         let handle = self.table.push(started).map_err(wasmtime::Error::from)?;
         Ok(handle)
     }
+}
+
+/// Ends a command as soon as its tool may run none: nothing is to change any more, whether somebody waits for the command or
+/// not.
+fn watch_over(
+    running: &Running,
+    shared: &Arc<Shared>,
+    tool: &str,
+) -> Result<JoinSet<()>, CommandError> {
+    let stop = running.stop()?;
+    let (shared, tool) = (Arc::clone(shared), tool.to_owned());
+    let mut modes = shared.permissions.modes();
+    let mut watch = JoinSet::new();
+    watch.spawn(async move {
+        while !shared.permissions.ends_commands(&tool) {
+            if modes.changed().await.is_err() {
+                return;
+            }
+        }
+        stop.now();
+    });
+    Ok(watch)
 }
 
 impl process::HostCommand for View<'_, Commands> {

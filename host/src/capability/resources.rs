@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use bytes::Bytes;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::lines::Lines;
@@ -28,6 +29,8 @@ pub struct OpenFile {
 #[derive(Debug)]
 pub struct StartedCommand {
     pub(super) running: Running,
+    /// Ends with the handle.
+    pub(super) _watch: JoinSet<()>,
     pub(super) under: UseId,
     pub(super) shown: Shown,
     /// What the user is to know of what the command left behind; known once it has ended.

@@ -9,6 +9,7 @@ use super::grantee::{Caller, grantee};
 use super::key::{Decided, Key};
 use super::mode::ToolMode;
 use super::own;
+use super::procfs::{self, Tells};
 use super::{
     Change, Decision, PermissionError, Permissions, Rule, SessionAnswer, State, Verdict, loopback,
 };
@@ -597,20 +598,10 @@ fn place(target: &Target) -> Option<Place> {
     }
 }
 
-/// Whether a target is one of these files of Dunlin's, or another name of one.
+/// Whether a target is one of these files of Dunlin's, or another name of one; a process's memory may be that of Dunlin.
 fn holds(own: &own::Found, target: &Target) -> bool {
-    let is_own = |path: &Path| own.holds(path) || own.has_other_name(path) || is_own_thread(path);
-    target.path().is_some_and(is_own)
-}
-
-/// Whether a path is below `/proc/<number>` of a thread of this process: each has such a folder beside
-/// the process's own, which no listing shows and which holds the same memory and environment.
-fn is_own_thread(path: &Path) -> bool {
-    let Ok(below) = path.strip_prefix("/proc") else {
-        return false;
+    let is_own = |path: &Path| {
+        own.holds(path) || own.has_other_name(path) || procfs::tells(path) == Some(Tells::Own)
     };
-    match below.components().next() {
-        Some(number) => Path::new("/proc/self/task").join(number).exists(),
-        None => false,
-    }
+    target.path().is_some_and(is_own)
 }

@@ -33,6 +33,7 @@ pub mod key;
 mod loopback;
 mod mode;
 mod own;
+mod procfs;
 mod report;
 mod rule;
 mod session_mode;
@@ -214,7 +215,9 @@ impl Permissions {
 
     /// Whether a path, resolved, is one where secrets usually are.
     pub(crate) fn is_secret(&self, path: &Path) -> bool {
-        secrets::looks_secret(path) || self.is_secret_place(path)
+        secrets::looks_secret(path)
+            || self.is_secret_place(path)
+            || procfs::tells(path).is_some_and(|tells| tells != procfs::Tells::Machine)
     }
 
     /// The same, for what only this machine makes a place of secrets, whatever it is called.

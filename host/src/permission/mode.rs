@@ -69,6 +69,8 @@ impl Permissions {
                 state.modes.insert(tool.to_owned(), mode);
             }
         }
+        drop(state);
+        self.mode.wake();
     }
 
     /// Sets a tool to `always` until the session ends, because of this option of the command line, as it was typed.

@@ -8,15 +8,15 @@
 use std::fmt;
 use std::path::{Component, Path};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 
 use super::key::{Decided, Key};
 use super::{Caller, Permissions, Rule, State, ToolMode};
 use crate::target::{Need, Operation, Target};
 
-/// The built-in plugins whose edits are accepted: each changes the text of the one file that its call names. What other
+/// The built-in plugins whose edits are accepted: each changes the text of the files that its call names. What other
 /// plugins, servers and apps write is asked about.
 const EDITORS: [&str; 2] = ["edit_file", "write_file"];
 
@@ -87,7 +87,7 @@ impl std::str::FromStr for SessionMode {
 /// Holds the mode of a session. Clones are the same switch: whoever made the host turns it, and the permission store looks at
 /// it at each use. Tools and models have no way to it.
 #[derive(Debug, Clone)]
-pub struct ModeSwitch(Arc<AtomicU8>);
+pub struct ModeSwitch(Arc<watch::Sender<SessionMode>>);
 
 impl Default for ModeSwitch {
     fn default() -> ModeSwitch {
@@ -98,22 +98,23 @@ impl Default for ModeSwitch {
 impl ModeSwitch {
     /// Begins with a mode.
     pub fn new(mode: SessionMode) -> ModeSwitch {
-        ModeSwitch(Arc::new(AtomicU8::new(mode as u8)))
+        ModeSwitch(Arc::new(watch::Sender::new(mode)))
     }
 
     /// The mode at this moment.
     pub fn get(&self) -> SessionMode {
-        let mode = self.0.load(Ordering::SeqCst);
-        let mut modes = SessionMode::ALL.into_iter();
-        // Only modes are stored.
-        modes
-            .find(|it| *it as u8 == mode)
-            .unwrap_or(SessionMode::Plan)
+        *self.0.borrow()
     }
 
-    /// Counts from the next use on, also in calls that are running.
+    /// Counts from the next use on, also in calls that are running. Commands that run end with the beginning of
+    /// [`SessionMode::Plan`].
     pub fn set(&self, mode: SessionMode) {
-        self.0.store(mode as u8, Ordering::SeqCst);
+        self.0.send_replace(mode);
+    }
+
+    /// Wakes those who watch for what ends commands.
+    pub(super) fn wake(&self) {
+        self.0.send_modify(|_| {});
     }
 }
 
@@ -121,6 +122,16 @@ impl Permissions {
     /// The mode of the session.
     pub fn session_mode(&self) -> SessionMode {
         self.mode.get()
+    }
+
+    /// Becomes ready when the mode changes, or that of a tool.
+    pub(crate) fn modes(&self) -> watch::Receiver<SessionMode> {
+        self.mode.0.subscribe()
+    }
+
+    /// Whether a command that this tool has started is to end.
+    pub(crate) fn ends_commands(&self, tool: &str) -> bool {
+        self.mode.get() == SessionMode::Plan || self.tool_mode(tool) == ToolMode::Never
     }
 
     /// The rule that refuses a call of an MCP server's tool as a whole: only the server knows what it does, and what it says

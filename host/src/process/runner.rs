@@ -101,6 +101,20 @@ pub(crate) struct Running {
     _temporary: TempDir,
 }
 
+/// The way to end a command.
+#[derive(Debug)]
+pub(crate) struct Stop(Option<OwnedFd>);
+
+impl Stop {
+    /// Ends it.
+    pub(crate) fn now(self) {
+        if let Some(life_line) = self.0 {
+            // It fails where the command has ended. What the supervisor reports is still heard.
+            let _ = shutdown(life_line, Shutdown::Write);
+        }
+    }
+}
+
 /// The supervisor of a command, and what it has reported.
 #[derive(Debug)]
 struct Supervisor {
@@ -252,6 +266,17 @@ impl Running {
             }
         }
         Ok(running)
+    }
+
+    /// Ends the command and everything it started when it is used, some milliseconds later, while somebody else may be
+    /// waiting for its end.
+    ///
+    /// # Errors
+    /// There are too many open files.
+    pub(crate) fn stop(&self) -> Result<Stop, CommandError> {
+        let life_line = self.supervisor.as_ref().map(|it| it.life_line.as_fd());
+        let life_line = life_line.map(|it| it.try_clone_to_owned()).transpose();
+        Ok(Stop(life_line.map_err(io_error("watch over the command"))?))
     }
 
     /// What held the command; known once it has ended.

@@ -6,12 +6,15 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use dunlin_host::call::{Failure, Standing};
+use async_trait::async_trait;
+use dunlin_host::ask::{Answer, Ask, Question, Scope};
+use dunlin_host::call::{Call, Failure, Standing};
 use dunlin_host::permission::{ModeSwitch, SessionMode, ToolMode};
 use dunlin_host::process::SUPERVISOR_FLAG;
-use dunlin_host::{CommandOptions, Host, NoProgress, Plugin};
+use dunlin_host::{CommandOptions, Host, NoProgress, Plugin, Progress};
 use dunlin_tests::program;
 use dunlin_tests::sandbox::{Asker, PATIENT, SECRET, Sandbox, built_in, call, play, plugin};
 use serde_json::{Value, json};
@@ -24,6 +27,7 @@ struct Stage {
     sandbox: Sandbox,
     mode: ModeSwitch,
     host: Host,
+    calls: AtomicUsize,
 }
 
 impl Stage {
@@ -65,6 +69,7 @@ impl Stage {
             sandbox,
             mode,
             host,
+            calls: AtomicUsize::new(0),
         }
     }
 
@@ -76,7 +81,12 @@ impl Stage {
         asker: Asker,
     ) -> (Result<String, Failure>, usize) {
         let asker = Arc::new(asker);
-        let outcome = play(&self.host, &call(tool, arguments), asker.clone()).await;
+        let call = Call {
+            // An answer holds for one call.
+            id: format!("call {}", self.calls.fetch_add(1, Ordering::Relaxed)),
+            ..call(tool, arguments)
+        };
+        let outcome = play(&self.host, &call, asker.clone()).await;
         let result = outcome.and_then(|outcome| outcome.result);
         (result.map(|success| success.text), asker.questions().len())
     }
@@ -140,6 +150,29 @@ async fn accepted_edits_ask_nothing_and_are_logged_as_such() {
     let rules = stage.rules();
     let is_accepted = rules.iter().all(|rule| rule == ACCEPTED);
     assert!(rules.len() > 1 && is_accepted, "{rules:?}");
+    // A patch is an edit where it changes texts, and is asked about where a file goes.
+    let patch = |part: &str| json!({ "input": format!("*** Begin Patch\n{part}\n*** End Patch") });
+    let (patched, questions) = stage
+        .play(
+            "apply_patch",
+            patch("*** Update File: new/notes.md\n-text\n+texts"),
+            Asker::no(),
+        )
+        .await;
+    assert!(patched.is_ok() && questions == 0, "{patched:?}");
+    let (removed, questions) = stage
+        .play(
+            "apply_patch",
+            patch("*** Add File: b.md\n+b\n*** Delete File: src/main.rs"),
+            Asker::no(),
+        )
+        .await;
+    assert!(
+        matches!(removed, Err(Failure::Denied { .. })),
+        "{removed:?}"
+    );
+    assert_eq!(questions, 1);
+    assert!(at("src/main.rs").exists() && !at("b.md").exists());
     // It can be taken back like any other.
     stage.host.undo_last().unwrap().unwrap();
     assert!(!at("new").exists());
@@ -357,4 +390,109 @@ async fn the_mode_counts_at_the_moment_of_use() {
     stage.mode.set(SessionMode::Ask);
     let again = stage.host.prepare(&call).await.unwrap();
     assert!(matches!(again.standing, Standing::Ask { .. }));
+}
+
+/// Somebody who does something else at each question, and at the first output of a command: afterwards it is answered with no.
+struct Meanwhile<F>(F);
+
+#[async_trait]
+impl<F: Fn() + Send + Sync> Ask for Meanwhile<F> {
+    async fn ask(&self, _question: Question) -> Answer {
+        (self.0)();
+        Answer {
+            allow: false,
+            scope: Scope::Once,
+        }
+    }
+}
+
+impl<F: Fn() + Send + Sync> Progress for Meanwhile<F> {
+    fn progress(&self, _call: &str, _message: &str, _percent: Option<u8>) {}
+
+    fn output(&self, _call: &str, _bytes: &[u8]) {
+        (self.0)();
+    }
+}
+
+/// What the user does while a tool has a file open.
+type Narrowing = fn(&Stage);
+
+#[tokio::test]
+async fn what_is_open_is_closed_by_a_narrower_rule() {
+    let narrowings: [(&str, Narrowing); 3] = [
+        ("plan", |stage| stage.mode.set(SessionMode::Plan)),
+        ("never", |stage| {
+            let permissions = stage.host.permissions();
+            permissions.set_tool_mode("wasi", ToolMode::Never);
+        }),
+        ("denied", |stage| {
+            stage.host.permissions().set("a.md", "r-?").unwrap();
+        }),
+    ];
+    for (name, narrow) in narrowings {
+        let stage = Arc::new(Stage::new(SessionMode::Ask, vec![plugin("wasi")]));
+        let file = stage.sandbox.project().join("a.md");
+        fs::write(&file, "before\n").unwrap();
+        let permissions = stage.host.permissions();
+        let project = format!("{}/", stage.sandbox.project().display());
+        permissions.allow_for_session(&project, "rw?").unwrap();
+        // The second opening is asked about: then the user changes something.
+        let steps = [
+            "open a.md rw",
+            "pwrite BEFORE 0",
+            "stream 0",
+            "push Before",
+            "open R:etc/shadow r",
+            "pwrite after 0",
+            "push after",
+            "append after",
+            "size 0",
+            "times now",
+        ];
+        let call = call("wasi", json!({ "steps": steps }));
+        let plan = stage.host.prepare(&call).await.unwrap();
+        let narrower = Arc::clone(&stage);
+        let ask = Arc::new(Meanwhile(move || narrow(&narrower)));
+        let outcome = stage
+            .host
+            .run(&call, &plan, ask, Arc::new(NoProgress))
+            .await;
+        let said = outcome.result.expect("what each step answered").text;
+        assert_eq!(
+            fs::read_to_string(&file).unwrap(),
+            "Before\n",
+            "{name}: {said}"
+        );
+        let said: Vec<&str> = said.lines().collect();
+        assert_eq!(said[..4], ["ok"; 4], "{name}");
+        assert_eq!(said[5..], ["access"; 5], "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_ends_where_nothing_may_run_any_more() {
+    let narrowings: [(&str, Narrowing); 2] = [
+        ("plan", |stage| stage.mode.set(SessionMode::Plan)),
+        ("never", |stage| {
+            let permissions = stage.host.permissions();
+            permissions.set_tool_mode("run_terminal_command", ToolMode::Never);
+        }),
+    ];
+    for (name, narrow) in narrowings {
+        let tools = ["run_terminal_command"].map(built_in);
+        let stage = Arc::new(Stage::new(SessionMode::Ask, tools.into()));
+        let line = "echo up; sleep 50; touch late";
+        let call = call("run_terminal_command", json!({ "command": line }));
+        let asker = Arc::new(Asker::yes());
+        let plan = stage.host.prepare(&call).await.unwrap();
+        let question = plan.question(&call).expect("a question");
+        let answer = Ask::ask(&*asker, question).await;
+        stage.host.answer(&call, &plan, answer).await.unwrap();
+        let narrower = Arc::clone(&stage);
+        let narrows = Arc::new(Meanwhile(move || narrow(&narrower)));
+        let outcome = stage.host.run(&call, &plan, asker, narrows).await;
+        assert!(!stage.sandbox.project().join("late").exists(), "{name}");
+        let said = format!("{:?}", outcome.result);
+        assert!(said.contains("up"), "{name}: {said}");
+    }
 }

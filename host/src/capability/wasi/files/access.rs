@@ -8,6 +8,7 @@ use wasmtime::component::Resource;
 use wasmtime_wasi_io::streams::DynOutputStream;
 
 use super::handle::{Descriptor, Folder, OpenFile};
+use super::lease::Lease;
 use super::place::{self, Base, Link, Place};
 use super::stream::Writing;
 use super::{Answer, ErrorCode, link_of, need, types};
@@ -92,7 +93,16 @@ impl View<'_, Machine> {
             _ => "read",
         };
         let what = format!("{verbs} '{}'", place.path.display());
-        let under = self.authorise_together(needs, written, &what, None).await?;
+        let under = self
+            .authorise_together(needs.clone(), written, &what, None)
+            .await?;
+        let mut leases = needs.into_iter().zip(&under);
+        let mut lease = || {
+            let (need, under) = leases.next()?;
+            Some(Lease::new(&self.context, need, *under))
+        };
+        let reading = reads.then(&mut lease).flatten();
+        let writing = changes.then(&mut lease).flatten();
         if !changes {
             let file = open::for_reading(&place.path)?;
             let meta = file.metadata()?;
@@ -106,7 +116,7 @@ impl View<'_, Machine> {
                 (false, false) if !meta.is_file() => Err(ErrorCode::NoSuchDevice.into()),
                 (false, false) => Ok(Descriptor::File(OpenFile {
                     file: Arc::new(file),
-                    reads: under.first().copied(),
+                    reads: reading,
                     writes: None,
                 })),
             };
@@ -131,8 +141,8 @@ impl View<'_, Machine> {
         }
         Ok(Descriptor::File(OpenFile {
             file: Arc::new(file),
-            reads: under.first().copied().filter(|_| reads),
-            writes: written_under.filter(|_| writes),
+            reads: reading,
+            writes: writing.filter(|_| writes),
         }))
     }
 
@@ -141,21 +151,25 @@ impl View<'_, Machine> {
         self.shared.history.mark(&place.path, History::EDITED, None);
     }
 
-    pub(super) fn readable(&self, handle: &Resource<Descriptor>) -> Answer<(Arc<File>, UseId)> {
-        match self.table.get(handle)? {
-            Descriptor::Folder(_) => Err(ErrorCode::IsDirectory.into()),
-            Descriptor::File(open) => match open.reads {
-                Some(under) => Ok((Arc::clone(&open.file), under)),
-                None => Err(ErrorCode::BadDescriptor.into()),
-            },
-        }
+    pub(super) fn readable(&self, handle: &Resource<Descriptor>) -> Answer<(Arc<File>, Lease)> {
+        self.usable(handle, |open| open.reads.as_ref())
     }
 
-    pub(super) fn writable(&self, handle: &Resource<Descriptor>) -> Answer<(Arc<File>, UseId)> {
+    pub(super) fn writable(&self, handle: &Resource<Descriptor>) -> Answer<(Arc<File>, Lease)> {
+        self.usable(handle, |open| open.writes.as_ref())
+    }
+
+    /// The file behind a handle, if it was opened for this use, and may still be used.
+    fn usable(
+        &self,
+        handle: &Resource<Descriptor>,
+        of: impl FnOnce(&OpenFile) -> Option<&Lease>,
+    ) -> Answer<(Arc<File>, Lease)> {
         match self.table.get(handle)? {
             Descriptor::Folder(_) => Err(ErrorCode::IsDirectory.into()),
-            Descriptor::File(open) => match open.writes {
-                Some(under) => Ok((Arc::clone(&open.file), under)),
+            Descriptor::File(open) => match of(open) {
+                Some(lease) if lease.holds() => Ok((Arc::clone(&open.file), lease.clone())),
+                Some(_) => Err(ErrorCode::Access.into()),
                 None => Err(ErrorCode::BadDescriptor.into()),
             },
         }
@@ -166,11 +180,12 @@ impl View<'_, Machine> {
         handle: &Resource<Descriptor>,
         at: Option<u64>,
     ) -> Answer<Resource<DynOutputStream>> {
-        let (file, under) = self.writable(handle)?;
+        let (file, lease) = self.writable(handle)?;
         let stream: DynOutputStream = Box::new(Writing {
             file,
             at,
-            meter: self.meter(under),
+            meter: self.meter(lease.under()),
+            lease,
             written: Arc::clone(&self.own.written),
         });
         Ok(self.table.push(stream)?)
@@ -181,10 +196,6 @@ impl View<'_, Machine> {
         self.only_while_running()?;
         let path = match self.table.get(handle)? {
             Descriptor::File(_) => return Err(ErrorCode::NotDirectory.into()),
-            Descriptor::Folder(Folder {
-                handle: Some(handle),
-                ..
-            }) => return Ok(handle.try_clone()?),
             Descriptor::Folder(folder) => folder.path.clone(),
         };
         let place = Place {
@@ -192,7 +203,13 @@ impl View<'_, Machine> {
             is_folder: true,
         };
         self.may(&place, Operation::Read, ".").await?;
-        Ok(open::folder(&place.path)?)
+        match self.table.get(handle)? {
+            Descriptor::Folder(Folder {
+                handle: Some(handle),
+                ..
+            }) => Ok(handle.try_clone()?),
+            _ => Ok(open::folder(&place.path)?),
+        }
     }
 
     pub(super) async fn metadata(&mut self, handle: &Resource<Descriptor>) -> Answer<Metadata> {

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::capability::resources::UseId;
+use super::lease::Lease;
 
 /// What stands behind `descriptor`.
 #[derive(Debug)]
@@ -31,6 +31,6 @@ pub struct Folder {
 pub struct OpenFile {
     pub(super) file: Arc<File>,
     /// What it may be read under, and written under.
-    pub(super) reads: Option<UseId>,
-    pub(super) writes: Option<UseId>,
+    pub(super) reads: Option<Lease>,
+    pub(super) writes: Option<Lease>,
 }

@@ -13,6 +13,7 @@ mod change;
 pub(crate) mod error;
 mod facts;
 pub(super) mod handle;
+mod lease;
 pub(crate) mod listing;
 mod place;
 mod stream;
@@ -102,12 +103,12 @@ impl types::HostDescriptor for View<'_, Machine> {
         handle: Resource<Descriptor>,
         offset: u64,
     ) -> Answer<Resource<DynInputStream>> {
-        let (file, under) = self.readable(&handle)?;
-        let meter = self.meter(under);
+        let (file, lease) = self.readable(&handle)?;
         let stream: DynInputStream = Box::new(Reading {
             file,
             at: offset,
-            meter,
+            meter: self.meter(lease.under()),
+            lease,
         });
         Ok(self.table.push(stream)?)
     }
@@ -190,7 +191,7 @@ impl types::HostDescriptor for View<'_, Machine> {
         length: u64,
         offset: u64,
     ) -> Answer<(Vec<u8>, bool)> {
-        let (file, under) = self.readable(&handle)?;
+        let (file, lease) = self.readable(&handle)?;
         let most = usize::try_from(length)
             .unwrap_or(MAX_READ_BYTES)
             .min(MAX_READ_BYTES);
@@ -200,14 +201,14 @@ impl types::HostDescriptor for View<'_, Machine> {
         let mut bytes = vec![0; most.min(rest)];
         let read = file.read_at(&mut bytes, offset)?;
         bytes.truncate(read);
-        self.count(under, read);
+        self.count(lease.under(), read);
         Ok((bytes, read == 0 && length > 0))
     }
 
     fn write(&mut self, handle: Resource<Descriptor>, bytes: Vec<u8>, offset: u64) -> Answer<u64> {
-        let (file, under) = self.writable(&handle)?;
+        let (file, lease) = self.writable(&handle)?;
         write_all(&file, &bytes, offset, &self.own.written)?;
-        self.count(under, bytes.len());
+        self.count(lease.under(), bytes.len());
         Ok(bytes.len() as u64)
     }
 

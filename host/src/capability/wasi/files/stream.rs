@@ -11,6 +11,7 @@ use wasmtime_wasi_io::async_trait;
 use wasmtime_wasi_io::poll::Pollable;
 use wasmtime_wasi_io::streams::{InputStream, OutputStream, StreamError, StreamResult};
 
+use super::lease::Lease;
 use crate::limits::{MAX_FILE_BYTES, MAX_WRITTEN_BYTES};
 
 /// Bytes that go through a stream at once.
@@ -24,6 +25,7 @@ pub(super) struct Reading {
     pub(super) file: Arc<File>,
     pub(super) at: u64,
     pub(super) meter: Meter,
+    pub(super) lease: Lease,
 }
 
 #[async_trait]
@@ -36,6 +38,7 @@ impl InputStream for Reading {
         if size == 0 {
             return Ok(Bytes::new());
         }
+        still_allowed(&self.lease)?;
         let mut bytes = vec![0; size.min(PIECE_BYTES)];
         let read = self.file.read_at(&mut bytes, self.at).map_err(failed)?;
         if read == 0 {
@@ -54,6 +57,7 @@ pub(super) struct Writing {
     /// `None`: at the end, wherever that is then.
     pub(super) at: Option<u64>,
     pub(super) meter: Meter,
+    pub(super) lease: Lease,
     /// What the call has written altogether.
     pub(super) written: Meter,
 }
@@ -68,6 +72,7 @@ impl OutputStream for Writing {
         if bytes.len() > PIECE_BYTES {
             return Err(StreamError::trap("it wrote more than it was allowed to"));
         }
+        still_allowed(&self.lease)?;
         let at = match self.at {
             Some(at) => at,
             None => self.file.metadata().map_err(failed)?.len(),
@@ -100,6 +105,14 @@ pub(super) fn write_all(file: &File, bytes: &[u8], at: u64, written: &AtomicU64)
         return Err(rustix::io::Errno::DQUOT.into());
     }
     file.write_all_at(bytes, at)
+}
+
+/// A stream that is open ends with what allowed it.
+fn still_allowed(lease: &Lease) -> StreamResult<()> {
+    match lease.holds() {
+        true => Ok(()),
+        false => Err(failed(rustix::io::Errno::ACCESS.into())),
+    }
 }
 
 fn failed(error: io::Error) -> StreamError {

@@ -16,6 +16,7 @@ pub struct Machine {
     project: Descriptor,
     root: Descriptor,
     open: Vec<Descriptor>,
+    stream: Option<OutputStream>,
 }
 
 /// What a step says; as an error, the name of the code.
@@ -36,6 +37,7 @@ impl Machine {
                 project,
                 root,
                 open: Vec::new(),
+                stream: None,
             },
             _ => panic!("there are not two folders"),
         }
@@ -80,6 +82,15 @@ impl Machine {
                 Ok(text(bytes))
             }
             "write" => write(self.handle().write_via_stream(number(two)), one),
+            "stream" => {
+                let stream = self.handle().write_via_stream(number(one));
+                self.stream = Some(stream.map_err(code)?);
+                Ok("ok".to_owned())
+            }
+            "push" => match &self.stream {
+                Some(stream) => push(stream, one),
+                None => Err("no stream".to_owned()),
+            },
             "append" => write(self.handle().append_via_stream(), one),
             "pwrite" => done(self.handle().write(one.as_bytes(), number(two)).map(drop)),
             "size" => done(self.handle().set_size(number(one))),
@@ -245,7 +256,10 @@ impl Machine {
 }
 
 fn write(stream: Result<OutputStream, ErrorCode>, text: &str) -> Said {
-    let stream = stream.map_err(code)?;
+    push(&stream.map_err(code)?, text)
+}
+
+fn push(stream: &OutputStream, text: &str) -> Said {
     for piece in text.as_bytes().chunks(4096) {
         match stream.blocking_write_and_flush(piece) {
             Ok(()) => {}
