@@ -205,11 +205,17 @@ fn hint(text: &str, old: &str) -> String {
     let mut alike = here.windows(wanted.len());
     if let Some(at) = alike.position(|lines| lines == wanted) {
         let (first, last) = (at + 1, at + wanted.len());
-        let which = match first == last {
-            true => format!("line {first} has"),
-            false => format!("lines {first}-{last} have"),
-        };
-        return format!("; {which} it with other white space");
+        if first != last {
+            return format!("; lines {first}-{last} have it with other white space");
+        }
+        // As it has to be written in JSON: a tab would look like spaces.
+        let line: String = lines
+            .get(at)
+            .into_iter()
+            .flat_map(|line| line.chars())
+            .take(MAX_COMPARED_CHARS)
+            .collect();
+        return format!("; line {first} has it with other white space: {line:?}");
     }
     // The longest line says most.
     let longest = wanted.iter().max_by_key(|line| line.len());

@@ -91,6 +91,11 @@ fn what_is_wrong_names_the_lines() {
         "the text to replace is not in the file; lines 2-4 have it with other white space",
     );
     check(
+        "one\n\tif \"a\" {\n",
+        &[edit("    if \"a\" {", "x")],
+        "the text to replace is not in the file; line 2 has it with other white space: \"\\tif \\\"a\\\" {\"",
+    );
+    check(
         "one\n  let total = sum(items);\n",
         &[edit("let total = sum(all_items);", "x")],
         "the text to replace is not in the file; the most similar line is 2: let total = sum(items);",
