@@ -21,9 +21,6 @@ pub const OUTLINE_FILE_BYTES: u64 = 2 * 1024 * 1024;
 /// Bytes of an outline beside the lines of a file.
 const OUTLINE_BYTES: usize = 16 * 1024;
 
-/// Bytes of an outline beside a range: whoever asks for a range mostly knows the file already.
-const OUTLINE_BESIDE_RANGE_BYTES: usize = 4 * 1024;
-
 /// Bytes of an outline within a failure, of which a host keeps 4 KiB.
 const OUTLINE_IN_FAILURE_BYTES: usize = 3 * 1024;
 
@@ -140,10 +137,8 @@ impl TextFile<'_> {
                 "[end_line {wanted} is beyond the end of the file]\n"
             ));
         }
+        // No outline: whoever asks for a range knows the file, and it would often be longer than the range.
         text.push_str(&not_shown(first, &fetched, total));
-        if first > 1 || !fetched.at_end {
-            text.push_str(&self.outline(OUTLINE_BESIDE_RANGE_BYTES)?);
-        }
         Ok(text)
     }
 

@@ -193,11 +193,13 @@ fn is_arrow(line: &str) -> bool {
         || (value.starts_with('(') && (value.contains("=>") || !value.contains(')')))
 }
 
-/// `name(a, b) {` in a class.
+/// `name(a, b) {` in a class; not `a = name(b, {` and `a.name(b) {`, which are calls.
 fn is_method(line: &str) -> bool {
+    let before = line.split('(').next().unwrap_or(line);
     line.ends_with('{')
+        && line.contains(')')
         && !line.contains("=>")
-        && !line.starts_with(['.', '}'])
+        && !before.contains(['=', '.', '}'])
         && calls_no_control(line)
 }
 

@@ -50,7 +50,8 @@ fn other_languages() {
     check(
         Language::JavaScript,
         "export default class A {\n  constructor(a) {\n    if (a) {\n    return b(c) {\n  }\n  async load() {\n}\n\
-         const f = async (a) => {\nconst g = 1 + (2);\nexport function h() {\ntype T = {\ntype = 1\n  a.map((x) => {\n",
+         const f = async (a) => {\nconst g = 1 + (2);\nexport function h() {\ntype T = {\ntype = 1\n  a.map((x) => {\n\
+         \x20 const b = c(d[e], {\n    Array.isArray(f[g])) {\n  call(a, {\n  each(function (k) {\n",
         &[
             "1:export default class A",
             "2:constructor(a)",
@@ -58,6 +59,7 @@ fn other_languages() {
             "8:const f = async (a) =>",
             "10:export function h()",
             "11:type T =",
+            "17:each(function (k)",
         ],
     );
     check(
