@@ -115,7 +115,7 @@ impl Tool for SearchText {
     const IS_DESTRUCTIVE: Option<bool> = Some(false);
     const IS_IDEMPOTENT: Option<bool> = Some(true);
 
-    const DESCRIPTION: &'static str = "Searches files for a regular expression, line by line, and returns path:line: text. Use it \
+    const DESCRIPTION: &'static str = "Searches files for a regular expression, and returns lines as grep -n does. Use it \
         where you know a name or a text: the uses of a function, an error message, a setting. To find code by what it does use \
         codebase_search, to find files by name list_files.";
 
@@ -222,8 +222,8 @@ fn search_file(scope: &Scope, mut pattern: Pattern, report: &mut Report) -> Resu
     }
     let begin = clock::now_ms();
     let is_late = || clock::now_ms().saturating_sub(begin) > TIME_MS;
+    report.is_of_file();
     report.file(path, &bytes, &mut pattern, &is_late);
-    report.searched_file();
     Ok(())
 }
 

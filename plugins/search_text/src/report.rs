@@ -92,7 +92,7 @@ impl Report {
         }
         let mut count = 0;
         let mut shown = ShownFile {
-            path,
+            path: (!self.is_of_file).then_some(path),
             text,
             next: 1,
             last: None,
@@ -177,8 +177,8 @@ impl Report {
         self.files = files;
     }
 
-    /// A single file was searched.
-    pub fn searched_file(&mut self) {
+    /// A single file is searched, so its lines need not name it.
+    pub fn is_of_file(&mut self) {
         self.is_of_file = true;
     }
 
@@ -256,7 +256,8 @@ impl Report {
 
 /// A file of which lines are shown.
 struct ShownFile<'a> {
-    path: &'a str,
+    /// What its lines begin with, if anything.
+    path: Option<&'a str>,
     text: &'a [u8],
     /// The first line that is not shown yet.
     next: u64,
@@ -288,8 +289,11 @@ impl ShownFile<'_> {
     ) {
         if number >= self.next {
             let line = cut(self.text, line, place);
-            // Writing to a string cannot fail.
-            let _ = writeln!(added, "{}{mark}{number}{mark} {line}", self.path);
+            // Without a space before the line: it would look like a part of its indentation. Writing to a string cannot fail.
+            let _ = match self.path {
+                Some(path) => writeln!(added, "{path}{mark}{number}{mark}{line}"),
+                None => writeln!(added, "{number}{mark}{line}"),
+            };
             self.next = number + 1;
         }
     }

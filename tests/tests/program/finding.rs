@@ -87,7 +87,7 @@ fn files_are_found_and_changed_step_by_step() {
     );
     assert_eq!(
         results[2],
-        "1 matching line in 1 file:\nsrc/greet.py:2:     print(\"Hello, world\")\n"
+        "1 matching line in 1 file:\nsrc/greet.py:2:    print(\"Hello, world\")\n"
     );
     assert_eq!(requests[4].results().last().unwrap(), &"All 2 done.");
 }

@@ -153,16 +153,16 @@ async fn lines_are_found_without_secrets_and_ways_out() {
     let found = tree.search(json!({ "pattern": r"\bneedle\b" })).await;
     assert_eq!(
         found,
-        "4 matching lines in 4 files:\nlatin.txt:1: caf\u{fffd} needle\nnotes.md:1: # A needle\nsrc/deep/b.rs:2: fn needle() {}\n\
-         src/main.rs:2:     needle();\n[1 file left out: it may not be read without a question]\n"
+        "4 matching lines in 4 files:\nlatin.txt:1:caf\u{fffd} needle\nnotes.md:1:# A needle\nsrc/deep/b.rs:2:fn needle() {}\n\
+         src/main.rs:2:    needle();\n[1 file left out: it may not be read without a question]\n"
     );
     let found = tree
         .search(json!({ "pattern": "NEEDLE()", "literal": true, "ignore_case": true, "path": "src", "globs": ["*.rs"], "context": 1 }))
         .await;
     assert_eq!(
         found,
-        "2 matching lines in 2 files:\nsrc/deep/b.rs-1- // no\nsrc/deep/b.rs:2: fn needle() {}\nsrc/main.rs-1- fn main() {\n\
-         src/main.rs:2:     needle();\nsrc/main.rs-3- }\n"
+        "2 matching lines in 2 files:\nsrc/deep/b.rs-1-// no\nsrc/deep/b.rs:2:fn needle() {}\nsrc/main.rs-1-fn main() {\n\
+         src/main.rs:2:    needle();\nsrc/main.rs-3-}\n"
     );
     let all = tree
         .search(json!({ "pattern": "needle|SECRET|secret", "show": "files", "include_hidden": true, "include_ignored": true }))
@@ -179,7 +179,7 @@ async fn lines_are_found_without_secrets_and_ways_out() {
     let one = tree
         .search(json!({ "pattern": "true", "path": ".github/check.yml" }))
         .await;
-    assert_eq!(one, "1 matching line:\n.github/check.yml:1: needle: true\n");
+    assert_eq!(one, "1 matching line:\n1:needle: true\n");
     let picture = tree
         .search(json!({ "pattern": "needle", "path": "picture.png" }))
         .await;
@@ -218,11 +218,11 @@ async fn secrets_and_other_folders_are_asked_about_and_dunlins_own_are_not_shown
     assert_eq!(asker.questions().len(), 1);
     let outside = outside.display();
     assert!(
-        found.contains(&format!("{outside}/more.txt:1: the-secret again\n")),
+        found.contains(&format!("{outside}/more.txt:1:the-secret again\n")),
         "{found}"
     );
     assert!(
-        found.contains(&format!("{outside}/secret.txt:1: ")),
+        found.contains(&format!("{outside}/secret.txt:1:")),
         "{found}"
     );
     assert!(!found.contains("key"), "{found}");

@@ -42,18 +42,18 @@ const FILES: [(&str, &str); 3] = [
 fn lines_have_their_places() {
     assert_eq!(
         answer(Show::Lines, 0, 9, "one", &FILES),
-        "3 matching lines in 2 files:\na.rs:1: one\nc.rs:1: one\nc.rs:2: other one\n"
+        "3 matching lines in 2 files:\na.rs:1:one\nc.rs:1:one\nc.rs:2:other one\n"
     );
     assert_eq!(
         answer(Show::Lines, 1, 9, "two|four|seven|nothing", &FILES),
         "4 matching lines in 2 files:\n\
-         a.rs-1- one\na.rs:2: two\na.rs-3- three\na.rs:4: four\na.rs-5- five\na.rs-6- six\na.rs:7: seven\n\
-         b.rs:1: nothing\n"
+         a.rs-1-one\na.rs:2:two\na.rs-3-three\na.rs:4:four\na.rs-5-five\na.rs-6-six\na.rs:7:seven\n\
+         b.rs:1:nothing\n"
     );
     assert_eq!(
         answer(Show::Lines, 1, 9, "one|six", &FILES),
         "4 matching lines in 2 files:\n\
-         a.rs:1: one\na.rs-2- two\n--\na.rs-5- five\na.rs:6: six\na.rs-7- seven\nc.rs:1: one\nc.rs:2: other one\n"
+         a.rs:1:one\na.rs-2-two\n--\na.rs-5-five\na.rs:6:six\na.rs-7-seven\nc.rs:1:one\nc.rs:2:other one\n"
     );
     assert_eq!(
         answer(Show::Files, 0, 9, "one", &FILES),
@@ -70,11 +70,20 @@ fn lines_have_their_places() {
 }
 
 #[test]
+fn lines_of_a_file_that_was_named_do_not_name_it() {
+    let mut report = Report::new(Show::Lines, 1, 9);
+    let mut pattern = Pattern::new("two", false, false).unwrap();
+    report.is_of_file();
+    report.file("a.rs", b"one\n  two\n", &mut pattern, &|| false);
+    assert_eq!(report.text(&scope()), "1 matching line:\n1-one\n2:  two\n");
+}
+
+#[test]
 fn the_first_ones_are_shown_and_all_are_counted() {
     let text = answer(Show::Lines, 1, 2, "o", &FILES);
     assert_eq!(
         text,
-        "6 matching lines in 3 files:\na.rs:1: one\na.rs:2: two\na.rs-3- three\n[only the first 2 matching lines shown; narrow \
+        "6 matching lines in 3 files:\na.rs:1:one\na.rs:2:two\na.rs-3-three\n[only the first 2 matching lines shown; narrow \
          the search with path, globs or a longer pattern, or show files or counts]\n"
     );
     let many = "x\n".repeat(100_000);
@@ -99,14 +108,14 @@ fn of_a_long_line_the_match_is_shown() {
     let line = format!("{}needle{}\n", "é".repeat(1_000), "x".repeat(1_000));
     let text = answer(Show::Lines, 0, 9, "needle", &[("a.txt", &line)]);
     let shown = text.lines().nth(1).unwrap();
-    assert!(shown.starts_with("a.txt:1: …éé"), "{shown}");
+    assert!(shown.starts_with("a.txt:1:…éé"), "{shown}");
     assert!(
         shown.contains("éneedlex") && shown.ends_with("x…"),
         "{shown}"
     );
     assert!(shown.len() < 450, "{}", shown.len());
     let text = answer(Show::Lines, 0, 9, "^", &[("a.txt", &line)]);
-    assert!(text.contains("a.txt:1: éé"), "{text}");
+    assert!(text.contains("a.txt:1:éé"), "{text}");
     let text = answer(Show::Lines, 0, 9, "x$", &[("a.txt", &line)]);
     assert!(text.trim_end().ends_with("xx"), "{text}");
     assert!(!text.contains('\u{fffd}'));
@@ -133,8 +142,8 @@ fn what_was_not_searched_is_said() {
          [1 file could not be read]\n[1 file left out: it may not be read without a question]\n"
     );
     let mut report = Report::new(Show::Lines, 0, 9);
+    report.is_of_file();
     report.file("b.png", b"a\0", &mut pattern, &|| false);
-    report.searched_file();
     assert_eq!(
         report.text(&scope()),
         "No match in the project.\n[it is a binary file]\n"
