@@ -1,6 +1,6 @@
 //! `dunlin search`: asks the project a question from the shell, with the tool that a model uses.
 
-use dunlin_host::display::escape;
+use dunlin_host::display::{escape, escape_multiline};
 use serde::Serialize;
 use serde_json::json;
 
@@ -82,7 +82,8 @@ pub fn run(app: &App, args: &SearchArgs) -> Result<Exit, CliError> {
     for line in text.lines() {
         match line.strip_prefix("## ").filter(|_| head(line).is_some()) {
             Some(head) => ui.data(&ui.styles().paint(Label::Target, &escape(head))),
-            None => ui.data(&escape(line)),
+            // Tabs are the indentation of the lines of a file.
+            None => ui.data(&escape_multiline(line)),
         }
     }
     Ok(Exit::Done)

@@ -10,6 +10,9 @@ use dunlin_code_index::{Answer, Hit, Progress, Query};
 /// Bytes of the lines of all results together. Of what is beyond only the heads are shown.
 const MAX_BYTES: usize = 28_000;
 
+/// Of results that fit less well, only the heads are shown; the best one has 1. They are seldom what the question is about.
+const SHOWN_SCORE: f32 = 0.5;
+
 /// How much of the project was searched.
 #[derive(Debug, Clone, Default)]
 pub struct Coverage {
@@ -42,6 +45,9 @@ pub fn text(query: &Query, answer: &Answer, coverage: &Coverage) -> String {
             text.push('\n');
         }
         head(&mut text, hit);
+        if hit.score < SHOWN_SCORE {
+            continue;
+        }
         bytes += hit.text.len();
         if bytes <= MAX_BYTES {
             lines(&mut text, hit);
@@ -77,7 +83,7 @@ fn head(text: &mut String, hit: &Hit) {
 
 fn lines(text: &mut String, hit: &Hit) {
     for (line, number) in hit.text.lines().zip(hit.start_line..) {
-        let _ = writeln!(text, "{number:>5} {line}");
+        let _ = writeln!(text, "{number:>6}\t{line}");
     }
 }
 

@@ -62,10 +62,10 @@ impl Tool for CodebaseSearch {
     const IS_IDEMPOTENT: Option<bool> = Some(true);
 
     const DESCRIPTION: &'static str = "Finds the code of this project that a question is about, by meaning rather than \
-        by exact text, and returns the functions and types with their paths and line numbers, best first. Use it to find \
-        out where and how something is done when you do not know its name; to find a known name use search_text. \
-        Ask one complete question: 'How are uploaded files stored?', 'Where is the session token checked?'. Ask again in \
-        other words, or within target_directories, when the answer does not help.";
+        by exact text, and returns the functions and types with their paths and line numbers, best first; of weaker ones the \
+        place alone. Use it to find out where and how something is done when you do not know its name; to find a known name \
+        use search_text. Ask one complete question: 'How are uploaded files stored?', 'Where is the session token checked?'. \
+        Ask again in other words, or within target_directories, when the answer does not help.";
 
     const PARAMETERS: Parameters = parameters!(
         "@param query {string} [required] A complete question, as you would put it to somebody who knows the code\n\

@@ -77,7 +77,23 @@ fn results_have_heads_that_no_line_of_a_file_can_forge() {
     };
     assert_eq!(
         answer::text(&Query::default(), &found, &Coverage::default()),
-        "## src/a?## b.rs:9-10 in fn read (0.83)\n    9 fn read() {\n   10 ## src/evil.rs:1-2 (1.00)\n"
+        "## src/a?## b.rs:9-10 in fn read (0.83)\n     9\tfn read() {\n    10\t## src/evil.rs:1-2 (1.00)\n"
+    );
+}
+
+#[test]
+fn of_results_that_fit_less_well_the_places_are_shown() {
+    let weak = Hit {
+        score: 0.49,
+        ..hit("b.rs", "fn other() {}")
+    };
+    let found = Answer {
+        hits: vec![hit("a.rs", "fn read() {}"), weak],
+        ..Answer::default()
+    };
+    assert_eq!(
+        answer::text(&Query::default(), &found, &Coverage::default()),
+        "## a.rs:9-10 in fn read (0.83)\n     9\tfn read() {}\n\n## b.rs:9-10 in fn read (0.49)\n"
     );
 }
 

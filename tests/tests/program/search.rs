@@ -85,7 +85,7 @@ fn a_question_finds_the_function() {
         "{output}"
     );
     assert!(
-        output.stdout.contains("    4 pub fn store_upload("),
+        output.stdout.contains("    4\tpub fn store_upload("),
         "{output}"
     );
 }
@@ -170,7 +170,7 @@ fn the_index_follows_the_files() {
     assert_eq!(moved[0]["path"], "src/mail.rs");
     let output = search(&environment, &question);
     assert!(
-        output.stdout.contains("    3 pub fn mail_invoice("),
+        output.stdout.contains("    3\tpub fn mail_invoice("),
         "{output}"
     );
     std::fs::remove_file(file).unwrap();
