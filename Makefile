@@ -11,6 +11,7 @@
 #   make bench               runs the benchmarks, and the fuzzers for a moment
 #   make fuzz [MINUTES=10]   runs the fuzzers, one after the other, for so long each
 #   make search-quality      measures how well questions find the files they mean; fetches a gigabyte of sources
+#   make tasks               gives forty small tasks to the tools, played by transcripts of a model
 #   make quirks              plays the oddities of servers, also against the chats named in DUNLIN_PEERS
 #   make fmt                 formats the sources
 #   make clean               removes the target folder
@@ -20,7 +21,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: run dev test test-quick check check-quick build bench fuzz search-quality quirks setup browser fmt clean
+.PHONY: run dev test test-quick check check-quick build bench fuzz search-quality tasks quirks setup browser fmt clean
 
 CARGO ?= cargo
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
@@ -75,6 +76,9 @@ fuzz: setup
 
 search-quality: setup
 	@./benchmarks/search/run
+
+tasks: setup
+	@./benchmarks/tasks/run
 
 quirks: setup
 	@$(CARGO) build $(PROFILE) --workspace --bins
