@@ -279,8 +279,8 @@ pub const GROUPS: &[(&str, &[Command])] = &[
             .waits("a turn is not over while its calls wait: answer them first, then /undo takes its edits back"),
             command(
                 "/rewind",
-                "[N [PART]]",
-                "list the turns, or go back to before turn N; PART is conversation, files (edited since) or both",
+                "[all|N [PART]]",
+                "list the last turns, or all; with N, go back to before turn N: PART is conversation, files (those edited since) or both",
                 Slash::Rewind,
             )
             .waits(TURN),

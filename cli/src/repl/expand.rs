@@ -1,5 +1,7 @@
 //! `/expand`: a call whole, by the number that its line shows.
 
+use std::path::Path;
+
 use dunlin_host::display::escape;
 use serde_json::Value;
 
@@ -54,7 +56,7 @@ pub fn edits(
     log: &CallLog,
     typed: &str,
     within: impl FnOnce(&CallRecord) -> Vec<usize>,
-    window: Window,
+    (project, window): (&Path, Window),
 ) -> Vec<String> {
     let calls = match typed.parse::<usize>() {
         Ok(number) => match log.find(Some(number)) {
@@ -130,7 +132,7 @@ pub fn edits(
                     &fit(
                         &format!(
                             "{} {}",
-                            escape(&edit.path.to_string_lossy()),
+                            escape(&in_project(&edit.path, project).to_string_lossy()),
                             diff::count([edit])
                         ),
                         window.columns.saturating_sub(12)
@@ -141,6 +143,11 @@ pub fn edits(
         }
     }
     rows
+}
+
+/// A path as the model names it.
+fn in_project<'a>(path: &'a Path, project: &Path) -> &'a Path {
+    path.strip_prefix(project).unwrap_or(path)
 }
 
 /// Rows without what is in their midst, where they are many; `command` shows all of them.
@@ -273,7 +280,8 @@ mod tests {
     fn what_was_changed_before_the_session_was_resumed_is_not_denied() {
         let log = CallLog::default();
         log.restore(vec![record(1, CallState::Completed, None)]);
-        let shown = |typed| edits(&log, typed, |_| Vec::new(), WINDOW).join("\n");
+        let shown =
+            |typed| edits(&log, typed, |_| Vec::new(), (Path::new("/p"), WINDOW)).join("\n");
         let text = format!("The diff of call 1, if it changed a file, is no longer known. {KEPT}");
         assert_eq!(shown("1"), text);
         assert!(shown("").starts_with("There was no call since the session was resumed."));
@@ -321,15 +329,21 @@ mod tests {
             log.begin_turn(turn);
             log.keep(edited(call));
         }
-        let shown = |typed| edits(&log, typed, |_| Vec::new(), WINDOW).join("\n");
+        let shown =
+            |typed| edits(&log, typed, |_| Vec::new(), (Path::new("/p"), WINDOW)).join("\n");
         assert!(shown("").contains("a.md"), "{}", shown(""));
         log.take_back(&[9]);
         let text = "What the last turn changed in files was taken back.";
         assert_eq!(shown(""), text);
         assert_eq!(shown("3"), "What call 3 changed in files was taken back.");
         assert!(shown("2").contains("a.md"), "{}", shown("2"));
+        // Back to before the last turn: the one before it is the last one.
+        log.drop_since(9);
+        assert!(shown("").contains("✓ 2 a.md"), "{}", shown(""));
         log.take_back(&[7, 8]);
         assert_eq!(shown("1"), "What call 1 changed in files was taken back.");
+        log.drop_since(7);
+        assert_eq!(shown(""), "The last turn changed no file.");
         log.begin_turn(10);
         assert_eq!(shown(""), "The last turn changed no file.");
         log.keep(edited(4));
@@ -346,7 +360,9 @@ mod tests {
         });
         log.keep(edited(2));
         log.keep(record(3, CallState::Completed, None));
-        let shown = |calls: &[usize]| edits(&log, "1", |_| calls.to_vec(), WINDOW).join("\n");
+        let shown = |calls: &[usize]| {
+            edits(&log, "1", |_| calls.to_vec(), (Path::new("/p"), WINDOW)).join("\n")
+        };
         let text = shown(&[2, 3, 9]);
         assert!(text.contains("✓ 2") && text.contains("a.md"), "{text}");
         assert_eq!(shown(&[3]), "The subagent of call 1 changed no file.");

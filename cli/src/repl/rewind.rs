@@ -26,7 +26,7 @@ const MAX_LISTED: usize = 20;
 /// How many files are named.
 const MAX_NAMED: usize = 5;
 
-const USAGE: &str = "Usage: /rewind [all], or /rewind N [conversation|files|both]";
+const USAGE: &str = "Usage: /rewind [all] lists turns; /rewind N [conversation|files|both] goes back to before turn N";
 
 /// A turn of the conversation.
 struct Turn<'a> {
@@ -101,9 +101,9 @@ pub fn run(app: &App, dialogue: Option<&mut Dialogue>, rest: &str) -> Result<(),
         return Ok(());
     };
     let host = app.host()?;
-    let since = match turn.message.turn.map(|turn| host.edited_since(turn)) {
+    let edited = match turn.message.turn.map(|turn| host.edited_since(turn)) {
         None => Vec::new(),
-        Some(Ok(edited)) => distinct(edited.iter().flat_map(|it| &it.paths)),
+        Some(Ok(edited)) => edited,
         // They can neither be named nor taken back.
         Some(Err(error)) if part != Some(Part::Conversation) => {
             let hint = format!("/rewind {number} conversation leaves the files as they are");
@@ -111,6 +111,7 @@ pub fn run(app: &App, dialogue: Option<&mut Dialogue>, rest: &str) -> Result<(),
         }
         Some(Err(_)) => Vec::new(),
     };
+    let since = distinct(edited.iter().flat_map(|it| &it.paths));
     let part = match part {
         Some(part) => part,
         None if since.is_empty() => Part::Conversation,
@@ -124,7 +125,7 @@ pub fn run(app: &App, dialogue: Option<&mut Dialogue>, rest: &str) -> Result<(),
     let mut undone = Vec::new();
     if part.has_files() {
         match begun {
-            Some(begun) => undone = undo::since(app, begun)?,
+            Some(begun) => undone = undo::since(app, begun, &edited)?,
             None => {
                 ui.status("An earlier build made this turn: which files it edited is not known. /undo takes edits back turn by turn.");
                 return Ok(());
@@ -143,6 +144,9 @@ pub fn run(app: &App, dialogue: Option<&mut Dialogue>, rest: &str) -> Result<(),
     match part.has_conversation() {
         true => {
             go_back(app, dialogue, start);
+            if let Some(begun) = begun {
+                app.calls.drop_since(begun);
+            }
             let stays: &[PathBuf] = if part.has_files() { &[] } else { &since };
             dialogue.tell_changed(stays.iter().map(|path| short(app, path)));
         }
@@ -190,7 +194,7 @@ fn ask(app: &App, since: &[PathBuf]) -> Option<Part> {
     let room = ui.window().columns.saturating_sub(24);
     let key = |key: &str| styles.paint(Label::Key, key);
     let above = format!(
-        "  Files edited since: {}\n  {} conversation · {} files · {} both · {} nothing",
+        "  Files edited since: {}\n  Go back with {} the conversation only · {} the files only · {} both · {} neither",
         fit(&names, room),
         key("c"),
         key("f"),
@@ -215,7 +219,8 @@ fn list(app: &App, dialogue: &Dialogue, turns: &[Turn<'_>], all: bool) {
         false => turns.len().saturating_sub(MAX_LISTED),
     };
     if first > 0 {
-        ui.status(&format!("  {first} before these: /rewind all"));
+        let earlier = counted(first, "earlier turn", "earlier turns");
+        ui.status(&format!("  {earlier}: /rewind all lists all of them"));
     }
     for (turn, number) in turns.iter().zip(1..).skip(first) {
         let time = loaded.times.get(turn.start).copied().flatten();
@@ -234,8 +239,7 @@ fn list(app: &App, dialogue: &Dialogue, turns: &[Turn<'_>], all: bool) {
             styles.paint(Label::Quiet, &facts)
         ));
     }
-    let note =
-        "  /rewind N goes back to before turn N: the conversation, the files edited since, or both";
+    let note = "  /rewind N takes back turn N and all after it; if files were edited since, it asks what goes back";
     ui.status(&ui.status_styles().paint(Label::Quiet, note));
 }
 

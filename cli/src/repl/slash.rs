@@ -226,7 +226,12 @@ fn look(
         Slash::Agents => agents::run(app, rest),
         Slash::Diff => {
             let within = |call: &CallRecord| agents::calls_of(app, call);
-            ui.data_all(&expand::edits(&app.calls, rest, within, ui.window()));
+            ui.data_all(&expand::edits(
+                &app.calls,
+                rest,
+                within,
+                (&app.settings.project, ui.window()),
+            ));
         }
         Slash::Steps => steps::run(ui, rest),
         Slash::Auto => auto::run(app, rest)?,

@@ -1,7 +1,7 @@
 //! Taking edits of files back, and what is said of it.
 
 use dunlin_host::display::escape;
-use dunlin_host::undo::{UndoOutcome, Undone};
+use dunlin_host::undo::{EditedFiles, UndoOutcome, Undone};
 
 use crate::app::App;
 use crate::error::CliError;
@@ -22,12 +22,13 @@ pub fn last(app: &App) -> Result<Vec<String>, CliError> {
     }
 }
 
-/// The same for all edits since a turn began, by its number.
+/// The same for all edits since a turn began, by its number: those that were shown.
 ///
 /// # Errors
 /// As for [`last`].
-pub fn since(app: &App, turn: u64) -> Result<Vec<String>, CliError> {
-    let undone = app.host()?.undo_since(turn).map_err(CliError::failed)?;
+pub fn since(app: &App, turn: u64, shown: &[EditedFiles]) -> Result<Vec<String>, CliError> {
+    let undone = app.host()?.undo_since(turn, shown);
+    let undone = undone.map_err(CliError::failed)?;
     Ok(undone.map_or_else(Vec::new, |undone| say(app, &undone)))
 }
 

@@ -515,11 +515,17 @@ impl Host {
         self.log_undone(undone, "/undo", "the user took the last edits back")
     }
 
-    /// The same for all edits since a turn of this session began.
-    pub fn undo_since(&self, turn: u64) -> Result<Option<Undone>, UndoError> {
+    /// The same for all edits since a turn of this session began, if they are those that [`Host::edited_since`] has listed.
+    pub fn undo_since(
+        &self,
+        turn: u64,
+        shown: &[EditedFiles],
+    ) -> Result<Option<Undone>, UndoError> {
         let shared = &self.0.shared;
         let project = self.permissions().project();
-        let undone = shared.undo.undo_since(&shared.session(), project, turn)?;
+        let undone = shared
+            .undo
+            .undo_since(&shared.session(), project, turn, shown)?;
         self.log_undone(
             undone,
             "/rewind",

@@ -75,6 +75,9 @@ pub enum UndoError {
     /// The room for what is kept was needed for later turns.
     #[error("nothing was taken back: some of the edits since then are too long ago to be kept")]
     Dropped,
+    /// Other edits can be taken back than those that were shown.
+    #[error("nothing was taken back: files were edited meanwhile")]
+    NotAsShown,
     /// A turn that edits without end.
     #[error(
         "this turn has edited more than can be taken back ({} files or {} MiB); continue in a new turn",
@@ -123,6 +126,22 @@ struct Done {
     removed: Vec<(PathBuf, u32)>,
 }
 
+/// The files of each turn.
+fn by_turns(entries: &[Entry]) -> Vec<EditedFiles> {
+    let mut edited: Vec<EditedFiles> = Vec::new();
+    for Entry { turn, path, .. } in entries {
+        match edited.last_mut().filter(|last| last.turn == *turn) {
+            Some(last) if last.paths.contains(path) => {}
+            Some(last) => last.paths.push(path.clone()),
+            None => edited.push(EditedFiles {
+                turn: *turn,
+                paths: vec![path.clone()],
+            }),
+        }
+    }
+    edited
+}
+
 impl Journal {
     /// Takes back the last turn of a session that edited files in this project. `None`: there is none that is kept.
     ///
@@ -136,15 +155,20 @@ impl Journal {
         self.take_back(&self.last_turn(session, project)?)
     }
 
-    /// The same for all edits since a turn began, those of the turn included.
+    /// The same for all edits since a turn began, those of the turn included, if they are still these.
     pub(crate) fn undo_since(
         &self,
         session: &str,
         project: &Path,
         turn: u64,
+        shown: &[EditedFiles],
     ) -> Result<Option<Undone>, UndoError> {
         let _lock = self.lock()?;
-        self.take_back(&self.since(session, project, turn)?)
+        let entries = self.since(session, project, turn)?;
+        match by_turns(&entries) == shown {
+            true => self.take_back(&entries),
+            false => Err(UndoError::NotAsShown),
+        }
     }
 
     /// What [`Journal::undo_since`] would take back, turn by turn.
@@ -155,19 +179,7 @@ impl Journal {
         turn: u64,
     ) -> Result<Vec<EditedFiles>, UndoError> {
         let _lock = self.lock()?;
-        let mut edited: Vec<EditedFiles> = Vec::new();
-        for entry in self.since(session, project, turn)? {
-            let (turn, path) = (entry.turn, entry.path);
-            match edited.last_mut().filter(|last| last.turn == turn) {
-                Some(last) if last.paths.contains(&path) => {}
-                Some(last) => last.paths.push(path),
-                None => edited.push(EditedFiles {
-                    turn,
-                    paths: vec![path],
-                }),
-            }
-        }
-        Ok(edited)
+        Ok(by_turns(&self.since(session, project, turn)?))
     }
 
     /// Only to be called under the lock.

@@ -218,12 +218,27 @@ fn all_since_a_turn_is_taken_back_together() {
     assert_eq!(edited(13), []);
     // Somebody's change of one file keeps all of them.
     fs::write(place.file("b"), "theirs").unwrap();
-    let since = |turn: u64| {
+    let shown = |turn: u64| {
+        let project = place.project();
+        place
+            .journal
+            .edited_since(place.session, &project, turn)
+            .unwrap()
+    };
+    let since_as_shown = |turn: u64, shown: &[EditedFiles]| {
+        let project = place.project();
         let undone = place
             .journal
-            .undo_since(place.session, &place.project(), turn);
+            .undo_since(place.session, &project, turn, shown);
         undone.map_err(|error| error.to_string())
     };
+    let since = |turn: u64| since_as_shown(turn, &shown(turn));
+    // Only what was shown is taken back.
+    let refused = since_as_shown(10, &shown(11)).unwrap_err();
+    assert_eq!(
+        refused,
+        "nothing was taken back: files were edited meanwhile"
+    );
     let refused = since(10).unwrap_err();
     assert!(
         refused.starts_with("nothing was taken back: ") && refused.contains("/b changed"),
@@ -266,9 +281,12 @@ fn what_made_room_is_known() {
         edited(place.session, first),
         Ok((turns - first + 1) as usize)
     );
+    let project = place.project();
+    let shown = place.journal.edited_since(place.session, &project, first);
+    let shown = shown.unwrap();
     let undone = place
         .journal
-        .undo_since(place.session, &place.project(), first);
+        .undo_since(place.session, &project, first, &shown);
     assert_eq!(undone.unwrap().unwrap().files.len(), 1);
     let before = format!("{}{large}", first - 1);
     assert!(

@@ -141,6 +141,9 @@ fn the_conversation_alone_goes_back_and_the_model_is_told_of_files() {
     let (provider, environment, mut chat) = three_turns([Response::reply("Again.")]);
     chat.say("/rewind 3 conversation");
     send(&mut chat, "write three", "please");
+    chat.say("/diff 2");
+    let screen = chat.prompt_with("(edits accepted)");
+    assert!(screen.contains("  ✓ 2 b.txt +1 −0\n"), "{screen:?}");
     assert_eq!(text(&environment, "b.txt").as_deref(), Some("three\n"));
     let said = said(&provider);
     assert_eq!(said.len(), 3, "{said:?}");
@@ -188,11 +191,11 @@ fn files_alone_go_back_unless_somebody_changed_them() {
         ),
         (
             "/rewind x",
-            "Usage: /rewind [all], or /rewind N [conversation|files|both]",
+            "Usage: /rewind [all] lists turns; /rewind N [conversation|files|both]",
         ),
         (
             "/rewind 1 all",
-            "Usage: /rewind [all], or /rewind N [conversation|files|both]",
+            "Usage: /rewind [all] lists turns; /rewind N [conversation|files|both]",
         ),
     ] {
         chat.say(typed);

@@ -1,6 +1,7 @@
 //! The calls of a session, to be looked at again: each under the number that its line shows.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,12 +15,22 @@ const MAX_RESULT_BYTES: usize = 64 * 1024 * 1024;
 /// Of so many of the newest calls it is kept what they changed in files.
 const MAX_EDITS: usize = 200;
 
+/// A turn of this process.
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    /// The number of the last call before it.
+    before: usize,
+    /// The number by which the host knows its edits.
+    number: u64,
+    /// Whether it is no part of the conversation any more.
+    is_dropped: bool,
+}
+
 /// What became of the calls of a session, by their numbers. Shared by whoever shows calls.
 #[derive(Debug, Default)]
 pub struct CallLog {
     records: Mutex<BTreeMap<usize, CallRecord>>,
-    /// The turns of this process: the number of the last call before each, and its own number.
-    turns: Mutex<Vec<(usize, u64)>>,
+    turns: Mutex<Vec<Turn>>,
     /// The calls whose edits were taken back.
     taken_back: Mutex<BTreeSet<usize>>,
     /// The number of the last call of a session that goes on, before it went on; 0 in a new session.
@@ -30,20 +41,39 @@ impl CallLog {
     /// A turn begins: its calls are those from here on. `turn` is the number by which the host knows its edits.
     pub fn begin_turn(&self, turn: u64) {
         let last = self.numbers().map_or(0, |(_, last)| last);
-        self.turns.lock().push((last, turn));
+        self.turns.lock().push(Turn {
+            before: last,
+            number: turn,
+            is_dropped: false,
+        });
     }
 
-    /// The number of the last call before the last turn.
-    fn before_turn(&self) -> usize {
+    /// The conversation went back to before a turn, by its number: the last turn is the one before it.
+    pub fn drop_since(&self, turn: u64) {
+        let mut turns = self.turns.lock();
+        let dropped = turns.iter_mut().filter(|it| it.number >= turn);
+        dropped.for_each(|it| it.is_dropped = true);
+    }
+
+    /// The numbers that the calls of the last turn may have.
+    fn of_last_turn(&self) -> Range<usize> {
         let turns = self.turns.lock();
-        turns.last().map_or(0, |(before, _)| *before)
+        let mut end = usize::MAX;
+        for turn in turns.iter().rev() {
+            let first = turn.before.saturating_add(1);
+            if !turn.is_dropped {
+                return first..end.max(first);
+            }
+            end = first;
+        }
+        0..end
     }
 
     /// The calls of the last turn that have changed files.
     pub fn edits_of_turn(&self) -> Vec<CallRecord> {
-        let before = self.before_turn();
+        let of_turn = self.of_last_turn();
         let records = self.records.lock();
-        let of_turn = records.values().filter(|record| record.number > before);
+        let of_turn = records.range(of_turn).map(|(_, record)| record);
         let changed = of_turn.filter(|record| !record.edits.is_empty());
         changed.cloned().collect()
     }
@@ -54,8 +84,8 @@ impl CallLog {
         let mut taken_back = self.taken_back.lock();
         for record in self.records.lock().values_mut() {
             let mut before = turns.iter().rev();
-            let of = before.find(|(before, _)| record.number > *before);
-            if of.is_some_and(|(_, turn)| taken.contains(turn)) && !record.edits.is_empty() {
+            let of = before.find(|turn| record.number > turn.before);
+            if of.is_some_and(|turn| taken.contains(&turn.number)) && !record.edits.is_empty() {
                 record.edits = Arc::default();
                 taken_back.insert(record.number);
             }
@@ -69,8 +99,8 @@ impl CallLog {
 
     /// Whether edits of the last turn were taken back.
     pub fn is_turn_taken_back(&self) -> bool {
-        let before = self.before_turn();
-        self.taken_back.lock().range(before + 1..).next().is_some()
+        let of_turn = self.of_last_turn();
+        self.taken_back.lock().range(of_turn).next().is_some()
     }
 
     /// How many calls of a tool have run since the one with this number, that one included.
@@ -138,7 +168,11 @@ impl CallLog {
         *self.records.lock() = records.collect();
         self.taken_back.lock().clear();
         let last = self.numbers().map_or(0, |(_, last)| last);
-        *self.turns.lock() = vec![(last, 0)];
+        *self.turns.lock() = vec![Turn {
+            before: last,
+            number: 0,
+            is_dropped: false,
+        }];
         self.restored.store(last, Ordering::Relaxed);
     }
 }
