@@ -152,7 +152,7 @@ fn the_table_is_refreshed_and_listed() {
     assert!(
         output
             .stdout
-            .starts_with("other/quiet  8,192 tokens · price not known\n"),
+            .starts_with("other/quiet  8,192 tokens  price not known\n"),
         "{output}"
     );
     let output = environment.run(["model", "list", "xyzzy"]);

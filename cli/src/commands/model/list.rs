@@ -3,7 +3,7 @@
 use dunlin_chat::agent::{Agent, Api};
 use dunlin_chat::provider::error::Endpoint;
 use dunlin_chat::usage::{Price, Rates};
-use dunlin_host::display::{escape, grouped};
+use dunlin_host::display::{escape, grouped, width};
 use dunlin_host::json;
 use dunlin_terminal::ui::style::Label;
 use serde::Serialize;
@@ -129,18 +129,23 @@ pub fn search(app: &App, text: &str, is_json: bool) -> Result<(), CliError> {
     let found = table
         .entries()
         .filter(|entry| entry.name.to_lowercase().contains(&text));
-    let rows: Vec<Row> = found
+    let mut rows: Vec<Row> = found
         .map(|entry| of_entry(None, Some(entry), None))
         .collect();
+    // Names that are the text come first, also behind the name of a provider.
+    rows.sort_by_key(|row| {
+        let name = row.known_as.as_deref().unwrap_or_default().to_lowercase();
+        let last = name.rsplit('/').next() == Some(&text);
+        !(name == text || last)
+    });
     say_damage(app);
     if is_json {
         return print_json(app, Vec::new(), Vec::new(), Some(rows));
     }
     let ui = &app.ui;
-    for row in &rows {
-        let name = escape(row.known_as.as_deref().unwrap_or_default()).into_owned();
-        let line = format!("{}  {}", ui.styles().paint(Label::Name, &name), facts(row));
-        ui.data_rows(&line, INDENT);
+    for [name, window, price] in columns(&rows) {
+        let name = ui.styles().paint(Label::Name, &name);
+        ui.data_rows(&format!("{name}  {window}  {price}"), INDENT);
     }
     if rows.is_empty() {
         ui.status(&format!(
@@ -149,6 +154,31 @@ pub fn search(app: &App, text: &str, is_json: bool) -> Result<(), CliError> {
     }
     print_table(app);
     Ok(())
+}
+
+/// The longest name beside which the others are filled up, in columns.
+const MAX_NAME_COLUMNS: usize = 48;
+
+/// Names, windows and prices, filled up to columns.
+fn columns(rows: &[Row]) -> Vec<[String; 3]> {
+    let cells: Vec<[String; 3]> = rows
+        .iter()
+        .map(|row| {
+            let name = escape(row.known_as.as_deref().unwrap_or_default());
+            [name.into_owned(), window(row), price(row)]
+        })
+        .collect();
+    let widest = |column: usize| {
+        let widths = cells.iter().map(|row| width(&row[column]));
+        widths.filter(|it| *it <= MAX_NAME_COLUMNS).max()
+    };
+    let (names, windows) = (widest(0).unwrap_or_default(), widest(1).unwrap_or_default());
+    let space = |text: &str, columns: usize| " ".repeat(columns.saturating_sub(width(text)));
+    let filled = |[name, window, price]: [String; 3]| {
+        let (after, before) = (space(&name, names), space(&window, windows));
+        [name + &after, before + &window, price]
+    };
+    cells.into_iter().map(filled).collect()
 }
 
 fn say_damage(app: &App) {
@@ -264,7 +294,11 @@ fn print_agent(app: &App, row: &Row) {
 
 /// `128,000 tokens · $2.50 in · $10.00 out`.
 fn facts(row: &Row) -> String {
-    let window = match &row.context_window {
+    format!("{} · {}", window(row), price(row))
+}
+
+fn window(row: &Row) -> String {
+    match &row.context_window {
         Some(window) => {
             let source = match window.source {
                 WindowSource::Configured => ", the agent's context_window",
@@ -273,10 +307,47 @@ fn facts(row: &Row) -> String {
             format!("{} tokens{source}", grouped(window.tokens))
         }
         None => "window not known".to_owned(),
-    };
-    let price = match &row.price_in_words {
+    }
+}
+
+fn price(row: &Row) -> String {
+    match &row.price_in_words {
         Some(price) => format!("{price}, for a million tokens"),
         None => "price not known".to_owned(),
-    };
-    format!("{window} · {price}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_columns_of_entries_are_aligned() {
+        let row = |name: &str, tokens: Option<u64>, price: Option<&str>| Row {
+            agent: None,
+            known_as: Some(name.to_owned()),
+            context_window: tokens.map(|tokens| WindowRow {
+                tokens,
+                source: WindowSource::Table,
+            }),
+            price: None,
+            price_in_words: price.map(str::to_owned),
+        };
+        let long = "x".repeat(MAX_NAME_COLUMNS + 1);
+        let rows = [
+            row("gpt-4o", Some(128_000), Some("$2.50 in")),
+            row("größe", None, None),
+            row(&long, Some(8_192), None),
+        ];
+        let lines: Vec<String> = columns(&rows).iter().map(|row| row.join("  ")).collect();
+        let last = format!("{long}      8,192 tokens  price not known");
+        assert_eq!(
+            lines,
+            [
+                "gpt-4o    128,000 tokens  $2.50 in, for a million tokens",
+                "größe   window not known  price not known",
+                &last,
+            ]
+        );
+    }
 }
