@@ -179,12 +179,12 @@ impl Dialogue {
         }
         if let Some(text) = &loaded.unsent {
             app.ui.status(CANCELLED_BEFORE_SENDING);
-            if app.pausing.mode() == PauseMode::Off {
+            if app.pausing.mode() == PauseMode::Off && app.ui.is_chat() {
                 app.ui.status(PAUSED_BEFORE);
             }
             app.ui.keep_foreign_for_later(text);
         } else if !loaded.closed && loaded.is_unanswered() {
-            app.ui.status(UNANSWERED);
+            app.ui.status(&format!("{UNANSWERED} {}", again(&app.ui)));
         }
         let (last_call, calls) = subagents::stored::calls(&of_subagents);
         self.conversation
@@ -691,7 +691,8 @@ fn conclude_with(
             is_unsent: false,
             reason: CancelReason::User | CancelReason::ModeOff,
         } => quiet(&format!(
-            "{CANCELLED_BEFORE_SENDING} What came before it stays, and /retry begins the message again."
+            "{CANCELLED_BEFORE_SENDING} What came before it stays. {}",
+            again(ui)
         )),
         TurnEnd::Withdrawn { reason, .. } => quiet(match reason {
             CancelReason::User | CancelReason::ModeOff => CANCELLED_BEFORE_SENDING,
@@ -719,4 +720,12 @@ const CANCELLED_BEFORE_SENDING: &str = "Request cancelled before sending.";
 const PAUSED_BEFORE: &str = "Its request was paused and what was edited in it is gone. Pausing is off now; /pause changes that.";
 
 /// Said of a conversation that Dunlin did not end.
-const UNANSWERED: &str = "Dunlin ended before the model had answered. What came before it stays, and /retry begins the message again.";
+const UNANSWERED: &str = "Dunlin ended before the model had answered. What came before it stays.";
+
+/// How a message is begun again. Only the chat has commands.
+fn again(ui: &Ui) -> &'static str {
+    match ui.is_chat() {
+        true => "/retry begins the message again.",
+        false => "Your next message continues from there.",
+    }
+}

@@ -1,16 +1,18 @@
 //! The connection to the client: what is written to it, and what it is asked.
 
 use std::collections::{HashMap, HashSet};
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use dunlin_host::json;
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::Value;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 
+use super::outbox::Outbox;
 use super::wire::{Id, Refusal, Update};
 
 /// What the client answers, or its own error.
@@ -19,9 +21,7 @@ type Answer = Result<Value, String>;
 /// Whoever is at the other end. Shared by all sessions.
 pub(super) struct Client {
     /// Everything is written whole, one message a line.
-    out: Mutex<Box<dyn Write + Send>>,
-    /// Whether nothing can be written any more.
-    gone: watch::Sender<bool>,
+    out: Arc<Outbox>,
     /// What the client was asked and has not answered.
     asked: Mutex<HashMap<u64, oneshot::Sender<Answer>>>,
     /// The id of the last request to the client. None is used twice, so no answer is for another question.
@@ -63,22 +63,47 @@ struct SessionUpdate<'a> {
 
 const VERSION: &str = "2.0";
 
+/// A message as it is written. What is written has no key that is no text, and no number that JSON lacks.
+fn line(message: &impl Serialize) -> Option<Vec<u8>> {
+    let mut line = json::to_string(message).ok()?;
+    line.push('\n');
+    Some(line.into_bytes())
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.out.close();
+    }
+}
+
 impl Client {
-    pub(super) fn new(out: Box<dyn Write + Send>) -> Arc<Client> {
-        Arc::new(Client {
-            out: Mutex::new(out),
-            gone: watch::Sender::new(false),
+    /// Whoever reads what is written here.
+    ///
+    /// # Errors
+    /// There can be no more threads.
+    pub(super) fn new(out: Box<dyn Write + Send>) -> io::Result<Arc<Client>> {
+        Ok(Arc::new(Client {
+            out: Outbox::new(out)?,
             asked: Mutex::default(),
             last: AtomicU64::new(0),
             under_way: Mutex::default(),
             has_forms: AtomicBool::new(false),
-        })
+        }))
     }
 
     /// Waits until nothing can be written any more.
     pub(super) async fn gone(&self) {
-        // The sender lives as long as `self`, so the wait cannot fail.
-        let _ = self.gone.subscribe().wait_for(|gone| *gone).await;
+        self.out.gone().await;
+    }
+
+    /// The turn of a session is to end, or another one begins.
+    pub(super) fn set_cancelled(&self, session_id: &str, is_cancelled: bool) {
+        self.out.set_cancelled(session_id, is_cancelled);
+    }
+
+    /// Waits until everything is written, but not for longer than this.
+    pub(super) fn finish(&self, longest: Duration) {
+        self.out.finish(longest);
     }
 
     pub(super) fn shows_forms(&self, shows: bool) {
@@ -89,17 +114,10 @@ impl Client {
         self.has_forms.load(Ordering::Relaxed)
     }
 
-    /// Writes a message. Blocks while the client reads nothing.
+    /// Has a message written.
     fn write(&self, message: &impl Serialize) {
-        // What is written has no key that is no text, and no number that JSON lacks.
-        let Ok(mut line) = json::to_string(message) else {
-            return;
-        };
-        line.push('\n');
-        let mut out = self.out.lock();
-        let written = out.write_all(line.as_bytes()).and_then(|()| out.flush());
-        if written.is_err() {
-            self.gone.send_replace(true);
+        if let Some(line) = line(message) {
+            self.out.put(line);
         }
     }
 
@@ -112,10 +130,17 @@ impl Client {
         });
     }
 
-    /// Tells of something that happened in a session.
+    /// Tells of something that happened in a session. Blocks while the client reads nothing, unless the turn is to end.
     pub(super) fn update(&self, session_id: &str, update: &Update) {
-        let params = SessionUpdate { session_id, update };
-        self.notify("session/update", params);
+        let message = Message {
+            jsonrpc: VERSION,
+            id: None,
+            method: "session/update",
+            params: SessionUpdate { session_id, update },
+        };
+        if let Some(line) = line(&message) {
+            self.out.put_of(session_id, line);
+        }
     }
 
     /// Refuses what cannot be answered otherwise.
@@ -232,17 +257,18 @@ impl Drop for Reply {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use std::io;
-
     use super::*;
 
     /// Keeps what is written.
     #[derive(Clone, Default)]
-    pub(crate) struct Written(Arc<Mutex<Vec<u8>>>);
+    pub(crate) struct Written {
+        bytes: Arc<Mutex<Vec<u8>>>,
+        out: Option<Arc<Outbox>>,
+    }
 
     impl Write for Written {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().extend_from_slice(bytes);
+            self.bytes.lock().extend_from_slice(bytes);
             Ok(bytes.len())
         }
 
@@ -254,7 +280,10 @@ pub(super) mod tests {
     impl Written {
         /// The messages so far.
         pub(crate) fn messages(&self) -> Vec<Value> {
-            let bytes = self.0.lock();
+            if let Some(out) = &self.out {
+                out.finish(Duration::from_secs(60));
+            }
+            let bytes = self.bytes.lock();
             let lines = bytes.split(|byte| *byte == b'\n');
             let lines = lines.filter(|line| !line.is_empty());
             lines
@@ -264,8 +293,10 @@ pub(super) mod tests {
     }
 
     pub(crate) fn client() -> (Arc<Client>, Written) {
-        let written = Written::default();
-        (Client::new(Box::new(written.clone())), written)
+        let mut written = Written::default();
+        let client = Client::new(Box::new(written.clone())).unwrap();
+        written.out = Some(Arc::clone(&client.out));
+        (client, written)
     }
 
     #[tokio::test]

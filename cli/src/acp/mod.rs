@@ -11,6 +11,7 @@
 mod calls;
 mod client;
 mod commands;
+mod outbox;
 mod prompt;
 mod questions;
 mod replay;
@@ -21,7 +22,7 @@ mod updates;
 mod wire;
 
 use std::collections::HashMap;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -37,7 +38,7 @@ use tokio::io::{AsyncBufRead, AsyncRead, BufReader};
 
 use self::client::{Client, Reply};
 use self::session::{Beginning, Session};
-use self::wire::{Id, Initialize, List, OfSession, Open, Prompt, Refusal};
+use self::wire::{Id, Initialize, List, OfSession, Open, Prompt, Refusal, SetMode};
 use crate::app::App;
 use crate::args::Global;
 use crate::bounded_lines::{self, next_line};
@@ -77,14 +78,17 @@ pub enum Ended {
 /// Serves one client until its input ends, its output takes no more, or `interrupt` is ready.
 ///
 /// Dropping the future leaves sessions running; the program is to end then.
+///
+/// # Errors
+/// There can be no more threads.
 pub async fn serve(
     served: Served,
     input: impl AsyncRead + Unpin,
     output: Box<dyn Write + Send>,
     interrupt: impl Future<Output = ()>,
-) -> Ended {
+) -> io::Result<Ended> {
     let (ended, all_ended) = channel();
-    let client = Client::new(output);
+    let client = Client::new(output)?;
     let mut agent = Agent {
         served: Arc::new(served),
         client: Arc::clone(&client),
@@ -99,7 +103,7 @@ pub async fn serve(
         () = agent.read(BufReader::new(input)) => Ended::Gone,
     };
     agent.end(&all_ended);
-    how
+    Ok(how)
 }
 
 /// The sessions that are open, by their ids.
@@ -141,6 +145,7 @@ impl Agent {
         let left = || deadline.saturating_duration_since(Instant::now());
         // Nothing is sent: it fails when the last one has ended.
         while all_ended.recv_timeout(left()).is_ok() {}
+        self.client.finish(left());
     }
 
     fn line(&mut self, line: &[u8]) {
@@ -238,6 +243,13 @@ impl Agent {
                 Ok(Prompt { session_id, prompt }) => match self.sessions.lock().get(&session_id) {
                     Some(session) => session.prompt(prompt, reply),
                     None => reply.refuse(Refusal::no_session(&session_id)),
+                },
+                Err(refusal) => reply.refuse(refusal),
+            },
+            "session/set_mode" => match read::<SetMode>(method, params) {
+                Ok(set) => match self.sessions.lock().get(&set.session_id) {
+                    Some(session) => reply.send(session.set_mode(&set.mode_id)),
+                    None => reply.refuse(Refusal::no_session(&set.session_id)),
                 },
                 Err(refusal) => reply.refuse(refusal),
             },

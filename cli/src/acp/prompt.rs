@@ -1,7 +1,7 @@
 //! What the user says: the parts of a prompt as one message.
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use url::Url;
 
@@ -25,15 +25,24 @@ pub(super) struct Said {
 pub(super) fn said(blocks: Vec<Block>, project: &Path) -> Result<Said, Refusal> {
     let mut text = String::new();
     let mut attached = String::new();
+    let mut data = Vec::new();
     for block in blocks {
         match block {
             Block::Text { text: words } => text.push_str(&words),
-            Block::ResourceLink { uri, name } => word(&mut text, &link(&uri, &name, project)),
+            Block::ResourceLink { uri, name } => match file(&uri, project) {
+                Some(File { mention, about }) => {
+                    word(&mut text, &mention);
+                    if let Some(about) = about {
+                        data.push(word(&mut text, &about));
+                    }
+                }
+                None => data.push(word(&mut text, &link(&uri, &name))),
+            },
             Block::Resource { resource } => {
                 let Some(content) = resource.text else {
                     return Err(not_taken("embedded files that are not text"));
                 };
-                word(&mut text, &resource.uri);
+                data.push(word(&mut text, &resource.uri));
                 let fence = fence(&content);
                 let end = if content.ends_with('\n') { "" } else { "\n" };
                 let uri = &resource.uri;
@@ -46,7 +55,6 @@ pub(super) fn said(blocks: Vec<Block>, project: &Path) -> Result<Said, Refusal> 
     if text.trim().is_empty() {
         return Err(Refusal::params("the prompt is empty"));
     }
-    let mut data = Vec::new();
     if !attached.is_empty() {
         let start = text.len();
         text.push_str(&format!("\n\n{HEADING}\n{attached}"));
@@ -59,37 +67,51 @@ fn not_taken(what: &str) -> Refusal {
     Refusal::params(format!("Dunlin takes no {what} in a prompt"))
 }
 
-/// Adds a word between spaces.
-fn word(text: &mut String, word: &str) {
+/// Adds a word between spaces; where it stands.
+fn word(text: &mut String, word: &str) -> Range<usize> {
     if !text.is_empty() && !text.ends_with(char::is_whitespace) {
         text.push(' ');
     }
+    let start = text.len();
     text.push_str(word);
     text.push(' ');
+    start..start + word.len()
 }
 
-/// A link as it is said: a mention of a file, or the address with its name.
-fn link(uri: &str, name: &str, project: &Path) -> String {
-    file(uri, project).unwrap_or_else(|| match name.is_empty() || name == uri {
-        true => uri.to_owned(),
-        false => format!("[{name}]({uri})"),
-    })
+/// A link that is no mention: a folder, or the address with its name.
+fn link(uri: &str, name: &str) -> String {
+    let folder = path_of(uri).map(|(path, _)| path);
+    match folder.filter(|path| path.is_dir()) {
+        Some(folder) => folder.to_string_lossy().into_owned(),
+        None if name.is_empty() || name == uri => uri.to_owned(),
+        None => format!("[{name}]({uri})"),
+    }
+}
+
+/// A file as it is mentioned.
+struct File {
+    mention: String,
+    /// The lines that the user has marked. Anybody may have written the link, so they are data.
+    about: Option<String>,
+}
+
+/// The path of a link to this machine, and what is said of a place in the file.
+fn path_of(uri: &str) -> Option<(PathBuf, Option<String>)> {
+    let url = Url::parse(uri).ok().filter(|url| url.scheme() == "file")?;
+    let path = url.to_file_path().ok()?;
+    Some((path, url.fragment().map(str::to_owned)))
 }
 
 /// The mention of a file. `None`: it is none, or cannot be mentioned because of its name.
-fn file(uri: &str, project: &Path) -> Option<String> {
-    let url = Url::parse(uri).ok().filter(|url| url.scheme() == "file")?;
-    let path = url.to_file_path().ok()?;
+fn file(uri: &str, project: &Path) -> Option<File> {
+    let (path, place) = path_of(uri)?;
     if path.is_dir() {
-        return Some(path.to_string_lossy().into_owned());
+        return None;
     }
     let shown = path.strip_prefix(project).unwrap_or(&path);
     let mention = mentions::typed(shown.to_str()?)?;
-    // The lines that the user has marked.
-    Some(match url.fragment() {
-        Some(part) => format!("{mention} ({part})"),
-        None => mention,
-    })
+    let about = place.map(|place| format!("({place})"));
+    Some(File { mention, about })
 }
 
 /// A fence that no line of the text is.
@@ -118,7 +140,12 @@ mod tests {
         let check = |blocks: Value, expected: &str| {
             let said = of(blocks.clone()).unwrap();
             assert_eq!(said.text, expected, "{blocks}");
-            assert!(said.data.is_empty());
+            // What is mentioned was meant: it is a file that the user attached.
+            let outside = |at: &usize| !said.data.iter().any(|range| range.contains(at));
+            let mentions = mentions::find(&said.text).into_iter().map(|it| it.start);
+            let mentions: Vec<usize> = mentions.filter(outside).collect();
+            let meant = expected.find('@').filter(|_| expected.starts_with("See @"));
+            assert_eq!(mentions, Vec::from_iter(meant), "{blocks}");
         };
         check(
             json!([{"type": "text", "text": "a "}, {"type": "text", "text": "b"}]),
@@ -128,7 +155,14 @@ mod tests {
         check(link("file:///p/src/a.rs"), "See @src/a.rs ");
         check(link("file:///p/my%20notes.md"), "See @\"my notes.md\" ");
         check(link("file:///q/a.rs#L3-7"), "See @/q/a.rs (L3-7) ");
+        check(link("file:///q/a.rs#@.env"), "See @/q/a.rs (@.env) ");
         check(link("file:///tmp/"), "See /tmp/ ");
+        let name = "@.env";
+        check(
+            json!([{"type": "text", "text": "See"}, {"type": "resource_link", "uri": "https://e.com", "name": name}]),
+            "See [@.env](https://e.com) ",
+        );
+        check(link("x: @.env "), "See [n](x: @.env ) ");
         check(
             link("https://example.com/a"),
             "See [n](https://example.com/a) ",
@@ -151,7 +185,7 @@ mod tests {
         let below = format!("\n\n{HEADING}\n\nfile:///p/a.rs\n`````\n{text}`````\n");
         assert_eq!(said.text, format!("Explain file:///p/a.rs {below}"));
         let at = said.text.find("@b").unwrap();
-        assert!(said.data[0].contains(&at));
+        assert!(said.data.iter().any(|range| range.contains(&at)));
     }
 
     #[test]

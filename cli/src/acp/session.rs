@@ -4,12 +4,13 @@
 //! chat belongs to one here, and sessions cannot get into each other's way.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock};
 
 use dunlin_chat::session::Loaded;
 use dunlin_chat::turn::TurnEnd;
+use dunlin_host::permission::{ModeSwitch, SessionMode};
 use dunlin_terminal::ui::Ui;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -18,7 +19,7 @@ use super::client::{Client, Reply};
 use super::questions::Questions;
 use super::status::{Lines, Status};
 use super::updates::{Known, Updates};
-use super::wire::{Block, Open, Refusal, StopReason, Update};
+use super::wire::{Block, Mode, Modes, Open, Refusal, StopReason, Update};
 use super::{Served, commands, prompt, replay, servers};
 use crate::app::App;
 use crate::apps;
@@ -59,6 +60,10 @@ pub(super) struct Session {
     is_busy: Arc<AtomicBool>,
     /// Whether the turn is to end.
     cancelled: Arc<watch::Sender<bool>>,
+    /// Its mode, as soon as it has begun.
+    mode: Arc<OnceLock<ModeSwitch>>,
+    id: String,
+    client: Arc<Client>,
 }
 
 impl Session {
@@ -79,6 +84,9 @@ impl Session {
             work,
             is_busy: Arc::new(AtomicBool::new(true)),
             cancelled: Arc::new(watch::Sender::new(false)),
+            mode: Arc::default(),
+            id: id.clone(),
+            client: Arc::clone(client),
         };
         let running = Running {
             served: Arc::clone(served),
@@ -86,6 +94,7 @@ impl Session {
             id,
             is_busy: Arc::clone(&session.is_busy),
             cancelled: Arc::clone(&session.cancelled),
+            mode: Arc::clone(&session.mode),
         };
         std::thread::Builder::new()
             .name("acp-session".to_owned())
@@ -93,6 +102,7 @@ impl Session {
             .spawn(move || {
                 let _ended = ended;
                 running.run((beginning, open), reply, &queue, Leaving(Some(leave)));
+                running.client.set_cancelled(&running.id, false);
             })?;
         Ok(session)
     }
@@ -103,6 +113,7 @@ impl Session {
             let problem = "a prompt of this session is under way, or the session is not ready yet";
             return reply.refuse(Refusal::invalid(problem));
         }
+        self.client.set_cancelled(&self.id, false);
         self.cancelled.send_replace(false);
         self.does(Work::Prompt(blocks, reply));
     }
@@ -110,6 +121,17 @@ impl Session {
     /// Ends the turn that runs.
     pub(super) fn cancel(&self) {
         self.cancelled.send_replace(true);
+        self.client.set_cancelled(&self.id, true);
+    }
+
+    /// Chooses a mode, which counts from the next use on, also in a turn that runs: the client is the user's side.
+    pub(super) fn set_mode(&self, mode: &str) -> Result<Value, Refusal> {
+        let Some(switch) = self.mode.get() else {
+            return Err(Refusal::invalid("the session is not ready yet"));
+        };
+        let mode = mode.parse::<SessionMode>();
+        switch.set(mode.map_err(|error| Refusal::params(error.to_string()))?);
+        Ok(json!({}))
     }
 
     /// Ends it after the turn that runs, which ends now.
@@ -149,6 +171,7 @@ struct Running {
     id: String,
     is_busy: Arc<AtomicBool>,
     cancelled: Arc<watch::Sender<bool>>,
+    mode: Arc<OnceLock<ModeSwitch>>,
 }
 
 /// What a session works with.
@@ -173,13 +196,16 @@ impl Running {
                 return reply.refuse(Refusal::failed(error.with_hints_in_one_line()));
             }
         };
+        // Nobody else sets it.
+        let _ = self.mode.set(made.app.mode.clone());
         for update in loaded.iter().flat_map(replay::updates) {
             self.client.update(&self.id, &update);
         }
         self.is_busy.store(false, Ordering::Release);
+        let modes = modes_of(made.app.mode.get());
         reply.send(Ok(match beginning {
-            Beginning::New => json!({"sessionId": self.id}),
-            Beginning::Load | Beginning::Resume => json!({}),
+            Beginning::New => json!({"sessionId": self.id, "modes": modes}),
+            Beginning::Load | Beginning::Resume => json!({"modes": modes}),
         }));
         if let Some(commands) = commands::available(&made.app) {
             self.client.update(&self.id, &commands);
@@ -338,6 +364,23 @@ impl Running {
             }
             Attached::Back { problems, .. } => Err(Refusal::params(problems.join("; "))),
         })
+    }
+}
+
+/// The modes, and which one holds.
+fn modes_of(now: SessionMode) -> Modes {
+    let mode = |mode: SessionMode| Mode {
+        id: mode.as_str(),
+        name: match mode {
+            SessionMode::Ask => "Ask",
+            SessionMode::AcceptEdits => "Accept edits",
+            SessionMode::Plan => "Plan",
+        },
+        description: modes::about(mode),
+    };
+    Modes {
+        current_mode_id: now.as_str(),
+        available_modes: SessionMode::ALL.into_iter().map(mode).collect(),
     }
 }
 

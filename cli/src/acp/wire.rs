@@ -137,6 +137,30 @@ pub struct Prompt {
     pub prompt: Vec<Block>,
 }
 
+/// `session/set_mode`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SetMode {
+    pub session_id: String,
+    pub mode_id: String,
+}
+
+/// The modes of a session.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Modes {
+    pub current_mode_id: &'static str,
+    pub available_modes: Vec<Mode>,
+}
+
+/// One of them.
+#[derive(Debug, Serialize)]
+pub struct Mode {
+    pub id: &'static str,
+    pub name: &'static str,
+    pub description: &'static str,
+}
+
 /// `session/cancel` and `session/close`
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]

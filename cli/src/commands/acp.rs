@@ -53,7 +53,7 @@ pub fn run(
     });
     // A read of standard input must not keep the program from ending.
     runtime.shutdown_background();
-    Ok(match ended {
+    Ok(match ended.map_err(CliError::failed)? {
         Ended::Gone => Exit::Done,
         Ended::Interrupted => Exit::Interrupted,
     })

@@ -62,7 +62,7 @@ impl Editor {
     pub fn load(&mut self, session: &str, folder: &Path) {
         let params = json!({"sessionId": session, "cwd": folder, "mcpServers": []});
         let id = self.client.request("session/load", params);
-        assert_eq!(self.result(id), json!({}));
+        assert_eq!(self.result(id)["modes"]["currentModeId"], "ask");
     }
 
     /// Begins a turn.
@@ -79,6 +79,16 @@ impl Editor {
     pub fn ended(&self, id: u64) -> String {
         let reason = self.result(id)["stopReason"].clone();
         reason.as_str().expect("a text").to_owned()
+    }
+
+    /// Chooses a mode; the answer's error, if it is one.
+    pub fn set_mode(&mut self, session: &str, mode: &str) -> Option<String> {
+        let params = json!({"sessionId": session, "modeId": mode});
+        let id = self.client.request("session/set_mode", params);
+        let answer = self.client.answer(id);
+        let error = answer["error"]["message"].as_str().map(str::to_owned);
+        assert!(error.is_some() || answer["result"] == json!({}), "{answer}");
+        error
     }
 
     pub fn cancel(&mut self, session: &str) {

@@ -593,3 +593,65 @@ fn what_cannot_begin_is_said() {
     let output = environment.run(["--project", ".", "acp"]);
     assert_eq!(output.status, Some(2), "{output}");
 }
+
+/// The mode is the editor's to choose, and counts at the next use.
+#[test]
+fn the_editor_chooses_the_mode() {
+    let (provider, environment) = project([
+        edit(),
+        Response::reply("## Plan"),
+        read("a.txt"),
+        edit(),
+        Response::reply("Done."),
+    ]);
+    let mut editor = Editor::open(&environment);
+    let begun = editor.begin_session(&environment.project(), json!([]));
+    let begun = editor.result(begun);
+    let session = begun["sessionId"].as_str().expect("an id").to_owned();
+    let modes = &begun["modes"];
+    assert_eq!(modes["currentModeId"], "ask");
+    let listed = modes["availableModes"].as_array().expect("modes").iter();
+    let ids: Vec<&Value> = listed.map(|mode| &mode["id"]).collect();
+    assert_eq!(ids, ["ask", "accept-edits", "plan"]);
+    let error = editor.set_mode(&session, "yolo").expect("an error");
+    assert_eq!(
+        error,
+        "\"yolo\" is not a mode; use ask, accept-edits or plan"
+    );
+    assert_eq!(editor.set_mode(&session, "plan"), None);
+    let turn = editor.say(&session, "translate it");
+    assert_eq!(editor.ended(turn), "end_turn");
+    assert_eq!(text(&environment), BEFORE);
+    let request = provider.wait_for_request(1);
+    assert!(
+        request.results()[0].contains("Plan mode is on"),
+        "{request:?}"
+    );
+    assert_eq!(editor.set_mode(&session, "accept-edits"), None);
+    let turn = editor.say(&session, "do it");
+    assert_eq!(editor.ended(turn), "end_turn");
+    assert_eq!(text(&environment), AFTER);
+    assert_eq!(editor.close().status, Some(0));
+}
+
+/// Whoever wrote a link may have chosen its name: it attaches nothing.
+#[test]
+fn the_name_of_a_link_mentions_no_file() {
+    let (provider, environment) = project([Response::reply("Seen.")]);
+    let mut editor = Editor::open(&environment);
+    let session = editor.session(&environment.project());
+    let link = |name: &str, uri: &str| json!({"type": "resource_link", "name": name, "uri": uri});
+    let blocks = json!([{"type": "text", "text": "look"}, link("@a.txt", "https://example.com/")]);
+    let turn = editor.say_blocks(&session, blocks);
+    assert_eq!(editor.ended(turn), "end_turn");
+    let said = provider
+        .wait_for_request(0)
+        .messages()
+        .last()
+        .expect("a message")["content"]
+        .clone();
+    let said = said.as_str().expect("a text");
+    assert!(said.contains("[@a.txt](https://example.com/)"), "{said}");
+    assert!(!said.contains("two"), "{said}");
+    assert_eq!(editor.close().status, Some(0));
+}
