@@ -172,6 +172,7 @@ impl Dialogue {
         app.subagents.restore(subagents);
         self.instructions = None;
         self.session = Some(session);
+        self.take_effort(app, loaded);
         if !loaded.servers.is_empty()
             && let Ok(host) = app.host()
         {
@@ -339,6 +340,7 @@ impl Dialogue {
         };
         if let Some(session) = &self.session {
             session.speaks(&self.agent.name, &self.agent.model);
+            session.thinks(self.chosen_effort(app));
             if app.asks() {
                 let (shared, id) = (Arc::clone(&app.shared), session.id());
                 let subagents = Arc::clone(&app.subagents);

@@ -82,6 +82,7 @@ pub fn fork(app: &App, log: &Log, number: u64) -> Result<Session, CliError> {
         }),
         messages,
         servers: before.servers,
+        effort: before.effort,
         calls: kept,
         ..Loaded::default()
     };

@@ -125,7 +125,7 @@ fn an_effort_is_asked_for_in_another_form_where_one_is_refused() {
 
 #[test]
 fn the_effort_is_set_for_the_session() {
-    let replies = ["One.", "Two.", "Three."].map(Response::messages_reply);
+    let replies = ["One.", "Two.", "Three.", "Four."].map(Response::messages_reply);
     let provider = Provider::play(replies);
     let environment = environment(&provider, "reasoning_effort = \"low\"");
     let mut chat = Chat::of(environment.terminal(["--fresh"]));
@@ -138,11 +138,18 @@ fn the_effort_is_set_for_the_session() {
     chat.turn("two");
     let screen = chat.turn("/effort default");
     assert!(screen.contains("effort: low"), "{screen:?}");
+    chat.turn("/effort none");
     chat.turn("three");
     chat.leave();
+    // It is kept with the session.
+    let mut chat = Chat::of(environment.terminal(["--resume"]));
+    let screen = chat.turn("four");
+    assert!(screen.contains("effort: none"), "{screen:?}");
+    chat.leave();
     let thinking =
-        [0, 1, 2].map(|index| provider.wait_for_request(index).body["thinking"]["type"].clone());
-    assert_eq!(thinking, ["adaptive", "disabled", "adaptive"]);
+        (0..4).map(|index| provider.wait_for_request(index).body["thinking"]["type"].clone());
+    let thinking: Vec<_> = thinking.collect();
+    assert_eq!(thinking, ["adaptive", "disabled", "disabled", "disabled"]);
 }
 
 #[test]

@@ -69,6 +69,8 @@ pub struct Loaded {
     pub compacted: Option<Compacted>,
     /// The MCP servers that it uses, by name.
     pub servers: Vec<String>,
+    /// How much the model thinks, where the user chose that; otherwise empty.
+    pub effort: String,
     /// How many of the messages need not be added to the file: those behind them were made up here, to end what
     /// was cut off.
     pub complete: usize,
@@ -421,6 +423,7 @@ impl Assembler {
             }
             Record::Compacted(compacted) => self.loaded.compacted = Some(compacted),
             Record::Servers(servers) => self.loaded.servers = servers,
+            Record::Effort(effort) => self.loaded.effort = effort,
             Record::Opened(pid) => self.loaded.pid = Some(pid),
             Record::Closed => self.loaded.closed = true,
             Record::Request(request) => {

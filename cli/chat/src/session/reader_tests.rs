@@ -445,6 +445,7 @@ fn any_record() -> impl Strategy<Value = Record> {
         text.prop_map(Record::Renamed),
         (0_usize..6).prop_map(Record::Cut),
         "[a-z ]{0,9}".prop_map(Record::Unsent),
+        "[a-z]{0,4}".prop_map(Record::Effort),
         Just(Record::Cleared),
         Just(Record::Closed),
         Just(Record::Unknown("star".to_owned())),

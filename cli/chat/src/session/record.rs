@@ -213,6 +213,8 @@ pub enum Record {
     Compacted(Compacted),
     /// The MCP servers that it uses from here on, by name.
     Servers(Vec<String>),
+    /// How much the model thinks from here on, where the user chose that; empty where the agent says it.
+    Effort(String),
     /// What the user said in a message whose request is paused; empty where it was cancelled.
     Unsent(String),
     /// The conversation is empty.
@@ -359,6 +361,10 @@ impl Record {
                 line.servers = Some(Cow::Borrowed(servers));
                 "servers"
             }
+            Record::Effort(effort) => {
+                line.text = Some(Cow::Borrowed(effort));
+                "effort"
+            }
             Record::Unsent(text) => {
                 line.text = Some(Cow::Borrowed(text));
                 "unsent"
@@ -432,6 +438,7 @@ impl Record {
                 condensed.map(|it| Record::Compacted(it.into_owned()))
             }
             "servers" => line.servers.map(|it| Record::Servers(it.into_owned())),
+            "effort" => line.text.map(|it| Record::Effort(it.into_owned())),
             "unsent" => line.text.map(|it| Record::Unsent(it.into_owned())),
             "cleared" => Some(Record::Cleared),
             "opened" => line.pid.map(Record::Opened),
@@ -480,6 +487,7 @@ fn is_known(kind: &str) -> bool {
             | "cut"
             | "condensed"
             | "servers"
+            | "effort"
             | "cleared"
             | "opened"
             | "closed"
@@ -560,6 +568,7 @@ mod tests {
             Record::Renamed("Sandpipers".to_owned()),
             Record::Speaker(speaker),
             Record::Cut(2),
+            Record::Effort("high".to_owned()),
             Record::Unsent("not yet".to_owned()),
             Record::Cleared,
             Record::Opened(8),

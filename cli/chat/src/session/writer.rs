@@ -58,6 +58,8 @@ pub(super) struct Inner {
     speaker: Speaker,
     /// The MCP servers that it uses, as the file has it.
     servers: Vec<String>,
+    /// How much the model thinks, as the file has it.
+    effort: String,
     /// Whether the file ends within a line.
     torn: bool,
     /// Whether this process has written to the file.
@@ -130,6 +132,7 @@ impl Session {
             waiting: String::new(),
             speaker,
             servers: Vec::new(),
+            effort: String::new(),
             torn: false,
             begun: false,
             is_only_unsent: false,
@@ -205,6 +208,7 @@ impl Session {
             inner.entry = entry.clone();
             inner.exists = true;
             inner.servers.clone_from(&loaded.servers);
+            inner.effort.clone_from(&loaded.effort);
             inner.settled = true;
             inner.file = file;
             inner.next = loaded.next;
@@ -251,6 +255,10 @@ impl Session {
             if !loaded.servers.is_empty() {
                 add(&Record::Servers(loaded.servers.clone()), &mut n, &mut out);
                 inner.servers.clone_from(&loaded.servers);
+            }
+            if !loaded.effort.is_empty() {
+                add(&Record::Effort(loaded.effort.clone()), &mut n, &mut out);
+                inner.effort.clone_from(&loaded.effort);
             }
             let turn = inner.turn(&loaded.messages, loaded.charge);
             add(&turn, &mut n, &mut out);
@@ -326,6 +334,15 @@ impl Session {
         if inner.servers != servers {
             inner.note(&Record::Servers(servers.clone()));
             inner.servers = servers;
+        }
+    }
+
+    /// The model thinks so much from now on, because the user chose that; empty: as the agent says.
+    pub fn thinks(&self, effort: &str) {
+        let mut inner = self.lock();
+        if inner.effort != effort {
+            inner.note(&Record::Effort(effort.to_owned()));
+            effort.clone_into(&mut inner.effort);
         }
     }
 
