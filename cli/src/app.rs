@@ -4,6 +4,7 @@
 //! engine come into being with the first turn or the first look at the tools.
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -15,6 +16,7 @@ use dunlin_chat::message::Message;
 use dunlin_host::Tool;
 use dunlin_host::ask::{Ask, DenyAll};
 use dunlin_host::command::StartError;
+use dunlin_host::display::shell_word;
 use dunlin_host::files::make_private;
 use dunlin_host::json;
 use dunlin_host::permission::{ModeSwitch, SessionMode, ToolMode};
@@ -125,6 +127,8 @@ pub struct App {
     plugins: Vec<Plugin>,
     /// Names the session in the audit log.
     session: RefCell<String>,
+    /// What was said that need not be said twice.
+    said: RefCell<HashSet<String>>,
     /// When the installed plugins had changed, the last time it was looked at.
     installed_stamp: Cell<Option<SystemTime>>,
     host: OnceCell<Host>,
@@ -213,6 +217,7 @@ impl App {
             commands,
             plugins,
             session: RefCell::new(Store::new_id()),
+            said: RefCell::default(),
             installed_stamp: Cell::default(),
             host: OnceCell::new(),
             runtime: OnceCell::new(),
@@ -377,6 +382,11 @@ impl App {
         }
     }
 
+    /// Whether this was not said before; it is now.
+    pub fn is_news(&self, notice: &str) -> bool {
+        self.said.borrow_mut().insert(notice.to_owned())
+    }
+
     /// The sessions, as they are seen from this project.
     pub fn store(&self) -> Store {
         Store::new(&self.settings.folders.data, &self.settings.project)
@@ -428,8 +438,12 @@ impl App {
 
     /// The user's shell, a program that commands cannot change.
     pub fn shell(&self) -> Result<OsString, StartError> {
-        let shell = self.settings.environment.get(SHELL);
-        self.started_line(shell.map_or_else(|| DEFAULT_SHELL.into(), ToOwned::to_owned))
+        let Some(shell) = self.settings.environment.get(SHELL) else {
+            return self.started_line(DEFAULT_SHELL.into());
+        };
+        // The variable is a path, and no command line.
+        let quoted = shell.to_str().map(|path| shell_word(path).into());
+        self.started_line(quoted.unwrap_or_else(|| shell.to_owned()))
     }
 
     /// The user's pager, a program that commands cannot change.

@@ -23,13 +23,13 @@ pub fn amount(nano_usd: u64) -> String {
     }
 }
 
-/// What was spent: `$0.0123`, `$0.0123 and more`. Of what nothing is known of, nothing is said.
+/// What was spent: `$0.0123`, `at least $0.0123`. Of what nothing is known of, nothing is said.
 pub fn spent(money: Money) -> Option<String> {
     let amount = amount(money.nano_usd);
     match (money.is_unknown(), money.is_complete()) {
         (true, _) => None,
         (false, true) => Some(amount),
-        (false, false) => Some(format!("{amount} and more")),
+        (false, false) => Some(format!("at least {amount}")),
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
             assert_eq!(spent(money).as_deref(), expected);
         };
         check(12_300_000, 0, Some("$0.0123"));
-        check(12_300_000, 2, Some("$0.0123 and more"));
+        check(12_300_000, 2, Some("at least $0.0123"));
         check(0, 0, Some("$0"));
         check(0, 1, None);
     }

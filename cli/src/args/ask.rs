@@ -43,7 +43,7 @@ pub struct AskArgs {
     #[arg(long, value_name = "SESSION", help_heading = "Conversation")]
     pub session: Option<String>,
     /// Make at most this many requests; the calls of the last reply are not run [default: max_tool_rounds]
-    #[arg(long, value_name = "N", help_heading = "Conversation")]
+    #[arg(long, value_name = "N", value_parser = rounds, help_heading = "Conversation")]
     pub max_rounds: Option<NonZeroU32>,
     /// Pause requests before they are sent, to read and edit them: next, turn or every; or auto, to apply saved edits
     #[arg(
@@ -128,6 +128,12 @@ pub enum AllowError {
     /// Something else than `r`, `w`, `x` after the `=`, or one of them twice, or none.
     #[error("expected some of r, w, x after the last '=', not {0:?}")]
     Bits(String),
+}
+
+/// A number of rounds.
+fn rounds(text: &str) -> Result<NonZeroU32, String> {
+    text.parse()
+        .map_err(|_| "it takes a whole number from 1".to_owned())
 }
 
 impl std::str::FromStr for Allow {

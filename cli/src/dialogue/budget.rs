@@ -19,6 +19,7 @@ use dunlin_chat::session::{Loaded, Session};
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::compact::{NoSummary, summarise};
 use dunlin_chat::turn::{preview, with_joined};
+use dunlin_chat::usage::{Charge, Money};
 use dunlin_terminal::request::paused::Paused;
 use dunlin_terminal::ui::style::Label;
 
@@ -131,9 +132,8 @@ impl Dialogue {
     /// stands for its beginning.
     pub(super) fn know(&mut self, loaded: &Loaded, subagents: Cost) {
         self.spent = Spent {
-            // Each turn says what it has cost with its subagents.
             all: Cost {
-                charge: loaded.charge.less(subagents.charge),
+                charge: own_part(loaded.charge, subagents.charge),
                 requests: 0,
             },
             all_subagents: subagents,
@@ -201,6 +201,16 @@ impl Dialogue {
     }
 }
 
+/// What the chat itself has cost: each turn says what it has cost with its subagents.
+fn own_part(all: Charge, subagents: Charge) -> Charge {
+    let mut own = all.less(subagents);
+    // Where a part of it is not known, nothing left is not nothing spent.
+    if own.money.nano_usd == 0 && !all.money.is_complete() {
+        own.money = Money::unknown();
+    }
+    own
+}
+
 /// In percent, rounded; more than nothing is at least 1.
 pub fn share(part: u64, whole: u64) -> u64 {
     let share = part.saturating_mul(100).saturating_add(whole / 2) / whole.max(1);
@@ -226,6 +236,29 @@ fn fill_line(used: u64, window: u64, marked: &mut u64, always: bool) -> Option<S
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_an_old_session_no_cost_is_made_up() {
+        let money = |nano_usd, incomplete| Money {
+            nano_usd,
+            incomplete,
+        };
+        for (all, subagents, own) in [
+            (money(7, 0), money(3, 0), money(4, 0)),
+            (money(3, 0), money(3, 0), money(0, 0)),
+            // More requests of subagents are not known than turns.
+            (money(0, 2), money(0, 5), Money::unknown()),
+            (money(3, 1), money(3, 1), Money::unknown()),
+            (money(7, 1), money(3, 1), money(4, 0)),
+        ] {
+            let charge = |money| Charge {
+                money,
+                ..Charge::default()
+            };
+            let found = own_part(charge(all), charge(subagents));
+            assert_eq!(found.money, own, "{all:?} {subagents:?}");
+        }
+    }
 
     #[test]
     fn the_window_is_spoken_of_when_it_fills() {

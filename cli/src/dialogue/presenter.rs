@@ -163,12 +163,8 @@ impl Presenter {
             return;
         }
         let subagent = self.subagents.as_ref().and_then(|it| it.of_call(&call.id));
-        if let Some(subagent) = subagent.filter(|_| call.note.is_none()) {
-            call.note = Some(rows::note(&subagent));
-            // The call itself has completed, and its result says why.
-            if call.state == CallState::Completed {
-                call.state = rows::state(&subagent);
-            }
+        if let Some(subagent) = subagent {
+            rows::tell(&mut call, &subagent);
         }
         self.ui.call(&call);
     }

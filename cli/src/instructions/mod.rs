@@ -65,7 +65,8 @@ impl SessionInstructions {
         let found = settings.instruction_places().read();
         let taken = digests(&found);
         let (files, notices) = found.usable();
-        for notice in notices.iter().filter(|_| is_wanted) {
+        // Each session reads them, and so does each change of the agent; once is enough.
+        for notice in notices.iter().filter(|it| is_wanted && app.is_news(it)) {
             ui.warn(notice);
         }
         let files = files.into_iter();

@@ -75,7 +75,10 @@ fn sessions(app: &App) -> Store {
 }
 
 /// The subagent that a call has run, also one that is not listed any more.
-fn of_call(app: &App, call: &CallRecord) -> Option<Arc<Subagent>> {
+pub fn of_call(app: &App, call: &CallRecord) -> Option<Arc<Subagent>> {
+    if call.tool != RUN_SUBAGENT {
+        return None;
+    }
     let known = app.subagents.of_call(&call.id);
     known.or_else(|| stored::of_call(&sessions(app), &call.id).map(Arc::new))
 }

@@ -305,6 +305,10 @@ pub fn cost_rows(
             usage.output_tokens,
         ];
         let mut columns = numbers.map(grouped).to_vec();
+        // How many there were before the session was resumed is not kept.
+        if cost.requests == 0 && usage.output_tokens > 0 {
+            columns[0] = "?".to_owned();
+        }
         columns.push(match money.is_unknown() {
             true => "?".to_owned(),
             false => amount(money.nano_usd),
@@ -320,7 +324,11 @@ pub fn cost_rows(
         if subagents.requests > 0 {
             rows.push(row("  subagents", numbers(subagents)));
             rows.extend(each.iter().map(|(name, cost)| row(name, numbers(*cost))));
-            rows.push(row("  together", numbers(own.plus(subagents))));
+            let mut together = numbers(own.plus(subagents));
+            if own.requests == 0 && own.charge.usage.output_tokens > 0 {
+                together[0] = "?".to_owned();
+            }
+            rows.push(row("  together", together));
         }
     }
     let is_counted = spent.all.charge.usage.input_tokens > 0;

@@ -241,7 +241,7 @@ pub fn show_resumed(app: &App, dialogue: &Dialogue, loaded: &Loaded) {
     let ui = &app.ui;
     let speaker = loaded.speaker.as_ref();
     let folds = speaker.is_some_and(|it| app.settings.writes_apps(&it.agent));
-    transcript::show(ui, loaded, folds);
+    transcript::show(app, loaded, folds);
     warn_of_damage(app, loaded);
     let id = dialogue.session().map(|session| session.id());
     let mut about = format!("session {}", id.unwrap_or_default());

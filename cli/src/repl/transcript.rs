@@ -6,6 +6,9 @@ use std::collections::HashMap;
 use dunlin_apps::blocks::{Folding, Shown};
 use dunlin_host::display::{escape, width};
 
+use super::agents;
+use crate::app::App;
+use crate::subagents::rows;
 use dunlin_chat::message::{Message, Role};
 use dunlin_chat::session::Loaded;
 use dunlin_chat::tokens::counted;
@@ -25,7 +28,8 @@ const MAX_SAID_ROWS: usize = 5;
 
 /// Shows the end of a conversation, as much as fits the screen: whole exchanges, and of the last one at least the
 /// end of the reply. `folds`: replies are apps, whose parts are folded.
-pub fn show(ui: &Ui, loaded: &Loaded, folds: bool) {
+pub fn show(app: &App, loaded: &Loaded, folds: bool) {
+    let ui = &app.ui;
     let window = ui.window();
     let room = window.rows.saturating_sub(OTHER_ROWS).max(MIN_ROWS);
     let mut messages = Cow::Borrowed(&loaded.messages);
@@ -66,7 +70,11 @@ pub fn show(ui: &Ui, loaded: &Loaded, folds: bool) {
                 }
                 let calls = message.tool_calls.iter();
                 for record in calls.filter_map(|call| records.get(&call.number)) {
-                    ui.call(&record.view());
+                    let mut call = record.view();
+                    if let Some(subagent) = agents::of_call(app, record) {
+                        rows::tell(&mut call, &subagent);
+                    }
+                    ui.call(&call);
                 }
             }
             Role::System | Role::Tool => {}

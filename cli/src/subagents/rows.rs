@@ -1,6 +1,6 @@
 //! Subagents as rows: those that run, below the turn; and all of them, for `/agents`.
 
-use dunlin_chat::turn::{CallState, Changes};
+use dunlin_chat::turn::{CallState, CallView, Changes};
 use dunlin_host::display::{escape, one_line};
 use dunlin_host::subagent::SubagentEnd;
 use dunlin_terminal::approval::look::Window;
@@ -78,8 +78,20 @@ pub fn end_in_words(end: &SubagentEnd) -> String {
     }
 }
 
+/// Has the call of a subagent that is over say how that ended.
+pub fn tell(call: &mut CallView, subagent: &Subagent) {
+    if call.note.is_some() {
+        return;
+    }
+    call.note = Some(note(subagent));
+    // The call itself has completed, and its result says why.
+    if call.state == CallState::Completed {
+        call.state = state(subagent);
+    }
+}
+
 /// How the call of a subagent that is over is marked.
-pub fn state(subagent: &Subagent) -> CallState {
+fn state(subagent: &Subagent) -> CallState {
     match subagent.live().end {
         None | Some(SubagentEnd::Answered) => CallState::Completed,
         Some(SubagentEnd::Stopped) => CallState::Cancelled,
@@ -88,7 +100,7 @@ pub fn state(subagent: &Subagent) -> CallState {
 }
 
 /// What stands behind the line of the call once it is over, why it is over first: `research 1 · 4 calls · 12.3k tokens`.
-pub fn note(subagent: &Subagent) -> String {
+fn note(subagent: &Subagent) -> String {
     let live = subagent.live();
     let calls = counted(live.calls as usize, "call", "calls");
     let tokens = thousands(live.charge.usage.input_tokens + live.charge.usage.output_tokens);

@@ -44,15 +44,23 @@ pub enum EditorError {
         what: &'static str,
         source: io::Error,
     },
-    #[error("the editor {editor} does not start: {source}; set $VISUAL or $EDITOR")]
+    #[error("the editor {editor} does not start: {source}; set VISUAL or EDITOR to another one")]
     Start {
         /// What was to be started.
         editor: String,
         source: io::Error,
     },
-    /// Commands can change the editor, or there is none.
-    #[error("{0}; set $VISUAL or $EDITOR")]
-    Refused(#[from] StartError),
+    /// There is none of this name.
+    #[error(
+        "there is no editor {editor:?}; set VISUAL or EDITOR to one that is installed, such as EDITOR=nano"
+    )]
+    Missing {
+        /// As written.
+        editor: String,
+    },
+    /// Commands can change the editor.
+    #[error("{0}; set VISUAL or EDITOR to another one")]
+    Refused(StartError),
     #[error("the editor {editor} ended with {status}; nothing is changed")]
     Failed {
         editor: String,
@@ -60,6 +68,17 @@ pub enum EditorError {
     },
     #[error("the edited file is not text of at most {} MiB; nothing is changed", MAX_BYTES / 1024 / 1024)]
     NoText,
+}
+
+impl From<StartError> for EditorError {
+    fn from(error: StartError) -> EditorError {
+        match error {
+            StartError::Missing { name } | StartError::NoFile { name } => {
+                EditorError::Missing { editor: name }
+            }
+            error => EditorError::Refused(error),
+        }
+    }
 }
 
 /// What somebody left in the editor.

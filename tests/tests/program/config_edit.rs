@@ -57,6 +57,22 @@ fn a_file_that_is_not_valid_is_edited_again() {
 }
 
 #[test]
+fn an_editor_that_is_missing_is_named_with_the_variables() {
+    let environment = Environment::new(program!());
+    let command = environment.command(["config", "edit"]);
+    let terminal = command.variable("EDITOR", "no-such-editor -n").terminal();
+    assert_eq!(terminal.wait_end(), Some(1), "{terminal:?}");
+    let screen = terminal.screen();
+    let said =
+        "there is no editor \"no-such-editor\"; set VISUAL or EDITOR to one that is installed";
+    assert!(
+        screen.text.replace('\n', " ").contains(said),
+        "{terminal:?}"
+    );
+    assert!(!environment.config_file().exists());
+}
+
+#[test]
 fn what_the_user_wrote_survives_a_change_of_the_file() {
     let environment = Environment::new(program!());
     environment.configure("placeholder = \"a\"\n");

@@ -125,6 +125,10 @@ fn a_projects_file_is_sent_only_as_it_was_trusted() {
         screen.contains("  AGENTS.md  not sent: `dunlin config trust` shows and trusts it"),
         "{screen:?}"
     );
+    // It is said once, and not again in the next session.
+    chat.turn("/new");
+    let screen = chat.turn("Hello");
+    assert_eq!(words(&screen).matches(said).count(), 1, "{screen:?}");
     chat.leave();
     // Nobody is asked twice about the same text.
     let chat = Chat::of(environment.terminal(["--fresh"]));

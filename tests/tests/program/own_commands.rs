@@ -1,5 +1,8 @@
 //! `!COMMAND` and `!!COMMAND`: commands of the user's own, run beside the chat.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
 use dunlin_tests::{Key, Provider, Response, Screen};
 
 use crate::stage::{Chat, environment};
@@ -68,6 +71,21 @@ fn ctrl_c_ends_the_command_and_not_the_chat() {
     let provider = Provider::play([]);
     for line in ["!echo begun; sleep 1000", "!!echo begun; sleep 1000"] {
         let environment = environment(&provider);
+/// `$SHELL` is the path of a program, which may have a space in it.
+#[test]
+fn the_shell_may_have_a_space_in_its_path() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let shell = environment.outside_file("my shell/sh", "#!/bin/sh\necho \"mine: $2\"\n");
+    fs::set_permissions(&shell, fs::Permissions::from_mode(0o755)).expect("it is set");
+    let command = environment.command::<&str>([]);
+    let shell = shell.to_str().expect("a text");
+    let mut chat = Chat::of(command.variable("SHELL", shell).terminal());
+    let screen = chat.turn("!echo hi");
+    assert!(screen.contains("\nmine: echo hi\n"), "{screen:?}");
+    chat.leave();
+}
+
         let mut chat = Chat::open(&environment);
         chat.say(line);
         chat.terminal.wait_for("\nbegun\n");

@@ -289,6 +289,16 @@ fn one_is_stopped_while_the_others_run() {
     );
     assert!(results[1].contains("Second."), "{results:?}");
     chat.leave();
+    // It looks the same when the session is resumed.
+    let mut chat = Chat::of(environment.terminal(["--resume"]));
+    let screen = chat.turn("/agents");
+    for call in [
+        "– 1 run_subagent Task one · cancelled",
+        "✓ 2 run_subagent Task two",
+    ] {
+        assert!(screen.contains(call), "{call}: {screen:?}");
+    }
+    chat.leave();
 }
 
 #[test]
