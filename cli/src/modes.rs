@@ -1,12 +1,16 @@
 //! The mode of a chat, as it is said: at the prompt, to the model, on the command line. That it holds is the host's work: its
 //! permission store looks at the same switch at each use.
 
-use dunlin_host::permission::SessionMode;
+use dunlin_host::permission::{ModeSwitch, SessionMode};
+use dunlin_terminal::ui::Ui;
 
 /// What a message that is sent in plan mode ends with.
 const NOTE: &str = "\n\n(Plan mode is on for this message. Find out what you need by reading: nothing can be changed, and no \
-    command runs. End with a plan that the user can approve: what you would change, where, and how you would check it. Where \
-    nothing is to be changed, answer instead.)";
+    command runs. End with a plan that the user can approve, below the heading \"## Plan\": what you would change, where, and how \
+    you would check it. Where nothing is to be changed, or you have a question first, reply without that heading.)";
+
+/// The word in the heading that says that a reply has a plan.
+const PLAN: &str = "plan";
 
 /// What the prompt says of a mode; `None`: it is the usual one.
 pub fn label(mode: SessionMode) -> Option<&'static str> {
@@ -15,6 +19,12 @@ pub fn label(mode: SessionMode) -> Option<&'static str> {
         SessionMode::AcceptEdits => Some("edits accepted"),
         SessionMode::Plan => Some("plan"),
     }
+}
+
+/// Sets a mode, and says so.
+pub fn choose(ui: &Ui, switch: &ModeSwitch, mode: SessionMode) {
+    switch.set(mode);
+    ui.interject(&format!("Mode {mode}: {}.", about(mode)));
 }
 
 /// What a mode does, as the end of a sentence.
@@ -34,6 +44,18 @@ pub fn tell(text: &mut String, mode: SessionMode) {
     if mode == SessionMode::Plan {
         text.push_str(NOTE);
     }
+}
+
+/// Whether a reply has the heading of a plan, outside of code. The bold line that some models write for a heading is one, too.
+pub fn has_plan(reply: &str) -> bool {
+    let mut is_code = false;
+    reply.lines().map(str::trim).any(|line| {
+        is_code ^= line.starts_with("```");
+        let is_bold = line.starts_with("**") && line.trim_end_matches(':').ends_with("**");
+        let mut words = line.split(|c: char| !c.is_alphanumeric());
+        let has_word = words.any(|word| word.eq_ignore_ascii_case(PLAN));
+        !is_code && has_word && (line.starts_with('#') || is_bold)
+    })
 }
 
 /// The mode of a chat that begins: as the option says, else the configuration. Where nobody is at a terminal, a configuration
@@ -64,6 +86,25 @@ mod tests {
         assert_eq!(text, format!("look{NOTE}"));
         tell(&mut text, SessionMode::AcceptEdits);
         assert_eq!(text, "look");
+    }
+
+    #[test]
+    fn a_plan_has_a_heading() {
+        for (reply, expected) in [
+            ("I looked.\n\n## Plan\n\n1. Write a.txt", true),
+            ("# The plan: a file\n", true),
+            ("**Plan:**\n1. Write", true),
+            ("**Plan**:\n1. Write", true),
+            ("Which file do you mean?", false),
+            ("Here is the plan.", false),
+            ("## Planning\n", false),
+            ("A **plan** would be", false),
+            ("```\n# plan\n```\n", false),
+            ("```\nx\n```\n# Plan", true),
+            ("", false),
+        ] {
+            assert_eq!(has_plan(reply), expected, "{reply:?}");
+        }
     }
 
     #[test]

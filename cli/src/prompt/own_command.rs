@@ -10,8 +10,8 @@ pub struct OwnCommand {
 }
 
 impl OwnCommand {
-    /// The command in a line: all of one that begins with `!`, or with `!!` if its output is wanted. Several lines, or nothing
-    /// behind the mark, are a message, and so is a line that begins with a space.
+    /// The command in a line: all of one that begins with `!`, or with `!!` if its output is wanted. It is empty where only the
+    /// mark was typed. Several lines are a message, and so is a line that begins with a space.
     pub fn of(line: &str) -> Option<OwnCommand> {
         let rest = line
             .strip_prefix('!')
@@ -20,9 +20,8 @@ impl OwnCommand {
             Some(rest) => (true, rest),
             None => (false, rest),
         };
-        let command = rest.trim();
-        (!command.is_empty()).then(|| OwnCommand {
-            command: command.to_owned(),
+        Some(OwnCommand {
+            command: rest.trim().to_owned(),
             adds,
         })
     }
@@ -43,7 +42,9 @@ mod tests {
         check("! ls\n", Some(("ls", false)));
         check("!!cargo test", Some(("cargo test", true)));
         check("!! ls", Some(("ls", true)));
-        for message in ["", "!", "!!", " !ls", "!ls\nrm x", "ls", "wow!"] {
+        check("!", Some(("", false)));
+        check("!! ", Some(("", true)));
+        for message in ["", " !", " !ls", "!ls\nrm x", "ls", "wow!"] {
             check(message, None);
         }
     }

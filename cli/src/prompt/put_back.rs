@@ -4,7 +4,7 @@
 //! Text that the user did not type, such as one of a session file, stays foreign as long as anything of it may be left in
 //! the line.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use rustyline::{Cmd, KeyCode, KeyEvent, Modifiers, Movement};
@@ -21,6 +21,12 @@ pub struct PutBack {
     foreign: Mutex<Option<String>>,
     /// Whether the line still holds foreign text.
     holds_foreign: AtomicBool,
+    /// Whether it is a command.
+    is_command: AtomicBool,
+    /// How many lines come after it.
+    left: AtomicUsize,
+    /// Whether something was typed in its place.
+    is_replaced: AtomicBool,
 }
 
 impl PutBack {
@@ -31,7 +37,36 @@ impl PutBack {
         *self.foreign.lock() = foreign.map(str::to_owned);
         text.clone_into(&mut self.text.lock());
         *self.replacement.lock() = None;
+        if !text.is_empty() {
+            self.is_replaced.store(false, Ordering::Relaxed);
+        }
+        self.tell(false, 0);
         self.is_taken.store(false, Ordering::Relaxed);
+    }
+
+    /// What it is that was put back, and how many lines come after it.
+    pub fn tell(&self, is_command: bool, left: usize) {
+        self.is_command.store(is_command, Ordering::Relaxed);
+        self.left.store(left, Ordering::Relaxed);
+    }
+
+    /// Stands behind the line as long as nobody has touched it.
+    pub fn hint(&self) -> String {
+        let does = match self.is_command.load(Ordering::Relaxed) {
+            true => "runs",
+            false => "sends",
+        };
+        let after = match self.left.load(Ordering::Relaxed) {
+            0 => String::new(),
+            1 => "; 1 line waits behind it".to_owned(),
+            left => format!("; {left} lines wait behind it"),
+        };
+        format!("  (put back: Enter {does} it{after})")
+    }
+
+    /// Whether something was typed in its place; says so once.
+    pub fn takes_replaced(&self) -> bool {
+        self.is_replaced.swap(false, Ordering::Relaxed)
     }
 
     /// Whether the line is what was put back, and nobody has touched it.
@@ -87,6 +122,7 @@ impl PutBack {
             // No other command replaces the line and leaves the cursor behind the new text.
             KeyEvent(KeyCode::Char(c), Modifiers::NONE | Modifiers::SHIFT) => {
                 *self.replacement.lock() = Some(c);
+                self.is_replaced.store(true, Ordering::Relaxed);
                 self.holds_foreign.store(false, Ordering::Relaxed);
                 // What follows may come to the same text.
                 self.is_taken.store(true, Ordering::Relaxed);
@@ -95,6 +131,7 @@ impl PutBack {
             // All of it, also where it has several lines.
             key if key == KeyEvent::ctrl('U') => Some(Cmd::Kill(Movement::WholeBuffer)),
             KeyEvent(KeyCode::BracketedPasteStart, _) => {
+                self.is_replaced.store(true, Ordering::Relaxed);
                 self.holds_foreign.store(false, Ordering::Relaxed);
                 self.is_taken.store(true, Ordering::Relaxed);
                 Some(Cmd::Kill(Movement::WholeBuffer))

@@ -232,8 +232,7 @@ pub const GROUPS: &[(&str, &[Command])] = &[
                 "[MODE]",
                 "show the mode, or set it until the session ends, as Shift-Tab does: ask, accept-edits (of ordinary files in the project), or plan (the model only reads, and ends with a plan that you can approve)",
                 Slash::Mode,
-            )
-            .waits(NEXT),
+            ),
             command("/exit", "", "quit, as \"exit\" alone and Ctrl-D do", Slash::Exit).waits(LEAVING),
             command("/quit", "", "", Slash::Exit).waits(LEAVING),
         ],

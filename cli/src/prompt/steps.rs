@@ -1,9 +1,13 @@
-//! `/steps` and Ctrl-V: whether the steps to a reply are shown.
+//! `/steps`, and the keys that change how it goes on while a line is read: Ctrl-V for the steps to a reply, Shift+Tab for the
+//! mode.
 
 use rustyline::Cmd;
 
 use dunlin_host::display::width;
+use dunlin_host::permission::ModeSwitch;
 use dunlin_terminal::ui::{Ui, terminal};
+
+use crate::modes;
 
 /// How many columns the prompt takes at most.
 const PROMPT_COLUMNS: usize = 12;
@@ -22,12 +26,26 @@ pub fn run(ui: &Ui, typed: &str) {
 
 /// Ctrl-V on a line: the line stays as it is.
 pub fn toggle(ui: &Ui, line: &str) -> Cmd {
-    let room = terminal::size().0.saturating_sub(PROMPT_COLUMNS);
-    if !line.contains('\n') && width(line) < room {
+    match fits_one_row(line) {
         // The line is drawn again below what is said.
-        ui.say_above_line(|| ui.toggle_steps());
-    } else {
-        ui.show_steps(!ui.shows_steps());
+        true => ui.say_above_line(|| ui.toggle_steps()),
+        false => ui.show_steps(!ui.shows_steps()),
     }
     Cmd::Repaint
+}
+
+/// Shift+Tab on a line that is no message.
+pub fn choose_mode(ui: &Ui, switch: &ModeSwitch, line: &str) -> Cmd {
+    let next = switch.get().next();
+    match fits_one_row(line) {
+        true => ui.say_above_line(|| modes::choose(ui, switch, next)),
+        // Nothing can be said above it, so nothing is changed.
+        false => return Cmd::Noop,
+    }
+    Cmd::Repaint
+}
+
+fn fits_one_row(line: &str) -> bool {
+    let room = terminal::size().0.saturating_sub(PROMPT_COLUMNS);
+    !line.contains('\n') && width(line) < room
 }

@@ -14,7 +14,6 @@ use dunlin_host::display::{chain, grouped, one_line};
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::calls::fit;
-use dunlin_terminal::ui::running_commands::RunningCommands;
 use dunlin_terminal::ui::style::Label;
 use serde_json::Value;
 
@@ -120,8 +119,9 @@ pub struct AgentsWhileRunning {
     pub limits: HistoryLimits,
 }
 
-impl RunningCommands for AgentsWhileRunning {
-    fn takes(&self, line: &str) -> bool {
+impl AgentsWhileRunning {
+    /// Whether the line is about a subagent that runs.
+    pub fn takes(&self, line: &str) -> bool {
         let words: Vec<&str> = line.split_whitespace().collect();
         let is_number = |word: &str| word.parse::<u64>().is_ok();
         // Anything else may be a message that begins with the word.
@@ -135,7 +135,8 @@ impl RunningCommands for AgentsWhileRunning {
         is_it && self.roster.of_turn().iter().any(|it| !it.has_ended())
     }
 
-    fn run(&self, line: &str) {
+    /// Does what it says.
+    pub fn run(&self, line: &str) {
         let words: Vec<&str> = line.split_whitespace().skip(1).collect();
         let window = self.ui.window();
         let rows = match words.as_slice() {
@@ -146,7 +147,7 @@ impl RunningCommands for AgentsWhileRunning {
                 None => vec![format!("  {USAGE}")],
             },
         };
-        rows.iter().for_each(|row| self.ui.status(row));
+        rows.iter().for_each(|row| self.ui.interject(row));
     }
 }
 

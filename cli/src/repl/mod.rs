@@ -6,6 +6,7 @@
 
 mod agents;
 mod apps;
+mod at_prompt;
 pub mod auto;
 pub mod budget;
 mod compose;
@@ -29,12 +30,13 @@ pub mod slash;
 mod tags;
 mod transcript;
 mod undo;
+mod while_running;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use dunlin_host::display::{escape, own_command};
-use dunlin_host::permission::{SessionMode, ToolMode};
+use dunlin_host::permission::SessionMode;
 
 use crate::app::App;
 use crate::args::ChatArgs;
@@ -44,12 +46,11 @@ use crate::error::{CliError, Exit};
 use crate::inspect::protocol::Conversation;
 use crate::inspect::server;
 use crate::modes;
-use crate::prompt::complete::Names;
 use crate::prompt::line::{LineEditor, MessageLines};
 use crate::prompt::own_command::OwnCommand;
 use crate::prompt::slash_table::{Input, Slash};
 use crate::prompt::{interceptor, paste, slash_table};
-use crate::settings::Origin;
+use at_prompt::{attaches, names, placeholder};
 use dunlin_chat::message::{Role, UserMessage};
 use dunlin_chat::session::Session;
 use dunlin_chat::turn::TurnEnd;
@@ -57,14 +58,12 @@ use dunlin_terminal::approval::line::only_answers;
 use dunlin_terminal::ui::Typed;
 use dunlin_terminal::ui::absence::Attention;
 use dunlin_terminal::ui::calls::fit;
-use dunlin_terminal::ui::input_marks;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::terminal;
 use hub::{Hub, Taken};
+use mode::{Decision, OpenPlan};
 use slash::Next;
-
-/// Where messages are typed.
-const PROMPT: &str = input_marks::MESSAGE;
+use while_running::WhileRunning;
 
 /// What is said where the model did not answer.
 const UNANSWERED: &str = "Your message stays in the conversation: /retry sends it again, and otherwise it goes with your next one.";
@@ -82,10 +81,15 @@ pub fn run(app: &App, args: &ChatArgs) -> Result<Exit, CliError> {
     ui.call_for_attention(attention(app));
     welcome(app)?;
     warn_of_permissions(app);
-    app.ui.take_commands(Box::new(agents::AgentsWhileRunning {
+    let agents = agents::AgentsWhileRunning {
         roster: Arc::clone(&app.subagents),
         ui: Arc::clone(&app.ui),
         limits: settings.history_limits(),
+    };
+    app.ui.take_commands(Box::new(WhileRunning {
+        agents,
+        mode: app.mode.clone(),
+        ui: Arc::clone(&app.ui),
     }));
     let (mut hub, mut dialogue) = Hub::open(app, args)?;
     let listening = server::listen(&settings.folders.run, &app.shared).map_err(CliError::failed);
@@ -126,31 +130,6 @@ fn warn_of_permissions(app: &App) {
     }
 }
 
-/// The prompt, which says what is paused and what is not asked about.
-fn prompt(app: &App) -> String {
-    let modes = app.made_host().map(|host| host.permissions().tool_modes());
-    let modes = modes.unwrap_or_default().into_iter();
-    let always = modes.filter(|(_, mode)| *mode == ToolMode::Always);
-    let mode = modes::label(app.mode.get());
-    let mut marks: Vec<String> = mode.into_iter().map(str::to_owned).collect();
-    if let Some(pauses) = app.pausing.for_prompt() {
-        marks.insert(0, format!("pause: {}", escape(&pauses)));
-    }
-    marks.extend(always.map(|(tool, _)| format!("{}: always", escape(&tool))));
-    match marks.as_slice() {
-        [] => PROMPT.to_owned(),
-        [mark] => format!("{PROMPT}({mark}) "),
-        [_, others @ ..] if others.len() > 1 => {
-            format!(
-                "{PROMPT}({} and {} more: /permissions) ",
-                marks[0],
-                others.len()
-            )
-        }
-        marks => format!("{PROMPT}({}) ", marks.join(", ")),
-    }
-}
-
 /// The conversation as inspectors list it.
 fn conversation(app: &App, dialogue: Option<&Dialogue>) -> Conversation {
     let configured = || app.settings.agent_entry().ok();
@@ -184,8 +163,10 @@ fn converse(
     let mut interrupted_before = false;
     // A line that was left only to change the mode.
     let mut unsent: Option<(String, bool)> = None;
-    // What was said of a plan.
-    let mut answered: Option<String> = None;
+    // A plan that the user has not decided about.
+    let mut plan: Option<OpenPlan> = None;
+    // Whether it was said what a second mark before a command does.
+    let mut told_of_marks = false;
     // Whether the messages that are queued are sent now.
     let mut sends = false;
     // The status line as it was shown last.
@@ -207,12 +188,35 @@ fn converse(
                 .apps
                 .made_output()
                 .is_some_and(|output| output.begin_reading());
-            (!waits).then(|| prompt(app))
+            (!waits).then(|| at_prompt::prompt(app))
         };
-        let next = answered.take().or_else(|| app.pausing.take_deferred());
-        let is_over = std::mem::take(&mut sends) | ui.takes_sending();
-        let queued = (is_over && next.is_none()).then(|| ui.take_queued(&MessageLines));
-        let queued = queued.flatten();
+        let mut how = How::Typed;
+        let length = dialogue.as_ref().map_or(0, |it| it.messages().len());
+        let next = match plan.take().filter(|it| it.is_open(app, length)) {
+            Some(open) => match mode::ask_about_plan(app, &editor.recall()) {
+                Decision::CarryOut(text) => {
+                    how = How::MadeHere;
+                    Some(text.to_owned())
+                }
+                Decision::Change(text) => {
+                    how = How::Message;
+                    Some(text)
+                }
+                Decision::Command(line) => {
+                    plan = Some(open);
+                    Some(line)
+                }
+                Decision::Left(line) => {
+                    unsent = (!line.is_empty()).then_some((line, false));
+                    sends = false;
+                    None
+                }
+            },
+            None => app.pausing.take_deferred(),
+        };
+        // What stands before it is done first; what is to be sent is not forgotten by that.
+        let is_over = next.is_none() && (std::mem::take(&mut sends) | ui.takes_sending());
+        let queued = is_over.then(|| ui.take_queued(&MessageLines)).flatten();
         if queued.is_none() && next.is_none() {
             ui.keep_queued();
         }
@@ -221,7 +225,7 @@ fn converse(
             (Typed::Line(line), false)
         } else if let Some(message) = queued {
             let line = editor.take_over(&message);
-            queue::show(ui, &self::prompt(app), &line);
+            queue::show(ui, &at_prompt::prompt(app), &line);
             (Typed::Line(line), false)
         } else {
             match unsent.take() {
@@ -230,7 +234,7 @@ fn converse(
                     queue::show_status(app, dialogue.as_ref(), &mut status);
                     let early = ui.take_early_typing(&MessageLines);
                     match early.is_sent {
-                        true => editor.read_put_back(ui, prompt, (&early.text, early.is_foreign)),
+                        true => editor.read_put_back(ui, prompt, &early),
                         // The user is still typing it.
                         false => (editor.read(ui, prompt, &early.text), false),
                     }
@@ -285,20 +289,19 @@ fn converse(
         if is_foreign {
             *hub = Hub::Closed;
             match say_foreign(app, dialogue, editor, &whole, is_for_editor) {
-                Ok(Answer::Plan) => {
-                    answered = mode::ask_about_plan(app, &editor.recall());
-                    sends = answered.is_some();
-                }
+                Ok(Answer::Plan(open)) => plan = Some(open),
                 Ok(answer) => sends = answer == Answer::Answered,
                 Err(error) => report(app, dialogue.as_ref(), &error),
             }
             continue;
         }
-        let input = match is_for_editor {
-            true => Input::Slash(Slash::Edit, line.clone()),
-            false => slash_table::parse(&line),
+        let input = match how {
+            _ if is_for_editor => Input::Slash(Slash::Edit, line.clone()),
+            How::Typed => slash_table::parse(&line),
+            How::Message | How::MadeHere => Input::Message(line.clone()),
         };
-        let own = OwnCommand::of(&line).filter(|_| !is_for_editor);
+        let is_plain = how != How::Typed || is_for_editor;
+        let own = OwnCommand::of(&line).filter(|_| !is_plain);
         let is_message = matches!(input, Input::Message(_) | Input::Slash(Slash::Edit, _));
         let is_message = is_message && own.is_none();
         if !pasted.is_empty() && !is_message {
@@ -306,16 +309,17 @@ fn converse(
             unsent = Some((line, false));
             continue;
         }
-        if matches!(input, Input::Message(_)) && only_answers(&line) {
+        if how == How::Typed && matches!(input, Input::Message(_)) && only_answers(&line) {
             ui.say_answers_nothing(&line);
             continue;
         }
-        if !line.trim().is_empty()
+        if how != How::MadeHere
+            && !line.trim().is_empty()
             && let Err(error) = editor.remember(whole.trim_end())
         {
             ui.warn(&format!("the history could not be kept: {error}"));
         }
-        let taken = match is_for_editor || own.is_some() {
+        let taken = match is_plain || own.is_some() {
             true => {
                 *hub = Hub::Closed;
                 Ok(Taken::No)
@@ -326,8 +330,8 @@ fn converse(
             (Err(error), _) => Err(error),
             (Ok(Taken::Choice), _) => Ok(Answer::Next),
             (Ok(Taken::No), Some(own)) => {
-                let attaches = attaches(app, dialogue.as_ref());
-                own_command::run(app, dialogue, &own, attaches).map(|()| Answer::Next)
+                let says = (attaches(app, dialogue.as_ref()), &mut told_of_marks);
+                own_command::run(app, dialogue, &own, says).map(|()| Answer::Next)
             }
             (Ok(Taken::No), None) => respond(app, dialogue, editor, input),
         };
@@ -335,11 +339,8 @@ fn converse(
             Ok(Answer::Next) => {}
             Ok(Answer::Answered) => sends = true,
             Ok(Answer::Leave) => return Ok(Exit::Done),
-            Ok(Answer::Plan) => {
-                answered = mode::ask_about_plan(app, &editor.recall());
-                // What was queued before the plan was seen follows what is said of it, or comes back.
-                sends = answered.is_some();
-            }
+            // What was queued before the plan was seen follows what is said of it, or comes back.
+            Ok(Answer::Plan(open)) => plan = Some(open),
             // What fails here concerns this line; the next one may do better.
             Err(error) => report(app, dialogue.as_ref(), &error),
         }
@@ -390,12 +391,23 @@ fn say_foreign(
     )
 }
 
+/// What a line is that is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// Whatever can be typed.
+    Typed,
+    /// A message, whatever it begins with.
+    Message,
+    /// A message that Dunlin made and nobody typed.
+    MadeHere,
+}
+
 /// What follows a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
     Next,
     /// The user decides about a plan.
-    Plan,
+    Plan(OpenPlan),
     /// The model has answered, so what was queued meanwhile is sent.
     Answered,
     Leave,
@@ -501,7 +513,7 @@ fn take_turn(
         let agent = dialogue.agent().name.as_str();
         let is_complete = matches!(report.end, TurnEnd::Answered);
         let is_plan =
-            is_complete && !report.reply.trim().is_empty() && app.mode.get() == SessionMode::Plan;
+            is_complete && app.mode.get() == SessionMode::Plan && modes::has_plan(&report.reply);
         let answer = match is_complete {
             true => Answer::Answered,
             false => Answer::Next,
@@ -520,7 +532,8 @@ fn take_turn(
         }
         concluded?;
         if is_plan {
-            return Ok(Answer::Plan);
+            let messages = dialogue.messages().len();
+            return Ok(Answer::Plan(OpenPlan { messages }));
         }
         return Ok(answer);
     }
@@ -542,26 +555,6 @@ fn show_said(app: &App, text: &str) {
     }
 }
 
-/// What stands at the prompt as long as nothing was typed. Where no files can be attached it says nothing of them.
-fn placeholder(app: &App, dialogue: Option<&Dialogue>) -> String {
-    let configured = &app.settings.general.placeholder;
-    match (attaches(app, dialogue), &configured.origin) {
-        (false, Origin::Default) => "Type a message".to_owned(),
-        _ => configured.value.clone(),
-    }
-}
-
-/// Whether the agent takes what is attached.
-fn attaches(app: &App, dialogue: Option<&Dialogue>) -> bool {
-    match dialogue {
-        Some(dialogue) => dialogue.agent().files,
-        None => {
-            let entry = app.settings.agent_entry();
-            entry.is_ok_and(|(_, entry)| entry.options.files.unwrap_or(true))
-        }
-    }
-}
-
 /// Says how the session goes on another time, if anything was said in it.
 fn say_how_to_resume(app: &App, dialogue: Option<&Dialogue>) {
     let session = dialogue.and_then(Dialogue::session);
@@ -575,30 +568,6 @@ fn say_how_to_resume(app: &App, dialogue: Option<&Dialogue>) {
         };
         let text = format!("Resume this session: {command}");
         ui.status(&ui.status_styles().paint(Label::Quiet, &text));
-    }
-}
-
-/// How many numbers of requests are offered for completion.
-const MAX_OFFERED_REQUESTS: usize = 20;
-
-/// What names can be completed at the prompt.
-fn names(app: &App, dialogue: Option<&Dialogue>) -> Names {
-    Names {
-        agents: app.settings.agents.keys().cloned().collect(),
-        models: dialogue.map_or_else(Vec::new, |dialogue| dialogue.models().to_vec()),
-        recipients: crate::pausing::names_of(app),
-        apps: app.app_store().names().unwrap_or_default(),
-        servers: {
-            let servers = app.settings.mcp_servers.iter();
-            let usable = servers.filter(|(_, server)| server.value.is_enabled());
-            usable.map(|(name, _)| name.clone()).collect()
-        },
-        requests: {
-            let session = dialogue.and_then(Dialogue::session);
-            let next = session.map_or(1, |session| session.next_request_number());
-            let numbers = (1..next).rev().take(MAX_OFFERED_REQUESTS);
-            numbers.map(|number| number.to_string()).collect()
-        },
     }
 }
 

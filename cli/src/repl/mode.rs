@@ -1,36 +1,39 @@
 //! `/mode`, and what becomes of a plan.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use dunlin_host::display::escape;
-use dunlin_host::permission::SessionMode;
+use dunlin_host::permission::{ModeSwitch, SessionMode};
+use dunlin_terminal::approval::line::looks_like_answer;
+use dunlin_terminal::ui::style::Label;
+use dunlin_terminal::ui::{Typed, Ui, input_marks};
+use rustyline::{Cmd, KeyCode, KeyEvent, Modifiers, Movement};
 
 use crate::app::App;
-use crate::modes::about;
-use crate::prompt::line::Recall;
-use dunlin_terminal::ui::style::Label;
-use dunlin_terminal::ui::{Typed, input_marks};
+use crate::modes::{about, choose};
+use crate::prompt::line::{MessageLines, Recall};
+use dunlin_terminal::ui::keys::EarlyLines;
 
 /// What the model is asked for when a plan was approved.
 const CARRY_OUT: &str = "Carry out the plan.";
 
-/// `/mode [MODE]`: says which mode holds, or sets it.
-pub fn run(app: &App, rest: &str) {
-    let ui = &app.ui;
+/// `/mode [MODE]`: says which mode holds, or sets it. Whether it is another one now.
+pub fn run((ui, switch): (&Ui, &ModeSwitch), rest: &str) -> bool {
+    let now = switch.get();
     if rest.is_empty() {
-        let now = app.mode.get();
         for mode in SessionMode::ALL {
             let mark = if mode == now { "›" } else { " " };
             let name = format!("{mark} /mode {:<12}  ", mode.as_str());
             ui.data_rows(&format!("{name}{}", about(mode)), 22);
         }
-        return;
+        return false;
     }
     match rest.parse::<SessionMode>() {
-        Ok(mode) => {
-            app.mode.set(mode);
-            ui.status(&format!("Mode {mode}: {}.", about(mode)));
-        }
+        Ok(mode) => choose(ui, switch, mode),
         Err(error) => ui.status(&format!("{}.", escape(&error.to_string()))),
     }
+    switch.get() != now
 }
 
 /// What a line says of a plan.
@@ -40,56 +43,135 @@ enum Said<'a> {
     CarryOut(SessionMode),
     /// Not yet.
     No,
-    /// The next message, whatever it begins with.
-    Message(&'a str),
-    /// What could be typed at the prompt: a message, or a command.
-    Line(&'a str),
+    /// What to change in it, whatever that begins with.
+    Change(&'a str),
+    /// A command.
+    Command(&'a str),
+    /// Nothing that can be told from a mistyped answer.
+    Unclear,
 }
+
+/// Words that say yes, alone. With others it is not clear whether that is one.
+const YES: [(&str, SessionMode); 4] = [
+    ("y", SessionMode::Ask),
+    ("yes", SessionMode::Ask),
+    ("ae", SessionMode::AcceptEdits),
+    ("accept-edits", SessionMode::AcceptEdits),
+];
 
 fn understand(line: &str) -> Said<'_> {
     let words = line.trim();
-    let comment = words
-        .strip_prefix("n ")
-        .or_else(|| words.strip_prefix("no "));
-    match (words.to_ascii_lowercase().as_str(), comment) {
-        ("y" | "yes", _) => Said::CarryOut(SessionMode::Ask),
-        ("ae" | "accept-edits", _) => Said::CarryOut(SessionMode::AcceptEdits),
-        ("" | "n" | "no", _) => Said::No,
-        (_, Some(comment)) => Said::Message(comment.trim()),
-        (_, None) if line.starts_with(char::is_whitespace) => Said::Message(words),
-        (_, None) => Said::Line(words),
+    if line.starts_with(char::is_whitespace) && words.contains(char::is_whitespace) {
+        return Said::Change(words);
+    }
+    let (first, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+    let first = first.to_ascii_lowercase();
+    let first = first.trim_end_matches([',', '.', '!', ':']);
+    let yes = YES.iter().find(|(word, _)| *word == first);
+    match (yes, first) {
+        (Some((_, mode)), _) if rest.is_empty() => Said::CarryOut(*mode),
+        (Some(_), _) | (_, "ok" | "okay") => Said::Unclear,
+        (None, "n" | "no") if rest.is_empty() => Said::No,
+        (None, "n" | "no") => Said::Change(rest.trim()),
+        _ if MessageLines.is_alone(line) => Said::Command(words),
+        _ if words.contains(char::is_whitespace) && !looks_like_answer(words) => {
+            Said::Change(words)
+        }
+        _ => Said::Unclear,
     }
 }
 
-/// Asks what becomes of the plan that a turn has ended with. `Some`: what is sent next.
-pub fn ask_about_plan(app: &App, recall: &Recall) -> Option<String> {
+/// What becomes of a plan.
+pub enum Decision {
+    /// The model is told to carry it out: this is sent.
+    CarryOut(&'static str),
+    /// This is sent, and no command.
+    Change(String),
+    /// This is done, and then the question is asked again.
+    Command(String),
+    /// Another mode was chosen with the key; this is what was typed so far.
+    Left(String),
+}
+
+/// A plan that waits for a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenPlan {
+    /// How long the conversation was.
+    pub messages: usize,
+}
+
+impl OpenPlan {
+    /// Whether it is still what the conversation ends with, and nothing may be changed yet.
+    pub fn is_open(self, app: &App, messages: usize) -> bool {
+        app.mode.get() == SessionMode::Plan && self.messages == messages
+    }
+}
+
+/// Asks what becomes of the plan that a turn has ended with, until that is clear.
+pub fn ask_about_plan(app: &App, recall: &Recall) -> Decision {
     let ui = &app.ui;
     let styles = ui.status_styles();
+    let quiet = |text: &str| ui.status(&styles.paint(Label::Quiet, text));
     let key = |key: &str| styles.paint(Label::Key, key);
-    let above = format!(
+    let mut above = format!(
         "  Carry out the plan? {} yes · {} yes, accepting edits · {} not yet · or say what to change",
         key("y"),
         key("ae"),
         key("n")
     );
-    let typed = ui.ask_line_with(&above, input_marks::PLAN, |paste| recall.editor(paste));
-    let Typed::Line(line) = typed else {
-        return None;
-    };
-    match understand(&line) {
-        Said::CarryOut(mode) => {
-            app.mode.set(mode);
-            ui.status(&styles.paint(Label::Quiet, &format!("  {CARRY_OUT} ({mode})")));
-            Some(CARRY_OUT.to_owned())
+    let mut unclear: Vec<String> = Vec::new();
+    loop {
+        let chooses = Arc::<AtomicBool>::default();
+        let typed = ui.ask_line_with(&above, input_marks::PLAN, |paste| {
+            let mut editor = recall.editor(paste)?;
+            // They are recalled like messages.
+            for line in &unclear {
+                let _ = editor.add_history_entry(line);
+            }
+            let leave = paste.typed(|context| {
+                Some(match context.line().is_empty() {
+                    true => Cmd::Interrupt,
+                    false => Cmd::Kill(Movement::WholeBuffer),
+                })
+            });
+            editor.bind_sequence(KeyEvent(KeyCode::Esc, Modifiers::NONE), leave);
+            let chosen = Arc::clone(&chooses);
+            let choose = paste.typed(move |_| {
+                chosen.store(true, Ordering::Relaxed);
+                Some(Cmd::AcceptLine)
+            });
+            editor.bind_sequence(KeyEvent(KeyCode::BackTab, Modifiers::NONE), choose);
+            Ok(editor)
+        });
+        let line = match typed {
+            Typed::Line(line) if chooses.load(Ordering::Relaxed) => {
+                choose(ui, &app.mode, app.mode.get().next());
+                return Decision::Left(line);
+            }
+            Typed::Line(line) => line,
+            _ => "n".to_owned(),
+        };
+        match understand(&line) {
+            Said::CarryOut(mode) => {
+                app.mode.set(mode);
+                quiet(&format!("  {CARRY_OUT} ({mode})"));
+                return Decision::CarryOut(CARRY_OUT);
+            }
+            Said::No => {
+                quiet("  Plan mode stays on: Shift-Tab and /mode end it.");
+                return Decision::Left(String::new());
+            }
+            Said::Change(text) => {
+                quiet("  Sent as what to change; plan mode stays on.");
+                return Decision::Change(text.to_owned());
+            }
+            Said::Command(text) => return Decision::Command(text.to_owned()),
+            Said::Unclear => {
+                let said = "  Nothing was sent: y, ae and n stand alone; n TEXT says what to change; Esc leaves the plan.";
+                above = styles.paint(Label::Quiet, said);
+                unclear.extend(Some(line).filter(|line| !line.trim().is_empty()));
+            }
         }
-        Said::No => {
-            let note = "  Plan mode stays on: Shift-Tab and /mode end it.";
-            ui.status(&styles.paint(Label::Quiet, note));
-            None
-        }
-        // Behind a space it is no command of the user's own.
-        Said::Message(text) if text.starts_with('!') => Some(format!(" {text}")),
-        Said::Message(text) | Said::Line(text) => Some(text.to_owned()),
     }
 }
 
@@ -102,19 +184,39 @@ mod tests {
         for (line, expected) in [
             ("y", Said::CarryOut(SessionMode::Ask)),
             (" Yes ", Said::CarryOut(SessionMode::Ask)),
+            ("yes.", Said::CarryOut(SessionMode::Ask)),
             ("ae", Said::CarryOut(SessionMode::AcceptEdits)),
             ("accept-edits", Said::CarryOut(SessionMode::AcceptEdits)),
             ("n", Said::No),
-            ("", Said::No),
-            ("n not the tests", Said::Message("not the tests")),
-            ("n !important", Said::Message("!important")),
-            (" !ls", Said::Message("!ls")),
-            ("!ls", Said::Line("!ls")),
-            ("no, the tests", Said::Line("no, the tests")),
-            ("y but not the tests", Said::Line("y but not the tests")),
-            ("/mode ask", Said::Line("/mode ask")),
+            ("n not the tests", Said::Change("not the tests")),
+            ("no, not the tests", Said::Change("not the tests")),
+            ("n !important", Said::Change("!important")),
+            ("n /undo", Said::Change("/undo")),
+            (" /undo that", Said::Change("/undo that")),
+            ("without the tests", Said::Change("without the tests")),
+            (
+                "/etc/hosts is missing",
+                Said::Change("/etc/hosts is missing"),
+            ),
+            ("!ls", Said::Command("!ls")),
+            ("/mode ask", Said::Command("/mode ask")),
+            ("exit", Said::Command("exit")),
         ] {
             assert_eq!(understand(line), expected, "{line:?}");
+        }
+        for line in [
+            "",
+            " ",
+            "s",
+            "yy",
+            "y 1",
+            "always",
+            "ok do it",
+            "yes please",
+            "y but not the tests",
+            "smaller",
+        ] {
+            assert_eq!(understand(line), Said::Unclear, "{line:?}");
         }
     }
 }

@@ -45,15 +45,24 @@ const REST_TIME: Duration = Duration::from_secs(1);
 #[error("cannot run the command")]
 struct NotRun(#[source] io::Error);
 
-/// Runs a command. `adds_files`: whether the agent takes what is attached.
+/// What is said of the marks.
+const USAGE: &str =
+    "!COMMAND runs a command in your shell; !!COMMAND adds what it prints to your next message.";
+
+/// Runs a command. `adds_files`: whether the agent takes what is attached. `is_told`: whether it was said before what a second
+/// mark does.
 pub fn run(
     app: &App,
     dialogue: &mut Option<Dialogue>,
     own: &OwnCommand,
-    adds_files: bool,
+    (adds_files, is_told): (bool, &mut bool),
 ) -> Result<(), CliError> {
     let ui = &app.ui;
     let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
+    if own.command.is_empty() {
+        ui.status(USAGE);
+        return Ok(());
+    }
     if own.adds && !adds_files {
         ui.status("This agent cannot read attachments; !COMMAND runs the command without adding its output.");
         return Ok(());
@@ -77,10 +86,13 @@ pub fn run(
     ui.begin_row();
     let ended = ended(status);
     if !own.adds {
-        let begin = ended.map_or_else(String::new, |ended| format!("{ended} · "));
-        quiet(&format!(
-            "  {begin}!!COMMAND adds what it prints to your next message"
-        ));
+        let hint = "!!COMMAND adds what it prints to your next message".to_owned();
+        let is_new = !std::mem::replace(is_told, true);
+        let hint = Some(hint).filter(|_| is_new && adds_files);
+        let parts: Vec<String> = ended.into_iter().chain(hint).collect();
+        if !parts.is_empty() {
+            quiet(&format!("  {}", parts.join(" · ")));
+        }
         return Ok(());
     }
     let dialogue = match dialogue {

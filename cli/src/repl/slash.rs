@@ -95,7 +95,6 @@ pub fn run(
         Slash::Model => choice::model(app, dialogue, rest)?,
         Slash::Agent => choice::agent(app, dialogue, rest)?,
         Slash::Effort => effort::run(app, dialogue, rest)?,
-        Slash::Mode => mode::run(app, rest),
         Slash::Clear => {
             let asks = app.asks() && !app.pausing.is_agreed();
             if asks && !ui.confirms(FORGET) {
@@ -224,6 +223,7 @@ fn look(
             agents::expand(app, rest);
         }
         Slash::Agents => agents::run(app, rest),
+        Slash::Mode => return Ok(mode::run((ui, &app.mode), rest)),
         Slash::Diff => {
             let within = |call: &CallRecord| agents::calls_of(app, call);
             ui.data_all(&expand::edits(
@@ -250,7 +250,6 @@ fn look(
         | Slash::Model
         | Slash::Agent
         | Slash::Effort
-        | Slash::Mode
         | Slash::Clear
         | Slash::New
         | Slash::Sessions

@@ -107,8 +107,8 @@ fn a_plan_changes_nothing_until_it_is_approved() {
     let provider = Provider::play([
         write("a.txt", "planned\n"),
         run("touch b.txt"),
-        Response::reply("I would write a.txt."),
-        Response::reply("Then with two lines."),
+        Response::reply("## Plan\n\nI would write a.txt."),
+        Response::reply("## Plan\n\nThen with two lines."),
         write("a.txt", "one\ntwo\n"),
         Response::reply("It is written."),
     ]);
@@ -133,7 +133,8 @@ fn a_plan_changes_nothing_until_it_is_approved() {
         "{request:?}"
     );
     chat.answer("n in two lines");
-    plan(&chat, 1);
+    let screen = plan(&chat, 1);
+    assert!(screen.contains("Sent as what to change; plan mode stays on."));
     let request = provider.wait_for_request(3);
     assert!(
         last_said(&request).starts_with("in two lines\n\n"),
@@ -158,7 +159,7 @@ fn a_plan_changes_nothing_until_it_is_approved() {
 #[test]
 fn an_approved_plan_may_be_carried_out_without_questions_about_edits() {
     let provider = Provider::play([
-        Response::reply("I would write a.txt, and look at it."),
+        Response::reply("# Plan\n\nI would write a.txt, and look at it."),
         write("a.txt", "text\n"),
         run("cat a.txt"),
     ]);
@@ -185,11 +186,11 @@ fn an_approved_plan_may_be_carried_out_without_questions_about_edits() {
 fn a_plan_is_not_approved_by_what_was_typed_before_it() {
     let gate = Gate::new();
     let late = Response::stream()
-        .text("I would")
+        .text("**Plan**\n\nI would")
         .wait(&gate)
         .text(" write.")
         .finish("stop");
-    let provider = Provider::play([late, Response::reply("A plan.")]);
+    let provider = Provider::play([late, Response::reply("## Plan\n\nNone.")]);
     let environment = environment(&provider);
     let mut chat = Chat::waiting(environment.terminal(["--mode", "plan"]));
     chat.prompt_with("(plan)");
@@ -201,12 +202,139 @@ fn a_plan_is_not_approved_by_what_was_typed_before_it() {
     chat.terminal.press(Key::CtrlC);
     chat.prompt_with("(plan)");
     assert_eq!(provider.requests().len(), 1);
-    // A command is one at the question, too.
+    // A command is one at the question, too, which is asked again as long as the mode is on.
     chat.say("and again");
     plan(&chat, 1);
+    chat.answer("/history");
+    assert!(plan(&chat, 2).contains("m1"), "{:?}", chat.terminal);
     chat.answer("/mode ask");
     let screen = chat.prompt();
     assert_eq!(screen.cursor_line.trim_end(), format!("› {PLACEHOLDER}"));
+    chat.leave();
+}
+
+/// Nothing but a yes, a no or a text of some words is taken, and a reply without the heading asks nothing.
+#[test]
+fn the_question_about_a_plan_stays_until_it_is_answered() {
+    let provider = Provider::play([
+        Response::reply("Which file do you mean?"),
+        Response::reply("## Plan\n\nWrite b.txt."),
+    ]);
+    let environment = environment(&provider);
+    let mut chat = Chat::waiting(environment.terminal(["--mode", "plan"]));
+    chat.prompt_with("(plan)");
+    chat.say("write it");
+    let screen = chat.prompt_with("(plan)");
+    assert!(!screen.contains(PLAN), "{:?}", chat.terminal);
+    chat.say("b.txt");
+    plan(&chat, 0);
+    for (line, asked) in [("s", 1), ("y 1", 2), ("yes please", 3), ("", 4)] {
+        chat.answer(line);
+        let screen = plan(&chat, asked);
+        let said = "Nothing was sent: y, ae and n stand alone; n TEXT says what to change";
+        assert_eq!(screen.count(said), asked, "{:?}", chat.terminal);
+    }
+    assert_eq!(provider.requests().len(), 2);
+    // Esc clears the line first, and what was typed before is recalled.
+    let recalled = |screen: &Screen| screen.cursor_line.trim_end() == "  plan? yes please";
+    chat.terminal.type_text("\x1b[A");
+    chat.terminal.wait_until("what was typed", recalled);
+    chat.terminal.press(Key::Escape);
+    let cleared = |screen: &Screen| screen.cursor_line.trim_end() == PLAN;
+    chat.terminal.wait_until("an empty line", cleared);
+    chat.terminal.press(Key::Escape);
+    let screen = chat.prompt_with("(plan)");
+    assert!(screen.contains("Plan mode stays on: Shift-Tab and /mode end it."));
+    chat.leave();
+}
+
+#[test]
+fn an_approved_plan_is_not_remembered_as_typed_and_the_key_ends_the_mode() {
+    let planned = || Response::reply("## Plan\n\nWrite b.txt.");
+    let provider = Provider::play([planned(), Response::reply("Done."), planned()]);
+    let environment = environment(&provider);
+    let mut chat = Chat::waiting(environment.terminal(["--mode", "plan"]));
+    chat.prompt_with("(plan)");
+    chat.say("write it");
+    plan(&chat, 0);
+    chat.answer("y");
+    chat.prompt();
+    assert_eq!(
+        last_said(&provider.wait_for_request(1)),
+        "Carry out the plan."
+    );
+    chat.terminal.press(Key::Up);
+    let recalled = |screen: &Screen| screen.cursor_line.trim_end() == "› write it";
+    chat.terminal.wait_until("what was typed", recalled);
+    chat.terminal.press(Key::CtrlC);
+    chat.prompt_cleared();
+    chat.say("/mode plan");
+    chat.prompt_with("(plan)");
+    chat.say("again");
+    plan(&chat, 1);
+    chat.terminal.type_text("but");
+    chat.terminal.type_text("\x1b[Z");
+    let left = |screen: &Screen| screen.cursor_line.trim_end() == "› but";
+    let screen = chat.terminal.wait_until("the line at the prompt", left);
+    assert!(screen.contains("Mode ask: Dunlin asks before anything is changed or run."));
+    chat.terminal.press(Key::CtrlC);
+    chat.prompt_cleared();
+    chat.leave();
+}
+
+/// The mode is changed while a turn runs, with the key and with the command, and counts from the next use on.
+#[test]
+fn the_mode_is_changed_while_a_turn_runs() {
+    let (first, second) = (Gate::new(), Gate::new());
+    let late = |gate: &Gate, path: &str| {
+        let arguments = json!({ "file_path": path, "content": "text\n" });
+        let text = Response::stream().text("Wait").wait(gate);
+        text.calls_of([("write_file", arguments)])
+    };
+    let provider = Provider::play([
+        late(&first, "a.txt"),
+        late(&second, "b.txt"),
+        Response::reply("Done."),
+    ]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.say("write");
+    chat.terminal.wait_for("Wait");
+    chat.terminal.type_text("\x1b[Z");
+    chat.terminal.wait_for("Mode accept-edits: ");
+    first.open();
+    provider.wait_for_request(1);
+    second.wait_reached();
+    chat.terminal.type_text("/mode plan\r");
+    chat.terminal.wait_for("Mode plan: ");
+    second.open();
+    let screen = chat.prompt_with("(plan)");
+    assert!(!screen.contains("allow?"), "{:?}", chat.terminal);
+    assert!(result(&provider.wait_for_request(2)).contains("Plan mode is on"));
+    let at = |name: &str| environment.project().join(name);
+    assert!(at("a.txt").exists() && !at("b.txt").exists());
+    chat.leave();
+}
+
+/// A question about a call stays where a mode is widened with the key, and goes where a command narrows it.
+#[test]
+fn the_mode_is_changed_at_a_question() {
+    let provider = Provider::play([
+        write("a.txt", "text\n"),
+        Response::reply("## Plan\n\nNone."),
+    ]);
+    let environment = environment(&provider);
+    let mut chat = Chat::open(&environment);
+    chat.say("write");
+    chat.question();
+    chat.terminal.type_text("\x1b[Z");
+    chat.terminal.wait_for("Mode accept-edits: ");
+    chat.answer("/mode plan");
+    plan(&chat, 0);
+    assert!(!environment.project().join("a.txt").exists());
+    assert!(result(&provider.wait_for_request(1)).contains("Plan mode is on"));
+    chat.answer("n");
+    chat.prompt_with("(plan)");
     chat.leave();
 }
 

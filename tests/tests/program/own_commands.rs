@@ -21,10 +21,15 @@ fn a_command_runs_in_the_project_and_the_model_does_not_see_it() {
     let all = format!("here.txt\nterminal\n  {OFFER}\n");
     assert!(screen.contains(&all), "{screen:?}");
     let screen = chat.turn("!exit 3");
-    assert!(
-        screen.contains(&format!("\n  exit status 3 · {OFFER}\n")),
-        "{screen:?}"
-    );
+    assert!(screen.contains("\n  exit status 3\n"), "{screen:?}");
+    assert_eq!(screen.count(OFFER), 1, "{screen:?}");
+    for mark in ["!", "!! "] {
+        let screen = chat.turn(mark);
+        assert!(
+            screen.contains("!COMMAND runs a command in your shell;"),
+            "{screen:?}"
+        );
+    }
     // It reads the terminal.
     chat.say("!echo ready; read line; echo \"it got $line\"");
     chat.terminal.wait_for("\nready\n");
@@ -66,11 +71,6 @@ fn what_a_command_prints_goes_with_the_next_message() {
     assert_eq!(said(1), "and now?");
 }
 
-#[test]
-fn ctrl_c_ends_the_command_and_not_the_chat() {
-    let provider = Provider::play([]);
-    for line in ["!echo begun; sleep 1000", "!!echo begun; sleep 1000"] {
-        let environment = environment(&provider);
 /// `$SHELL` is the path of a program, which may have a space in it.
 #[test]
 fn the_shell_may_have_a_space_in_its_path() {
@@ -86,6 +86,11 @@ fn the_shell_may_have_a_space_in_its_path() {
     chat.leave();
 }
 
+#[test]
+fn ctrl_c_ends_the_command_and_not_the_chat() {
+    let provider = Provider::play([]);
+    for line in ["!echo begun; sleep 1000", "!!echo begun; sleep 1000"] {
+        let environment = environment(&provider);
         let mut chat = Chat::open(&environment);
         chat.say(line);
         chat.terminal.wait_for("\nbegun\n");
@@ -99,7 +104,7 @@ fn the_shell_may_have_a_space_in_its_path() {
 fn other_lines_are_messages() {
     let provider = Provider::always(Response::reply("Fine."));
     let mut chat = Chat::open(&environment(&provider));
-    for line in [" !echo no", "!", "wow!"] {
+    for line in [" !echo no", " !", "wow!"] {
         chat.turn(line);
     }
     chat.terminal.paste("!echo no\necho no");

@@ -179,9 +179,14 @@ fn a_command_waits_for_enter_and_an_answer_is_dropped() {
     let provider = play(&gate, &["Three."]);
     let mut chat = begun(&provider);
     chat.terminal.type_text("y\rthen\r/new\rlater\r");
-    chat.queued("later");
+    let screen = chat.terminal.wait_for("waits: later");
+    assert_ends(&screen, "  queued: then\n  waits: /new\n  waits: later");
     gate.open();
     let screen = chat.prompt_with("/new");
+    assert_ends(
+        &screen,
+        "› /new  (put back: Enter runs it; 1 line waits behind it)",
+    );
     let note = "\"y\" was typed when nothing was asked, so it answers nothing and was dropped.";
     assert!(
         screen.contains(&format!("{note}\n› then\nThree.\n")),
@@ -190,6 +195,23 @@ fn a_command_waits_for_enter_and_an_answer_is_dropped() {
     chat.terminal.press(Key::Enter);
     chat.prompt_with("later");
     assert_eq!(provider.requests().len(), 2, "{:?}", chat.terminal);
+}
+
+/// A command that comes back is replaced by what is typed, and that is said.
+#[test]
+fn a_command_that_is_replaced_is_named() {
+    let gate = Gate::new();
+    let provider = play(&gate, &["Three."]);
+    let mut chat = begun(&provider);
+    chat.terminal.type_text("/undo\r");
+    chat.terminal.wait_for("waits: /undo");
+    gate.open();
+    chat.prompt_with("/undo");
+    chat.terminal.type_text("go on");
+    let screen = chat.turn("");
+    let said = "\"/undo\" did not run: you typed something else in its place.";
+    assert_eq!(screen.count(said), 1, "{screen:?}");
+    chat.leave();
 }
 
 /// What is queued and what is being typed when a question comes answers nothing and is there again afterwards.

@@ -205,8 +205,9 @@ impl Chat {
 /// The line of the cursor, without what stands there as long as nothing was typed.
 fn typed(screen: &Screen) -> String {
     let line = screen.cursor_line.trim_end();
+    let put_back = line.find("(put back: Enter ");
     line.strip_suffix(PLACEHOLDER)
-        .or_else(|| line.strip_suffix(PUT_BACK))
+        .or_else(|| line.get(..put_back?))
         .unwrap_or(line)
         .trim_end()
         .to_owned()

@@ -304,7 +304,7 @@ fn commands_among_early_lines_are_commands() {
     chat.terminal.wait_for("One");
     chat.terminal
         .type_text("go on\ron and on\r/pause next\r/no\rand then\r");
-    chat.queued("and then");
+    chat.terminal.wait_for("  waits: and then");
     gate.open();
     let (paused, prompt) = ("› (pause: next)", "  request?");
     let screen = chat.prompt_with("/pause next");
@@ -317,8 +317,12 @@ fn commands_among_early_lines_are_commands() {
         let line = line.to_owned();
         move |screen: &Screen| screen.cursor_line.trim_end() == line
     };
-    chat.terminal
-        .wait_until("the next command", at(&format!("{paused} /no  {PUT_BACK}")));
+    chat.terminal.wait_until(
+        "the next command",
+        at(&format!(
+            "{paused} /no  (put back: Enter runs it; 1 line waits behind it)"
+        )),
+    );
     chat.terminal.press(Key::Enter);
     chat.terminal
         .wait_until("the message", at(&format!("{paused} and then  {PUT_BACK}")));

@@ -28,9 +28,6 @@ use crate::templates::Places;
 /// Columns beside the placeholder: the prompt, and the last one, which stays free.
 const PROMPT_COLUMNS: usize = 3;
 
-/// Stands behind text that was put back into the line.
-const PUT_BACK: &str = "  (put back: Enter sends it)";
-
 /// Stands behind pasted text that is folded.
 const FOLDED: &str = "  (Tab unfolds it)";
 
@@ -171,11 +168,9 @@ impl LineHelper {
         if self.early.is(line) {
             let last = line.rsplit('\n').next().unwrap_or_default();
             let room = terminal::size().0.saturating_sub(PROMPT_COLUMNS);
-            let is_room = visible(&legible(last)) + PUT_BACK.len() <= room;
-            return is_room.then(|| Rest {
-                shown: PUT_BACK.to_owned(),
-                fits: false,
-            });
+            let shown = self.early.hint();
+            let is_room = visible(&legible(last)) + shown.len() <= room;
+            return is_room.then_some(Rest { shown, fits: false });
         }
         if pos != line.len() {
             return None;

@@ -16,9 +16,9 @@ use dunlin_terminal::ui::legible::COLOR_MODE;
 use dunlin_terminal::ui::line_paste::LinePaste;
 use dunlin_terminal::ui::newline;
 use dunlin_terminal::ui::read_answer::{clear_with_escape, no_key_waits};
-use dunlin_terminal::ui::style::Styles;
+use dunlin_terminal::ui::style::{Label, Styles};
 use dunlin_terminal::ui::wake::TypedSoFar;
-use dunlin_terminal::ui::{Typed, Ui, terminal};
+use dunlin_terminal::ui::{EarlyText, Typed, Ui, terminal};
 use rustyline::history::{FileHistory, History, MemHistory};
 use rustyline::{Cmd, Config, Editor, Event, Helper, KeyCode, KeyEvent, Modifiers};
 
@@ -79,6 +79,8 @@ pub struct LineEditor {
     pastes: Arc<Pastes>,
     /// What was typed in the line so far.
     typed: TypedSoFar,
+    /// What Shift+Tab changes.
+    mode: Option<ModeSwitch>,
 }
 
 impl LineEditor {
@@ -152,6 +154,7 @@ impl LineEditor {
             pastes,
             typed,
             ui: None,
+            mode: None,
         })
     }
 
@@ -163,6 +166,7 @@ impl LineEditor {
 
     /// Has Shift+Tab choose the next mode.
     pub fn toggle_mode(&mut self, mode: &ModeSwitch) {
+        self.mode = Some(mode.clone());
         let mode = mode.clone();
         let key = KeyEvent(KeyCode::BackTab, Modifiers::NONE);
         self.toggle_with(key, move || mode.set(mode.get().next()));
@@ -231,12 +235,25 @@ impl LineEditor {
         &mut self,
         ui: &Ui,
         prompt: &dyn Fn() -> Option<String>,
-        (text, is_foreign): (&str, bool),
+        early: &EarlyText,
     ) -> (Typed, bool) {
+        let text = &*early.text;
         self.pastes.begin(text);
         let start = self.pastes.put_back(text, terminal::size().0);
-        self.early.begin(&start, Some(text).filter(|_| is_foreign));
-        self.read_begun(ui, prompt, &start)
+        self.early
+            .begin(&start, Some(text).filter(|_| early.is_foreign));
+        let is_command = !early.is_foreign && MessageLines.is_alone(text);
+        self.early.tell(is_command, early.left);
+        let read = self.read_begun(ui, prompt, &start);
+        // Without the command, nobody would know why it did nothing.
+        if is_command && self.early.takes_replaced() && matches!(read.0, Typed::Line(_)) {
+            let said = format!(
+                "\"{}\" did not run: you typed something else in its place.",
+                escape(text)
+            );
+            ui.status(&ui.status_styles().paint(Label::Quiet, &said));
+        }
+        read
     }
 
     /// Reads on in a line that was left for another reason than to be sent.
@@ -325,6 +342,7 @@ impl LineEditor {
             history: self.editor.history().iter().cloned().collect(),
             helper,
             ui: self.ui.clone(),
+            mode: self.mode.clone(),
         }
     }
 
@@ -348,6 +366,7 @@ pub struct Recall {
     history: Vec<String>,
     helper: Option<LineHelper>,
     ui: Option<Arc<Ui>>,
+    mode: Option<ModeSwitch>,
 }
 
 impl Recall {
@@ -415,6 +434,13 @@ impl Recall {
         }
         if let Some(ui) = &self.ui {
             toggle_steps(&mut editor, paste, ui);
+        }
+        if let (Some(ui), Some(mode)) = (&self.ui, &self.mode) {
+            let (ui, mode) = (Arc::clone(ui), mode.clone());
+            let key = KeyEvent(KeyCode::BackTab, Modifiers::NONE);
+            let choose =
+                paste.typed(move |context| Some(steps::choose_mode(&ui, &mode, context.line())));
+            editor.bind_sequence(key, choose);
         }
         for line in &self.history {
             // One that is not taken is not recalled.

@@ -30,4 +30,6 @@ prompts! {
     EARLY = "  typed early: ";
     /// A message that is sent after the turn.
     QUEUED = "  queued: ";
+    /// A command that the user runs after the turn, and what comes after it.
+    WAITS = "  waits: ";
 }

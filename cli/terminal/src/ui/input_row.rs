@@ -24,6 +24,8 @@ pub(super) struct Typing {
     /// What stands above it, escaped.
     pub status: Option<String>,
     pub queued: Vec<String>,
+    /// How many of them are sent after the turn; the others wait for the user.
+    pub sent: usize,
     pub line: TypedLine,
 }
 
@@ -53,8 +55,11 @@ impl Typing {
             };
             shown.push(styles.paint(Label::Quiet, &fit(&text, room(""))));
         }
-        for text in self.queued.iter().skip(others) {
-            let mark = input_marks::QUEUED;
+        for (at, text) in self.queued.iter().enumerate().skip(others) {
+            let mark = match at < self.sent {
+                true => input_marks::QUEUED,
+                false => input_marks::WAITS,
+            };
             let row = format!("{mark}{}", fit(&escape(text), room(mark)));
             shown.push(styles.paint(Label::Quiet, &row));
         }
@@ -120,6 +125,7 @@ mod tests {
         Typing {
             status: None,
             queued: queued.iter().map(|it| (*it).to_owned()).collect(),
+            sent: queued.len(),
             line: TypedLine {
                 text: text.to_owned(),
                 cursor,
@@ -141,6 +147,12 @@ mod tests {
             window,
             &["  queued: one", "  queued: two\\nlines"],
         );
+        let waits = Typing {
+            sent: 1,
+            ..typing(&["one", "/new", "two"], "", 0)
+        };
+        let rows = ["  queued: one", "  waits: /new", "  waits: two"];
+        check(&waits, window, &rows);
         let many = typing(&["1", "2", "3", "4", "5"], "6", 1);
         check(
             &many,

@@ -15,7 +15,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::keys::{EarlyKeys, EarlyLines};
+use super::keys::{ActingKeys, EarlyKeys, EarlyLines};
 use super::running_commands::RunningCommands;
 use super::sink::Sink;
 use super::style::Label;
@@ -39,7 +39,7 @@ impl Drop for Lent<'_> {
 }
 
 impl Ui {
-    /// Reads away what was typed during a turn and keeps it, and does what Ctrl-V does. Only while the terminal is in
+    /// Reads away what was typed during a turn and keeps it, and does what the keys do that act at once. Only while the terminal is in
     /// [`terminal::TurnMode`].
     pub fn put_early_typing_aside(&self) {
         self.put_aside();
@@ -50,8 +50,11 @@ impl Ui {
         self.take_keys(EarlyKeys::feed)
     }
 
-    /// Has `feed` take in what was typed, and does what Ctrl-V does.
-    pub(super) fn take_keys(&self, feed: impl FnOnce(&mut EarlyKeys, &[u8]) -> bool) -> Vec<u8> {
+    /// Has `feed` take in what was typed, and does what the keys do that act at once.
+    pub(super) fn take_keys(
+        &self,
+        feed: impl FnOnce(&mut EarlyKeys, &[u8]) -> ActingKeys,
+    ) -> Vec<u8> {
         if !self.streams.input {
             return Vec::new();
         }
@@ -59,9 +62,12 @@ impl Ui {
         if !typed.is_empty() {
             self.user_is_there(false);
         }
-        let toggles = feed(&mut self.early.lock(), &typed);
-        if toggles && self.one_screen {
+        let acting = feed(&mut self.early.lock(), &typed);
+        if acting.steps && self.one_screen {
             self.toggle_steps();
+        }
+        if let Some(commands) = &*self.commands.lock() {
+            (0..acting.modes).for_each(|_| commands.next_mode());
         }
         typed
     }
@@ -69,6 +75,13 @@ impl Ui {
     /// Has lines do something at once that are typed while a turn runs.
     pub fn take_commands(&self, commands: Box<dyn RunningCommands>) {
         *self.commands.lock() = Some(commands);
+    }
+
+    /// How many of these lines are messages that are sent: all up to the first command.
+    pub(super) fn sent_of(&self, queued: &[String]) -> usize {
+        let commands = self.commands.lock();
+        let waits = |line: &String| commands.as_ref().is_some_and(|it| it.waits(line));
+        queued.iter().position(waits).unwrap_or(queued.len())
     }
 
     /// Does what was typed for what runs, and keeps the rest.
@@ -284,8 +297,14 @@ impl Ui {
                 .to_owned()
         });
         let foreign = foreign.filter(|foreign| !foreign.trim().is_empty());
+        let mut left;
         let (text, is_sent) = loop {
-            let bytes = self.early.lock().take_next(lines);
+            let bytes = {
+                let mut early = self.early.lock();
+                let bytes = early.take_next(lines);
+                left = early.ended();
+                bytes
+            };
             let is_sent = matches!(bytes.last(), Some(b'\r' | b'\n'));
             let text = self.without_answers(typed_line::text(&bytes), is_sent);
             // A command is no part of foreign text.
@@ -302,11 +321,13 @@ impl Ui {
                 text: [foreign, text].join("\n").trim_end_matches('\n').to_owned(),
                 is_sent: true,
                 is_foreign: true,
+                left,
             },
             None => EarlyText {
                 text,
                 is_sent,
                 is_foreign: false,
+                left,
             },
         }
     }
@@ -364,6 +385,8 @@ pub struct EarlyText {
     pub is_sent: bool,
     /// Whether a part of it was not typed, but comes from a session file or a server.
     pub is_foreign: bool,
+    /// How many lines that ended with Enter come after it.
+    pub left: usize,
 }
 
 /// Holds the keyboard, and says so to whoever listens when it is free again.

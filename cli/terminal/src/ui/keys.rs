@@ -1,5 +1,5 @@
 //! What is typed during a turn: text that is kept for the next message, and the keys that act at once: Esc ends
-//! the turn, Ctrl-V shows or hides its steps.
+//! the turn, Ctrl-V shows or hides its steps, Shift+Tab chooses the next mode.
 //!
 //! Esc is one byte, and so do arrows, keys with Alt and pasted text begin. What tells them apart is what
 //! follows within a moment, which only whoever watches the clock can say: [`EarlyKeys::waits`] tells how long
@@ -28,6 +28,18 @@ const CTRL_V: u8 = 0x16;
 const BACKSPACE: u8 = 0x08;
 const DELETE: u8 = 0x7f;
 
+/// Shift+Tab.
+const BACK_TAB: &[u8] = b"\x1b[Z";
+
+/// The keys among what was typed that act at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ActingKeys {
+    /// Whether the steps are to be turned on or off: Ctrl-V.
+    pub steps: bool,
+    /// How often the next mode was chosen: Shift+Tab.
+    pub modes: usize,
+}
+
 /// What lines are that were typed early.
 pub trait EarlyLines {
     /// Whether a line is a command, and no part of a message.
@@ -53,15 +65,14 @@ pub struct EarlyKeys {
 }
 
 impl EarlyKeys {
-    /// Takes in what was typed. Whether the steps are to be turned on or off: Ctrl-V was typed, and pasted text does
-    /// not count.
-    pub fn feed(&mut self, typed: &[u8]) -> bool {
-        let mut toggles = false;
+    /// Takes in what was typed. In pasted text no key acts.
+    pub fn feed(&mut self, typed: &[u8]) -> ActingKeys {
+        let mut acting = ActingKeys::default();
         for &byte in typed {
             let is_key = matches!(self.state, State::Text | State::Late(_));
             match byte {
                 CTRL_V if is_key => {
-                    toggles = !toggles;
+                    acting.steps = !acting.steps;
                     continue;
                 }
                 // Lines before it were ended, and are not seen any more.
@@ -88,8 +99,15 @@ impl EarlyKeys {
             if is_key && matches!(byte, b'\r' | b'\n') {
                 self.end_line();
             }
+            let ends_sequence = matches!(before, State::Control(_)) && self.state == State::Text;
+            if ends_sequence && self.bytes.ends_with(BACK_TAB) {
+                let begin = self.bytes.len() - BACK_TAB.len();
+                self.bytes.truncate(begin);
+                self.line = self.line.min(begin);
+                acting.modes += 1;
+            }
         }
-        toggles
+        acting
     }
 
     /// Enter was pressed, and taken in.

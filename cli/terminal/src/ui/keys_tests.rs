@@ -76,19 +76,27 @@ fn where_a_sequence_is_parted_does_not_matter() {
 }
 
 #[test]
-fn ctrl_v_is_a_key_and_no_text() {
-    let check = |typed: &[u8], toggles: bool, kept: &[u8]| {
-        let mut keys = EarlyKeys::default();
-        assert_eq!(keys.feed(typed), toggles, "{}", typed.escape_ascii());
-        assert_eq!(keys.take(), kept, "{}", typed.escape_ascii());
+fn keys_that_act_are_no_text() {
+    let check = |typed: &[u8], (steps, modes): (bool, usize), kept: &[u8]| {
+        // However it is parted.
+        for at in 0..=typed.len() {
+            let mut keys = EarlyKeys::default();
+            let (first, rest) = typed.split_at(at);
+            let found = [keys.feed(first), keys.feed(rest)];
+            let found = (
+                found[0].steps != found[1].steps,
+                found[0].modes + found[1].modes,
+            );
+            assert_eq!(found, (steps, modes), "{}", typed.escape_ascii());
+            assert_eq!(keys.take(), kept, "{}", typed.escape_ascii());
+        }
     };
-    check(b"one\x16two", true, b"onetwo");
-    check(b"\x16\x16", false, b"");
-    check(
-        b"\x1b[200~a\x16b\x1b[201~",
-        false,
-        b"\x1b[200~a\x16b\x1b[201~",
-    );
+    check(b"one\x16two", (true, 0), b"onetwo");
+    check(b"\x16\x16", (false, 0), b"");
+    check(b"one\x1b[Ztwo\x1b[Z", (false, 2), b"onetwo");
+    check(b"one\r\x1b[Z\x16", (true, 1), b"one\r");
+    let pasted = b"\x1b[200~a\x16\x1b[Zb\x1b[201~[Z";
+    check(pasted, (false, 0), pasted);
 }
 
 #[test]

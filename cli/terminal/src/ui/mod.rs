@@ -80,6 +80,7 @@ use crate::variables::{self, Variables};
 use absence::Absence;
 use dunlin_chat::turn::CallState;
 use dunlin_chat::turn::CallView;
+pub use keyboard::EarlyText;
 use keys::EarlyKeys;
 use live_state::Live;
 pub use read_answer::YesOrNo;
@@ -129,6 +130,8 @@ pub struct Ui {
     interrupted: Notify,
     /// Something is being waited for.
     wait_begun: Notify,
+    /// A line of status waits for the end of a word.
+    interjected: Notify,
     /// Whether the terminal marks what is pasted while nobody reads a line.
     marks_pastes: AtomicBool,
     /// Whether another program has the terminal: an editor.
@@ -233,6 +236,7 @@ impl Ui {
             closed: Notify::new(),
             interrupted: Notify::new(),
             wait_begun: Notify::new(),
+            interjected: Notify::new(),
             marks_pastes: AtomicBool::new(false),
             lent: AtomicBool::new(false),
             absence: Mutex::default(),

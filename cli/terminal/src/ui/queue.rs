@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use super::Ui;
 use super::input_row::Typing;
-use super::keys::EarlyLines;
+use super::keys::{ActingKeys, EarlyLines};
 use crate::approval::line::is_answer;
 
 /// While it lives, what is typed is shown, and Enter queues it.
@@ -47,13 +47,13 @@ impl Ui {
     pub(super) fn queue_typed(&self) {
         self.take_keys(|early, typed| {
             if typed.is_empty() {
-                return false;
+                return ActingKeys::default();
             }
             early.reopen();
-            let toggles = early.feed(typed);
+            let acting = early.feed(typed);
             early.recall();
             early.queue_lines();
-            toggles
+            acting
         });
     }
 
@@ -66,10 +66,12 @@ impl Ui {
             let early = self.early.lock();
             (early.queued(), early.input())
         };
+        let sent = self.sent_of(&queued);
         let mut screen = self.screen();
         let typing = Typing {
             status: screen.live.typing.status.clone(),
             queued,
+            sent,
             line,
         };
         let is_drawn = screen.live.drawn.is_some();

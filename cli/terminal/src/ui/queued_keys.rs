@@ -35,6 +35,13 @@ impl EarlyKeys {
             .collect()
     }
 
+    /// How many lines have ended.
+    pub(super) fn ended(&self) -> usize {
+        let ended = self.bytes.get(..self.line).unwrap_or_default();
+        let lines = typed_line::split(ended).into_iter();
+        lines.filter(|line| !line.is_empty()).count()
+    }
+
     fn queued_lines(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
         let queued = self.bytes.get(..self.queued).unwrap_or_default();
         typed_line::split(queued)

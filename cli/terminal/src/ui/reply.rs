@@ -1,5 +1,8 @@
 //! A reply as it streams: filtered, rendered where there is a terminal, guarded, printed.
 
+use std::convert::Infallible;
+use std::time::Duration;
+
 use parking_lot::MutexGuard;
 
 use super::guard::Guard;
@@ -10,6 +13,9 @@ use super::stream::Filter;
 use super::style::Label;
 use super::wrap::usually_visible;
 use super::{Screen, Ui, terminal};
+
+/// How long a line of status waits for the end of a word: longer than models take for one.
+const LONGEST_WORD: Duration = Duration::from_millis(300);
 
 /// Where in a reply the screen is.
 #[derive(Default)]
@@ -22,11 +28,57 @@ pub(super) struct ReplyState {
     /// Line ends that are printed only if more text follows: replies end with exactly one.
     held_newlines: usize,
     reasoning: bool,
+    /// Lines of status that wait for the end of a word.
+    interjected: Vec<String>,
 }
 
 impl Ui {
+    /// Prints a line of status that has nothing to do with the reply: it waits for the end of a word of it.
+    pub fn interject(&self, text: &str) {
+        let mut screen = self.screen();
+        let reply = &screen.reply;
+        if screen.mid_line && (reply.started || reply.markdown.is_some()) {
+            screen.reply.interjected.push(text.to_owned());
+            self.interjected.notify_one();
+        } else {
+            drop(screen);
+            self.status(text);
+        }
+    }
+
+    /// Prints what waits for the end of a word that does not come. Never ends.
+    pub(super) async fn interject_late(&self) -> Infallible {
+        loop {
+            self.interjected.notified().await;
+            tokio::time::sleep(LONGEST_WORD).await;
+            let interjected = std::mem::take(&mut self.screen().reply.interjected);
+            interjected.iter().for_each(|text| self.status(text));
+        }
+    }
+
+    /// Prints what waits for the end of a word, if this piece has one; what follows of the piece.
+    fn interjections<'a>(&self, piece: &'a str) -> &'a str {
+        if self.screen().reply.interjected.is_empty() {
+            return piece;
+        }
+        let Some((word, rest)) = piece.split_once([' ', '\n']) else {
+            return piece;
+        };
+        let interjected = std::mem::take(&mut self.screen().reply.interjected);
+        self.reply_piece(word);
+        if piece
+            .get(word.len()..)
+            .is_some_and(|rest| rest.starts_with('\n'))
+        {
+            self.reply_piece("\n");
+        }
+        interjected.iter().for_each(|text| self.status(text));
+        rest
+    }
+
     /// Prints the next piece of a reply as it comes.
     pub fn reply_piece(&self, piece: &str) {
+        let piece = self.interjections(piece);
         let mut screen = self.screen();
         if screen.reply.reasoning {
             self.end_text(&mut screen);
@@ -57,8 +109,11 @@ impl Ui {
     /// Ends the reply's last line.
     pub fn end_reply(&self) {
         let mut screen = self.screen();
+        let interjected = std::mem::take(&mut screen.reply.interjected);
         self.end_text(&mut screen);
         self.draw_typing(&mut screen);
+        drop(screen);
+        interjected.iter().for_each(|text| self.status(text));
     }
 
     /// Prints what is held of a reply or of what the model thinks, and ends its last line.
@@ -75,7 +130,10 @@ impl Ui {
             self.flow(screen, &rest, label);
         }
         self.end_line(screen);
-        screen.reply = ReplyState::default();
+        screen.reply = ReplyState {
+            interjected: std::mem::take(&mut screen.reply.interjected),
+            ..ReplyState::default()
+        };
     }
 
     /// Renders a piece; `new` does it if none was rendered before.

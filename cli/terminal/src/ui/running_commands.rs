@@ -7,4 +7,10 @@ pub trait RunningCommands: Send {
 
     /// Does what it says. Must not block.
     fn run(&self, line: &str);
+
+    /// Whether the line is another command. It waits for the user behind the turn, with what comes after it.
+    fn waits(&self, line: &str) -> bool;
+
+    /// Shift+Tab was pressed. Must not block.
+    fn next_mode(&self);
 }

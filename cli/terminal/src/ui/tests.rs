@@ -257,6 +257,28 @@ fn what_is_typed_stands_below_a_reply_that_goes_on() {
 }
 
 #[test]
+fn what_is_interjected_breaks_no_word() {
+    let text = record(
+        |_| {},
+        |ui| {
+            ui.interject("before");
+            ui.reply_piece("One tw");
+            ui.interject("within");
+            ui.reply_piece("o");
+            ui.reply_piece("! three");
+            ui.interject("at the end");
+            ui.end_reply();
+        },
+    );
+    let statuses = ["[before\n]", "[within\n]", "[at the end\n]"];
+    let expected = format!(
+        "{}One two!\n{}three\n{}",
+        statuses[0], statuses[1], statuses[2]
+    );
+    assert_eq!(text.replace("[\n]", "\n"), expected);
+}
+
+#[test]
 fn hidden_calls_still_show_failures() {
     let text = record(
         |ui| ui.show_steps(false),
