@@ -392,7 +392,7 @@ async fn the_mode_counts_at_the_moment_of_use() {
     assert!(matches!(again.standing, Standing::Ask { .. }));
 }
 
-/// Somebody who does something else at each question, and at the first output of a command: afterwards it is answered with no.
+/// Somebody who does something else at each question, and at the first output of a command: then the answer is yes.
 struct Meanwhile<F>(F);
 
 #[async_trait]
@@ -400,7 +400,7 @@ impl<F: Fn() + Send + Sync> Ask for Meanwhile<F> {
     async fn ask(&self, _question: Question) -> Answer {
         (self.0)();
         Answer {
-            allow: false,
+            allow: true,
             scope: Scope::Once,
         }
     }
@@ -437,12 +437,16 @@ async fn what_is_open_is_closed_by_a_narrower_rule() {
         let project = format!("{}/", stage.sandbox.project().display());
         permissions.allow_for_session(&project, "rw?").unwrap();
         // The second opening is asked about: then the user changes something.
+        let secret = stage.sandbox.secret();
+        let secret = secret.display().to_string();
+        let asked = format!("open R:{} r", secret.trim_start_matches('/'));
         let steps = [
             "open a.md rw",
             "pwrite BEFORE 0",
             "stream 0",
             "push Before",
-            "open R:etc/shadow r",
+            &asked,
+            "close",
             "pwrite after 0",
             "push after",
             "append after",
@@ -465,7 +469,7 @@ async fn what_is_open_is_closed_by_a_narrower_rule() {
         );
         let said: Vec<&str> = said.lines().collect();
         assert_eq!(said[..4], ["ok"; 4], "{name}");
-        assert_eq!(said[5..], ["access"; 5], "{name}");
+        assert_eq!(said[6..], ["access"; 5], "{name}");
     }
 }
 
