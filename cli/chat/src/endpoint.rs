@@ -16,6 +16,10 @@ pub struct EndpointOptions {
     pub stream_usage: Option<bool>,
     /// Whether the model takes tools; else they are described to it in words.
     pub native_tools: Option<bool>,
+    /// Whether the model reads images.
+    pub images: Option<bool>,
+    /// Whether it reads PDF documents.
+    pub pdf: Option<bool>,
 }
 
 /// The `content` of an assistant message that has calls and no text. There is no form that every server accepts.

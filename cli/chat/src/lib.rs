@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod endpoint;
 pub mod instructions;
+pub mod media;
 pub mod message;
 pub mod provider;
 pub mod request;

@@ -14,6 +14,8 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::media::Media;
+
 /// The result of a call that the user interrupted.
 pub const CANCELLED: &str = "cancelled by user";
 
@@ -47,6 +49,9 @@ pub struct Message {
     /// The text; may be empty beside calls.
     #[serde(default)]
     pub content: String,
+    /// The pictures and documents beside the text: what the user attached, or what a result holds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<Media>,
     /// What an assistant message asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
@@ -65,7 +70,7 @@ pub struct Message {
     /// What the endpoint wants back unchanged with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replay>,
-    /// The files whose text is part of a message of the user, as the user named them. No request has this field.
+    /// The files that are part of a message of the user, as the user named them. No request has this field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attached: Vec<String>,
     /// How many bytes of a message of the user are the user's own words; Dunlin added the rest. `None`: all. No request has
@@ -83,7 +88,9 @@ pub struct Message {
 pub struct UserMessage {
     /// The text, that of attached files included.
     pub text: String,
-    /// The files that are part of the text, as the user named them.
+    /// The pictures and documents that were attached.
+    pub media: Vec<Media>,
+    /// The files that are part of the text or of the media, as the user named them.
     pub attached: Vec<String>,
     /// How many bytes of the text are the user's own words; `None`: all.
     pub typed: Option<usize>,
@@ -162,6 +169,7 @@ impl Message {
         Message {
             role,
             content: content.into(),
+            media: Vec::new(),
             tool_calls: Vec::new(),
             tool_call_id: None,
             name: None,
@@ -272,7 +280,7 @@ impl Conversation {
             match message.role {
                 Role::Tool => {
                     let id = message.tool_call_id.unwrap_or_default();
-                    conversation.push_result(&id, message.content);
+                    conversation.push_result_with(&id, message.content, message.media);
                 }
                 Role::Assistant => {
                     conversation.close_open_calls(LOST);
@@ -323,6 +331,7 @@ impl Conversation {
         self.close_open_calls(CANCELLED);
         let said = said.into();
         self.push(Message {
+            media: said.media,
             attached: said.attached,
             typed: said.typed.filter(|typed| *typed < said.text.len()),
             turn: said.turn,
@@ -356,11 +365,24 @@ impl Conversation {
 
     /// Adds the result of an open call. `false`: no such call is open, nothing was added.
     pub fn push_result(&mut self, id: &str, content: impl Into<String>) -> bool {
+        self.push_result_with(id, content, Vec::new())
+    }
+
+    /// The same with the pictures and documents that it holds.
+    pub fn push_result_with(
+        &mut self,
+        id: &str,
+        content: impl Into<String>,
+        media: Vec<Media>,
+    ) -> bool {
         let Some(position) = self.open.iter().position(|call| call.id == id) else {
             return false;
         };
         let call = self.open.remove(position);
-        self.push(Message::result(&call, content));
+        self.push(Message {
+            media,
+            ..Message::result(&call, content)
+        });
         true
     }
 

@@ -12,6 +12,7 @@ use url::Url;
 use super::schema::{self, Keyword};
 use dunlin_chat::agent::Agent;
 use dunlin_chat::endpoint::{EmptyContent, EndpointOptions, MaxTokensField, ReasoningEcho};
+use dunlin_chat::media::Takes;
 
 /// What is sent differently from endpoint to endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +48,8 @@ pub struct Profile {
     pub schema_without: BTreeSet<Keyword>,
     /// The form in which a reasoning effort is asked for, where a protocol has two.
     pub effort: EffortForm,
+    /// What may stand beside text. Where nothing is known it is sent, and the endpoint says what it thinks of it.
+    pub takes: Takes,
     /// The longest reply that the endpoint allows, in tokens, once it has refused a longer one.
     pub max_tokens_allowed: Option<u32>,
 }
@@ -91,6 +94,7 @@ impl Default for Profile {
             replays_to: String::new(),
             schema_without: BTreeSet::new(),
             effort: EffortForm::Level,
+            takes: Takes::ALL,
             max_tokens_allowed: None,
         }
     }
@@ -106,7 +110,11 @@ impl Profile {
             reasoning,
             stream_usage,
             native_tools,
+            images,
+            pdf,
         } = agent.endpoint;
+        profile.takes.images = images.unwrap_or(profile.takes.images);
+        profile.takes.documents = pdf.unwrap_or(profile.takes.documents);
         profile.offers_tools = native_tools.unwrap_or(profile.offers_tools);
         profile.content_beside_calls = content_beside_calls.unwrap_or(profile.content_beside_calls);
         profile.max_tokens_field = max_tokens_field.unwrap_or(profile.max_tokens_field);

@@ -48,7 +48,7 @@ fn check_messages(messages: &[Value], wrong: &mut Vec<String>) {
         match role {
             "system" if at > 0 => complain("is a system message behind others".to_owned()),
             "system" | "user" => {
-                if !has_text(message) {
+                if !has_text(message) && !(role == "user" && has_parts(message)) {
                     complain(format!("of {role} has the content {}", message["content"]));
                 }
             }
@@ -99,6 +99,21 @@ fn has_text(message: &Value) -> bool {
     message["content"]
         .as_str()
         .is_some_and(|text| !text.is_empty())
+}
+
+/// Whether the content is a list of what there can be: text, images and documents.
+fn has_parts(message: &Value) -> bool {
+    let is_part = |part: &Value| {
+        let value = match part["type"].as_str() {
+            Some("text") => &part["text"],
+            Some("image_url") => &part["image_url"]["url"],
+            Some("file") => &part["file"]["file_data"],
+            _ => return false,
+        };
+        value.as_str().is_some_and(|text| !text.is_empty())
+    };
+    let parts = message["content"].as_array();
+    parts.is_some_and(|parts| !parts.is_empty() && parts.iter().all(is_part))
 }
 
 fn wrong_call(call: &Value) -> Option<String> {

@@ -31,6 +31,7 @@ impl Conversation {
         self.open.clear();
         cut.next().map(|message| UserMessage {
             text: message.content,
+            media: message.media,
             attached: message.attached,
             typed: message.typed,
             turn: message.turn,
@@ -71,6 +72,7 @@ mod tests {
     use serde_json::Map;
 
     use super::*;
+    use crate::media::samples::picture;
     use crate::message::{Message, Reasoning, ToolCall};
 
     fn calls(ids: &[&str]) -> Message {
@@ -106,6 +108,7 @@ mod tests {
         assert_eq!(conversation.messages(), []);
         let with_file = UserMessage {
             text: "three".to_owned(),
+            media: vec![picture("b.png", 1, 1)],
             attached: vec!["a.txt".to_owned()],
             typed: Some(2),
             turn: Some(7),

@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use futures::Stream;
 use serde_json::{Map, Value};
 
+use crate::media::Takes;
 use crate::message::Replay;
 use crate::request::editor::{Origin, Outline};
 use crate::request::{Draft, Request};
@@ -74,6 +75,16 @@ pub trait Dialect: Send + Sync {
     /// Whether tools that are not offered are described in the system prompt instead.
     fn describes_tools(&self) -> bool {
         false
+    }
+
+    /// What may stand beside text. The rest of what a conversation holds is named in the text.
+    fn takes(&self) -> Takes {
+        Takes::NOTHING
+    }
+
+    /// Whether the result of a call may hold what stands beside text. Where not, it follows in a message of the user.
+    fn results_hold_media(&self) -> bool {
+        true
     }
 
     /// The body that says what the draft says.

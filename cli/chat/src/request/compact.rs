@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::iter;
 
 use dunlin_host::display;
 use serde_json::Value;
@@ -52,7 +53,9 @@ fn transcript(messages: &[Cow<'_, Message>]) -> String {
         let _ = writeln!(text, "{who}: {}\n", said.trim());
     };
     for message in messages {
-        let said = message.content.as_str();
+        let media = message.media.iter().map(|media| format!("\n{media}"));
+        let said: String = iter::once(message.content.clone()).chain(media).collect();
+        let said = said.as_str();
         match message.role {
             Role::System | Role::User => line("User", said),
             Role::Assistant => {

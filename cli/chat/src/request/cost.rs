@@ -35,6 +35,10 @@ impl Cost {
             cost.tokens += MARKS + count(&reasoning.text);
             cost.lines += reasoning.text.lines().count() as u64;
         }
+        for media in &message.media {
+            cost.tokens += MARKS + media.about().tokens();
+            cost.lines += 1;
+        }
         cost
     }
 

@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::cost::Cost;
+use crate::media::Media;
 use crate::message::{Message, Role};
 
 /// What a replaced result comes to, at most.
@@ -231,6 +232,13 @@ impl ResultCut {
         let name = message.name.as_deref().unwrap_or("the tool");
         let content = &message.content;
         let content = match self {
+            ResultCut::Replaced if !message.media.is_empty() => {
+                let media: Vec<String> = message.media.iter().map(Media::to_string).collect();
+                format!(
+                    "[The result of {name} is left out here, so that the rest fits: {}]",
+                    media.join(" ")
+                )
+            }
             ResultCut::Replaced => {
                 let size = content.len();
                 format!(
@@ -249,6 +257,7 @@ impl ResultCut {
         };
         Message {
             content,
+            media: Vec::new(),
             ..message.clone()
         }
     }
@@ -371,8 +380,20 @@ impl Fitting<'_> {
         self.cuts.results = self.cuts.results.split_off(&self.cuts.start);
     }
 
-    /// Sends results from here on in part, always halving the largest, until they fit.
+    /// Sends results from here on in part until they fit: those with images and documents, which have no ends, not at all, and
+    /// then always half of the largest.
     fn shorten_results(&mut self, from: usize, room: Cost) {
+        while self.total.exceeds(room) {
+            let has_media = |index: &usize| {
+                let is_whole = !self.cuts.results.contains_key(index);
+                is_whole && self.is_result(*index) && !self.messages[*index].media.is_empty()
+            };
+            let costs = (from..self.messages.len()).filter(has_media);
+            let Some(largest) = costs.max_by_key(|index| self.cost(*index).tokens) else {
+                break;
+            };
+            self.cut_result(largest, ResultCut::Replaced);
+        }
         while self.total.exceeds(room) {
             let bytes = |index: &usize| match self.cuts.results.get(index) {
                 None => self.messages[*index].content.len(),

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::media::samples::document;
 use crate::message::{Conversation, ToolCall};
 use crate::tokens::estimate;
 
@@ -321,4 +322,20 @@ proptest! {
             before = sent.into_iter().map(Cow::into_owned).collect();
         }
     }
+}
+
+#[test]
+fn a_document_that_fills_the_window_is_left_out() {
+    let mut messages = conversation(&[Step::Ask(10), Step::Call(vec![10, 10])]);
+    messages[2].media = vec![document("", 100)];
+    let cuts = fitted(&messages, room(1_000)).unwrap();
+    let sent = cuts.apply(&messages);
+    let named =
+        "[The result of read_file is left out here, so that the rest fits: [PDF, 100 pages, 3 kB]]";
+    assert_eq!(sent[2].content, named);
+    assert_eq!(sent[2].media, []);
+    assert_eq!(sent[3].content, messages[3].content);
+    // What the user attached is not left out of the turn that it is about.
+    messages[0].media = vec![document("", 100)];
+    assert!(fitted(&messages, room(1_000)).is_err());
 }

@@ -43,7 +43,10 @@ fn in_text(message: Cow<'_, Message>) -> Cow<'_, Message> {
         Role::Tool => {
             let name = message.name.as_deref().unwrap_or("the tool");
             let text = format!("Result of {name}:\n{}", message.content);
-            Cow::Owned(Message::text(Role::User, text))
+            Cow::Owned(Message {
+                media: message.media.clone(),
+                ..Message::text(Role::User, text)
+            })
         }
         Role::Assistant if !message.tool_calls.is_empty() => {
             let calls = message.tool_calls.iter().map(call);

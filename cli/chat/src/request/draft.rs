@@ -63,6 +63,7 @@ pub(super) fn in_turn<'a>(
                 let last = last.to_mut();
                 last.content.push_str("\n\n");
                 last.content.push_str(&message.content);
+                last.media.extend(message.media.iter().cloned());
             }
             _ => in_turn.push(message),
         }

@@ -8,6 +8,7 @@
 //! Equal input gives equal bytes, and a longer conversation gives bytes that start alike: providers
 //! and local servers cache by prefix, and a prefix that wanders makes them read everything again.
 
+mod carried;
 pub mod compact;
 pub mod context_budget;
 pub mod cost;
@@ -147,9 +148,12 @@ pub fn compose<'a>(
 ) -> Request {
     let is_told = dialect.offers_tools() || dialect.describes_tools();
     let mut draft = Draft::new(messages, agent, if is_told { tools } else { &[] });
+    carried::fit(&mut draft.messages, dialect.takes());
     let offered: Vec<Tool> = draft.tools.iter().map(|&tool| tool.clone()).collect();
     if !dialect.offers_tools() && dialect.describes_tools() {
         described::describe(&mut draft);
+    } else if !dialect.results_hold_media() {
+        draft.messages = carried::behind_results(std::mem::take(&mut draft.messages));
     }
     Request::new(dialect.body(&draft)).with_tools(offered)
 }

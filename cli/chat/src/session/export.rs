@@ -1,11 +1,13 @@
 //! A conversation for others: Markdown for reading, JSON for programs. Texts are as they were said.
 
 use std::fmt::Write;
+use std::iter;
 
 use serde_json::{Value, json};
 
 use super::reader::{Loaded, NOT_STARTED};
 use super::record::CallEntry;
+use crate::media::Media;
 use crate::message::{Message, Role};
 use crate::turn::CallState;
 use crate::usage::CostDocument;
@@ -61,7 +63,7 @@ pub fn markdown(loaded: &Loaded, id: &str) -> String {
     for message in &loaded.messages {
         match message.role {
             Role::System => section(&mut out, "Instructions", &message.content),
-            Role::User => section(&mut out, "You", &message.content),
+            Role::User => section(&mut out, "You", &with_media(message)),
             Role::Assistant => {
                 let mut content = message.content.trim().to_owned();
                 if message.partial {
@@ -86,6 +88,12 @@ pub fn markdown(loaded: &Loaded, id: &str) -> String {
         }
     }
     out
+}
+
+/// A text, and a line for each picture and document beside it.
+fn with_media(message: &Message) -> String {
+    let media = message.media.iter().map(|media| format!("\n\n{media}"));
+    iter::once(message.content.clone()).chain(media).collect()
 }
 
 fn section(out: &mut String, who: &str, content: &str) {
@@ -160,14 +168,34 @@ fn tool_call(loaded: &Loaded, id: &str, result: &str) -> Value {
     })
 }
 
-/// The conversation as JSON: everything that is known.
+/// A picture or a document without its bytes.
+fn described(media: &Media) -> Value {
+    let about = media.about();
+    json!({
+        "name": media.name(),
+        "type": about.format.media_type(),
+        "bytes": about.bytes,
+        "width": about.pixels.map(|pixels| pixels.width),
+        "height": about.pixels.map(|pixels| pixels.height),
+    })
+}
+
+/// The conversation as JSON: everything that is known but the bytes of pictures and documents.
 pub fn json(loaded: &Loaded, id: &str) -> Value {
     let messages: Vec<Value> = loaded
         .messages
         .iter()
         .enumerate()
         .map(|(index, message)| {
-            let mut value = serde_json::to_value(message).unwrap_or_default();
+            // The session file has the bytes.
+            let message_alone = Message {
+                media: Vec::new(),
+                ..message.clone()
+            };
+            let mut value = serde_json::to_value(message_alone).unwrap_or_default();
+            if !message.media.is_empty() {
+                value["media"] = message.media.iter().map(described).collect();
+            }
             value["timestamp"] = json!(loaded.times.get(index).copied().flatten());
             if let Some(id) = &message.tool_call_id {
                 value["toolCall"] = tool_call(loaded, id, &message.content);
@@ -175,6 +203,11 @@ pub fn json(loaded: &Loaded, id: &str) -> Value {
             value
         })
         .collect();
+    let calls = loaded.calls.iter().map(|call| CallEntry {
+        media: Vec::new(),
+        ..call.clone()
+    });
+    let calls: Vec<CallEntry> = calls.collect();
     let head = loaded.head.as_ref();
     json!({
         "version": VERSION,
@@ -187,7 +220,7 @@ pub fn json(loaded: &Loaded, id: &str) -> Value {
         "usage": loaded.charge.usage,
         "cost": CostDocument::from(loaded.charge.money),
         "messages": messages,
-        "calls": loaded.calls,
+        "calls": calls,
     })
 }
 
@@ -232,6 +265,7 @@ mod tests {
                 parameters: json!({"path": "b.md"}),
                 status: CallState::Completed,
                 result: Some("```\ncode\n```\n".to_owned()),
+                media: Vec::new(),
                 error: None,
                 execution_time_ms: Some(2.5),
                 changed: None,

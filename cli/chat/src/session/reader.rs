@@ -12,6 +12,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::record::{CallEntry, FORMAT, Head, Record, Speaker};
+use crate::media::Media;
 use crate::message::{MAX_CALLS, Message, Role, ToolCall};
 use crate::request::cuts::Compacted;
 use crate::turn::{CallRecord, CallState};
@@ -143,6 +144,9 @@ fn without_entry(call: &ToolCall, result: Option<&Message>) -> CallRecord {
             _ => CallState::Cancelled,
         },
         result: result.map(|message| message.content.clone()),
+        media: result
+            .map(|message| message.media.clone())
+            .unwrap_or_default(),
         duration_ms: None,
         recovered: false,
         repaired: false,
@@ -344,6 +348,9 @@ pub(super) fn trim_nul(text: &[u8]) -> &[u8] {
     text[start..end].trim_ascii()
 }
 
+/// The text of a result, and what it holds beside that.
+type ResultParts = (String, Vec<Media>);
+
 /// Makes a conversation of records.
 #[derive(Debug, Default)]
 struct Assembler {
@@ -359,7 +366,7 @@ struct Assembler {
     /// Where each of the loaded calls belongs: behind those of the messages that were closed before, at the place of its
     /// call in its message.
     order: Vec<(usize, Option<usize>)>,
-    results: HashMap<String, (String, Option<Timestamp>)>,
+    results: HashMap<String, (ResultParts, Option<Timestamp>)>,
     /// Those of the open calls that have begun to run.
     started: HashSet<String>,
 }
@@ -398,7 +405,8 @@ impl Assembler {
                 let result = call.result.clone().unwrap_or_default();
                 let place = self.places.get(&call.id).copied();
                 self.order.push((self.closed, place));
-                self.result(&call.id, result, time);
+                let id = call.id.clone();
+                self.result(&id, (result, call.media.clone()), time);
                 self.loaded.calls.push(call);
             }
             Record::Turn(turn) => {
@@ -451,7 +459,7 @@ impl Assembler {
         match message.role {
             Role::Tool => {
                 let id = message.tool_call_id.unwrap_or_default();
-                self.result(&id, message.content, time);
+                self.result(&id, (message.content, message.media), time);
             }
             Role::Assistant => {
                 // It is what the stream became.
@@ -480,11 +488,11 @@ impl Assembler {
     }
 
     /// The result of a call; the first counts.
-    fn result(&mut self, id: &str, content: String, time: Option<Timestamp>) {
+    fn result(&mut self, id: &str, said: ResultParts, time: Option<Timestamp>) {
         if !self.places.contains_key(id) {
             return;
         }
-        self.results.entry(id.to_owned()).or_insert((content, time));
+        self.results.entry(id.to_owned()).or_insert((said, time));
         if self.results.len() == self.places.len() {
             self.close();
         }
@@ -503,8 +511,10 @@ impl Assembler {
                 true => NOT_STARTED,
                 false => INTERRUPTED,
             };
-            let (content, time) = result.unwrap_or_else(|| (why.to_owned(), None));
+            let ((content, media), time) =
+                result.unwrap_or_else(|| ((why.to_owned(), Vec::new()), None));
             let message = Message {
+                media,
                 tool_call_id: Some(call.id),
                 name: Some(call.name),
                 ..Message::text(Role::Tool, content)

@@ -54,6 +54,7 @@ fn call(id: &str, result: &str) -> Record {
         parameters: serde_json::json!({}),
         status: CallState::Completed,
         result: Some(result.to_owned()),
+        media: Vec::new(),
         error: None,
         execution_time_ms: Some(1.0),
         changed: None,

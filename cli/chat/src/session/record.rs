@@ -21,6 +21,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::requests::{AnswerEntry, RequestEntry};
+use crate::media::Media;
 use crate::message::Message;
 use crate::provider::Usage;
 use crate::request::cuts::Compacted;
@@ -75,6 +76,9 @@ pub struct CallEntry {
     /// What went back to the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
+    /// The pictures and documents that went with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<Media>,
     /// What went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -102,6 +106,7 @@ impl CallEntry {
             parameters: call.arguments.clone(),
             status: call.state,
             result: call.result.clone(),
+            media: call.media.clone(),
             error: call.error.clone(),
             execution_time_ms: call.duration_ms,
             changed: call.changed,
@@ -119,6 +124,7 @@ impl CallEntry {
             arguments: self.parameters,
             state: self.status,
             result: self.result,
+            media: self.media,
             duration_ms: self.execution_time_ms,
             recovered: self.recovered,
             repaired: self.repaired,
@@ -513,6 +519,7 @@ fn time_or_none<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Timestamp>,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::media::samples::picture;
     use crate::message::Role;
 
     #[test]
@@ -537,6 +544,7 @@ mod tests {
             parameters: serde_json::json!({"path": "a"}),
             status: CallState::Completed,
             result: Some("text".to_owned()),
+            media: vec![picture("", 3, 4)],
             error: None,
             execution_time_ms: Some(3.25),
             changed: Some(ChangedLines {

@@ -16,7 +16,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use self::file::{add, lock, open_to_append};
 use super::reader::{self, Loaded};
-use super::record::{FORMAT, Head, Record, Speaker, SubagentEntry, write_message};
+use super::record::{CallEntry, FORMAT, Head, Record, Speaker, SubagentEntry, write_message};
 use super::requests::{Answered, RequestLog, Sent};
 use super::store::{Entry, Store, StoreError, sync_folder};
 use super::title_of;
@@ -250,7 +250,12 @@ impl Session {
                 n += 1;
             }
             for call in &loaded.calls {
-                add(&Record::Call(call.clone()), &mut n, &mut out);
+                let call = CallEntry {
+                    // They stand with the message.
+                    media: Vec::new(),
+                    ..call.clone()
+                };
+                add(&Record::Call(call), &mut n, &mut out);
             }
             if !loaded.servers.is_empty() {
                 add(&Record::Servers(loaded.servers.clone()), &mut n, &mut out);

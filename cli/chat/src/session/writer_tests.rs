@@ -2,7 +2,8 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::message::{Message, Role, ToolCall};
+use crate::media::samples::{document, picture};
+use crate::message::{Message, Role, ToolCall, UserMessage};
 use crate::turn::CallState;
 use crate::usage::Charge;
 
@@ -125,6 +126,7 @@ fn ended(id: &str, result: &str) -> CallRecord {
         duration_ms: Some(1.0),
         recovered: false,
         repaired: false,
+        media: Vec::new(),
         error: None,
         failure: None,
         edits: std::sync::Arc::default(),
@@ -402,4 +404,40 @@ fn a_session_that_is_left_says_so() {
     let before = fs::read(&entry.path).unwrap();
     drop(Session::open(&world.store, &entry).unwrap());
     assert_eq!(fs::read(&entry.path).unwrap(), before);
+}
+
+#[test]
+fn images_and_documents_are_kept_once_with_what_they_belong_to() {
+    let mut world = World::new();
+    let (tern, eggs) = (picture("tern.png", 8, 6), document("", 2));
+    world.conversation.push_user(UserMessage {
+        media: vec![tern.clone()],
+        ..UserMessage::from("Look")
+    });
+    world.conversation.push_assistant(asks(&["a"]));
+    world.session.keep(&world.conversation, &[]);
+    let read = CallRecord {
+        media: vec![eggs.clone()],
+        ..ended("a", "[PDF]")
+    };
+    world
+        .session
+        .keep(&world.conversation, std::slice::from_ref(&read));
+    world
+        .conversation
+        .push_result_with("a", "[PDF]", vec![eggs.clone()]);
+    world.session.keep(&world.conversation, &[]);
+    world.assert_kept();
+    for media in [&tern, &eggs] {
+        assert_eq!(world.text().matches(media.base64()).count(), 1);
+    }
+    let loaded = world.killed();
+    assert_eq!(loaded.messages[0].media, std::slice::from_ref(&tern));
+    assert_eq!(loaded.records()[0].media, std::slice::from_ref(&eggs));
+    let entry = world.session.entry();
+    let copy = Session::fork(&world.store, "copy", &entry, &loaded).unwrap();
+    let copied = copy.entry().load().unwrap();
+    assert_eq!(copied.messages, loaded.messages);
+    let text = fs::read_to_string(copy.entry().path).unwrap();
+    assert_eq!(text.matches(eggs.base64()).count(), 1);
 }

@@ -14,6 +14,7 @@ use dunlin_host::target::Need;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::media::Media;
 use crate::todo::{self, TODO};
 
 /// Longest summary of the arguments, in characters: with the tool's name it fits a line of a
@@ -117,6 +118,9 @@ pub struct CallRecord {
     pub state: CallState,
     /// What went back to the model.
     pub result: Option<String>,
+    /// The pictures and documents that went with it.
+    #[serde(skip)]
+    pub media: Vec<Media>,
     /// How long it ran, in milliseconds.
     pub duration_ms: Option<f64>,
     /// Whether the model wrote it as text.
@@ -390,6 +394,8 @@ pub struct TurnCall {
     pub(super) output: Option<String>,
     /// What goes back to the model; there once the call is settled.
     pub(super) result: Option<String>,
+    /// The pictures and documents of it.
+    pub(super) media: Vec<Media>,
     /// What it has changed in files.
     pub(super) edits: Arc<[FileEdit]>,
 }
@@ -419,6 +425,7 @@ impl TurnCall {
             duration: None,
             output: None,
             result: None,
+            media: Vec::new(),
             edits: Arc::default(),
         }
     }
@@ -471,6 +478,7 @@ impl TurnCall {
             arguments: self.call.arguments.clone(),
             state: self.state,
             result: self.result.clone(),
+            media: self.media.clone(),
             duration_ms: self.duration.map(millis),
             recovered: self.recovered,
             repaired: self.repaired,

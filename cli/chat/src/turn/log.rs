@@ -119,9 +119,11 @@ impl CallLog {
         records.insert(record.number, record);
         let mut room = MAX_RESULT_BYTES;
         for record in records.values_mut().rev() {
-            let bytes = record.result.as_ref().map_or(0, String::len);
+            let media: usize = record.media.iter().map(|it| it.base64().len()).sum();
+            let bytes = media + record.result.as_ref().map_or(0, String::len);
             if bytes > room {
                 record.result = None;
+                record.media = Vec::new();
             }
             room = room.saturating_sub(bytes);
         }

@@ -11,6 +11,7 @@ mod wire;
 use std::sync::Arc;
 
 use dunlin_chat::endpoint::ReasoningEcho;
+use dunlin_chat::media::Takes;
 use url::Url;
 
 use crate::profile::Profile;
@@ -19,6 +20,9 @@ use crate::streamed::Protocol;
 use wire::Wire;
 
 pub use assembly::Blocks;
+
+/// The longest image in base64, in bytes: "image exceeds 5 MB maximum: 6278112 bytes > 5242880 bytes".
+const MAX_IMAGE_BASE64: usize = 5 * 1024 * 1024;
 
 /// The Messages API.
 pub static PROTOCOL: Protocol = Protocol {
@@ -40,6 +44,10 @@ pub static PROTOCOL: Protocol = Protocol {
     profile: |agent| Profile {
         // It goes back in blocks of its own, which nothing but a refusal of these leaves out.
         reasoning: ReasoningEcho::WithCalls,
+        takes: Takes {
+            image_base64: MAX_IMAGE_BASE64,
+            ..Profile::of_agent(agent).takes
+        },
         ..Profile::of_agent(agent)
     },
     dialect: |profile| Arc::new(Wire(profile)),

@@ -1,10 +1,14 @@
 use std::borrow::Cow;
 
 use dunlin_chat::agent::{Agent, Effort};
-use dunlin_chat::message::{Conversation, Message, Replay, ReplayPart, Role};
-use dunlin_chat::provider::Provider;
+use dunlin_chat::media::Media;
+use dunlin_chat::media::samples::{document, picture, png};
+use dunlin_chat::message::{Conversation, Message, Replay, ReplayPart, Role, UserMessage};
+use dunlin_chat::provider::{Dialect, Provider};
 use dunlin_chat::request::Request;
 use dunlin_chat::request::compose;
+use dunlin_chat::request::cuts::Cuts;
+use dunlin_chat::request::editor::origins;
 use dunlin_host::Tool;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -404,4 +408,71 @@ fn the_address_may_be_written_with_a_path() {
         let url = PROTOCOL.address(&base_url.parse().unwrap());
         assert_eq!(url.as_str(), chat, "{base_url}");
     }
+}
+
+#[test]
+fn images_and_documents_are_blocks() {
+    let mut conversation = Conversation::new();
+    conversation.push_user(UserMessage {
+        media: vec![picture("tern.png", 8, 6), document("a/eggs.pdf", 1)],
+        ..UserMessage::from("Which bird?")
+    });
+    conversation.push_assistant(called(&["a"]));
+    conversation.push_result_with("a", "", vec![picture("", 4, 3)]);
+    conversation.push_user(UserMessage {
+        media: vec![picture("", 2, 1)],
+        ..UserMessage::from("And this?")
+    });
+    let source = |media: Media, kind: &str| json!({"type": "base64", "media_type": kind, "data": media.base64()});
+    let image = |width, height| {
+        let source = source(picture("", width, height), "image/png");
+        json!({"type": "image", "source": source})
+    };
+    let sent = body(&conversation, &Agent::sample(), &usual(), &[]);
+    let sent = unmarked(sent)["messages"].clone();
+    let eggs = source(document("", 1), "application/pdf");
+    let expected = json!([
+        image(8, 6),
+        {"type": "document", "source": eggs, "title": "eggs.pdf"},
+        {"type": "text", "text": "Which bird?"},
+    ]);
+    assert_eq!(sent[0], json!({"role": "user", "content": expected}));
+    let expected = json!([
+        {"type": "tool_result", "tool_use_id": "a", "content": [image(4, 3)]},
+        image(2, 1),
+        {"type": "text", "text": "And this?"},
+    ]);
+    assert_eq!(sent[2], json!({"role": "user", "content": expected}));
+
+    let wire = Wire(Arc::new(usual()));
+    let messages = conversation.messages().iter().map(Cow::Borrowed);
+    let request = compose(messages, &Agent::sample(), &wire, &[]);
+    let origins = origins(conversation.messages(), &Cuts::default(), false);
+    let outline = wire.outline(request.body(), &origins);
+    let sections = outline
+        .sections
+        .iter()
+        .map(|it| format!("{} {}", it.id, it.path));
+    let expected = [
+        "message:0 messages[0]",
+        "message:1 messages[1]",
+        "message:2 messages[2].content[0]",
+        "message:3 messages[2].content[1]",
+        "message:3.1 messages[2].content[2]",
+        "options (root)",
+    ];
+    let sections: Vec<String> = sections.collect();
+    assert_eq!(sections[..5], expected[..5]);
+}
+
+#[test]
+fn an_image_that_is_too_long_in_base64_is_not_sent() {
+    let profile = (PROTOCOL.profile)(&Agent::sample());
+    let image = |bytes| Media::new("", &png(1, 1, bytes)).unwrap();
+    assert_eq!(profile.takes.check(&image(3_900_000)), Ok(()));
+    let problem = profile.takes.check(&image(4_000_000)).unwrap_err();
+    assert_eq!(
+        problem.to_string(),
+        "this server takes images of at most 3.9 MB"
+    );
 }

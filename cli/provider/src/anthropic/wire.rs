@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use dunlin_chat::agent::Effort;
+use dunlin_chat::media::{Media, MediaKind, Takes};
 use dunlin_chat::message::{Message, Role, ToolCall};
 use dunlin_chat::provider::Dialect;
 use dunlin_chat::request::Draft;
@@ -55,6 +56,10 @@ impl Dialect for Wire {
 
     fn outline(&self, body: &Value, origins: &[Origin]) -> Outline {
         outline::anthropic(&self.0, body, origins)
+    }
+
+    fn takes(&self) -> Takes {
+        self.0.takes
     }
 
     fn body(&self, draft: &Draft<'_>) -> Value {
@@ -131,7 +136,7 @@ impl Wire {
         let mut messages: Vec<WireMessage> = Vec::with_capacity(said.len());
         for message in said {
             let (role, blocks) = match message.role {
-                Role::System | Role::User => ("user", vec![text(&message.content)]),
+                Role::System | Role::User => ("user", spoken_by_user(message)),
                 Role::Tool => ("user", vec![result(message)]),
                 Role::Assistant => ("assistant", self.spoken(message)),
             };
@@ -211,10 +216,42 @@ fn call(call: &ToolCall) -> Value {
     })
 }
 
+/// Images and documents are understood best before the text.
+fn spoken_by_user(message: &Message) -> Vec<Value> {
+    let media = message.media.iter().map(block);
+    let is_text = message.media.is_empty() || !message.content.is_empty();
+    media
+        .chain(is_text.then(|| text(&message.content)))
+        .collect()
+}
+
+fn block(media: &Media) -> Value {
+    let source = json!({
+        "type": "base64",
+        "media_type": media.about().format.media_type(),
+        "data": media.base64(),
+    });
+    match media.about().format.kind() {
+        MediaKind::Image => json!({"type": "image", "source": source}),
+        MediaKind::Document => {
+            json!({"type": "document", "source": source, "title": media.file_name()})
+        }
+    }
+}
+
 fn result(message: &Message) -> Value {
+    let content: Value = match message.media.is_empty() {
+        true => message.content.clone().into(),
+        // The other way round than what the user says: the text tells what follows.
+        false => {
+            let text = (!message.content.is_empty()).then(|| text(&message.content));
+            let blocks = text.into_iter().chain(message.media.iter().map(block));
+            blocks.collect()
+        }
+    };
     json!({
         "type": "tool_result",
         "tool_use_id": id(message.tool_call_id.as_deref().unwrap_or_default()),
-        "content": message.content,
+        "content": content,
     })
 }

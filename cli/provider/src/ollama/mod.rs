@@ -61,7 +61,10 @@ impl Ollama {
         Ollama(Arc::new(Server {
             connection: Connection::new(agent, Ollama::address(&agent.base_url), BEARER, timeouts),
             model: agent.model.clone(),
-            fallbacks: Fallbacks::new(Profile::default()),
+            fallbacks: Fallbacks::new(Profile {
+                takes: Profile::of_agent(agent).takes,
+                ..Profile::default()
+            }),
             num_ctx: agent.context_window,
             window: KnownWindow::new(agent.context_window),
             takes_tools: OnceLock::new(),

@@ -6,6 +6,7 @@ use crate::openai::declaration;
 use crate::outline;
 use crate::profile::{EffortForm, Profile, REASONING_EFFORT};
 use dunlin_chat::agent::Effort;
+use dunlin_chat::media::Takes;
 use dunlin_chat::message::{Message, Role, ToolCall};
 use dunlin_chat::provider::Dialect;
 use dunlin_chat::request::Draft;
@@ -38,12 +39,27 @@ impl Dialect for Wire {
         outline::ollama(body, origins)
     }
 
+    fn takes(&self) -> Takes {
+        Takes {
+            // The protocol has no place for them.
+            documents: false,
+            ..self.profile.takes
+        }
+    }
+
     fn body(&self, draft: &Draft<'_>) -> Value {
         let mut messages = Vec::with_capacity(draft.messages.len() + 1);
         if let Some(prompt) = &draft.system_prompt {
             messages.push(json!({"role": "system", "content": prompt}));
         }
-        messages.extend(draft.messages.iter().map(|message| wire(message)));
+        messages.extend(draft.messages.iter().map(|message| {
+            let mut wire = wire(message);
+            if !message.media.is_empty() {
+                let images = message.media.iter().map(|image| image.base64());
+                wire["images"] = images.collect();
+            }
+            wire
+        }));
 
         let mut body = Map::new();
         body.insert("model".to_owned(), draft.model.into());
@@ -126,7 +142,8 @@ mod tests {
 
     use super::*;
     use dunlin_chat::agent::Agent;
-    use dunlin_chat::message::{Conversation, Reasoning};
+    use dunlin_chat::media::samples::{document, picture};
+    use dunlin_chat::message::{Conversation, Reasoning, UserMessage};
     use dunlin_chat::request::compose;
 
     #[test]
@@ -215,5 +232,28 @@ mod tests {
                 "stream": true,
             })
         );
+    }
+
+    #[test]
+    fn images_stand_beside_the_text() {
+        let mut conversation = Conversation::new();
+        conversation.push_user(UserMessage {
+            media: vec![picture("tern.png", 8, 6), document("eggs.pdf", 1)],
+            ..UserMessage::from("Which bird?")
+        });
+        let wire = Wire {
+            profile: Profile::default(),
+            num_ctx: None,
+        };
+        let agent = Agent::sample();
+        let messages = conversation.messages().iter().map(Cow::Borrowed);
+        let request = compose(messages, &agent, &wire, &[]);
+        let text = "Which bird?\n[not shown: this model takes no PDF documents] [eggs.pdf: PDF, 1 page, 65 bytes]";
+        let expected = json!({
+            "role": "user",
+            "content": text,
+            "images": [picture("", 8, 6).base64()],
+        });
+        assert_eq!(request.body()["messages"][0], expected);
     }
 }

@@ -3,16 +3,18 @@ use serde_json::json;
 use std::borrow::Cow;
 
 use dunlin_chat::agent::Agent;
-use dunlin_chat::message::{Conversation, Message, Reasoning, Role, ToolCall};
+use dunlin_chat::media::samples::{document, picture};
+use dunlin_chat::media::{Media, Takes};
+use dunlin_chat::message::{Conversation, Message, Reasoning, Role, ToolCall, UserMessage};
 use dunlin_chat::provider::Dialect;
 use dunlin_chat::request::cuts::Cuts;
-use dunlin_chat::request::editor::{EditableRequest, origins};
+use dunlin_chat::request::editor::{EditableRequest, RowValue, origins};
 use dunlin_chat::request::{Request, compose};
 use dunlin_host::Tool;
 use serde_json::Value;
 
 use crate::profile::Profile;
-use crate::samples::tool;
+use crate::samples::{called, tool};
 use dunlin_chat::endpoint::{EmptyContent, ReasoningEcho};
 
 fn asked_and_called() -> Conversation {
@@ -166,4 +168,91 @@ fn a_turn_without_an_answer_leaves_one_message_of_the_user() {
         request.body()["messages"],
         json!([{"role": "user", "content": "one\n\ntwo"}])
     );
+}
+
+/// A question about an image and a document, and a call whose result holds an image.
+fn with_media() -> Conversation {
+    let mut conversation = Conversation::new();
+    conversation.push_user(UserMessage {
+        media: vec![picture("notes/tern.png", 8, 6), document("eggs.pdf", 1)],
+        ..UserMessage::from("Which bird?")
+    });
+    conversation.push_assistant(called(&["abc"]));
+    conversation.push_result_with("abc", "It is here", vec![picture("", 4, 3)]);
+    conversation
+}
+
+#[test]
+fn images_and_documents_are_parts() {
+    let conversation = with_media();
+    let agent = Agent::sample();
+    let messages = |profile: &Profile| {
+        let request = composed(&conversation, &agent, profile, &[]);
+        request.body()["messages"].clone()
+    };
+    let url = |media: Media| media.data_url();
+    let (tern, eggs, nest) = (picture("", 8, 6), document("", 1), picture("", 4, 3));
+    let sent = messages(&Profile::default());
+    let expected = json!([
+        {"type": "text", "text": "Which bird?"},
+        {"type": "image_url", "image_url": {"url": url(tern)}},
+        {"type": "file", "file": {"filename": "eggs.pdf", "file_data": url(eggs)}},
+    ]);
+    assert_eq!(sent[0], json!({"role": "user", "content": expected}));
+    assert_eq!(sent[2]["content"], "It is here");
+    let named =
+        "Images and documents of the results above, in their order: [image PNG 4×3, 33 bytes]";
+    let expected = json!([
+        {"type": "text", "text": named},
+        {"type": "image_url", "image_url": {"url": url(nest)}},
+    ]);
+    assert_eq!(sent[3], json!({"role": "user", "content": expected}));
+
+    // A model that takes none is told what it cannot see, in the words of text.
+    let mut text = Profile::default();
+    text.takes = Takes::NOTHING;
+    let sent = messages(&text);
+    let named = "Which bird?\n[not shown: this model takes no images] [notes/tern.png: image PNG 8×6, 33 bytes]\n\
+        [not shown: this model takes no PDF documents] [eggs.pdf: PDF, 1 page, 65 bytes]";
+    assert_eq!(sent[0]["content"], named);
+    let named = "It is here\n[not shown: this model takes no images] [image PNG 4×3, 33 bytes]";
+    assert_eq!(sent[2]["content"], named);
+    assert_eq!(sent.as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn images_are_outlined_and_stay_when_the_text_is_edited() {
+    let conversation = with_media();
+    let profile = Profile::default();
+    let request = composed(&conversation, &Agent::sample(), &profile, &[]);
+    let origins = origins(conversation.messages(), &Cuts::default(), false);
+    let outline = profile.outline(request.body(), &origins);
+    let mut editable = EditableRequest::new(request.bytes().clone(), outline);
+    let sections = editable.sections().iter();
+    let sections: Vec<String> = sections
+        .map(|it| format!("{} {}", it.id, it.label))
+        .collect();
+    let expected = [
+        "message:0 user",
+        "message:1 assistant calls read_file",
+        "message:2 result of read_file",
+        "message:2.1 images and documents of results",
+        "options options",
+    ];
+    assert_eq!(sections, expected);
+    editable.set_text(1, "Which tern?").unwrap();
+    let sent: Value = serde_json::from_slice(editable.bytes()).unwrap();
+    let content = &sent["messages"][0]["content"];
+    assert_eq!(content[0]["text"], "Which tern?");
+    assert_eq!(content[1], request.body()["messages"][0]["content"][1]);
+    let rows = editable.rows(1);
+    let media = rows.iter().filter_map(|row| match &row.value {
+        RowValue::Leaf(leaf) => leaf.media(),
+        _ => None,
+    });
+    // Such a short one is shown as it is.
+    assert_eq!(media.count(), 0);
+    editable.delete(4).unwrap();
+    let sent: Value = serde_json::from_slice(editable.bytes()).unwrap();
+    assert_eq!(sent["messages"].as_array().map(Vec::len), Some(3));
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::outline;
 use crate::profile::{Profile, REASONING_EFFORT};
 use dunlin_chat::endpoint::{EmptyContent, ReasoningEcho};
+use dunlin_chat::media::{MediaKind, Takes};
 use dunlin_chat::message::{Message, Role, ToolCall};
 use dunlin_chat::provider::Dialect;
 use dunlin_chat::request::Draft;
@@ -17,6 +18,14 @@ impl Dialect for Profile {
 
     fn describes_tools(&self) -> bool {
         self.describes_tools
+    }
+
+    fn takes(&self) -> Takes {
+        self.takes
+    }
+
+    fn results_hold_media(&self) -> bool {
+        false
     }
 
     fn body(&self, draft: &Draft<'_>) -> Value {
@@ -75,7 +84,7 @@ fn wire(message: &Message, profile: &Profile) -> Value {
                 "user"
             };
             wire.insert("role".to_owned(), role.into());
-            wire.insert("content".to_owned(), message.content.clone().into());
+            wire.insert("content".to_owned(), content(message));
         }
         Role::Assistant => {
             wire.insert("role".to_owned(), "assistant".into());
@@ -119,6 +128,28 @@ fn wire(message: &Message, profile: &Profile) -> Value {
         }
     }
     wire.into()
+}
+
+/// Text alone is no list: older servers know no other form.
+fn content(message: &Message) -> Value {
+    if message.media.is_empty() {
+        return message.content.clone().into();
+    }
+    let text =
+        (!message.content.is_empty()).then(|| json!({"type": "text", "text": message.content}));
+    let media = message
+        .media
+        .iter()
+        .map(|media| match media.about().format.kind() {
+            MediaKind::Image => {
+                json!({"type": "image_url", "image_url": {"url": media.data_url()}})
+            }
+            MediaKind::Document => json!({
+                "type": "file",
+                "file": {"filename": media.file_name(), "file_data": media.data_url()},
+            }),
+        });
+    text.into_iter().chain(media).collect()
 }
 
 fn wire_call(call: &ToolCall) -> Value {

@@ -1,7 +1,8 @@
 use std::borrow::Cow;
 
 use dunlin_chat::agent::{Agent, Effort};
-use dunlin_chat::message::{Conversation, Message, Replay, ReplayPart, Role};
+use dunlin_chat::media::samples::{document, picture};
+use dunlin_chat::message::{Conversation, Message, Replay, ReplayPart, Role, UserMessage};
 use dunlin_chat::provider::{Provider, StreamEvent};
 use dunlin_chat::request::{Request, compose};
 use dunlin_chat::secret::Secret;
@@ -264,5 +265,31 @@ async fn a_reply_is_read_to_its_end() {
     assert!(
         head.contains("\r\nauthorization: bearer sk-secret"),
         "{head}"
+    );
+}
+
+#[test]
+fn images_and_documents_are_parts_of_items() {
+    let mut conversation = Conversation::new();
+    conversation.push_user(UserMessage {
+        media: vec![picture("tern.png", 8, 6), document("eggs.pdf", 1)],
+        ..UserMessage::from("Which bird?")
+    });
+    conversation.push_assistant(called(&["a"]));
+    conversation.push_result_with("a", "Here", vec![picture("", 4, 3)]);
+    let sent = body(&conversation, &Agent::sample(), usual(), &[])["input"].clone();
+    let expected = json!([
+        {"type": "input_text", "text": "Which bird?"},
+        {"type": "input_image", "image_url": picture("", 8, 6).data_url()},
+        {"type": "input_file", "filename": "eggs.pdf", "file_data": document("", 1).data_url()},
+    ]);
+    assert_eq!(sent[0], json!({"role": "user", "content": expected}));
+    let expected = json!([
+        {"type": "input_text", "text": "Here"},
+        {"type": "input_image", "image_url": picture("", 4, 3).data_url()},
+    ]);
+    assert_eq!(
+        sent[2],
+        json!({"type": "function_call_output", "call_id": "a", "output": expected})
     );
 }

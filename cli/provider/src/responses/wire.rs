@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use dunlin_chat::agent::Effort;
 use dunlin_chat::endpoint::ReasoningEcho;
+use dunlin_chat::media::{MediaKind, Takes};
 use dunlin_chat::message::{Message, Role, ToolCall};
 use dunlin_chat::provider::Dialect;
 use dunlin_chat::request::Draft;
@@ -90,6 +91,10 @@ impl Dialect for Wire {
         outline::responses(&self.0, body, origins)
     }
 
+    fn takes(&self) -> Takes {
+        self.0.takes
+    }
+
     fn body(&self, draft: &Draft<'_>) -> Value {
         let mut input = Vec::with_capacity(draft.messages.len() + 1);
         if let Some(prompt) = &draft.system_prompt {
@@ -98,11 +103,11 @@ impl Dialect for Wire {
         for message in &draft.messages {
             match message.role {
                 Role::System => input.push(json!({"role": "system", "content": message.content})),
-                Role::User => input.push(json!({"role": "user", "content": message.content})),
+                Role::User => input.push(json!({"role": "user", "content": content(message)})),
                 Role::Tool => input.push(json!({
                     "type": "function_call_output",
                     "call_id": message.tool_call_id,
-                    "output": message.content,
+                    "output": content(message),
                 })),
                 Role::Assistant => self.spoken(message, &mut input),
             }
@@ -184,6 +189,27 @@ impl Wire {
             }
         }
     }
+}
+
+/// What the user says, or a result: text alone is no list.
+fn content(message: &Message) -> Value {
+    if message.media.is_empty() {
+        return message.content.clone().into();
+    }
+    let text = (!message.content.is_empty())
+        .then(|| json!({"type": "input_text", "text": message.content}));
+    let media = message
+        .media
+        .iter()
+        .map(|media| match media.about().format.kind() {
+            MediaKind::Image => json!({"type": "input_image", "image_url": media.data_url()}),
+            MediaKind::Document => json!({
+                "type": "input_file",
+                "filename": media.file_name(),
+                "file_data": media.data_url(),
+            }),
+        });
+    text.into_iter().chain(media).collect()
 }
 
 fn call(call: &ToolCall) -> Value {

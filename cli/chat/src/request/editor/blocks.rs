@@ -52,16 +52,20 @@ pub(super) fn units(body: &Value) -> Option<Vec<Unit<'_>>> {
             });
             continue;
         }
+        let mut is_after_user = false;
         for (index, value) in content.iter().enumerate() {
+            let is_user = !is_result(value);
             units.push(Unit {
                 path: path.then("content").then(index),
                 value,
-                kind: match is_result(value) {
-                    true => SectionKind::ToolResult,
-                    false => SectionKind::User,
+                kind: match is_user {
+                    true => SectionKind::User,
+                    false => SectionKind::ToolResult,
                 },
-                continues: false,
+                // Images and what is said about them are one message.
+                continues: is_user && is_after_user,
             });
+            is_after_user = is_user;
         }
     }
     Some(units)

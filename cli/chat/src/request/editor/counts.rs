@@ -13,6 +13,7 @@ use super::items;
 use super::model::EditableRequest;
 use super::path::Path;
 use super::sections::{Section, SectionId, SectionKind};
+use crate::media;
 use crate::message::{Message, Reasoning, Replay, Role, ToolCall};
 use crate::request::cost::Cost;
 use crate::request::measure::Measure;
@@ -119,6 +120,13 @@ fn tool(value: &Value) -> Tool {
 
 /// What a message says, whatever dialect it is written in.
 fn message(value: &Value) -> Message {
+    Message {
+        media: media::within(value),
+        ..said(value)
+    }
+}
+
+fn said(value: &Value) -> Message {
     if let Some(message) = items::message(value) {
         return message;
     }
@@ -149,8 +157,10 @@ fn message(value: &Value) -> Message {
         };
     }
     /// Strings that are not text of the model's.
-    const MARKS: [&str; 9] = [
+    const MARKS: [&str; 10] = [
         "role",
+        // Of a document.
+        "title",
         "phase",
         "content",
         "text",

@@ -11,6 +11,7 @@ use super::model::EditableRequest;
 use super::overlay::Overlay;
 use super::path::{Path, Step};
 use super::sections::SectionKind;
+use crate::media::About;
 
 /// How many paths an error names.
 const NEAREST: usize = 3;
@@ -61,6 +62,7 @@ impl Row {
     /// Whether it is a leaf whose text contains this, which is given in lower case.
     pub fn contains(&self, text: &str) -> bool {
         match &self.value {
+            RowValue::Leaf(leaf) if leaf.media().is_some() => false,
             RowValue::Leaf(leaf) => leaf.text().to_lowercase().contains(text),
             RowValue::Object(_) | RowValue::Array(_) => false,
         }
@@ -78,6 +80,12 @@ impl Leaf {
             },
             _ => Cow::Borrowed(&self.json),
         }
+    }
+
+    /// What it is where it is a picture or a document, which nobody reads as text.
+    pub fn media(&self) -> Option<About> {
+        let text = self.json.strip_prefix('"')?.strip_suffix('"')?;
+        About::of_long_text(text)
     }
 
     /// The text, or the beginning of a long one. Takes no longer for one than for the other.

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::origins::with_files;
 use super::path::{Path, Step};
+use crate::request::carried;
 
 /// Where a section comes from. It names the section in saved edits, so it is the same in the next round, after other
 /// sections are deleted, and after a resume.
@@ -267,19 +268,38 @@ impl Outline {
 
 fn chat_sections(body: &Value, origins: &[Origin]) -> Option<Vec<Section>> {
     let messages = body.get("messages")?.as_array()?;
-    let has_system = messages.len() == origins.len() + 1;
-    if !has_system && messages.len() != origins.len() {
+    let of_session = messages.iter().filter(|it| !is_of_results(it)).count();
+    let has_system = of_session == origins.len() + 1;
+    if !has_system && of_session != origins.len() {
         return None;
     }
     let system = has_system.then(|| Origin::from(SectionId::System));
-    let origins = system.iter().chain(origins);
+    let mut origins = system.iter().chain(origins);
     let mut sections = Vec::with_capacity(messages.len() + 1);
-    for (index, (message, origin)) in messages.iter().zip(origins).enumerate() {
+    let mut last = None;
+    for (index, message) in messages.iter().enumerate() {
+        if is_of_results(message) {
+            let of_result = Origin {
+                id: SectionId::Item(last?, 1),
+                context: Some("images and documents of results".to_owned()),
+            };
+            sections.push(message_section(index, message, &of_result)?);
+            continue;
+        }
+        let origin = origins.next()?;
+        last = origin.id.message();
         sections.push(message_section(index, message, origin)?);
     }
     sections.extend(tool_sections(body)?);
     sections.push(options_section());
     Some(sections)
+}
+
+/// Whether a message is none of the session but carries what results hold, which are text in chat completions.
+fn is_of_results(message: &Value) -> bool {
+    let text = message.pointer("/content/0/text").and_then(Value::as_str);
+    let begins = text.is_some_and(|text| text.starts_with(carried::OF_RESULTS));
+    begins && message.get("role").and_then(Value::as_str) == Some("user")
 }
 
 /// The tools of a body.

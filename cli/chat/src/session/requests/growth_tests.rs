@@ -144,6 +144,7 @@ impl Chatting {
                 duration_ms: Some(1.5),
                 recovered: false,
                 repaired: false,
+                media: Vec::new(),
                 error: None,
                 failure: None,
                 denied_by: None,

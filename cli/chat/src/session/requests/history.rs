@@ -7,6 +7,7 @@
 use dunlin_host::Tool;
 use serde_json::{Map, Value};
 
+use crate::media;
 use crate::message::{Message, Role, ToolCall};
 
 /// What a body says.
@@ -41,7 +42,10 @@ impl History {
                 _ => {}
             }
             let text = text(message.get("content"));
-            let said = |role: Role| Message::text(role, text.clone());
+            let said = |role: Role| Message {
+                media: media::within(message.get("content").unwrap_or(&Value::Null)),
+                ..Message::text(role, text.clone())
+            };
             match message.get("role").and_then(Value::as_str)? {
                 "system" | "developer" => match &mut history.system_prompt {
                     Some(prompt) => {
@@ -101,6 +105,7 @@ impl History {
         self.messages.push(Message {
             name,
             tool_call_id: id,
+            media: media::within(result.unwrap_or(&Value::Null)),
             ..Message::text(Role::Tool, text(result))
         });
     }

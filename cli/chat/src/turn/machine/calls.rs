@@ -14,6 +14,7 @@ use super::super::approve::{Choice, Decision, Resolution};
 use super::super::call::{CallState, Denial, DeniedBy, Task, TurnCall, changed_files};
 use super::super::event::{Effect, OnDenial, TurnEnd};
 use super::{State, Turn, history_call, quotation};
+use crate::media::{Media, NotMedia};
 use crate::message::CANCELLED;
 use crate::provider::{BadArguments, Finish, ProposedCall, ReplyEnd};
 
@@ -357,7 +358,9 @@ impl Turn<'_> {
                     true => CallState::Failed,
                     false => CallState::Completed,
                 };
-                self.settle(number, state, text_of(success), note, effects);
+                let (text, media) = parts_of(success);
+                self.calls[number].media = media;
+                self.settle(number, state, text, note, effects);
             }
             Err(failure) => {
                 self.fail(number, failure, effects);
@@ -437,8 +440,9 @@ impl Turn<'_> {
     /// Puts the results into the conversation, in the order of the calls.
     pub(super) fn store_results(&mut self) {
         for call in &self.calls[self.reply_start..] {
+            let result = call.result.as_deref().unwrap_or(CANCELLED);
             self.conversation
-                .push_result(&call.call.id, call.result.as_deref().unwrap_or(CANCELLED));
+                .push_result_with(&call.call.id, result, call.media.clone());
         }
         self.conversation.close_open_calls(CANCELLED);
         self.reply_start = self.calls.len();
@@ -584,15 +588,30 @@ impl Turn<'_> {
     }
 }
 
-/// The text of a result. Parts that are not text are named, so that the model does not take them for
-/// missing.
-fn text_of(success: Success) -> String {
+/// The text of a result, and its pictures and documents. Parts that are not text are named in the text, so that the model does
+/// not take them for missing.
+fn parts_of(success: Success) -> (String, Vec<Media>) {
     let mut text = success.text;
+    let mut media = Vec::new();
     for (media_type, bytes) in success.blobs {
         if !text.is_empty() {
             text.push('\n');
         }
-        text.push_str(&format!("[{media_type}, {} bytes, not shown]", bytes.len()));
+        match Media::new("", &bytes) {
+            Ok(part) => {
+                text.push_str(&part.to_string());
+                media.push(part);
+            }
+            Err(NotMedia::Unknown) => {
+                text.push_str(&format!("[{media_type}, {} bytes, not shown]", bytes.len()));
+            }
+            Err(why) => {
+                text.push_str(&format!(
+                    "[{media_type}, {} bytes, not shown: {why}]",
+                    bytes.len()
+                ));
+            }
+        }
     }
-    text
+    (text, media)
 }
