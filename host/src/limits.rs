@@ -22,7 +22,7 @@ pub struct Limits {
     pub prepare_time: Duration,
     /// Time for `describe`, which returns constants.
     pub describe_time: Duration,
-    /// Size of a result, all parts together, in bytes. A model's window is smaller.
+    /// Size of the text of a result, in bytes. A model's window is smaller.
     pub result_bytes: usize,
 }
 
@@ -81,6 +81,9 @@ pub(crate) const MAX_SYNTAX_BYTES: usize = MIB;
 
 /// Files that are parsed at once: the slots of the instance pool for it.
 pub(crate) const MAX_SYNTAX_CHECKS: u32 = 1;
+
+/// Bytes of the parts of a result that are not text, such as an image. Servers of models take about as much.
+pub(crate) const MAX_RESULT_BLOB_BYTES: usize = MAX_BLOB_BYTES;
 
 /// Bytes that a plugin may keep under one name; what the contract says of `store`.
 pub(crate) const MAX_BLOB_BYTES: usize = 8 * MIB;

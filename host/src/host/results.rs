@@ -49,18 +49,27 @@ pub(super) fn success(
     max_bytes: usize,
 ) -> Result<Success, Failure> {
     let tool = &described.tool.name;
-    let of_part = |part: &DeclaredPart| match part {
-        DeclaredPart::Text(text) => text.len(),
-        DeclaredPart::Blob { bytes, .. } => bytes.len(),
-    };
-    let bytes: usize = output.parts.iter().map(of_part).sum();
-    let bytes = bytes + output.structured.as_ref().map_or(0, String::len);
+    let (mut text, mut blobs) = (output.structured.as_ref().map_or(0, String::len), 0);
+    for part in &output.parts {
+        match part {
+            DeclaredPart::Text(part) => text += part.len(),
+            DeclaredPart::Blob { media_type, bytes } => {
+                text += media_type.len();
+                blobs += bytes.len();
+            }
+        }
+    }
     // First: reading takes time with the size.
-    if bytes > max_bytes {
-        return Err(fault(
-            tool,
-            format!("returned {bytes} bytes; at most {max_bytes} are allowed"),
-        ));
+    for (bytes, max_bytes, what) in [
+        (text, max_bytes, ""),
+        (blobs, limits::MAX_RESULT_BLOB_BYTES, " that are not text"),
+    ] {
+        if bytes > max_bytes {
+            return Err(fault(
+                tool,
+                format!("returned {bytes} bytes{what}; at most {max_bytes} are allowed"),
+            ));
+        }
     }
     let mut success = Success::default();
     let mut texts: Vec<String> = Vec::new();

@@ -5,10 +5,11 @@
 //! is given whole only when the user attached it or a tool edited it: then it is the subject, not a
 //! place where something might be.
 //!
-//! [`arguments`] says what is wanted, [`read`] fetches it, [`page`] lays it out. However large the file is, only what is shown is ever in memory (and for an outline a file
+//! [`arguments`] says what is wanted, [`mod@media`] gives images and documents as they are, [`read`] fetches lines, [`page`] lays it out. However large the file is, only what is shown is ever in memory (and for an outline a file
 //! of at most [`read::OUTLINE_FILE_BYTES`]): the host finds the lines.
 
 pub mod arguments;
+pub mod media;
 pub mod outline;
 pub mod page;
 pub mod read;
@@ -30,7 +31,8 @@ impl Tool for ReadFile {
     const DESCRIPTION: &'static str = "Reads a text file and returns its lines with their numbers. \
         Without a range it returns the first 250 lines and an outline of the file (functions, types, \
         headings with line numbers); ask for the lines you need with start_line and end_line. Files of \
-        more than 500 lines are returned whole only if they were edited or attached in this session. To find the file or the \
+        more than 500 lines are returned whole only if they were edited or attached in this session. Images (PNG, JPEG, GIF, \
+        WebP) and PDF documents are returned as they are. To find the file or the \
         line first, use list_files, search_text or codebase_search.";
 
     const PARAMETERS: Parameters = parameters!(
@@ -50,6 +52,9 @@ impl Tool for ReadFile {
     fn run(arguments: Arguments) -> Result<Output, Failure> {
         let path = arguments.path()?;
         let file = File::open(path)?;
+        if let Some(output) = media::read(&file, path)? {
+            return Ok(output);
+        }
         Ok(read::read(&file, path, arguments.selection())?.into())
     }
 }
