@@ -437,7 +437,7 @@ pub enum SessionsCommand {
 pub enum ExportFormat {
     /// Markdown, for reading
     Md,
-    /// JSON with everything that Dunlin stored, for programs
+    /// JSON with everything that Dunlin stored but the bytes of images and documents, for programs
     Json,
 }
 

@@ -6,6 +6,7 @@ use dunlin_host::display;
 use serde_json::Value;
 
 use super::expand;
+use dunlin_chat::media::Media;
 use dunlin_chat::message::{Message, Role, ToolCall};
 use dunlin_chat::turn::log::CallLog;
 use dunlin_chat::turn::{CallRecord, CallState};
@@ -45,7 +46,8 @@ fn items(messages: &[Message]) -> Vec<Item<'_>> {
     let mut said = 0;
     for message in messages {
         let speaks = matches!(message.role, Role::User | Role::Assistant);
-        if speaks && (!message.content.trim().is_empty() || message.reasoning.is_some()) {
+        let is_said = !message.content.trim().is_empty() || !message.media.is_empty();
+        if speaks && (is_said || message.reasoning.is_some()) {
             said += 1;
             items.push(Item::Said(said, message));
         }
@@ -82,7 +84,13 @@ impl Item<'_> {
 
     fn about(&self) -> String {
         match self {
-            Item::Said(_, message) if message.content.trim().is_empty() => "(reasoning)".to_owned(),
+            Item::Said(_, message) if message.content.trim().is_empty() => {
+                let media: Vec<String> = message.media.iter().map(Media::to_string).collect();
+                match media.is_empty() {
+                    true => "(reasoning)".to_owned(),
+                    false => one_line(&media.join(" ")),
+                }
+            }
             // Not escaped: a line end is a space here.
             Item::Said(_, message) => {
                 let words: Vec<&str> = message.content.split_whitespace().collect();
@@ -189,7 +197,12 @@ pub fn show(
             let text = display::shorten(message.content.trim(), MAX_SHOWN_CHARS);
             rows.extend(markdown::rows(&text, window.styles, window.columns));
         }
-        Item::Said(_, message) => rows.extend(prose(&message.content, window)),
+        Item::Said(_, message) => {
+            rows.extend(prose(&message.content, window));
+            for media in &message.media {
+                rows.extend(prose(&media.to_string(), window));
+            }
+        }
         Item::Called(call, result) => {
             let arguments = Value::Object(call.arguments.clone());
             let arguments = serde_json::to_string_pretty(&arguments).unwrap_or_default();

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use dunlin_apps::blocks::{Folding, Shown};
-use dunlin_host::display::{escape, width};
+use dunlin_host::display::{escape, one_line, width};
 
 use super::agents;
 use crate::app::App;
@@ -59,6 +59,9 @@ pub fn show(app: &App, loaded: &Loaded, folds: bool) {
                 for row in said_rows(&message.content, window.columns) {
                     quiet(&row);
                 }
+                for media in &message.media {
+                    quiet(&format!("  {}", one_line(&media.to_string())));
+                }
             }
             Role::Assistant => {
                 // What was said before its calls is short; the last reply may be a book.
@@ -102,7 +105,7 @@ fn first_shown(messages: &[Message], room: usize, columns: usize) -> usize {
     let mut start = None;
     for (index, message) in messages.iter().enumerate().rev() {
         rows += match message.role {
-            Role::User => said_rows(&message.content, columns).len(),
+            Role::User => said_rows(&message.content, columns).len() + message.media.len(),
             Role::Assistant => rows_of(&message.content, columns) + message.tool_calls.len(),
             Role::System | Role::Tool => 0,
         };

@@ -1,5 +1,7 @@
 //! `dunlin requests show`.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use dunlin_host::display::{escape, one_line, own_command};
 use dunlin_host::json;
@@ -10,6 +12,7 @@ use super::log::{Log, sent};
 use crate::app::App;
 use crate::args::RequestsShowArgs;
 use crate::error::CliError;
+use dunlin_chat::media::without_base64;
 use dunlin_chat::request::editor::EditableRequest;
 use dunlin_chat::session::requests::{LoggedRequest, Side};
 use dunlin_chat::tokens::counted;
@@ -80,7 +83,7 @@ pub fn print(app: &App, log: &Log, number: u64, part: Part) -> Result<(), CliErr
             }
             match ui.streams().output {
                 // Within JSON this is the same text.
-                true => ui.data(&json::harmless(&command.text)),
+                true => ui.data(&json::harmless(&named(ui, &command.text))),
                 false => ui.data(&command.text),
             }
         }
@@ -121,12 +124,26 @@ fn edited(ui: &Ui, original: Vec<u8>, sent: &[u8]) -> Vec<String> {
     difference::of_bodies(&original, &sent).rows(ui.styles())
 }
 
-/// Prints a body: exactly to a pipe. On a terminal characters that control it are written as JSON allows.
+/// Prints a body: exactly to a pipe. On a terminal characters that control it are written as JSON allows, and pictures and
+/// documents are only named.
 fn body(ui: &Ui, bytes: &[u8]) {
     match ui.streams().output {
-        true => ui.data(&json::harmless(&String::from_utf8_lossy(bytes))),
+        true => {
+            let text = String::from_utf8_lossy(bytes);
+            ui.data(&json::harmless(&named(ui, &text)));
+        }
         false => ui.data_bytes(bytes),
     }
+}
+
+/// A text for a terminal, and what there is to say about it.
+fn named<'a>(ui: &Ui, text: &'a str) -> Cow<'a, str> {
+    let named = without_base64(text);
+    if named.len() != text.len() {
+        let note = "Images and documents are named here; a pipe or a file gets them whole.";
+        ui.status(&ui.status_styles().paint(Label::Quiet, note));
+    }
+    named
 }
 
 fn about(app: &App, log: &Log, request: &LoggedRequest) {

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
+use dunlin_chat::media::without_base64;
 use dunlin_host::display::{escape_multiline, width, width_of_char};
 use dunlin_host::json;
 
@@ -159,9 +160,10 @@ fn shown(body: &Bytes) -> Option<Bytes> {
     let text = str::from_utf8(body)
         .ok()
         .filter(|text| json::is_json(text))?;
-    let compact = match json::is_compact(text) {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(json::compact(text)),
+    let named = without_base64(text);
+    let compact = match json::is_compact(&named) {
+        true => Cow::Borrowed(&*named),
+        false => Cow::Owned(json::compact(&named)),
     };
     let harmless = json::harmless(&compact);
     let escaped = escape_multiline(&harmless);

@@ -93,6 +93,16 @@ fn value(
             };
             push(head(&indent, fold, &key, leaf.is_edited, &about));
         }
+        RowValue::Leaf(leaf) if leaf.media().is_some() => {
+            let about = leaf.media().map(|media| format!("[{media}]"));
+            push(head(
+                &indent,
+                "  ",
+                &key,
+                leaf.is_edited,
+                &about.unwrap_or_default(),
+            ));
+        }
         RowValue::Leaf(leaf) => {
             let text = leaf.text();
             let room = columns.saturating_sub(indent.len() + INDENT + width(&key) + 4);

@@ -1,5 +1,6 @@
 //! The sections of a request as rows.
 
+use dunlin_chat::media::About;
 use dunlin_chat::request::editor::{
     Counts, EditableRequest, Leaf, LeafKind, RowValue, SectionKind, Step,
 };
@@ -369,13 +370,18 @@ fn preview(request: &EditableRequest, number: usize) -> String {
     let texts = rows.iter().filter_map(|row| {
         let leaf = leaf(&row.value)?;
         let is_text = leaf.kind == LeafKind::String && leaf.json.len() > 2;
-        Some((place(row)?, leaf)).filter(|_| is_text)
+        Some((place(row)?, leaf)).filter(|(_, leaf)| is_text && leaf.media().is_none())
     });
+    let media = rows.iter().filter_map(|row| leaf(&row.value)?.media());
+    let media: Vec<About> = media.collect();
     let best = texts.min_by_key(|(place, _)| *place);
     let leaf = best.map(|(_, leaf)| leaf);
     let text = leaf.as_ref().map(Leaf::beginning).unwrap_or_default();
     let beginning: String = text.trim_start().chars().take(PREVIEW_CHARS).collect();
-    one_line(&beginning.replace(['\n', '\t'], " "))
+    let media = media.iter().map(|media| format!("[{media}]"));
+    let media: Vec<String> = media.collect();
+    let shown = [&media[..], &[beginning.replace(['\n', '\t'], " ")]].concat();
+    one_line(shown.join(" ").trim_end())
 }
 
 #[cfg(test)]

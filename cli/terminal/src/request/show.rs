@@ -1,5 +1,6 @@
 //! A section in full, what was changed in a request, and the request as it is sent.
 
+use dunlin_chat::media::without_base64;
 use dunlin_chat::request::editor::{
     Difference, EditableRequest, Leaf, LeafKind, Row, RowValue, SavedEdit, SectionKind,
 };
@@ -50,6 +51,12 @@ pub fn section(
 /// One value: on the row of its path if it fits there, otherwise below it.
 fn value(row: &Row, leaf: &Leaf, window: Window) -> Vec<String> {
     let path = path_of(row);
+    if let Some(media) = leaf.media() {
+        return vec![format!(
+            "{}  [{media}]",
+            heading("  ", &path, window).join("\n")
+        )];
+    }
     let mark = match leaf.is_edited {
         true => "* ",
         false => "  ",
@@ -205,6 +212,9 @@ pub fn found(request: &EditableRequest, text: &str, window: Window) -> Vec<Strin
             let RowValue::Leaf(leaf) = &row.value else {
                 continue;
             };
+            if leaf.media().is_some() {
+                continue;
+            }
             let value = leaf.text();
             let Some(at) = value.to_lowercase().find(&needle) else {
                 continue;
@@ -251,11 +261,19 @@ fn label(request: &EditableRequest, number: usize, window: Window) -> String {
     })
 }
 
+/// What is said beside JSON in which pictures and documents are only named.
+pub const SHORTENED: &str = "Images and documents are named here and sent whole.";
+
 /// The JSON that would be sent, and what there is to say about it. Characters that could act on the terminal or hide in it
 /// are written as JSON writes them, `\u001b`: the same value in other bytes.
 pub fn payload(request: &EditableRequest) -> (String, Option<String>) {
     let bytes = String::from_utf8_lossy(request.bytes());
-    let shown = json::harmless(&bytes).into_owned();
+    let named = without_base64(&bytes);
+    let is_shortened = named.len() != bytes.len();
+    let shown = json::harmless(&named).into_owned();
+    if is_shortened {
+        return (shown, Some(SHORTENED.to_owned()));
+    }
     let notice = (shown != bytes).then(|| {
         let changed = bytes
             .chars()
