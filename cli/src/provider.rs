@@ -61,6 +61,13 @@ pub fn provider(
     known: Option<Entry>,
     timeouts: Timeouts,
 ) -> Result<Arc<dyn Provider>, NoLocalModels> {
+    let mut agent = agent.clone();
+    if let Some(reads) = known.as_ref().and_then(|entry| entry.facts.reads) {
+        let endpoint = &mut agent.endpoint;
+        endpoint.images = endpoint.images.or(Some(reads.images()));
+        endpoint.pdf = endpoint.pdf.or(reads.documents());
+    }
+    let agent = &agent;
     let provider: Arc<dyn Provider> = match Spoken::from(agent.api) {
         Spoken::Streamed(protocol) => Arc::new(StreamedProvider::new(protocol, agent, timeouts)),
         Spoken::Ollama => Arc::new(Ollama::new(agent, timeouts)),

@@ -1,4 +1,4 @@
-//! What is known of models before anybody is asked: context windows and prices, from the public table of
+//! What is known of models before anybody is asked: context windows, what they read, and prices, from the public table of
 //! <https://models.dev>.
 //!
 //! The table is a text with a line for each model, below the line of the service that has it:
@@ -7,12 +7,12 @@
 //! dunlin-models 1 2026-08-18 SHA-256-OF-ALL-THAT-FOLLOWS
 //! # where it is from, and its licence
 //! =openai  api.openai.com
-//! gpt-4o  128000  2.5  10  1.25  -
+//! gpt-4o  128000  +image  2.5  10  1.25  -
 //! gpt-5.5  922000  5  30  0.5  -  272000  10  45  1  -
 //! ```
 //!
-//! Behind the name stand the window in tokens and the dollars for a million tokens: in, out, read from the cache, written
-//! to the cache. Longer requests may have rates of their own, behind the number of tokens above which they count. `-` is not
+//! Behind the name stand the window in tokens, what the model reads (`+text` alone, `+image`, `+pdf`; not there: not known), and
+//! the dollars for a million tokens: in, out, read from the cache, written to the cache. Longer requests may have rates of their own, behind the number of tokens above which they count. `-` is not
 //! known. Tabs are between the columns.
 //!
 //! Nothing reads the table at the start. A lookup looks for two lines in it and reads only the second.
@@ -61,7 +61,56 @@ pub struct Entry {
 pub struct Facts {
     /// How many tokens may be sent at most.
     pub window: Option<u64>,
+    pub reads: Option<Reads>,
     pub price: Option<Price>,
+}
+
+/// What a model reads, each with what stands before it here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reads {
+    /// Nothing but text.
+    Text,
+    /// Images, and documents perhaps: services make images of their pages, and the table does not always say so.
+    Images,
+    Documents,
+}
+
+impl Reads {
+    const ALL: [Reads; 3] = [Reads::Text, Reads::Images, Reads::Documents];
+
+    /// The column.
+    fn name(self) -> &'static str {
+        match self {
+            Reads::Text => "+text",
+            Reads::Images => "+image",
+            Reads::Documents => "+pdf",
+        }
+    }
+
+    /// Whether it reads images.
+    pub fn images(self) -> bool {
+        self != Reads::Text
+    }
+
+    /// Whether it reads documents; `None`: not known.
+    pub fn documents(self) -> Option<bool> {
+        match self {
+            Reads::Text => Some(false),
+            Reads::Images => None,
+            Reads::Documents => Some(true),
+        }
+    }
+}
+
+impl Facts {
+    /// What both say. `None`: they differ in the window or the price. What a model reads may be known of one alone.
+    fn agreed(self, other: Facts) -> Option<Facts> {
+        let is_same = self.window == other.window && self.price == other.price;
+        is_same.then(|| Facts {
+            reads: self.reads.filter(|_| self.reads == other.reads),
+            ..self
+        })
+    }
 }
 
 /// Why a file is not a table.
@@ -128,9 +177,10 @@ impl ModelTable {
         let nearest = here.iter().filter(|(below, _)| *below == nearest);
         let mut found = nearest.filter_map(|(_, service)| service.find(model));
         let first = found.next()?;
-        found
-            .all(|other| other.facts == first.facts)
-            .then_some(first)
+        found.try_fold(first, |first, other| {
+            let facts = first.facts.agreed(other.facts)?;
+            Some(Entry { facts, ..first })
+        })
     }
 
     /// The model that this name of an entry is of: `openai/gpt-4o`.
@@ -217,9 +267,8 @@ impl<'a> Service<'a> {
             let mut versions = self
                 .lines()
                 .filter(|(name, _)| without_date(name) == Some(undated));
-            return versions
-                .all(|(_, version)| version == facts)
-                .then(|| self.entry(undated, facts));
+            let facts = versions.try_fold(facts, |facts, (_, version)| facts.agreed(version))?;
+            return Some(self.entry(undated, facts));
         }
         let current = model.strip_suffix("-latest")?;
         Some(self.entry(current, self.exactly(current)?))
@@ -279,6 +328,14 @@ fn read_facts(text: &str) -> Option<Facts> {
         "-" => None,
         tokens => Some(tokens.parse().ok()?),
     };
+    let mut columns = columns.peekable();
+    let reads = columns.peek().and_then(|column| {
+        let mut all = Reads::ALL.into_iter();
+        all.find(|reads| reads.name() == *column)
+    });
+    if reads.is_some() {
+        columns.next();
+    }
     let price = match columns.next() {
         None => None,
         Some(input) => {
@@ -291,7 +348,11 @@ fn read_facts(text: &str) -> Option<Facts> {
             Some(Price { rates, longer })
         }
     };
-    Some(Facts { window, price })
+    Some(Facts {
+        window,
+        reads,
+        price,
+    })
 }
 
 fn read_rates<'a>(input: &str, rest: &mut impl Iterator<Item = &'a str>) -> Option<Rates> {
@@ -312,6 +373,7 @@ fn read_rates<'a>(input: &str, rest: &mut impl Iterator<Item = &'a str>) -> Opti
 fn write_facts(facts: &Facts) -> String {
     let optional = |number: Option<String>| number.unwrap_or_else(|| "-".to_owned());
     let mut columns = vec![optional(facts.window.map(|window| window.to_string()))];
+    columns.extend(facts.reads.map(|reads| reads.name().to_owned()));
     let rates_in_columns = |rates: &Rates| {
         [
             dollars(rates.input),

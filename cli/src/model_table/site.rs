@@ -10,14 +10,14 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
-use super::{Facts, ModelTable, host_of, is_name, write_facts};
+use super::{Facts, ModelTable, Reads, host_of, is_name, write_facts};
 
 /// Where the file is.
 pub const SITE: &str = "https://models.dev/api.json";
 
 /// What stands above the services.
 const ABOUT: &str = "\
-# Context windows in tokens, and prices in US dollars for a million tokens, of models at their services.
+# Context windows in tokens, what models read, and prices in US dollars for a million tokens, of models at their services.
 # The data is that of https://models.dev, Copyright (c) 2025 models.dev, MIT licence.
 ";
 
@@ -74,6 +74,13 @@ struct Model {
     #[serde(default)]
     limit: Limit,
     cost: Option<Cost>,
+    modalities: Option<Modalities>,
+}
+
+/// What a model reads and writes.
+#[derive(Deserialize)]
+struct Modalities {
+    input: Vec<String>,
 }
 
 /// In tokens; 0 is not known.
@@ -185,7 +192,21 @@ impl Model {
         let limits = [self.limit.input, self.limit.context];
         Facts {
             window: limits.into_iter().find(|tokens| is_believed(*tokens)),
+            reads: self.modalities.and_then(|modalities| modalities.reads()),
             price: self.cost.and_then(|cost| cost.price()),
+        }
+    }
+}
+
+impl Modalities {
+    /// `None`: it is not known, or a model of another kind.
+    fn reads(&self) -> Option<Reads> {
+        let reads = |what: &str| self.input.iter().any(|input| input == what);
+        match (reads("text"), reads("image"), reads("pdf")) {
+            (true, _, true) => Some(Reads::Documents),
+            (true, true, false) => Some(Reads::Images),
+            (true, false, false) => Some(Reads::Text),
+            (false, ..) => None,
         }
     }
 }

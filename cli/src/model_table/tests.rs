@@ -8,14 +8,14 @@ use super::*;
 /// A file of the site: two services at one host, and what else there is.
 const SITE: &str = r#"{
     "shop": {"id": "shop", "api": "https://shop.example/v1", "models": {
-        "m1": {"id": "m1", "limit": {"context": 128000, "output": 4000},
+        "m1": {"id": "m1", "limit": {"context": 128000, "output": 4000}, "modalities": {"input": ["text", "image"]},
             "cost": {"input": 2.5, "output": 10, "cache_read": 1.25}},
         "m2": {"limit": {"context": 400000, "input": 272000}, "cost": {"input": 1, "output": 2, "cache_write": 1.25,
             "tiers": [{"input": 3, "output": 6, "tier": {"type": "context", "size": 256000}},
                 {"input": 2, "output": 4, "cache_read": 0.2, "tier": {"size": 32000}}],
             "context_over_200k": {"input": 7, "output": 8}}},
         "m3": {"cost": {"input": 1, "output": 2, "context_over_200k": {"input": 3, "output": 4}}},
-        "m4-2026-01-31": {"cost": {"input": 5, "output": 5}},
+        "m4-2026-01-31": {"cost": {"input": 5, "output": 5}, "modalities": {"input": ["text"], "output": ["text"]}},
         "m4": {"cost": {"input": 4, "output": 4}},
         "vendor/m5:free": {"limit": {"context": 8192}, "cost": {"input": 0, "output": 0}},
         "window-only": {"limit": {"context": 1000}},
@@ -105,7 +105,7 @@ fn a_model_is_found_at_its_address() {
         let found = line(table.find(&url(address), model));
         assert_eq!(found.as_deref(), expected, "{address} {model}");
     };
-    let m1 = Some("shop/m1 128000 2.5 10 1.25 -");
+    let m1 = Some("shop/m1 128000 +image 2.5 10 1.25 -");
     check("https://shop.example/v1", "m1", m1);
     check("https://shop.example/v1/", "m1", m1);
     check("https://SHOP.example/v1/more", "m1", m1);
@@ -158,13 +158,13 @@ fn a_name_with_a_date_stands_for_the_one_without() {
         let found = line(table.find(&url("https://shop.example/v1"), model));
         assert_eq!(found.as_deref(), expected, "{model}");
     };
-    let m1 = Some("shop/m1 128000 2.5 10 1.25 -");
+    let m1 = Some("shop/m1 128000 +image 2.5 10 1.25 -");
     check("m1-20260131", m1);
     check("m1-2026-01-31", m1);
     check("m1-latest", m1);
     check("m1-2026", None);
     check("m1-preview", None);
-    check("m4-2026-01-31", Some("shop/m4-2026-01-31 - 5 5 - -"));
+    check("m4-2026-01-31", Some("shop/m4-2026-01-31 - +text 5 5 - -"));
     check("m4-latest", Some("shop/m4 - 4 4 - -"));
     // One version costs something else, so nobody knows what the others do.
     check("m4-2026-02-01", None);
@@ -304,4 +304,33 @@ proptest! {
         }
         let _ = table.named(&name);
     }
+}
+
+#[test]
+fn what_a_model_reads_is_kept_where_it_is_known() {
+    let check = |modalities: &str, expected: &str| {
+        let json = format!(
+            r#"{{"s": {{"models": {{"m": {{"limit": {{"context": 4096}}, "modalities": {modalities}}}}}}}}}"#
+        );
+        let found = reduced(&json).table.named("s/m");
+        assert_eq!(line(found).as_deref(), Some(expected), "{modalities}");
+    };
+    check(r#"{"input": ["text"]}"#, "s/m 4096 +text");
+    check(
+        r#"{"input": ["text", "image", "video"]}"#,
+        "s/m 4096 +image",
+    );
+    check(r#"{"input": ["pdf", "image", "text"]}"#, "s/m 4096 +pdf");
+    check(r#"{"input": ["audio"]}"#, "s/m 4096");
+    check("null", "s/m 4096");
+    // Another service at the same address does not say it.
+    let json = SITE.replace("https://shop.example/plan/v1/", "https://shop.example/v1");
+    let json = json.replace(
+        r#""m1": {"limit": {"context": 128000}, "cost": {"input": 0, "output": 0}}"#,
+        r#""window-only": {"limit": {"context": 1000}, "modalities": {"input": ["text"]}}"#,
+    );
+    let found = reduced(&json)
+        .table
+        .find(&url("https://shop.example/v1"), "window-only");
+    assert_eq!(line(found).as_deref(), Some("plan/window-only 1000"));
 }
