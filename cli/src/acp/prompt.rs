@@ -3,6 +3,9 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use dunlin_chat::media::Media;
 use url::Url;
 
 use super::wire::{Block, Refusal};
@@ -16,6 +19,8 @@ pub(super) const HEADING: &str = "Texts that the user's editor attached to this 
 pub(super) struct Said {
     pub(super) text: String,
     pub(super) data: Vec<Range<usize>>,
+    /// What goes beside the text.
+    pub(super) media: Vec<Media>,
 }
 
 /// Puts the parts together. A link to a file becomes a mention, so that Dunlin reads the file under its own permissions.
@@ -26,6 +31,7 @@ pub(super) fn said(blocks: Vec<Block>, project: &Path) -> Result<Said, Refusal> 
     let mut text = String::new();
     let mut attached = String::new();
     let mut data = Vec::new();
+    let mut media = Vec::new();
     for block in blocks {
         match block {
             Block::Text { text: words } => text.push_str(&words),
@@ -48,11 +54,14 @@ pub(super) fn said(blocks: Vec<Block>, project: &Path) -> Result<Said, Refusal> 
                 let uri = &resource.uri;
                 attached.push_str(&format!("\n{uri}\n{fence}\n{content}{end}{fence}\n"));
             }
-            Block::Image {} => return Err(not_taken("images")),
+            Block::Image { data, uri } => {
+                let name = uri.as_deref().and_then(|uri| uri.rsplit('/').next());
+                media.push(image(name.unwrap_or_default(), &data)?);
+            }
             Block::Audio {} => return Err(not_taken("sound")),
         }
     }
-    if text.trim().is_empty() {
+    if text.trim().is_empty() && media.is_empty() {
         return Err(Refusal::params("the prompt is empty"));
     }
     if !attached.is_empty() {
@@ -60,7 +69,15 @@ pub(super) fn said(blocks: Vec<Block>, project: &Path) -> Result<Said, Refusal> 
         text.push_str(&format!("\n\n{HEADING}\n{attached}"));
         data.push(start..text.len());
     }
-    Ok(Said { text, data })
+    Ok(Said { text, data, media })
+}
+
+/// An image that the client has read.
+fn image(name: &str, data: &str) -> Result<Media, Refusal> {
+    let bytes = STANDARD.decode(data);
+    let bytes = bytes.map_err(|_| Refusal::params("the data of an image is not base64"))?;
+    let media = Media::new(name, &bytes);
+    media.map_err(|why| Refusal::params(format!("an image cannot be attached: {why}")))
 }
 
 fn not_taken(what: &str) -> Refusal {
@@ -126,6 +143,7 @@ pub(super) fn fence(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use dunlin_chat::media::samples;
     use serde_json::{Value, json};
 
     use super::*;
@@ -189,13 +207,33 @@ mod tests {
     }
 
     #[test]
+    fn images_go_beside_the_text() {
+        let media = samples::picture("tern.png", 8, 6);
+        let said = of(json!([
+            {"type": "text", "text": "Which bird?"},
+            {"type": "image", "mimeType": "image/x", "data": media.base64(), "uri": "file:///p/tern.png"},
+        ]));
+        let said = said.unwrap();
+        assert_eq!(
+            (said.text.as_str(), said.media),
+            ("Which bird?", vec![media.clone()])
+        );
+        let alone = of(json!([{"type": "image", "data": media.base64(), "mimeType": "image/png"}]));
+        assert_eq!(alone.unwrap().media, [media.named("")]);
+    }
+
+    #[test]
     fn what_is_not_taken_is_said() {
         let check = |block: Value, problem: &str| {
             assert_eq!(of(json!([block])).unwrap_err(), problem);
         };
         check(
-            json!({"type": "image", "data": ""}),
-            "Dunlin takes no images in a prompt",
+            json!({"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"}),
+            "an image cannot be attached: it is neither a PNG, JPEG, GIF or WebP image nor a PDF document",
+        );
+        check(
+            json!({"type": "image", "data": "%", "mimeType": "image/png"}),
+            "the data of an image is not base64",
         );
         check(
             json!({"type": "audio"}),

@@ -354,7 +354,7 @@ impl Running {
             Ok(said) => said,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let text = (said.text.as_str(), said.data.as_slice());
+        let text = (said.text.as_str(), said.data.as_slice(), said.media);
         Ok(match dialogue.attach(app, text, Recall::default())? {
             Attached::Message(message, _) => Ok(Some(message)),
             Attached::Waiting => {

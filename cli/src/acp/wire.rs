@@ -183,7 +183,15 @@ pub enum Block {
     Resource {
         resource: Resource,
     },
-    Image {},
+    #[serde(rename_all = "camelCase")]
+    Image {
+        /// In base64. What it says of its type is not needed.
+        #[serde(default)]
+        data: String,
+        /// Where it is from.
+        #[serde(default)]
+        uri: Option<String>,
+    },
     Audio {},
 }
 

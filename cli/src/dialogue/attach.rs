@@ -17,6 +17,8 @@ use crate::error::CliError;
 use crate::mentions::{self, Meaning};
 use crate::prompt::decider::Decider;
 use crate::prompt::line::Recall;
+use dunlin_chat::agent::Api;
+use dunlin_chat::media::{About, MAX_BASE64_IN_REQUEST, MAX_IN_REQUEST, Media, NotTaken};
 use dunlin_chat::message::{Message, UserMessage};
 use dunlin_chat::provider::ProposedCall;
 use dunlin_chat::tokens::estimate;
@@ -30,6 +32,10 @@ const READER: &str = "read_file";
 
 /// What stands between a message and its files.
 const HEADING: &str = "Files that the user attached to this message, with line numbers:";
+
+/// What stands before the names of several images and documents, which go beside the text.
+const MEDIA_HEADING: &str =
+    "Images and documents that the user attached to this message, in this order:";
 
 /// What stands before the output of commands.
 const OUTPUT_HEADING: &str =
@@ -67,6 +73,8 @@ pub struct Tag {
     pub path: String,
     /// What the model gets of it.
     content: String,
+    /// What it gets beside the text.
+    media: Option<Media>,
     /// By which a change of the file is noticed.
     stamp: Option<(SystemTime, u64)>,
     /// Whether it is what a command printed, and no file.
@@ -109,8 +117,10 @@ impl Problem {
 /// The user's own words in a message: what stands before its files.
 pub fn words(message: &Message) -> &str {
     let content = message.content.as_str();
-    match content.split_once(&format!("\n\n{HEADING}\n")) {
-        Some((words, _)) if !message.attached.is_empty() => words,
+    let headings = [HEADING, MEDIA_HEADING].iter();
+    let ends = headings.filter_map(|heading| content.find(&format!("\n\n{heading}\n")));
+    match ends.min().and_then(|end| content.get(..end)) {
+        Some(words) if !message.attached.is_empty() => words,
         _ => content,
     }
 }
@@ -123,7 +133,13 @@ impl Tag {
 
     /// About how many tokens that is.
     pub fn tokens(&self) -> u64 {
-        estimate(&self.content)
+        let media = self.media.as_ref().map(|media| media.about().tokens());
+        estimate(&self.content) + media.unwrap_or_default()
+    }
+
+    /// What it is, if it is no text.
+    pub fn media(&self) -> Option<About> {
+        self.media.as_ref().map(Media::about)
     }
 }
 
@@ -153,6 +169,7 @@ impl Tags {
         let tag = Tag {
             path: format!("{OUTPUT_MARK}{command}"),
             content,
+            media: None,
             stamp: None,
             is_output: true,
             is_sent: false,
@@ -179,11 +196,12 @@ impl Dialogue {
     }
 
     /// Reads the files that a message mentions, asking where that has to be asked, and puts them behind it.
-    /// Nothing is sent. A message that came back and comes again as it was is sent without what was wrong with it.
+    /// Nothing is sent. A message that came back and comes again as it was is sent without what was wrong with it. `given` goes
+    /// with it, too.
     pub fn attach(
         &mut self,
         app: &App,
-        (text, pasted): (&str, &[Range<usize>]),
+        (text, pasted, given): (&str, &[Range<usize>], Vec<Media>),
         recall: Recall,
     ) -> Result<Attached, CliError> {
         let (project, home) = (&app.settings.project, app.settings.folders.home.as_deref());
@@ -231,7 +249,8 @@ impl Dialogue {
         }
         words.push_str(text.get(after..).unwrap_or_default());
         let nothing_to_attach = paths.is_empty() && self.tags.tags.iter().all(|tag| tag.is_sent);
-        if problems.is_empty() && nothing_to_attach {
+        problems.extend(given.iter().filter_map(|media| self.not_taken(media)));
+        if problems.is_empty() && nothing_to_attach && given.is_empty() {
             return Ok(Attached::Message(text.into(), text.len()));
         }
         if paths.len() > MAX_FILES {
@@ -262,24 +281,38 @@ impl Dialogue {
         if !problems.is_empty() {
             return Ok(self.back(text, problems, read));
         }
-        let is_only_mentions = words.trim().is_empty();
+        let tags = || {
+            let read = &read;
+            let tags = paths.iter();
+            tags.filter_map(|path| read.iter().find(|tag| tag.path == *path))
+        };
+        let is_only_mentions = words.trim().is_empty() && given.is_empty();
+        let attached = tags().filter_map(|tag| tag.media.clone());
+        let media: Vec<Media> = given.into_iter().chain(attached).collect();
+        if let Some(problem) = too_many(&media) {
+            return Ok(self.back(text, vec![problem], read));
+        }
         let mut message = text.to_owned();
+        if let [_, _, ..] = media.as_slice() {
+            let names: Vec<&str> = media.iter().map(Media::file_name).collect();
+            message.push_str(&format!("\n\n{MEDIA_HEADING}\n{}\n", names.join(", ")));
+        }
         for (is_output, heading) in [(false, HEADING), (true, OUTPUT_HEADING)] {
-            let tags = paths
-                .iter()
-                .filter_map(|path| read.iter().find(|tag| tag.path == *path));
-            let mut tags = tags.filter(|tag| tag.is_output == is_output).peekable();
+            let is_text = |tag: &&Tag| tag.is_output == is_output && tag.media.is_none();
+            let mut tags = tags().filter(is_text).peekable();
             if tags.peek().is_some() {
                 message.push_str(&format!("\n\n{heading}\n"));
             }
             for tag in tags {
                 message.push('\n');
                 message.push_str(&tag.content);
-                self.tags.add(Tag {
-                    is_sent: !is_only_mentions,
-                    ..tag.clone()
-                });
             }
+        }
+        for tag in tags() {
+            self.tags.add(Tag {
+                is_sent: !is_only_mentions,
+                ..tag.clone()
+            });
         }
         Ok(match is_only_mentions {
             true => Attached::Waiting,
@@ -287,6 +320,7 @@ impl Dialogue {
                 let attached = paths;
                 let message = UserMessage {
                     text: message,
+                    media,
                     attached,
                     typed: Some(text.len()),
                     ..UserMessage::default()
@@ -306,6 +340,38 @@ impl Dialogue {
             problems: sentences,
             is_denied,
         }
+    }
+
+    /// Why this cannot be sent to the model, if it cannot.
+    fn not_taken(&self, media: &Media) -> Option<Problem> {
+        let why = self.provider.dialect().takes().check(media).err()?;
+        let path = media.name();
+        let name = match path {
+            "" => "it",
+            path => path,
+        };
+        let agent = &self.agent;
+        let server = !matches!(agent.api, Api::Local);
+        let setting = match why {
+            NotTaken::Images if server => Some("images"),
+            NotTaken::Documents if server && agent.api != Api::Ollama => Some("pdf"),
+            _ => None,
+        };
+        let mut sentence = format!("{name} cannot be sent to {}: {why}", agent.model);
+        match why {
+            NotTaken::Images => sentence += "; choose an agent whose model does",
+            NotTaken::Documents => {
+                sentence +=
+                    "; attach its text (pdftotext FILE), or choose an agent whose model does";
+            }
+            NotTaken::TooLarge(_) => sentence += "; make it smaller",
+        }
+        if let Some(setting) = setting {
+            let agent = &agent.name;
+            sentence +=
+                &format!(" (if this one does: {setting} = true under [agents.{agent}.endpoint])");
+        }
+        Some(Problem::new(path, sentence))
     }
 
     /// Reads files as calls of the user's. Returns what was read, and what could not be and why.
@@ -372,13 +438,22 @@ impl Dialogue {
         for (path, record) in paths.into_iter().zip(report.calls) {
             match (record.state, record.result, record.failure) {
                 (CallState::Completed, Some(mut content), _) => {
-                    if !content.ends_with('\n') {
+                    let media = record.media.into_iter().next();
+                    let media = media.map(|media| media.named(&path));
+                    if let Some(problem) = media.as_ref().and_then(|media| self.not_taken(media)) {
+                        problems.push(problem);
+                        continue;
+                    }
+                    if media.is_some() {
+                        content.clear();
+                    } else if !content.ends_with('\n') {
                         content.push('\n');
                     }
                     read.push(Tag {
                         stamp: stamp(&path, app),
                         path,
                         content,
+                        media,
                         is_output: false,
                         is_sent: false,
                     });
@@ -403,6 +478,19 @@ impl Dialogue {
         }
         Ok((read, problems))
     }
+}
+
+/// What is said where more is attached than a request can carry.
+fn too_many(media: &[Media]) -> Option<Problem> {
+    let base64: usize = media.iter().map(|media| media.base64().len()).sum();
+    let is_too_much = media.len() > MAX_IN_REQUEST || base64 > MAX_BASE64_IN_REQUEST;
+    is_too_much.then(|| {
+        let most = MAX_BASE64_IN_REQUEST / 4 * 3 / 1_000_000;
+        let sentence = format!(
+            "the images and documents are too much for one message: at most {MAX_IN_REQUEST} with {most} MB together"
+        );
+        Problem::new("", sentence)
+    })
 }
 
 fn stamp(path: &str, app: &App) -> Option<(SystemTime, u64)> {

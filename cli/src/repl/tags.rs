@@ -27,11 +27,11 @@ pub fn attach(
 ) -> Result<Option<UserMessage>, CliError> {
     let ui = &app.ui;
     let before: Vec<Tag> = dialogue.tags().list().cloned().collect();
-    let attached = dialogue.attach(app, (text, pasted), recall)?;
+    let attached = dialogue.attach(app, (text, pasted, Vec::new()), recall)?;
     let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
     match attached {
         Attached::Message(message, words) => {
-            if message.text.len() > words {
+            if message.text.len() > words || !message.media.is_empty() {
                 let news = dialogue.tags().list().filter(|tag| !before.contains(tag));
                 news.for_each(|tag| quiet(&format!("  + {}", line(ui, tag))));
             }
@@ -107,6 +107,7 @@ pub fn untag(app: &App, dialogue: Option<&mut Dialogue>, which: &str) {
 pub fn line(ui: &Ui, tag: &Tag) -> String {
     let room = ui.window().columns.saturating_sub(FACTS_COLUMNS).max(16);
     let size = match tag.bytes() {
+        _ if let Some(media) = tag.media() => format!("{media}, "),
         None => String::new(),
         Some(1) => "1 byte, ".to_owned(),
         Some(bytes @ ..1000) => format!("{bytes} bytes, "),

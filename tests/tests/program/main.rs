@@ -39,6 +39,7 @@ mod mcp_issuer;
 mod mcp_login;
 mod mcp_serve;
 mod mcp_servers;
+mod media;
 mod mentions;
 mod models;
 mod modes;

@@ -258,7 +258,8 @@ fn with_files(
         // Naming it is saying that it may be read.
         super::permissions::allow_file(app, &whole)?;
     }
-    match dialogue.attach(app, (&text, piped.as_slice()), Recall::default())? {
+    let said = (text.as_str(), piped.as_slice(), Vec::new());
+    match dialogue.attach(app, said, Recall::default())? {
         Attached::Message(message, _) => Ok(message),
         Attached::Waiting => Err(CliError::usage(PromptError::Empty)),
         Attached::Back {

@@ -5,6 +5,7 @@ mod hostile;
 
 use std::fs;
 
+use dunlin_chat::media::samples::picture;
 use dunlin_tests::{Environment, Gate, Provider, Response, program};
 use serde_json::{Value, json};
 
@@ -377,8 +378,19 @@ fn parts_of_a_prompt_reach_the_model() {
 
     let image = json!([{"type": "image", "data": "", "mimeType": "image/png"}]);
     let turn = editor.say_blocks(&session, image);
-    let refused = (-32602, "Dunlin takes no images in a prompt".to_owned());
+    let why = "an image cannot be attached: it is neither a PNG, JPEG, GIF or WebP image nor a PDF document";
+    let refused = (-32602, why.to_owned());
     assert_eq!(editor.error(turn), refused);
+    let image = picture("tern.png", 8, 6);
+    let blocks = json!([
+        {"type": "text", "text": "Which bird?"},
+        {"type": "image", "data": image.base64(), "mimeType": "image/png"},
+    ]);
+    let turn = editor.say_blocks(&session, blocks);
+    assert_eq!(editor.ended(turn), "end_turn");
+    let request = provider.wait_for_request(3);
+    let said = request.messages().last().expect("a message").clone();
+    assert_eq!(said["content"][1]["image_url"]["url"], image.data_url());
     assert_eq!(editor.close().status, Some(0));
 
     // The editor gets the words back without what was read.

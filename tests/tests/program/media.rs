@@ -1,0 +1,183 @@
+//! Images and PDF documents: attached by the user, read by tools, kept in the session.
+
+use std::fs;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use dunlin_chat::media::samples::{pdf, png};
+use dunlin_tests::{Environment, Provider, Response, program};
+use serde_json::{Value, json};
+
+use crate::stage::{Chat, environment, files_below, read};
+
+/// A picture whose base64 no terminal could show.
+fn picture() -> Vec<u8> {
+    png(800, 600, 45_000)
+}
+
+/// The bytes of a data URL, with its type.
+fn bytes_of(url: &Value) -> (String, Vec<u8>) {
+    let url = url.as_str().expect("a URL");
+    let (kind, data) = url.split_once(";base64,").expect("base64");
+    (kind.to_owned(), STANDARD.decode(data).expect("base64"))
+}
+
+fn of_picture() -> (String, Vec<u8>) {
+    ("data:image/png".to_owned(), picture())
+}
+
+/// Some base64 of the middle of the picture.
+fn base64() -> String {
+    STANDARD.encode(picture())[20_000..20_100].to_owned()
+}
+
+#[test]
+fn an_image_is_sent_and_stays_in_the_session() {
+    let provider = Provider::always(Response::reply("A tern."));
+    let environment = environment(&provider);
+    environment.project_file("tern.png", picture());
+    let mut chat = Chat::of(environment.terminal(["--fresh"]));
+    let screen = chat.turn("Which bird is in @tern.png?");
+    let line = "  + tern.png · image PNG 800×600, 45 kB, about 640 tokens";
+    assert!(screen.contains(line), "{screen:?}");
+    let content = provider.requests()[0].messages()[0]["content"].clone();
+    assert_eq!(content[0]["text"], "Which bird is in @tern.png?");
+    assert_eq!(bytes_of(&content[1]["image_url"]["url"]), of_picture());
+    chat.leave();
+
+    let mut chat = Chat::of(environment.terminal(["--resume"]));
+    let screen = chat.turn("And its beak?");
+    assert!(!screen.contains(&base64()[..40]), "{screen:?}");
+    let requests = provider.requests();
+    // The same bytes go first again.
+    assert_eq!(requests[1].messages()[0], requests[0].messages()[0]);
+    let screen = chat.turn("/history");
+    assert!(screen.contains("Which bird"), "{screen:?}");
+    let screen = chat.turn("/show m1");
+    assert!(
+        screen.contains("[tern.png: image PNG 800×600, 45 kB]"),
+        "{screen:?}"
+    );
+    chat.leave();
+
+    // Once, however often it was sent.
+    let stored = files_below(&environment.data().join("sessions"));
+    let stored: String = stored
+        .iter()
+        .map(|path| fs::read_to_string(path).unwrap_or_default())
+        .collect();
+    assert_eq!(stored.matches(&base64()).count(), 1);
+    let session = "Which bird is in @tern.png?";
+    let export = environment.command(["sessions", "export", session]).run();
+    assert!(!export.stdout.contains(&base64()), "{}", export.stdout);
+    assert!(
+        export
+            .stdout
+            .contains("[tern.png: image PNG 800×600, 45 kB]"),
+        "{export}"
+    );
+    let arguments = ["sessions", "export", session, "--format", "json"];
+    let export = environment.command(arguments).run();
+    let value: Value = serde_json::from_str(&export.stdout).expect("JSON");
+    let named = json!([{"name": "tern.png", "type": "image/png", "bytes": 45_033, "width": 800, "height": 600}]);
+    assert_eq!(value["messages"][0]["media"], named);
+    assert!(!export.stdout.contains(&base64()), "{}", export.stdout);
+    let sent = environment
+        .command(["requests", "show", "1", "--sent"])
+        .run();
+    assert!(sent.stdout.contains(&base64()), "{}", sent.stderr);
+}
+
+#[test]
+fn files_of_ask_are_sent_as_what_they_are() {
+    let provider = Provider::always(Response::reply("Yes."));
+    let environment = environment(&provider);
+    let outside = environment.outside_file("tern.png", picture());
+    environment.project_file("eggs.pdf", pdf(2));
+    environment.project_file("notes.md", "four eggs\n");
+    let outside = outside.to_str().expect("a path");
+    let arguments = ["ask", "-f", outside, "compare @eggs.pdf and @notes.md"];
+    let output = environment.command(arguments).run();
+    assert_eq!(output.status, Some(0), "{output}");
+    let content = provider.requests()[0].messages()[0]["content"].clone();
+    let text = content[0]["text"].as_str().unwrap_or_default();
+    assert!(
+        text.contains("in this order:\neggs.pdf, tern.png\n"),
+        "{text}"
+    );
+    assert!(text.contains("     1\tfour eggs"), "{text}");
+    let file = &content[1]["file"];
+    assert_eq!(file["filename"], "eggs.pdf");
+    let document = ("data:application/pdf".to_owned(), pdf(2));
+    assert_eq!(bytes_of(&file["file_data"]), document);
+    assert_eq!(bytes_of(&content[2]["image_url"]["url"]), of_picture());
+}
+
+#[test]
+fn what_a_model_does_not_take_is_said_before_anything_is_sent() {
+    let provider = Provider::always(Response::reply("Yes."));
+    let environment = environment(&provider);
+    environment.configure_more(
+        "",
+        "[agents.assistant.endpoint]\nimages = false\npdf = false",
+    );
+    environment.project_file("tern.png", picture());
+    environment.project_file("eggs.pdf", pdf(1));
+    environment.project_file("wide.png", png(9_000, 2, 0));
+    let check = |file: &str, problem: &str| {
+        let output = environment.command(["ask", "see", file]).run();
+        assert_eq!(output.status, Some(2), "{output}");
+        assert!(output.stderr.contains(problem), "{output}");
+    };
+    check(
+        "@tern.png",
+        "tern.png cannot be sent to scripted: this model takes no images; choose an agent whose model does \
+         (if this one does: images = true under [agents.assistant.endpoint])",
+    );
+    check("@eggs.pdf", "attach its text (pdftotext FILE)");
+    check("@wide.png", "9000×2 pixels, and at most 8,000 on each side");
+    assert_eq!(provider.requests().len(), 0);
+}
+
+#[test]
+fn a_model_sees_the_image_that_it_reads() {
+    let provider = Provider::play(vec![read("tern.png"), Response::reply("A tern.")]);
+    let environment = environment(&provider);
+    environment.project_file("tern.png", picture());
+    let output = environment.command(["ask", "look"]).run();
+    assert_eq!(output.to_string(), "status: 0\n----- stdout\nA tern.\n");
+    let requests = provider.requests();
+    let messages = requests[1].messages();
+    assert_eq!(messages[2]["content"], "[image PNG 800×600, 45 kB]");
+    let image = &messages[3]["content"][1]["image_url"]["url"];
+    assert_eq!(bytes_of(image), of_picture());
+}
+
+/// Folders whose agent speaks Anthropic's protocol.
+fn of_anthropic(provider: &Provider) -> Environment {
+    let environment = Environment::warm(program!());
+    environment.configure(&format!(
+        "[keys.test]\nenv = \"OPENAI_API_KEY\"\n\n[agents.assistant]\napi = \"anthropic\"\nbase_url = {:?}\nmodel = \"scripted\"\n\
+         api_key = \"test\"\nsystem_prompt = \"\"\n",
+        provider.root()
+    ));
+    environment
+}
+
+#[test]
+fn a_result_holds_the_image_where_the_protocol_allows_it() {
+    let arguments = json!({ "file_path": "tern.png" });
+    let call = Response::messages()
+        .block_of_call(0, "toolu_01", "read_file", &arguments)
+        .messages_end("tool_use");
+    let provider = Provider::play(vec![call, Response::messages_reply("A tern.")]);
+    let environment = of_anthropic(&provider);
+    environment.project_file("tern.png", picture());
+    let output = environment.command(["ask", "look"]).run();
+    assert_eq!(output.to_string(), "status: 0\n----- stdout\nA tern.\n");
+    let requests = provider.requests();
+    let content = &requests[1].messages()[2]["content"][0]["content"];
+    assert_eq!(content[0]["text"], "[image PNG 800×600, 45 kB]");
+    let data = content[1]["source"]["data"].as_str().unwrap_or_default();
+    assert_eq!(STANDARD.decode(data).ok(), Some(picture()));
+}
