@@ -19,6 +19,7 @@ use super::profile::{
 };
 use super::schema::Keyword;
 use dunlin_chat::endpoint::{EmptyContent, MaxTokensField, ReasoningEcho};
+use dunlin_chat::media::{self, MediaKind};
 use dunlin_chat::provider::error::{ProfileChange, Refusal};
 
 /// Most fallbacks between two requests that are accepted. More than three at once were never seen.
@@ -165,6 +166,14 @@ fn fallback(
             "the model takes no tools: from here on they are described in the system prompt"
                 .to_owned(),
         );
+    } else if profile.takes.images && says(NO_IMAGES) && has(sent, MediaKind::Image) {
+        // Otherwise the conversation would be refused for as long as the image is in it.
+        changed.takes.images = false;
+        notice = Some("the model takes no images: they are only named from here on".to_owned());
+    } else if profile.takes.documents && says(NO_DOCUMENTS) && has(sent, MediaKind::Document) {
+        changed.takes.documents = false;
+        notice =
+            Some("the model takes no PDF documents: they are only named from here on".to_owned());
     } else if about_request && has_reasoning(sent) && says(REASONING) && says(REFUSED) {
         changed.reasoning = ReasoningEcho::Never;
     } else if about_request
@@ -210,6 +219,30 @@ const REFUSED: &[&str] = &[
     "not accepted",
     "may only be set",
     "or unset",
+];
+
+/// Sentences about images that a model cannot see. Some servers know no content but text.
+const NO_IMAGES: &[&str] = &[
+    "image_url is only supported",
+    "image input is not supported",
+    "image input is not enabled",
+    "not a multimodal model",
+    "not support image",
+    "support image input",
+    "unknown variant `image_url`",
+    "at most 0 image",
+    "missing data required for image input",
+    "content must be a string",
+];
+
+/// Sentences about documents that a model cannot read.
+const NO_DOCUMENTS: &[&str] = &[
+    "unknown variant `file`",
+    "unsupported content[].type",
+    "not support file",
+    "not support pdf",
+    "not support document",
+    "content must be a string",
 ];
 
 /// Words for how much a model thinks.
@@ -286,6 +319,17 @@ fn limit_is_misnamed(profile: &Profile, text: &str) -> bool {
         MaxTokensField::MaxTokens => text.contains("max_completion_tokens"),
         field => text.contains(field.name()) && REFUSED.iter().any(|words| text.contains(words)),
     }
+}
+
+/// Whether any message holds such a thing.
+fn has(sent: &Value, kind: MediaKind) -> bool {
+    let holds = |message: &Value| {
+        let media = media::within(message);
+        media
+            .iter()
+            .any(|media| media.about().format.kind() == kind)
+    };
+    messages(sent).chain(items(sent)).any(holds)
 }
 
 /// The longest reply that there can be, if the sentence names it: `max_tokens: 64000 > 32000, which is the maximum allowed

@@ -59,6 +59,12 @@ fn taught_by(fallbacks: &Fallbacks, status: u16, sentence: &str, sent: &Value) -
     if before.effort != after.effort {
         changes.push(format!("effort {:?}", after.effort));
     }
+    if before.takes.images != after.takes.images {
+        changes.push("no images".to_owned());
+    }
+    if before.takes.documents != after.takes.documents {
+        changes.push("no documents".to_owned());
+    }
     if let Some(allowed) = after.max_tokens_allowed {
         changes.push(format!("at most {allowed}"));
     }

@@ -120,11 +120,12 @@ mod tests {
     use std::borrow::Cow;
 
     use dunlin_chat::agent::Agent;
-    use dunlin_chat::message::{Conversation, Message, Reasoning, Role, ToolCall};
+    use dunlin_chat::media::samples::picture;
+    use dunlin_chat::message::{Conversation, Message, Reasoning, Role, ToolCall, UserMessage};
     use dunlin_chat::provider::Dialect;
     use dunlin_chat::request::cuts::Cuts;
-    use dunlin_chat::request::editor::{EditableRequest, origins};
-    use dunlin_chat::request::{Request, compose};
+    use dunlin_chat::request::editor::{Counts, EditableRequest, origins};
+    use dunlin_chat::request::{ContextBudget, HistoryLimits, Occasion, Request, compose};
     use dunlin_host::Tool;
     use serde_json::json;
 
@@ -132,6 +133,7 @@ mod tests {
     use crate::anthropic;
     use crate::http::Timeouts;
     use crate::ollama::Ollama;
+    use crate::openai;
     use crate::responses;
     use crate::streamed::{Protocol, StreamedProvider};
     use dunlin_chat::endpoint::{MaxTokensField, ReasoningEcho};
@@ -404,5 +406,40 @@ mod tests {
             "\"stream\":true,\"seed\":7",
         );
         assert!(request.clone().set("tool_choice", "none").is_err());
+    }
+
+    #[test]
+    fn an_image_counts_the_same_in_each_layout() {
+        let mut session = Conversation::new();
+        session.push_user(UserMessage {
+            media: vec![picture("a.png", 800, 600), picture("b.png", 100, 100)],
+            ..UserMessage::from("Which one?")
+        });
+        let agent = agent();
+        let streamed = [
+            &openai::PROTOCOL,
+            &anthropic::PROTOCOL,
+            &responses::PROTOCOL,
+        ];
+        let streamed = streamed
+            .map(|protocol| StreamedProvider::new(protocol, &agent, Timeouts::default()).dialect());
+        let ollama = Ollama::new(&agent, Timeouts::default()).dialect();
+        for dialect in streamed.into_iter().chain([ollama]) {
+            let mut budget = ContextBudget::new();
+            let occasion = Occasion {
+                agent: &agent,
+                tools: &[],
+                dialect: dialect.as_ref(),
+                limits: HistoryLimits::default(),
+            };
+            let fitted = budget.fit(session.messages(), occasion).unwrap();
+            let request = compose(fitted.messages, &agent, dialect.as_ref(), &[]);
+            let origins = origins(session.messages(), budget.cuts(), false);
+            let outline = dialect.outline(request.body(), &origins);
+            let editable = EditableRequest::new(request.bytes().clone(), outline);
+            let counted = Counts::of(&editable, budget.measure()).total();
+            assert!(counted > 640 + 13, "{counted}");
+            assert_eq!(counted, budget.measure().sent());
+        }
     }
 }

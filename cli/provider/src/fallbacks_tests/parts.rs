@@ -1,5 +1,7 @@
 //! Refusals by endpoints whose requests consist of parts, and of efforts.
 
+use dunlin_chat::media::samples::{document, picture};
+
 use super::*;
 
 /// A request in blocks: with an effort, marks of the cache, and reasoning that goes back.
@@ -213,5 +215,65 @@ fn refusals_of_an_effort_elsewhere() {
         ollama(json!(true)),
         "\"smollm\" does not support thinking",
         left_out,
+    );
+}
+
+#[test]
+fn refusals_of_images_and_documents() {
+    let image = json!({"type": "image_url", "image_url": {"url": picture("", 8, 6).data_url()}});
+    let file = json!({"type": "file", "file": {"file_data": document("", 1).data_url()}});
+    let sent = |parts: &[&Value]| json!({"messages": [{"role": "user", "content": parts}]});
+    let check = |status: u16, sentence: &str, sent: Value, expected: &str| {
+        let fallbacks = Fallbacks::new(Profile::default());
+        let taught = taught_by(&fallbacks, status, sentence, &sent);
+        assert_eq!(taught, expected, "{sentence}");
+    };
+    for (status, sentence) in [
+        (
+            400,
+            "Invalid content type. image_url is only supported by certain models.",
+        ),
+        (
+            500,
+            "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+        ),
+        (400, "/models/x is not a multimodal model"),
+        (404, "No endpoints found that support image input"),
+        (400, "At most 0 image(s) may be provided in one prompt."),
+        (
+            400,
+            "messages[0]: unknown variant `image_url`, expected `text`",
+        ),
+        (400, "Image input is not enabled for this model"),
+        (400, "messages[0].content must be a string"),
+    ] {
+        check(status, sentence, sent(&[&image]), "no images, said");
+        check(status, sentence, sent(&[]), "nothing");
+    }
+    for (status, sentence) in [
+        (500, "unsupported content[].type"),
+        (
+            422,
+            "messages[0]: unknown variant `file`, expected `text` or `image_url`",
+        ),
+        (400, "This model does not support file inputs"),
+    ] {
+        check(
+            status,
+            sentence,
+            sent(&[&image, &file]),
+            "no documents, said",
+        );
+        check(status, sentence, sent(&[&image]), "nothing");
+    }
+    // The image is at fault, and the user has to know.
+    let large = "image exceeds 5 MB maximum: 6278112 bytes > 5242880 bytes";
+    check(400, large, sent(&[&image]), "nothing");
+    let items = json!({"input": [{"role": "user", "content": [&file]}]});
+    check(
+        400,
+        "this model does not support PDF files",
+        items,
+        "no documents, said",
     );
 }
