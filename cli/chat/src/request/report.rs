@@ -97,12 +97,19 @@ impl ContextBudget {
             let message = messages.get(index).zip(costs.get(index));
             message.map_or(0, |(message, cost)| cuts.cost(index, message, *cost).tokens)
         };
+        let media = |index: usize| -> u64 {
+            let is_whole = cuts.sends(index) && !cuts.results.contains_key(&index);
+            let message = messages.get(index).filter(|_| is_whole);
+            let media = message.into_iter().flat_map(|message| &message.media);
+            media.map(|media| media.about().tokens()).sum()
+        };
         let of = |role: Role| -> u64 {
             let each = messages
                 .iter()
                 .enumerate()
                 .filter(|(_, message)| message.role == role);
-            measure.real(each.map(|(index, _)| sent(index)).sum())
+            let texts = each.map(|(index, _)| sent(index).saturating_sub(media(index)));
+            measure.real(texts.sum())
         };
         let mut tools: Vec<(String, u64)> = occasion
             .offered()
@@ -127,6 +134,10 @@ impl ContextBudget {
             Part {
                 name: MESSAGES,
                 tokens: of(Role::User),
+            },
+            Part {
+                name: "images and documents",
+                tokens: measure.real((0..messages.len()).map(media).sum()),
             },
             Part {
                 name: "replies and calls",
@@ -269,11 +280,33 @@ mod tests {
     use super::*;
     use crate::agent::Agent;
     use crate::instructions::{InstructionFile, Instructions};
-    use crate::message::{Conversation, ToolCall};
+    use crate::media::samples::picture;
+    use crate::message::{Conversation, ToolCall, UserMessage};
     use crate::provider::Window;
     use crate::provider::plain::Plain;
     use crate::request::HistoryLimits;
     use crate::usage::{Money, Usage};
+
+    #[test]
+    fn images_are_a_part_of_their_own() {
+        let mut conversation = Conversation::new();
+        conversation.push_user(UserMessage {
+            media: vec![picture("a.png", 750, 100)],
+            ..UserMessage::from("Look")
+        });
+        let agent = Agent::sample();
+        let occasion = Occasion {
+            agent: &agent,
+            tools: &[],
+            dialect: &Plain,
+            limits: HistoryLimits::default(),
+        };
+        let report = ContextBudget::new().report(conversation.messages(), occasion);
+        let parts = report.parts.iter().map(|part| (part.name, part.tokens));
+        let parts: Vec<_> = parts.collect();
+        assert_eq!(parts[0], ("images and documents", 100));
+        assert_eq!(parts[1].0, MESSAGES);
+    }
 
     #[test]
     fn what_fills_a_request_is_listed_largest_first() {
