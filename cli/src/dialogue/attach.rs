@@ -437,6 +437,10 @@ impl Dialogue {
         let mut problems = Vec::new();
         for (path, record) in paths.into_iter().zip(report.calls) {
             match (record.state, record.result, record.failure) {
+                (CallState::Completed, ..) if let Some(why) = record.not_media => {
+                    let sentence = format!("{path} cannot be attached: {why}");
+                    problems.push(Problem::new(&path, sentence));
+                }
                 (CallState::Completed, Some(mut content), _) => {
                     let media = record.media.into_iter().next();
                     let media = media.map(|media| media.named(&path));

@@ -238,6 +238,13 @@ impl Server {
         let token = &params["_meta"]["progressToken"];
         match self.behaviour.as_str() {
             "slow" => Ok(()),
+            "camera" => {
+                let image = dunlin_chat::media::samples::picture("", 8, 6);
+                let text = json!({"type": "text", "text": "Click."});
+                let image =
+                    json!({"type": "image", "data": image.base64(), "mimeType": "image/png"});
+                answer(id, json!({"content": [text, image]}))
+            }
             "wrong_ids" => {
                 for wrong in [json!(9_999), json!("x"), Value::Null, json!({"a": 1})] {
                     text(wrong, "wrong")?;

@@ -4,7 +4,7 @@ use std::fs;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use dunlin_chat::media::samples::{pdf, png};
+use dunlin_chat::media::samples::{self, pdf, png};
 use dunlin_tests::{Environment, Provider, Response, program};
 use serde_json::{Value, json};
 
@@ -135,7 +135,10 @@ fn what_a_model_does_not_take_is_said_before_anything_is_sent() {
          (if this one does: images = true under [agents.assistant.endpoint])",
     );
     check("@eggs.pdf", "attach its text (pdftotext FILE)");
-    check("@wide.png", "9000×2 pixels, and at most 8,000 on each side");
+    check(
+        "@wide.png",
+        "wide.png cannot be attached: it has 9000×2 pixels, and at most 8,000 on each side",
+    );
     assert_eq!(provider.requests().len(), 0);
 }
 
@@ -145,7 +148,7 @@ fn a_model_sees_the_image_that_it_reads() {
     let environment = environment(&provider);
     environment.project_file("tern.png", picture());
     let output = environment.command(["ask", "look"]).run();
-    assert_eq!(output.to_string(), "status: 0\n----- stdout\nA tern.\n");
+    assert_eq!(output.stdout, "A tern.\n", "{output}");
     let requests = provider.requests();
     let messages = requests[1].messages();
     assert_eq!(messages[2]["content"], "[image PNG 800×600, 45 kB]");
@@ -174,10 +177,36 @@ fn a_result_holds_the_image_where_the_protocol_allows_it() {
     let environment = of_anthropic(&provider);
     environment.project_file("tern.png", picture());
     let output = environment.command(["ask", "look"]).run();
-    assert_eq!(output.to_string(), "status: 0\n----- stdout\nA tern.\n");
+    assert_eq!(output.stdout, "A tern.\n", "{output}");
     let requests = provider.requests();
     let content = &requests[1].messages()[2]["content"][0]["content"];
     assert_eq!(content[0]["text"], "[image PNG 800×600, 45 kB]");
     let data = content[1]["source"]["data"].as_str().unwrap_or_default();
     assert_eq!(STANDARD.decode(data).ok(), Some(picture()));
+}
+
+#[test]
+fn an_image_of_a_server_goes_to_the_model() {
+    let provider = Provider::play([
+        Response::call("mcp_loader", json!({})),
+        Response::call("camera__echo", json!({ "text": "smile" })),
+        Response::reply("A tern."),
+    ]);
+    let environment = environment(&provider);
+    let server = env!("CARGO_BIN_EXE_served");
+    let table = format!("[mcp.servers.camera]\ncommand = {server:?}\nargs = [\"camera\"]\n");
+    environment.configure_more("", &table);
+    let mut chat = Chat::open(&environment);
+    chat.say("look");
+    chat.question();
+    chat.terminal.type_line("y");
+    chat.prompt();
+    let screen = chat.turn("/expand");
+    assert!(screen.contains("[image PNG 8×6, 33 bytes]"), "{screen:?}");
+    let requests = provider.requests();
+    let messages = requests[2].messages();
+    assert_eq!(messages[4]["content"], "Click.\n[image PNG 8×6, 33 bytes]");
+    let expected = samples::picture("", 8, 6).data_url();
+    assert_eq!(messages[5]["content"][1]["image_url"]["url"], expected);
+    chat.leave();
 }

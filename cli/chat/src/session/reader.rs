@@ -147,6 +147,7 @@ fn without_entry(call: &ToolCall, result: Option<&Message>) -> CallRecord {
         media: result
             .map(|message| message.media.clone())
             .unwrap_or_default(),
+        not_media: None,
         duration_ms: None,
         recovered: false,
         repaired: false,

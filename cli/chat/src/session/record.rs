@@ -125,6 +125,7 @@ impl CallEntry {
             state: self.status,
             result: self.result,
             media: self.media,
+            not_media: None,
             duration_ms: self.execution_time_ms,
             recovered: self.recovered,
             repaired: self.repaired,

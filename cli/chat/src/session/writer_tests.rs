@@ -127,6 +127,7 @@ fn ended(id: &str, result: &str) -> CallRecord {
         recovered: false,
         repaired: false,
         media: Vec::new(),
+        not_media: None,
         error: None,
         failure: None,
         edits: std::sync::Arc::default(),

@@ -14,7 +14,7 @@ use dunlin_host::target::Need;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::media::Media;
+use crate::media::{Media, NotMedia};
 use crate::todo::{self, TODO};
 
 /// Longest summary of the arguments, in characters: with the tool's name it fits a line of a
@@ -121,6 +121,9 @@ pub struct CallRecord {
     /// The pictures and documents that went with it.
     #[serde(skip)]
     pub media: Vec<Media>,
+    /// Why one that it gave did not go with it.
+    #[serde(skip)]
+    pub not_media: Option<NotMedia>,
     /// How long it ran, in milliseconds.
     pub duration_ms: Option<f64>,
     /// Whether the model wrote it as text.
@@ -396,6 +399,8 @@ pub struct TurnCall {
     pub(super) result: Option<String>,
     /// The pictures and documents of it.
     pub(super) media: Vec<Media>,
+    /// Why another one is not among them.
+    pub(super) not_media: Option<NotMedia>,
     /// What it has changed in files.
     pub(super) edits: Arc<[FileEdit]>,
 }
@@ -426,6 +431,7 @@ impl TurnCall {
             output: None,
             result: None,
             media: Vec::new(),
+            not_media: None,
             edits: Arc::default(),
         }
     }
@@ -479,6 +485,7 @@ impl TurnCall {
             state: self.state,
             result: self.result.clone(),
             media: self.media.clone(),
+            not_media: self.not_media,
             duration_ms: self.duration.map(millis),
             recovered: self.recovered,
             repaired: self.repaired,

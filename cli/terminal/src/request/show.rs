@@ -289,6 +289,8 @@ pub fn payload(request: &EditableRequest) -> (String, Option<String>) {
 
 #[cfg(test)]
 mod tests {
+    use dunlin_chat::media::Media;
+    use dunlin_chat::media::samples::png;
     use dunlin_chat::request::editor::{Origin, Outline, SectionId};
     use serde_json::json;
 
@@ -317,5 +319,36 @@ mod tests {
         let rows = differences(&request, &saved, window).join("\n");
         assert!(rows.contains("saved (session)"), "{rows}");
         assert!(!rows.contains("global"), "{rows}");
+    }
+
+    #[test]
+    fn an_image_is_named_and_never_printed() {
+        let media = Media::new("", &png(800, 600, 45_000)).unwrap();
+        let body = json!({"model": "m", "messages": [{"role": "user", "content": [
+            {"type": "text", "text": "Which bird?"},
+            {"type": "image_url", "image_url": {"url": media.data_url()}},
+        ]}]});
+        let origins: Vec<Origin> = vec![SectionId::Message(0).into()];
+        let outline = Outline::of_chat(&body, &origins, Vec::new());
+        let mut request = EditableRequest::new(body.to_string().into(), outline);
+        let window = Window {
+            columns: 80,
+            rows: 24,
+            styles: Styles::plain(),
+        };
+        let named = "[image PNG 800×600, 45 kB]";
+        let rows = section(&request, 1, "user", window);
+        assert!(rows.iter().any(|row| row.ends_with(named)), "{rows:?}");
+        assert_eq!(rows.len(), 6, "{rows:?}");
+        assert_eq!(found(&request, &media.base64()[100..110], window).len(), 1);
+        let (shown, notice) = payload(&request);
+        assert!(shown.contains(named) && shown.len() < 300, "{shown}");
+        assert_eq!(notice.as_deref(), Some(SHORTENED));
+        // What is edited beside it leaves it as it is.
+        request.set_text(1, "Which tern?").unwrap();
+        let sent = String::from_utf8(request.bytes().to_vec()).unwrap();
+        assert!(sent.contains("Which tern?") && sent.contains(media.base64()));
+        let rows = differences(&request, &[], window);
+        assert_eq!(rows.len(), 2, "{rows:?}");
     }
 }

@@ -331,6 +331,7 @@ fn parts_of_a_prompt_reach_the_model() {
         Response::reply("I see."),
         Response::reply("Mine."),
         Response::reply("Read."),
+        Response::reply("A tern."),
     ]);
     let uri = |path: &str| format!("file://{}/{path}", environment.root().display());
     let mut editor = Editor::open(&environment);

@@ -145,6 +145,7 @@ impl Chatting {
                 recovered: false,
                 repaired: false,
                 media: Vec::new(),
+                not_media: None,
                 error: None,
                 failure: None,
                 denied_by: None,

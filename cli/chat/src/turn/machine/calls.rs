@@ -358,8 +358,7 @@ impl Turn<'_> {
                     true => CallState::Failed,
                     false => CallState::Completed,
                 };
-                let (text, media) = parts_of(success);
-                self.calls[number].media = media;
+                let text = parts_of(success, &mut self.calls[number]);
                 self.settle(number, state, text, note, effects);
             }
             Err(failure) => {
@@ -588,30 +587,28 @@ impl Turn<'_> {
     }
 }
 
-/// The text of a result, and its pictures and documents. Parts that are not text are named in the text, so that the model does
-/// not take them for missing.
-fn parts_of(success: Success) -> (String, Vec<Media>) {
+/// The text of a result; the call gets its images and documents. Parts that are not text are named in the text, so that the
+/// model does not take them for missing.
+fn parts_of(success: Success, call: &mut TurnCall) -> String {
     let mut text = success.text;
-    let mut media = Vec::new();
     for (media_type, bytes) in success.blobs {
         if !text.is_empty() {
             text.push('\n');
         }
-        match Media::new("", &bytes) {
-            Ok(part) => {
-                text.push_str(&part.to_string());
-                media.push(part);
+        let why = match Media::new("", &bytes) {
+            Ok(media) => {
+                text.push_str(&media.to_string());
+                call.media.push(media);
+                continue;
             }
-            Err(NotMedia::Unknown) => {
-                text.push_str(&format!("[{media_type}, {} bytes, not shown]", bytes.len()));
-            }
+            Err(NotMedia::Unknown) => String::new(),
             Err(why) => {
-                text.push_str(&format!(
-                    "[{media_type}, {} bytes, not shown: {why}]",
-                    bytes.len()
-                ));
+                call.not_media = Some(why);
+                format!(": {why}")
             }
-        }
+        };
+        let size = bytes.len();
+        text.push_str(&format!("[{media_type}, {size} bytes, not shown{why}]"));
     }
-    (text, media)
+    text
 }
