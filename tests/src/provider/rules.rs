@@ -48,7 +48,8 @@ fn check_messages(messages: &[Value], wrong: &mut Vec<String>) {
         match role {
             "system" if at > 0 => complain("is a system message behind others".to_owned()),
             "system" | "user" => {
-                if !has_text(message) && !(role == "user" && has_parts(message)) {
+                let is_said = has_text(message) || role == "user" && has_parts(message);
+                if !is_said {
                     complain(format!("of {role} has the content {}", message["content"]));
                 }
             }
