@@ -32,11 +32,21 @@ pub(super) struct Order {
     pub(super) temporary: PathBuf,
     pub(super) time_limit_ms: u64,
     pub(super) network: bool,
-    /// Whether its standard input comes behind the order; it has none otherwise.
-    pub(super) has_input: bool,
+    pub(super) input: Input,
     /// The sandbox that the user was told of: the command does not run in another one. `None`: this is the command that
     /// finds out what there is.
     pub(super) announced: Option<CommandSandbox>,
+}
+
+/// What a command reads. Its standard input comes behind the order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Input {
+    /// Nothing: no standard input comes.
+    Nothing,
+    /// A text that is there as a whole.
+    Text,
+    /// What comes as long as the command runs: it serves.
+    Stream,
 }
 
 /// What the supervisor reports.
@@ -202,7 +212,7 @@ mod tests {
             temporary: PathBuf::from("/tmp/x"),
             time_limit_ms: 1,
             network: true,
-            has_input: true,
+            input: Input::Stream,
             announced: None,
         };
         let mut bytes = order.to_bytes().unwrap();

@@ -1,12 +1,14 @@
 //! Dunlin's side of a command: starts the supervisor, reads what the command prints, hears how it ended.
 
+use std::fs::File;
 use std::future::pending;
-use std::io;
+use std::io::{self, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{Shutdown, shutdown};
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use tempfile::TempDir;
@@ -17,7 +19,7 @@ use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use super::child::leave;
-use super::order::{End, Order, Report};
+use super::order::{End, Input, Order, Report};
 use super::{Access, CommandOptions, CommandSandbox, Streams, server_supervisor};
 use crate::limits::{COMMAND_GRACE, MAX_CHUNK_BYTES, MAX_COMMAND_BYTES};
 use crate::notices::Notices;
@@ -137,6 +139,21 @@ impl Running {
         Running::start_with(options, watched, line, network, access, None).await
     }
 
+    /// The same for a command without the network that reads this text.
+    pub(crate) async fn start_reading(
+        options: &CommandOptions,
+        announced: &CommandSandbox,
+        line: String,
+        access: Access,
+        notices: &Notices,
+        text: &[u8],
+    ) -> Result<Running, CommandError> {
+        let watched = Some((announced.clone(), notices.clone()));
+        let input = in_memory(text).map_err(io_error("keep the input of the command"))?;
+        let input = Some((Input::Text, input));
+        Running::start_with(options, watched, line, false, access, input).await
+    }
+
     /// Starts a command that does nothing, to find out what its sandbox is made of.
     pub(super) async fn probe(options: &CommandOptions) -> Result<Running, CommandError> {
         // Nothing can be written but its own temporary folder, where it starts.
@@ -162,7 +179,8 @@ impl Running {
         let fail = io_error("make a pipe");
         let (their_input, input) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| fail(e.into()))?;
         let watched = Some((announced.clone(), notices.clone()));
-        let started = Running::start_with(options, watched, line, false, access, Some(their_input));
+        let theirs = Some((Input::Stream, their_input));
+        let started = Running::start_with(options, watched, line, false, access, theirs);
         let mut running = started.await?;
         let (Some(output), Some(errors)) = (running.stdout.take(), running.stderr.take()) else {
             return Err(CommandError::Supervisor("its output is gone".to_owned()));
@@ -192,7 +210,7 @@ impl Running {
         line: String,
         network: bool,
         mut access: Access,
-        input: Option<OwnedFd>,
+        input: Option<(Input, OwnedFd)>,
     ) -> Result<Running, CommandError> {
         let Some((program, arguments)) = options.supervisor.split_first() else {
             return Err(CommandError::Off);
@@ -229,7 +247,7 @@ impl Running {
             temporary: temporary.path().to_owned(),
             time_limit_ms: u64::try_from(options.time_limit.as_millis()).unwrap_or(u64::MAX),
             network: network || options.network,
-            has_input: input.is_some(),
+            input: input.as_ref().map_or(Input::Nothing, |(kind, _)| *kind),
             announced,
         };
         let order = order.to_bytes().map_err(io_error("write the order"))?;
@@ -261,7 +279,7 @@ impl Running {
         };
         if let Some(supervisor) = &running.supervisor {
             supervisor.send(&order).await?;
-            if let Some(input) = input {
+            if let Some((_, input)) = input {
                 supervisor.send_input(input.as_fd()).await?;
             }
         }
@@ -526,6 +544,14 @@ async fn until(at: Option<Instant>) {
         Some(at) => tokio::time::sleep_until(at).await,
         None => pending().await,
     }
+}
+
+/// A file that no folder has, with this text: a command that does not read it keeps nobody waiting.
+fn in_memory(text: &[u8]) -> io::Result<OwnedFd> {
+    let mut file = File::from(memfd_create("input", MemfdFlags::CLOEXEC)?);
+    file.write_all(text)?;
+    file.rewind()?;
+    Ok(file.into())
 }
 
 fn pipe() -> Result<(Receiver, OwnedFd), CommandError> {

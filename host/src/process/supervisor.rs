@@ -22,7 +22,7 @@ use rustix::process::{
 
 use super::git::{self, Baseline, Kind, Means, Repositories};
 use super::init::{self, Rank};
-use super::order::{End, Order, Report};
+use super::order::{End, Input, Order, Report};
 use super::placeholder::Placeholders;
 use super::server_supervisor::SERVER_FLAG;
 use super::shadows::Programs;
@@ -70,9 +70,9 @@ pub fn supervisor_main() -> ExitCode {
 fn supervise(with_namespaces: bool) -> io::Result<()> {
     let life_line = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let order = Order::read(&life_line)?;
-    let input = match order.has_input {
-        true => Some(server_supervisor::receive_input(&life_line)?),
-        false => None,
+    let input = match order.input {
+        Input::Nothing => None,
+        Input::Text | Input::Stream => Some(server_supervisor::receive_input(&life_line)?),
     };
     let nothing = File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&nothing)?;
@@ -121,10 +121,10 @@ impl Supervisor {
             return run.map_err(|e| e.to_string());
         };
         let access = &self.order.access;
-        let kind = match (self.order.has_input, access.may_change_repository) {
-            (true, _) => Kind::Server,
-            (false, true) => Kind::Git,
-            (false, false) => Kind::Plain,
+        let kind = match (self.order.input, access.may_change_repository) {
+            (Input::Stream, _) => Kind::Server,
+            (_, true) => Kind::Git,
+            (_, false) => Kind::Plain,
         };
         let baseline = Baseline::take(
             &self.order.baselines,
