@@ -535,6 +535,7 @@ pub fn host_options(settings: &Settings, session: &str) -> HostOptions {
         mode: ModeSwitch::default(),
         limits: Limits::standard(),
         commands: commands::options(settings),
+        hooks: Vec::new(),
         web: WebOptions {
             sites: Arc::clone(&settings.sites),
             search: search::options(settings),

@@ -382,6 +382,7 @@ fn main() -> Result<()> {
             mode: dunlin_host::permission::ModeSwitch::default(),
             limits: Limits::standard(),
             commands: dunlin_host::CommandOptions::none(),
+            hooks: Vec::new(),
             web: dunlin_host::WebOptions::system("bench"),
             mcp: dunlin_host::mcp::McpOptions::none(),
             syntax: None,

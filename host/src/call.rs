@@ -254,6 +254,14 @@ pub enum Failure {
         /// The question that was answered with no, or would have been asked.
         question: String,
     },
+    /// A hook refused, or has failed. Bounded and escaped.
+    #[error("Permission denied by the hook `{hook}`: {reason}")]
+    Hook {
+        /// What the hook is called.
+        hook: String,
+        /// Why.
+        reason: String,
+    },
     /// The tool declared a failure of its own. Already bounded and without control characters.
     #[error("{message}")]
     Tool {

@@ -39,6 +39,7 @@ pub mod embedding;
 mod engine;
 pub mod files;
 mod history;
+pub mod hooks;
 mod host;
 pub mod json;
 pub mod limits;

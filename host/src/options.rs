@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::egress;
 use crate::embedding;
+use crate::hooks::Hook;
 use crate::limits::Limits;
 use crate::mcp;
 use crate::permission::{ModeSwitch, PermissionError, PermissionOptions, Permissions};
@@ -48,6 +49,8 @@ pub struct HostOptions {
     pub limits: Limits,
     /// How commands are run.
     pub commands: CommandOptions,
+    /// What runs before calls, after edits and at the end of turns, in this order.
+    pub hooks: Vec<Hook>,
     /// How the web is reached.
     pub web: WebOptions,
     /// The MCP servers that may be used.

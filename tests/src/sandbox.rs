@@ -144,6 +144,7 @@ impl Sandbox {
             mode: dunlin_host::permission::ModeSwitch::default(),
             limits,
             commands: CommandOptions::none(),
+            hooks: Vec::new(),
             web: WebOptions::system("dunlin-tests"),
             mcp: dunlin_host::mcp::McpOptions::none(),
             syntax: None,

@@ -9,7 +9,7 @@ use dunlin_host::call::{Call, Failure, Standing};
 use dunlin_host::ceiling::{Ceiling, CeilingError};
 use dunlin_host::display::{escape, own_command};
 use dunlin_host::metadata::Metadata;
-use dunlin_host::{Host, LoadError, Plugin, Tool, sha256_hex, tools_digest};
+use dunlin_host::{Host, HostOptions, LoadError, Plugin, Tool, sha256_hex, tools_digest};
 use oci_spec::distribution::Reference;
 
 use super::installed::{Record, is_name};
@@ -350,7 +350,11 @@ fn alone(
         tools_digest: None,
     };
     let digest = plugin.digest.clone();
-    let options = host_options(&app.settings, &app.session_id());
+    let options = HostOptions {
+        // Nothing is called for the user yet.
+        hooks: Vec::new(),
+        ..host_options(&app.settings, &app.session_id())
+    };
     let host = Host::new(options, vec![plugin])?;
     if bytes.len() > LARGE_BYTES && !host.is_compiled(&digest) {
         app.ui

@@ -103,6 +103,7 @@ pub async fn run(
         stores_dir: folder.path().join("stores"),
         // What a plugin is tried with leaves the machine as little as its files.
         embedder: None,
+        hooks: Vec::new(),
         ..options
     };
     let web = Arc::new(PlayedWeb::of(&trial.web)?);
@@ -404,6 +405,7 @@ mod tests {
             mode: dunlin_host::permission::ModeSwitch::default(),
             limits: dunlin_host::Limits::standard(),
             commands: dunlin_host::CommandOptions::none(),
+            hooks: Vec::new(),
             web: dunlin_host::WebOptions::system("tests"),
             mcp: dunlin_host::mcp::McpOptions::none(),
             syntax: None,

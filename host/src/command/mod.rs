@@ -454,9 +454,9 @@ fn compound_target(line: &str, names: &dyn Names) -> CommandTarget {
     }
 }
 
-/// All that may be words of a line that is more than a simple command: what it is read as, and what stands between its
+/// All that may be words of a line, also of one that is more than a simple command: what it is read as, and what stands between its
 /// spaces.
-fn words_of(line: &str) -> Vec<String> {
+pub(crate) fn words_of(line: &str) -> Vec<String> {
     let found = find::commands(line);
     let words = found.commands.into_iter().flatten().flatten();
     let words = words.chain(found.files);

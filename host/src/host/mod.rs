@@ -5,6 +5,7 @@ mod component;
 mod guests;
 mod results;
 mod servers;
+mod turns;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,26 +19,27 @@ use self::component::{ComponentTool, Components};
 use self::guests::Guests;
 use self::servers::{McpTools, ServerTool, Timed};
 pub use self::servers::{PromptError, ServerPrompt};
+use self::turns::first_turn;
 use crate::answer::NOBODY;
 use crate::app::{AppOptions, AppProgram, Apps};
 use crate::ask::{Answer, Ask, Scope};
-use crate::audit::{Event, JsonLines, Record};
+use crate::audit::JsonLines;
 use crate::call::{Call, Failure, Outcome, Plan, Standing};
 use crate::capability::Shared;
 use crate::edit::prepare::hash_of;
 use crate::edit::syntax::Checker;
 use crate::engine::LazyEngine;
 use crate::engine::cache::Cache;
+use crate::hooks::Hooks;
 use crate::machine::LazyMachine;
 use crate::mcp::{LOADER, ServerReport, Servers};
 use crate::nearest::similar;
 use crate::notices::Notices;
-use crate::permission::{PermissionError, Permissions, PluginId};
+use crate::permission::{PermissionError, Permissions};
 use crate::plugin::{DescribedTool, LoadError, Plugin, Registered, Tool};
 use crate::process::{CommandSandbox, SandboxError};
 use crate::settings::{PluginSettings, SettingsError, SettingsFile};
-use crate::target::Operation;
-use crate::undo::{EditedFiles, Journal, UndoError, Undone};
+use crate::undo::Journal;
 use crate::{AuditError, History, HistoryBook, HostOptions, Progress, display, limits, resolve};
 
 /// Names that are suggested in place of an unknown one, at most.
@@ -68,6 +70,7 @@ struct Inner {
     components: Arc<Components>,
     servers: McpTools,
     apps: Arc<Apps>,
+    hooks: Hooks,
     /// Whether there is nobody who answers.
     unattended: AtomicBool,
 }
@@ -126,6 +129,7 @@ impl Host {
         let servers = Servers::new(options.mcp);
         Ok(Host(Arc::new(Inner {
             servers: McpTools::new(Arc::clone(&shared), Arc::clone(&guests), servers),
+            hooks: Hooks::new(Arc::clone(&shared), options.hooks),
             shared,
             guests,
             components: Arc::new(components),
@@ -161,10 +165,19 @@ impl Host {
         &self.0.shared.permissions
     }
 
-    /// Checks a call and asks its tool what it would touch. Never asks the user, never runs it.
+    /// Checks a call, asks its tool what it would touch, and the hooks whether they deny it. Never asks the user, never runs
+    /// it.
     ///
-    /// Dropping the future leaves nothing behind.
+    /// Dropping the future ends a hook that runs, and leaves nothing else behind.
     pub async fn prepare(&self, call: &Call) -> Result<Plan, Failure> {
+        let plan = self.plan(call).await?;
+        if !matches!(plan.standing, Standing::Denied { .. }) {
+            self.0.hooks.before_question(call).await?;
+        }
+        Ok(plan)
+    }
+
+    async fn plan(&self, call: &Call) -> Result<Plan, Failure> {
         match Box::pin(self.callee(&call.tool)).await? {
             Callee::Component(tool) => {
                 let is_attended = !self.0.unattended.load(Ordering::Relaxed);
@@ -197,8 +210,8 @@ impl Host {
         }
     }
 
-    /// Runs a call as it was planned. Every use is checked again; `ask` is for uses that the plan did not
-    /// declare and nothing decides about, and the clock of the call stands meanwhile.
+    /// Runs a call as it was planned, and the hooks around it. Every use is checked again; `ask` is for uses that the plan did
+    /// not declare and nothing decides about, and the clock of the call stands meanwhile.
     ///
     /// Dropping the future stops the guest at its next epoch, within some milliseconds, and drops
     /// everything it held. Call [`Host::cancelled`] then, so that the audit log says so.
@@ -212,10 +225,20 @@ impl Host {
         let Inner {
             components,
             servers,
+            hooks,
             ..
         } = &*self.0;
+        let unrun = |failure| Outcome {
+            result: Err(failure),
+            duration: Duration::ZERO,
+            edits: Vec::new(),
+        };
+        if let Err(failure) = hooks.before_run(call).await {
+            self.cancelled(call);
+            return unrun(failure);
+        }
         // Boxed: what holds this future would hold the layers of all three.
-        let outcome = match Box::pin(self.callee(&call.tool)).await {
+        let mut outcome = match Box::pin(self.callee(&call.tool)).await {
             Ok(Callee::Component(tool)) => {
                 Box::pin(components.run(call, tool, plan, ask, progress)).await
             }
@@ -229,12 +252,9 @@ impl Host {
                 let run = Box::pin(servers.run_loader(call, ask.clone(), progress));
                 ask.outcome(run).await
             }
-            Err(failure) => Outcome {
-                result: Err(failure),
-                duration: Duration::ZERO,
-                edits: Vec::new(),
-            },
+            Err(failure) => unrun(failure),
         };
+        hooks.after_run(call, &mut outcome).await;
         self.cancelled(call);
         outcome
     }
@@ -243,6 +263,7 @@ impl Host {
     pub fn cancelled(&self, call: &Call) {
         self.permissions().forget_call(&call.id);
         self.0.servers.forget_call(&call.id);
+        self.0.hooks.forget_call(&call.id);
     }
 
     /// Finds what a call names. The host's own names are never a plugin's; of a plugin's tool and a server's with one name
@@ -498,91 +519,10 @@ impl Host {
         shared.searches().clear();
     }
 
-    /// A turn begins: what is edited from now on is taken back together. Its number is larger than that of every turn before,
-    /// also of an earlier process.
-    pub fn begin_turn(&self) -> u64 {
-        self.0.shared.turn.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
-    /// Takes back the edits of the last turn of this session that made any in this project, whole or not at all. `None`:
-    /// there is none, or it is too long ago.
-    ///
-    /// Files that changed since are an error that names them. Blocks until the disk has it.
-    pub fn undo_last(&self) -> Result<Option<Undone>, UndoError> {
-        let shared = &self.0.shared;
-        let project = self.permissions().project();
-        let undone = shared.undo.undo_last(&shared.session(), project)?;
-        self.log_undone(undone, "/undo", "the user took the last edits back")
-    }
-
-    /// The same for all edits since a turn of this session began, if they are those that [`Host::edited_since`] has listed.
-    pub fn undo_since(
-        &self,
-        turn: u64,
-        shown: &[EditedFiles],
-    ) -> Result<Option<Undone>, UndoError> {
-        let shared = &self.0.shared;
-        let project = self.permissions().project();
-        let undone = shared
-            .undo
-            .undo_since(&shared.session(), project, turn, shown)?;
-        self.log_undone(
-            undone,
-            "/rewind",
-            "the user took all edits back since a turn",
-        )
-    }
-
-    /// What [`Host::undo_since`] would take back, turn by turn.
-    pub fn edited_since(&self, turn: u64) -> Result<Vec<EditedFiles>, UndoError> {
-        let shared = &self.0.shared;
-        let project = self.permissions().project();
-        shared.undo.edited_since(&shared.session(), project, turn)
-    }
-
     /// The model has forgotten what it saw of files: each has to be read again before lines of it are edited.
     pub fn forget_seen_files(&self) {
         self.0.shared.history.clear();
     }
-
-    /// Writes into the audit log what a command of the user's took back.
-    fn log_undone(
-        &self,
-        undone: Option<Undone>,
-        command: &str,
-        rule: &str,
-    ) -> Result<Option<Undone>, UndoError> {
-        let shared = &self.0.shared;
-        let session = shared.session();
-        let targets: Vec<String> = undone
-            .iter()
-            .flat_map(|undone| &undone.files)
-            .map(|(path, _)| path.display().to_string())
-            .collect();
-        let no_plugin = PluginId {
-            name: String::new(),
-            origin: None,
-            digest: String::new(),
-            built_in: true,
-        };
-        let records: Vec<Record<'_>> = targets
-            .iter()
-            .map(|target| Record {
-                target: Some(target),
-                operation: Some(Operation::Write.verb()),
-                rule: Some(rule),
-                ..Record::new(Event::Used, &session, "", command, &no_plugin)
-            })
-            .collect();
-        shared.audit.append(&records)?;
-        Ok(undone)
-    }
-}
-
-/// A number that no turn had when the host was made some other time.
-fn first_turn() -> u64 {
-    let now = jiff::Timestamp::now().as_millisecond();
-    u64::try_from(now).unwrap_or_default()
 }
 
 impl std::fmt::Debug for Host {

@@ -4,6 +4,7 @@
 //! careless as it likes, no event can make a call run that was not allowed.
 
 mod calls;
+mod denied;
 mod quotation;
 
 use std::collections::BTreeMap;

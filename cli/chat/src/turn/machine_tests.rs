@@ -77,6 +77,13 @@ pub(super) fn ruled_out(number: usize) -> Event {
     )
 }
 
+fn hook_denies() -> Failure {
+    Failure::Hook {
+        hook: "guard".to_owned(),
+        reason: "not this".to_owned(),
+    }
+}
+
 /// As in plan mode.
 pub(super) fn ruled_out_by_mode(number: usize) -> Event {
     Event::Prepared(
@@ -416,6 +423,37 @@ fn a_denial_stops_what_comes_after_it() {
             "Assistant:  a:read_file b:read_file",
             "a: ERROR: Permission denied: Read file 'a'?",
             "b: not run: call 1 was denied",
+        ],
+    );
+    check(
+        "by a hook, before the question and when it is to run",
+        rules(),
+        vec![
+            Event::Composed,
+            reply(vec![proposed("a", "a"), proposed("b", "b")]),
+            Event::Prepared(0, Err(hook_denies())),
+            allowed(1),
+            Event::Finished(
+                1,
+                Outcome {
+                    result: Err(hook_denies()),
+                    duration: Duration::ZERO,
+                    edits: Vec::new(),
+                },
+            ),
+        ],
+        &[
+            "Compose",
+            "Send",
+            "Prepare(0)",
+            "Prepare(1)",
+            "Run(1)",
+            "Compose",
+        ],
+        &[
+            "Assistant:  a:read_file b:read_file",
+            "a: ERROR: Permission denied by the hook `guard`: not this",
+            "b: ERROR: Permission denied by the hook `guard`: not this",
         ],
     );
     check(

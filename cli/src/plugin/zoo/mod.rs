@@ -343,6 +343,7 @@ mod tests {
             mode: dunlin_host::permission::ModeSwitch::default(),
             limits: Limits::standard(),
             commands: dunlin_host::CommandOptions::none(),
+            hooks: Vec::new(),
             web: dunlin_host::WebOptions::system("tests"),
             mcp: dunlin_host::mcp::McpOptions::none(),
             syntax: None,

@@ -118,6 +118,7 @@ impl Stage {
             syntax: None,
             app_engine: None,
             embedder: None,
+            hooks: Vec::new(),
             ..installed
         }
     }

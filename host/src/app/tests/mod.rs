@@ -95,6 +95,7 @@ fn host(root: &Path, run_time: Duration) -> Host {
             ..Limits::standard()
         },
         commands: crate::CommandOptions::none(),
+        hooks: Vec::new(),
         web: crate::WebOptions::system("test"),
         mcp: crate::mcp::McpOptions::none(),
         syntax: None,

@@ -129,6 +129,7 @@ impl Machine {
             session: "s".into(),
             mode: crate::permission::ModeSwitch::default(),
             limits: Limits::standard(),
+            hooks: Vec::new(),
             commands: CommandOptions {
                 shell: root.join("bin/sh"),
                 environment,

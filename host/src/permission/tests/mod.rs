@@ -62,6 +62,7 @@ impl Fixture {
             mode: crate::permission::ModeSwitch::default(),
             limits: Limits::standard(),
             commands: crate::CommandOptions::none(),
+            hooks: Vec::new(),
             web: crate::WebOptions::system("test"),
             mcp: crate::mcp::McpOptions::none(),
             syntax: None,

@@ -7,11 +7,10 @@ use std::sync::Arc;
 
 use dunlin_host::ask::{Answer, Scope};
 use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing, Success};
-use dunlin_host::permission::Revert;
 use serde_json::Value;
 
 use super::super::approve::{Choice, Decision, Resolution};
-use super::super::call::{CallState, Denial, DeniedBy, Task, TurnCall, changed_files};
+use super::super::call::{CallState, DeniedBy, Task, TurnCall, changed_files};
 use super::super::event::{Effect, OnDenial, TurnEnd};
 use super::{State, Turn, history_call, quotation};
 use crate::media::{Media, NotMedia};
@@ -20,9 +19,6 @@ use crate::provider::{BadArguments, Finish, ProposedCall, ReplyEnd};
 
 /// The result of a call that the user left out.
 const SKIPPED: &str = "skipped by the user: not run, but not denied either";
-
-/// What the model is told of a call that the mode of the session has refused.
-const IN_PLAN_MODE: &str = "\n\nPlan mode is on: nothing is changed and nothing runs. Find out what you need by reading, and end with a plan.";
 
 /// The result of a call whose reply was cut off.
 pub(super) const CUT_OFF: &str = "ERROR: not run: the reply was cut off before it was complete; \
@@ -486,6 +482,7 @@ impl Turn<'_> {
                 let result = CANCELLED.to_owned();
                 self.settle(number, CallState::Cancelled, result, None, effects);
             }
+            failure @ Failure::Hook { .. } => self.deny_by_hook(number, failure, effects),
             failure => {
                 let (result, note) = (failure.for_model(), failure.to_string());
                 self.calls[number].failure = Some(failure);
@@ -494,73 +491,9 @@ impl Turn<'_> {
         }
     }
 
-    /// Refuses a call; without another question it is the one that its plan holds.
-    fn deny(
-        &mut self,
-        number: usize,
-        question: Option<String>,
-        by: Option<DeniedBy>,
-        effects: &mut Vec<Effect>,
-    ) {
-        let call = &mut self.calls[number];
-        let planned = || call.plan.as_ref().map(|plan| plan.question.clone());
-        let question = question
-            .or_else(planned)
-            .unwrap_or_else(|| call.call.tool.clone());
-        // What the user explains is for the model to hear.
-        let commented = by.is_none() && call.comment.is_some();
-        let revert = by.as_ref().and_then(|by| by.revert.as_ref());
-        let is_by_mode = revert == Some(&Revert::SessionMode);
-        // Whoever turns a tool off, or wants a plan, wants the model to do without it.
-        let goes_back = commented || is_by_mode || matches!(revert, Some(Revert::ToolMode(_)));
-        let (needs, longest) = match call.plan.as_ref().map(|plan| &plan.standing) {
-            Some(Standing::Ask { needs, longest, .. }) => (needs.clone(), Some(*longest)),
-            _ => (Vec::new(), None),
-        };
-        let denial = Denial {
-            call: call.call.id.clone(),
-            tool: call.call.tool.clone(),
-            subagent: None,
-            question: question.clone(),
-            rule: by.as_ref().map(|by| by.rule.clone()),
-            revert: by.as_ref().and_then(|by| by.revert.clone()),
-            while_running: call.state == CallState::Running,
-            comment: call.comment.clone(),
-            needs,
-            longest,
-        };
-        self.denials.insert(number, denial);
-        if self.rules.on_denial == OnDenial::Stop && !goes_back {
-            let first = self.stopped_by.map_or(number, |first| first.min(number));
-            self.stopped_by = Some(first);
-        }
-        let failure = Failure::Denied { question };
-        let mut result = failure.for_model();
-        if is_by_mode {
-            result.push_str(IN_PLAN_MODE);
-        }
-        call.failure = Some(failure);
-        let note = by.as_ref().map(|by| by.rule.clone());
-        call.denied_by = by;
-        self.settle(number, CallState::Denied, result, note, effects);
-    }
-
     fn skip(&mut self, number: usize, effects: &mut Vec<Effect>) {
         let result = SKIPPED.to_owned();
         self.settle(number, CallState::Skipped, result, None, effects);
-    }
-
-    fn leave_out(&mut self, number: usize, effects: &mut Vec<Effect>) {
-        let denied = self.stopped_by.and_then(|denied| self.calls.get(denied));
-        let denied = denied.or_else(|| {
-            let mut calls = self.calls[self.reply_start..].iter();
-            calls.find(|call| call.state == CallState::Denied)
-        });
-        let note = match denied {
-            Some(denied) => format!("not run: call {} was denied", denied.index),
-            None => "not run: another call was denied".to_owned(),
-        };
-        self.settle(number, CallState::NotRun, note.clone(), Some(note), effects);
     }
 
     /// The number of the same call, if it stands in the last reply already.
@@ -571,11 +504,6 @@ impl Turn<'_> {
                 && (&earlier.call.tool, &earlier.call.arguments) == (&call.tool, &call.arguments)
         };
         earlier.find(is_same).map(|earlier| earlier.index)
-    }
-
-    /// Whether a call that comes before this one was denied, so that the turn ends.
-    fn is_after_denial(&self, number: usize) -> bool {
-        self.stopped_by.is_some_and(|denied| denied < number)
     }
 
     /// The number of the first call of the last reply of which this is true.

@@ -1,0 +1,119 @@
+//! Calls that are denied, by the user, by a rule or by a hook, and those that are left out for it.
+
+use dunlin_host::call::{Failure, Standing};
+use dunlin_host::permission::Revert;
+
+use super::super::call::{CallState, Denial, DeniedBy};
+use super::super::event::{Effect, OnDenial};
+use super::Turn;
+
+/// What the model is told of a call that the mode of the session has refused.
+const IN_PLAN_MODE: &str = "\n\nPlan mode is on: nothing is changed and nothing runs. Find out what you need by reading, and end with a plan.";
+
+impl Turn<'_> {
+    /// Refuses a call; without another question it is the one that its plan holds.
+    pub(super) fn deny(
+        &mut self,
+        number: usize,
+        question: Option<String>,
+        by: Option<DeniedBy>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let call = &mut self.calls[number];
+        let planned = || call.plan.as_ref().map(|plan| plan.question.clone());
+        let question = question
+            .or_else(planned)
+            .unwrap_or_else(|| call.call.tool.clone());
+        // What the user explains is for the model to hear.
+        let commented = by.is_none() && call.comment.is_some();
+        let revert = by.as_ref().and_then(|by| by.revert.as_ref());
+        let is_by_mode = revert == Some(&Revert::SessionMode);
+        // Whoever turns a tool off, or wants a plan, wants the model to do without it.
+        let goes_back = commented || is_by_mode || matches!(revert, Some(Revert::ToolMode(_)));
+        let (needs, longest) = match call.plan.as_ref().map(|plan| &plan.standing) {
+            Some(Standing::Ask { needs, longest, .. }) => (needs.clone(), Some(*longest)),
+            _ => (Vec::new(), None),
+        };
+        let denial = Denial {
+            call: call.call.id.clone(),
+            tool: call.call.tool.clone(),
+            subagent: None,
+            question: question.clone(),
+            rule: by.as_ref().map(|by| by.rule.clone()),
+            revert: by.as_ref().and_then(|by| by.revert.clone()),
+            while_running: call.state == CallState::Running,
+            comment: call.comment.clone(),
+            needs,
+            longest,
+        };
+        self.denials.insert(number, denial);
+        if self.rules.on_denial == OnDenial::Stop && !goes_back {
+            let first = self.stopped_by.map_or(number, |first| first.min(number));
+            self.stopped_by = Some(first);
+        }
+        let failure = Failure::Denied { question };
+        let mut result = failure.for_model();
+        if is_by_mode {
+            result.push_str(IN_PLAN_MODE);
+        }
+        call.failure = Some(failure);
+        let note = by.as_ref().map(|by| by.rule.clone());
+        call.denied_by = by;
+        self.settle(number, CallState::Denied, result, note, effects);
+    }
+
+    /// Refuses a call because a hook does. The turn goes on: the hook tells the model why.
+    pub(super) fn deny_by_hook(
+        &mut self,
+        number: usize,
+        failure: Failure,
+        effects: &mut Vec<Effect>,
+    ) {
+        let call = &mut self.calls[number];
+        let view = call.view();
+        let planned = call.plan.as_ref().map(|plan| plan.question.clone());
+        let question = planned.unwrap_or_else(|| format!("{} {}", view.tool, view.target));
+        let rule = match &failure {
+            Failure::Hook { hook, reason } => format!("the hook `{hook}`: {reason}"),
+            other => other.to_string(),
+        };
+        let result = failure.for_model();
+        let denial = Denial {
+            call: call.call.id.clone(),
+            tool: call.call.tool.clone(),
+            subagent: None,
+            question: question.trim_end().to_owned(),
+            rule: Some(rule.clone()),
+            revert: None,
+            while_running: call.state == CallState::Running,
+            comment: call.comment.clone(),
+            needs: Vec::new(),
+            longest: None,
+        };
+        self.denials.insert(number, denial);
+        call.failure = Some(failure);
+        call.denied_by = Some(DeniedBy {
+            rule: rule.clone(),
+            revert: None,
+        });
+        self.settle(number, CallState::Denied, result, Some(rule), effects);
+    }
+
+    pub(super) fn leave_out(&mut self, number: usize, effects: &mut Vec<Effect>) {
+        let denied = self.stopped_by.and_then(|denied| self.calls.get(denied));
+        let denied = denied.or_else(|| {
+            let mut calls = self.calls[self.reply_start..].iter();
+            calls.find(|call| call.state == CallState::Denied)
+        });
+        let note = match denied {
+            Some(denied) => format!("not run: call {} was denied", denied.index),
+            None => "not run: another call was denied".to_owned(),
+        };
+        self.settle(number, CallState::NotRun, note.clone(), Some(note), effects);
+    }
+
+    /// Whether a call that comes before this one was denied, so that the turn ends.
+    pub(super) fn is_after_denial(&self, number: usize) -> bool {
+        self.stopped_by.is_some_and(|denied| denied < number)
+    }
+}

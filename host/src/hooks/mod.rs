@@ -1,0 +1,328 @@
+//! Hooks: commands that the user has configured to run before a call, after an edit and at the end of a turn.
+//!
+//! All calls of models, of clients of the MCP server and of the user pass through [`Host::prepare`](crate::Host::prepare) and
+//! [`Host::run`](crate::Host::run), so their hooks are run there, and no path of a call can miss them. A hook may only narrow
+//! what is allowed: it can deny a call, and nothing that it answers replaces a question or a rule.
+//!
+//! A hook runs in the command sandbox (`run`). What it reads and answers is in `contract`; what it changes in files that were
+//! just edited belongs to the edit (`rewritten`).
+
+mod contract;
+mod pinned;
+mod rewritten;
+mod run;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+pub use self::contract::TurnOutcome;
+use self::contract::{About, Input, denial, edited, message};
+pub use self::pinned::{Pinned, pins};
+use self::rewritten::Rewritten;
+use crate::call::{Call, Failure, Outcome};
+use crate::capability::Shared;
+use crate::display::{chain, escape, one_line, shorten};
+use crate::engine::cache::sha256_hex;
+
+/// Characters of a command that name its hook.
+const MAX_NAME_CHARS: usize = 60;
+
+/// Characters of what a hook says that the user is shown.
+const MAX_SHOWN_CHARS: usize = 200;
+
+/// When a hook runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HookEvent {
+    /// Before a call, which it can deny.
+    BeforeCall,
+    /// After a call that changed files.
+    AfterEdit,
+    /// When a turn is over.
+    TurnEnd,
+}
+
+impl HookEvent {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            HookEvent::BeforeCall => "before-call",
+            HookEvent::AfterEdit => "after-edit",
+            HookEvent::TurnEnd => "turn-end",
+        }
+    }
+}
+
+/// A hook as it is configured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hook {
+    /// When it runs.
+    pub event: HookEvent,
+    /// What the shell gets.
+    pub command: String,
+    /// The tools whose calls it is about: names, of which one may end with `*`. Empty: all.
+    pub tools: Vec<String>,
+    /// How long it may take.
+    pub time_limit: Duration,
+    /// Where it is configured, for the audit log.
+    pub origin: String,
+    /// The files of the project that its command names, as they were when it was configured or trusted.
+    pub pinned: Vec<Pinned>,
+}
+
+impl Hook {
+    /// What it is called where it is spoken of: its command, escaped and shortened.
+    pub fn name(&self) -> String {
+        shorten(&one_line(&self.command), MAX_NAME_CHARS).into_owned()
+    }
+
+    fn is_about(&self, event: HookEvent, tool: &str) -> bool {
+        let fits = |pattern: &String| match pattern.strip_suffix('*') {
+            Some(start) => tool.starts_with(start),
+            None => tool == pattern,
+        };
+        self.event == event && (self.tools.is_empty() || self.tools.iter().any(fits))
+    }
+}
+
+/// The hooks of a host.
+pub(crate) struct Hooks {
+    shared: Arc<Shared>,
+    all: Vec<Hook>,
+    /// The calls that no hook denies, by their ids.
+    passed: Mutex<HashMap<String, Passed>>,
+    /// How many calls have begun to run.
+    begun: AtomicU64,
+}
+
+/// What a hook says after something.
+struct Said {
+    /// For the user: the beginning of it, or why the hook has failed.
+    line: String,
+    /// All of it; `None`: the hook has failed.
+    message: Option<String>,
+}
+
+/// What no hook denied.
+struct Passed {
+    /// The digest of the tool and the arguments.
+    form: String,
+    /// How many calls had begun to run by then.
+    begun: u64,
+}
+
+impl Hooks {
+    pub(crate) fn new(shared: Arc<Shared>, all: Vec<Hook>) -> Hooks {
+        Hooks {
+            shared,
+            all,
+            passed: Mutex::default(),
+            begun: AtomicU64::new(0),
+        }
+    }
+
+    /// Asks the hooks about a call that is being prepared: whoever is asked about it afterwards need not be asked in vain.
+    ///
+    /// # Errors
+    /// A hook denies the call, or has failed.
+    pub(crate) async fn before_question(&self, call: &Call) -> Result<(), Failure> {
+        self.check(call, |_| true).await
+    }
+
+    /// The same for a call that begins to run. Hooks that were asked before are asked again where another call has begun to
+    /// run since: what they look at may be different.
+    ///
+    /// # Errors
+    /// As above.
+    pub(crate) async fn before_run(&self, call: &Call) -> Result<(), Failure> {
+        let now = self.begun.load(Ordering::SeqCst);
+        self.check(call, |passed| passed.begun == now).await?;
+        self.begun.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    async fn check(&self, call: &Call, holds: impl Fn(&Passed) -> bool) -> Result<(), Failure> {
+        let mut hooks = self.of(HookEvent::BeforeCall, &call.tool).peekable();
+        if hooks.peek().is_none() {
+            return Ok(());
+        }
+        let form = sha256_hex(format!("{}\0{}", call.tool, call.arguments).as_bytes());
+        let is_passed = |passed: &Passed| passed.form == form && holds(passed);
+        if self.passed.lock().get(&call.id).is_some_and(is_passed) {
+            return Ok(());
+        }
+        let begun = self.begun.load(Ordering::SeqCst);
+        for hook in hooks {
+            let about = About::Call {
+                call: &call.id,
+                tool: &call.tool,
+                arguments: &call.arguments,
+            };
+            let printed = self.run(hook, Some(call), about).await;
+            let answer = printed.and_then(|printed| denial(&printed).map_err(|e| e.to_string()));
+            let reason = match answer {
+                Ok(None) => continue,
+                Ok(Some(reason)) => reason,
+                // Whoever guards something with a hook does not want it to be open where the hook is broken.
+                Err(problem) => format!("it failed: {problem}"),
+            };
+            self.log_denial(hook, call, &reason)?;
+            let hook = hook.name();
+            return Err(Failure::Hook { hook, reason });
+        }
+        let passed = Passed { form, begun };
+        self.passed.lock().insert(call.id.clone(), passed);
+        Ok(())
+    }
+
+    /// Runs the hooks about what a call has changed in files. What they say goes with its result.
+    pub(crate) async fn after_run(&self, call: &Call, outcome: &mut Outcome) {
+        let mut hooks = self.of(HookEvent::AfterEdit, &call.tool).peekable();
+        if outcome.edits.is_empty() || hooks.peek().is_none() {
+            return;
+        }
+        let before = Rewritten::before(&outcome.edits);
+        let mut said = String::new();
+        for hook in hooks {
+            let about = About::Edits {
+                call: &call.id,
+                tool: &call.tool,
+                files: edited(&outcome.edits),
+            };
+            if let Some(its) = self.say(hook, Some(call), about).await {
+                self.notice(its.line);
+                if let Some(message) = its.message {
+                    let name = hook.name();
+                    said.push_str(&format!("\n\n[The hook `{name}` says]\n{message}"));
+                }
+            }
+        }
+        for rewritten in before.after() {
+            let path = escape(&rewritten.path.to_string_lossy()).into_owned();
+            said.push_str(&format!(
+                "\n\n[Dunlin] A hook changed {path} after this edit. Read the file again before you edit it."
+            ));
+            if let Err(error) = self.keep(&rewritten) {
+                let why = chain(&error);
+                self.notice(format!(
+                    "a hook changed {path}, which /undo cannot take back: {why}"
+                ));
+            }
+        }
+        if let Ok(success) = &mut outcome.result {
+            success.text.push_str(&said);
+        }
+    }
+
+    /// Runs the hooks at the end of a turn; what they say, a line each, for the user.
+    pub(crate) async fn turn_ended(&self, outcome: TurnOutcome) -> Vec<String> {
+        let mut lines = Vec::new();
+        for hook in self.all.iter().filter(|it| it.event == HookEvent::TurnEnd) {
+            let said = self.say(hook, None, About::Turn { outcome }).await;
+            lines.extend(said.map(|said| said.line));
+        }
+        lines
+    }
+
+    /// Whether any hook runs then.
+    pub(crate) fn has(&self, event: HookEvent) -> bool {
+        self.all.iter().any(|hook| hook.event == event)
+    }
+
+    /// Forgets what was found out about a call.
+    pub(crate) fn forget_call(&self, call: &str) {
+        self.passed.lock().remove(call);
+    }
+
+    fn of(&self, event: HookEvent, tool: &str) -> impl Iterator<Item = &Hook> {
+        let all = self.all.iter();
+        all.filter(move |hook| hook.is_about(event, tool))
+    }
+
+    /// Runs a hook about something that has happened. `None`: it says nothing.
+    async fn say(&self, hook: &Hook, call: Option<&Call>, about: About<'_>) -> Option<Said> {
+        let printed = self.run(hook, call, about).await;
+        let said = printed.and_then(|printed| message(&printed).map_err(|e| e.to_string()));
+        let line = |what: &str, text: &str| {
+            let text = one_line(text);
+            let text = shorten(&text, MAX_SHOWN_CHARS);
+            format!("the hook `{}` {what}: {text}", hook.name())
+        };
+        let (line, message) = match said {
+            Ok(message) => (line("says", message.as_ref()?), message),
+            Err(problem) => (line("failed", &problem), None),
+        };
+        Some(Said { line, message })
+    }
+
+    /// Runs a hook; what it printed, or why it failed.
+    async fn run(
+        &self,
+        hook: &Hook,
+        call: Option<&Call>,
+        about: About<'_>,
+    ) -> Result<Vec<u8>, String> {
+        let session = self.shared.session();
+        let turn = self.shared.turn.load(Ordering::Relaxed);
+        let project = self.shared.permissions.project();
+        let input = Input::new(hook.event, (&session, turn), project, about);
+        let input = input.to_bytes().map_err(|e| e.to_string())?;
+        // Boxed: what holds this future would hold all of a command otherwise.
+        Box::pin(self.run_command(hook, call, &input)).await
+    }
+
+    fn notice(&self, notice: String) {
+        self.shared.notices.push(notice);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn hook(event: HookEvent, tools: &[&str]) -> Hook {
+        Hook {
+            event,
+            command: "check".to_owned(),
+            tools: tools.iter().map(|&tool| tool.to_owned()).collect(),
+            time_limit: Duration::from_secs(1),
+            origin: String::new(),
+            pinned: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn tools_are_chosen_by_name_or_by_how_they_begin() {
+        let check = |tools: &[&str], tool: &str, expected: bool| {
+            let hook = hook(HookEvent::BeforeCall, tools);
+            let is_about = hook.is_about(HookEvent::BeforeCall, tool);
+            assert_eq!(is_about, expected, "{tools:?} {tool}");
+            assert!(!hook.is_about(HookEvent::AfterEdit, tool));
+        };
+        check(&[], "edit_file", true);
+        check(&["edit_file"], "edit_file", true);
+        check(&["edit_file"], "edit_files", false);
+        check(&["read_file", "github__*"], "github__search", true);
+        check(&["read_file", "github__*"], "git__search", false);
+        check(&["*"], "anything", true);
+    }
+
+    #[test]
+    fn a_hook_is_named_by_its_command() {
+        let named = |command: &str| {
+            let hook = Hook {
+                command: command.to_owned(),
+                ..hook(HookEvent::TurnEnd, &[])
+            };
+            hook.name()
+        };
+        assert_eq!(named("cargo fmt"), "cargo fmt");
+        assert_eq!(named("a\n\u{1b}[2J  b"), "a\\n\\u{1b}[2J b");
+        assert_eq!(named(&"x".repeat(500)).chars().count(), MAX_NAME_CHARS);
+    }
+}

@@ -1,0 +1,136 @@
+//! The files of a project that the command of a hook names.
+//!
+//! A project's hook is trusted as it was when the user was asked. A script of the project that it runs can be changed by
+//! tools, and with it what the hook does, so the script counts only as it was then. Which words of a line are read or run as a
+//! file is not known of every program: each word counts that is the name of a file.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::command::words_of;
+use crate::display::shown;
+use crate::open;
+
+/// The largest file whose content is looked at, in bytes. Scripts are much smaller.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+/// A file, and what it held.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pinned {
+    /// Without links.
+    pub path: PathBuf,
+    /// SHA-256, in hex; `None`: it could not be read.
+    pub digest: Option<String>,
+}
+
+/// The files of a project that a command line names, as they are now.
+pub fn pins(project: &Path, line: &str) -> Vec<Pinned> {
+    let words = words_of(line);
+    // `--config=FILE` names one, too.
+    let parts = words
+        .iter()
+        .flat_map(|word| std::iter::once(word.as_str()).chain(word.split('=').skip(1)));
+    let mut paths: Vec<PathBuf> = parts
+        .filter(|part| !part.is_empty() && !part.contains('\0'))
+        .filter_map(|part| project.join(part).canonicalize().ok())
+        .filter(|path| path.starts_with(project) && path.is_file())
+        .collect();
+    paths.sort();
+    paths.dedup();
+    let pin = |path: PathBuf| Pinned {
+        digest: digest_of(&path).ok(),
+        path,
+    };
+    paths.into_iter().map(pin).collect()
+}
+
+/// What is different now from what was pinned, in words; `None`: nothing.
+pub(super) fn difference(project: &Path, line: &str, pinned: &[Pinned]) -> Option<String> {
+    let now = pins(project, line);
+    let all = pinned.iter().chain(&now);
+    let is_same =
+        |file: &&Pinned| file.digest.is_some() && pinned.contains(file) && now.contains(file);
+    let mut changed = all.filter(|file| !is_same(file));
+    let path = shown(&changed.next()?.path);
+    Some(format!(
+        "{path}, which its command names, is not the file that it was when Dunlin started; \
+         leave and start Dunlin again if the change is yours"
+    ))
+}
+
+fn digest_of(path: &Path) -> io::Result<String> {
+    let file = open::for_reading(path)?;
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    let digest = Sha256::digest(&bytes);
+    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn files_of_the_project_are_found_among_the_words() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let project = root.join("project");
+        fs::create_dir_all(project.join("scripts")).unwrap();
+        for file in ["scripts/check.sh", "a.json", "b c"] {
+            fs::write(project.join(file), file).unwrap();
+        }
+        fs::write(root.join("outside.sh"), "").unwrap();
+        let check = |line: &str, expected: &[&str]| {
+            let pins = pins(&project, line);
+            let found: Vec<&Path> = pins
+                .iter()
+                .map(|pin| pin.path.strip_prefix(&project).unwrap())
+                .collect();
+            let expected: Vec<&Path> = expected.iter().map(Path::new).collect();
+            assert_eq!(found, expected, "{line}");
+            assert!(pins.iter().all(|pin| pin.digest.is_some()), "{line}");
+        };
+        check("cargo fmt", &[]);
+        check("./scripts/check.sh", &["scripts/check.sh"]);
+        check("sh scripts/check.sh", &["scripts/check.sh"]);
+        check("lint --config=a.json 'b c'", &["a.json", "b c"]);
+        check("sh scripts/../scripts/check.sh", &["scripts/check.sh"]);
+        check(
+            "cat a.json | sh scripts/check.sh && true",
+            &["a.json", "scripts/check.sh"],
+        );
+        check(
+            "if true; then sh scripts/check.sh; fi",
+            &["scripts/check.sh"],
+        );
+        check("sh ../outside.sh scripts", &[]);
+        check("", &[]);
+        let whole = format!("{} -x", project.join("a.json").display());
+        check(&whole, &["a.json"]);
+    }
+
+    #[test]
+    fn what_is_different_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        let project = root.path().canonicalize().unwrap();
+        let line = "sh check.sh";
+        let nothing = pins(&project, line);
+        fs::write(project.join("check.sh"), "exit 0").unwrap();
+        let pinned = pins(&project, line);
+        assert_eq!(difference(&project, line, &pinned), None);
+        // One that was not there is none that was looked at.
+        assert!(difference(&project, line, &nothing).is_some());
+        fs::write(project.join("check.sh"), "exit 1").unwrap();
+        let why = difference(&project, line, &pinned).unwrap();
+        assert!(why.contains("check.sh, which its command names"), "{why}");
+        fs::remove_file(project.join("check.sh")).unwrap();
+        assert!(difference(&project, line, &pinned).is_some());
+    }
+}

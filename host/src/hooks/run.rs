@@ -1,0 +1,196 @@
+//! Runs the command of a hook.
+//!
+//! It has what a command has to which the user said yes, and no more: the same sandbox, the same environment, the same no to
+//! what is denied. That it stands in the configuration of the user, or in one that the user trusted, is the yes. In plan mode
+//! it writes nothing and reaches no network, whatever commands may do otherwise.
+
+use std::time::Instant;
+
+use super::contract::MAX_ANSWER_BYTES;
+use super::pinned::difference;
+use super::{Hook, Hooks};
+use crate::audit::{Event, Record};
+use crate::call::{Call, Failure};
+use crate::command::CommandLine;
+use crate::display::{chain, escape, one_line, shorten};
+use crate::engine::cache::sha256_hex;
+use crate::limits::MAX_LOGGED_LINE_CHARS;
+use crate::permission::{PluginId, SessionMode};
+use crate::process::{Access, CommandOptions, End, Running, Stream, linked_worktree};
+use crate::target::Operation;
+
+/// Bytes of what a hook says on its standard error that are kept: its end, in which programs say why they failed.
+const MAX_ERROR_BYTES: usize = 2 * 1024;
+
+/// Characters of it that are shown.
+const MAX_ERROR_CHARS: usize = 300;
+
+/// What the audit log calls the plugin of a hook.
+const PLUGIN: &str = "hook";
+
+impl Hooks {
+    /// Runs a hook; what it printed, or why it failed. Dropping the future ends the command.
+    pub(super) async fn run_command(
+        &self,
+        hook: &Hook,
+        call: Option<&Call>,
+        input: &[u8],
+    ) -> Result<Vec<u8>, String> {
+        let begin = Instant::now();
+        let log = Log {
+            hooks: self,
+            hook,
+            call,
+        };
+        let running = match self.start(hook, &log, input).await {
+            Ok(running) => running,
+            Err(problem) => {
+                log.write(Event::Denied, None, Some(&problem))?;
+                return Err(problem);
+            }
+        };
+        let ended = printed(running, hook).await;
+        log.write(
+            Event::Used,
+            Some(begin),
+            ended.as_ref().err().map(String::as_str),
+        )?;
+        ended
+    }
+
+    async fn start(&self, hook: &Hook, log: &Log<'_>, input: &[u8]) -> Result<Running, String> {
+        let shared = &self.shared;
+        let permissions = &shared.permissions;
+        if let Some(changed) = difference(permissions.project(), &hook.command, &hook.pinned) {
+            return Err(changed);
+        }
+        let command = CommandLine::read(hook.command.clone(), false, permissions);
+        let command = command.map_err(|e| chain(&e))?;
+        if let Some(denied) = command.needs().iter().find(|need| permissions.denies(need)) {
+            let (verb, target) = (denied.operation.verb(), denied.target.to_string());
+            return Err(format!(
+                "you do not allow it to {verb} {}",
+                shorten(&escape(&target), MAX_LOGGED_LINE_CHARS)
+            ));
+        }
+        let worktree = linked_worktree(permissions.project())
+            .filter(|it| command.repository_elsewhere.as_ref() == Some(&it.repository));
+        let access = permissions.access_of_commands(&shared.commands, worktree.as_ref());
+        let mut access = access.map_err(|e| chain(&e))?;
+        access.may_change_repository = command.may_change_repository;
+        let mut options = CommandOptions {
+            time_limit: hook.time_limit,
+            ..shared.commands.clone()
+        };
+        if permissions.session_mode() == SessionMode::Plan {
+            access = reading(access);
+            options.network = false;
+        }
+        let announced = shared.announced_sandbox().await.map_err(|e| chain(&e))?;
+        // What cannot be logged does not happen.
+        log.write(Event::Allowed, None, None)?;
+        let (line, notices) = (command.line, &shared.notices);
+        let started = Running::start_reading(&options, &announced, line, access, notices, input);
+        started.await.map_err(|e| chain(&e))
+    }
+
+    /// Writes that a hook denies a call.
+    pub(super) fn log_denial(&self, hook: &Hook, call: &Call, reason: &str) -> Result<(), Failure> {
+        let log = Log {
+            hooks: self,
+            hook,
+            call: Some(call),
+        };
+        log.write(Event::Denied, None, Some(reason))
+            .map_err(Failure::Host)
+    }
+}
+
+/// The same access to files, but for writing them.
+fn reading(access: Access) -> Access {
+    Access {
+        read_only: vec![access.project.clone()],
+        writable: Vec::new(),
+        may_change_repository: false,
+        narrowed: None,
+        ..access
+    }
+}
+
+/// Waits for the end of a hook; what it printed, or why it failed.
+async fn printed(mut running: Running, hook: &Hook) -> Result<Vec<u8>, String> {
+    let (mut printed, mut errors) = (Vec::new(), Vec::new());
+    loop {
+        match running.read().await.map_err(|e| chain(&e))? {
+            None => break,
+            Some((Stream::Stdout, bytes)) if printed.len() + bytes.len() > MAX_ANSWER_BYTES => {
+                let most = MAX_ANSWER_BYTES / 1024;
+                return Err(format!("it printed more than {most} KiB"));
+            }
+            Some((Stream::Stdout, bytes)) => printed.extend(bytes),
+            Some((Stream::Stderr, bytes)) => {
+                errors.extend(bytes);
+                let surplus = errors.len().saturating_sub(MAX_ERROR_BYTES);
+                errors.drain(..surplus);
+            }
+        }
+    }
+    let how = match running.wait().await.map_err(|e| chain(&e))? {
+        End::Exited(0) => return Ok(printed),
+        End::Exited(status) => format!("exit status {status}"),
+        End::Killed(signal) => format!("ended by signal {signal}"),
+        End::TimedOut => format!("stopped after {} s", hook.time_limit.as_secs()),
+        End::Stopped => "stopped".to_owned(),
+    };
+    let errors = one_line(&String::from_utf8_lossy(&errors));
+    Err(match errors.is_empty() {
+        true => how,
+        false => format!("{how}: {}", shorten(&errors, MAX_ERROR_CHARS)),
+    })
+}
+
+/// What the audit log is told of a hook.
+struct Log<'a> {
+    hooks: &'a Hooks,
+    hook: &'a Hook,
+    call: Option<&'a Call>,
+}
+
+impl Log<'_> {
+    fn write(
+        &self,
+        event: Event,
+        begin: Option<Instant>,
+        error: Option<&str>,
+    ) -> Result<(), String> {
+        let Hook {
+            command, origin, ..
+        } = self.hook;
+        let shared = &self.hooks.shared;
+        let session = shared.session();
+        let plugin = PluginId {
+            name: PLUGIN.to_owned(),
+            origin: None,
+            digest: sha256_hex(command.as_bytes()),
+            built_in: false,
+        };
+        let (id, tool) = match self.call {
+            Some(call) => (call.id.as_str(), call.tool.as_str()),
+            None => ("", self.hook.event.as_str()),
+        };
+        let rule = format!("{} hook of {origin}", self.hook.event.as_str());
+        let line = escape(command);
+        let line = shorten(&line, MAX_LOGGED_LINE_CHARS);
+        let duration = begin.map(|begin| u64::try_from(begin.elapsed().as_micros()));
+        let record = Record {
+            operation: Some(Operation::Execute.verb()),
+            rule: Some(&rule),
+            line: Some(&line),
+            duration_us: duration.map(Result::unwrap_or_default),
+            error,
+            ..Record::new(event, &session, id, tool, &plugin)
+        };
+        let written = shared.audit.append(&[record]);
+        written.map_err(|e| chain(&e))
+    }
+}
