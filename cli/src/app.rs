@@ -32,7 +32,7 @@ use crate::config::command_variables;
 use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::dialogue::aside::Aside;
 use crate::error::CliError;
-use crate::host_options::{commands, meaning, search};
+use crate::host_options::{commands, hooks, meaning, search};
 use crate::inspect::protocol::{Pauses, Subagents};
 use crate::inspect::shared_state::{Chat, SharedState, WAKE_AGAIN};
 use crate::pausing::Pausing;
@@ -535,7 +535,7 @@ pub fn host_options(settings: &Settings, session: &str) -> HostOptions {
         mode: ModeSwitch::default(),
         limits: Limits::standard(),
         commands: commands::options(settings),
-        hooks: Vec::new(),
+        hooks: hooks::options(settings),
         web: WebOptions {
             sites: Arc::clone(&settings.sites),
             search: search::options(settings),

@@ -5,6 +5,7 @@ pub mod attach;
 pub mod budget;
 pub mod choice;
 pub mod effort;
+pub mod hooks;
 mod instructions;
 mod notes;
 pub mod presenter;
@@ -444,6 +445,8 @@ impl Dialogue {
         report.denials.extend(app.subagents.denials());
         app.ui.end_reply();
         app.show_notices(host, app.runtime()?);
+        let frontend = context.calls.frontend.as_ref();
+        hooks::run_at_end(app, host, &report.end, frontend, interrupted(app)?)?;
         let own = sampling_model.spent().plus(Cost {
             charge: report.charge,
             requests: report.rounds,
@@ -480,6 +483,7 @@ fn journal_of(session: Option<&Session>) -> &dyn Journal {
 fn tools_for(app: &App, agent: &Agent) -> Result<Vec<Tool>, CliError> {
     let tools = look_at_tools(app)?;
     warn_of_unknown(&app.ui, &agent.name, &agent.unknown_tools(&tools));
+    hooks::warn_of_hooks(&app.ui, &app.settings, &tools);
     Ok(tools)
 }
 

@@ -30,6 +30,7 @@ pub const PAGES: &[Page] = pages![
     "instructions",
     "permissions",
     "commands",
+    "hooks",
     "editing",
     "finding-files",
     "web",

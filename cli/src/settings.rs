@@ -18,6 +18,7 @@ use std::sync::{Arc, OnceLock};
 use dunlin_host::Permissions;
 use dunlin_host::command::StartError;
 use dunlin_host::egress::SiteHeaders;
+use dunlin_host::hooks::Pinned;
 use dunlin_host::mounted_elsewhere;
 
 pub use self::error::SettingsError;
@@ -29,6 +30,7 @@ use crate::config::agent_files::AgentFiles;
 use crate::config::command_variables;
 use crate::config::env::Environment;
 use crate::config::file::{Author, KeyEntry, Loaded};
+use crate::config::hook::HookEntry;
 use crate::config::instruction_files::InstructionPlaces;
 use crate::config::mcp::ServerEntry;
 use crate::config::meaning::CodebaseSearch;
@@ -46,6 +48,14 @@ use dunlin_chat::request::HistoryLimits;
 use dunlin_chat::secret::Secret;
 use dunlin_terminal::variables::Replaced;
 use project::ProjectFile;
+
+/// A hook, and the files of the project that its command names.
+#[derive(Debug)]
+pub struct ConfiguredHook {
+    pub entry: Sourced<HookEntry>,
+    /// As they were when the settings were read.
+    pub pinned: Vec<Pinned>,
+}
 
 /// Everything that was decided at the start of the program.
 #[derive(Debug)]
@@ -78,6 +88,8 @@ pub struct Settings {
     pub agents: BTreeMap<String, Sourced<AgentEntry>>,
     /// The MCP servers of the user's file, and of the project's as far as that is trusted.
     pub mcp_servers: BTreeMap<String, Sourced<ServerEntry>>,
+    /// The hooks of the user's file, and behind them those of the project's as far as that is trusted.
+    pub hooks: Vec<ConfiguredHook>,
     /// The search engine that the user has chosen.
     pub web_search: Option<Sourced<WebSearch>>,
     /// What `codebase_search` knows meanings by, where the user has said so.
@@ -166,6 +178,7 @@ impl Settings {
             model: None,
             agents: BTreeMap::new(),
             mcp_servers: BTreeMap::new(),
+            hooks: Vec::new(),
             web_search: None,
             codebase_search: None,
             keys: BTreeMap::new(),

@@ -17,7 +17,7 @@ use crate::config::markdown::Owner as FileOwner;
 use crate::config::trust::{self, Trust};
 use crate::error::{CliError, Exit};
 use crate::settings::Settings;
-use crate::settings::project::ProjectFile;
+use crate::settings::project::{HOOK, ProjectFile};
 use crate::templates::{Owner, Places};
 use dunlin_chat::tokens::counted;
 use dunlin_terminal::approval::look::Window;
@@ -415,7 +415,11 @@ fn forget(
 /// What needs trust, a line each.
 pub fn show_wishes(ui: &Ui, file: &ProjectFile) {
     for wish in &file.wishes {
-        let value = shorten(&wish.value, MAX_SHOWN_CHARS);
+        let value = match wish.name.as_str() {
+            // It runs: all of it is shown.
+            HOOK => wish.value.as_str().into(),
+            _ => shorten(&wish.value, MAX_SHOWN_CHARS),
+        };
         let line = ui
             .styles()
             .paint(Label::Quiet, &format!("line {}", wish.line));
@@ -425,6 +429,26 @@ pub fn show_wishes(ui: &Ui, file: &ProjectFile) {
             escape(&value)
         ));
     }
+    for line in about_hooks(file) {
+        ui.data(&format!("  {}", escape(&line)));
+    }
+}
+
+/// What trust in hooks means, a line each.
+fn about_hooks(file: &ProjectFile) -> Vec<String> {
+    if !file.wishes.iter().any(|wish| wish.name == HOOK) {
+        return Vec::new();
+    }
+    let mut lines =
+        vec!["trusted hooks run in the command sandbox, and nobody is asked each time".to_owned()];
+    let named = file.named.iter();
+    lines.extend(named.map(|path| {
+        format!(
+            "a hook names {}: it is trusted as it is now",
+            path.display()
+        )
+    }));
+    lines
 }
 
 /// What no trust makes count, a line each.
@@ -480,6 +504,7 @@ fn question_rows(file: &ProjectFile, window: Window) -> Vec<String> {
         .iter()
         .map(|refused| format!("never used: {}: {}", refused.name, refused.why));
     wishes
+        .chain(about_hooks(file))
         .chain(refused)
         .flat_map(|line| quoted(&line, INDENT, window))
         .collect()

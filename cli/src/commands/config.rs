@@ -16,9 +16,11 @@ use crate::config::env::Environment;
 use crate::config::file::line_of_key;
 use crate::config::paths::Folders;
 use crate::config::value::{fields, written};
+use crate::dialogue::hooks::warn_of_hooks;
 use crate::dialogue::{look_at_tools, warn_of_unknown};
 use crate::error::{CliError, Exit};
 use crate::mcp;
+use crate::settings::project::HOOK;
 use crate::settings::{Origin, Settings, SettingsError};
 use crate::trust;
 use dunlin_chat::agent::unknown_tools;
@@ -111,9 +113,11 @@ fn check_names(app: App) -> Result<(), CliError> {
     let agents = configured.chain(in_files);
     let named = agents.filter_map(|(name, tools)| Some((name, tools.as_deref()?)));
     let named: Vec<(&String, &[String])> = named.collect();
+    let mut hooks = settings.hooks.iter().map(|hook| &hook.entry.value);
     // Looking at the tools may mean compiling them.
-    if !named.is_empty() {
+    if !named.is_empty() || hooks.any(|hook| !hook.tools.is_empty()) {
         let tools = look_at_tools(&app)?;
+        warn_of_hooks(ui, settings, &tools);
         for (name, names) in named {
             warn_of_unknown(ui, name, &unknown_tools(names, &tools));
         }
@@ -218,6 +222,10 @@ fn show(ui: &Ui, settings: &Settings) {
             value,
             server.origin.to_string(),
         ));
+    }
+    for hook in &settings.hooks {
+        let (value, origin) = (hook.entry.value.written(), hook.entry.origin.to_string());
+        rows.push((HOOK.to_owned(), value, origin));
     }
     for (name, value, origin) in &mut rows {
         for text in [name, value, origin] {

@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use dunlin_host::display::{chain, own_command};
+use dunlin_host::display::{chain, escape, own_command};
 
 use self::report::{Report, Verdict};
 use crate::app::{self, App};
@@ -23,6 +23,7 @@ use crate::config::env::{self, Environment};
 use crate::config::paths::OPEN_TO_OTHERS;
 use crate::discover::{ProbeError, models_of};
 use crate::error::{CliError, Exit};
+use crate::host_options;
 use crate::mcp::{find_program, warning};
 use crate::settings::{Settings, SettingsError, current_folder};
 use dunlin_chat::agent::Api;
@@ -70,6 +71,7 @@ pub fn run(
             subagents(&mut report, &app.settings);
             tools(&mut report, &app);
             servers(&mut report, &app.settings);
+            hooks(&mut report, &app.settings);
             commands(&mut report, &app);
             protection::set_aside(&mut report, &app.settings);
             protection::variables(&mut report, &app.settings);
@@ -453,6 +455,15 @@ fn servers(report: &mut Report<'_>, settings: &Settings) {
             }
             (None, None) => {}
         }
+    }
+}
+
+/// The hooks that count, in the order in which they run.
+fn hooks(report: &mut Report<'_>, settings: &Settings) {
+    for hook in host_options::hooks::options(settings) {
+        let (event, name) = (hook.event.as_str(), hook.name());
+        let text = format!("{event} · {name} · {}", escape(&hook.origin));
+        report.line(Verdict::Good, "hook", &text);
     }
 }
 

@@ -211,6 +211,11 @@ impl Loaded {
             self.check_key_name(server, &heading, "api_key", key, author)?;
             self.check_key_name(server, &heading, "client_secret", secret, author)?;
         }
+        for hook in &self.file.hook {
+            if let Some(problem) = hook.get_ref().problem() {
+                return Err(self.error_of(hook, format!("[[hook]]: {problem}")));
+            }
+        }
         for (name, site) in &self.file.web_fetch.auth {
             if let Err(error) = site.get_ref().headers(name) {
                 return Err(self.error_of(site, format!("[web_fetch.auth]: {error}")));

@@ -10,6 +10,7 @@ pub mod command_variables;
 pub mod edit;
 pub mod env;
 pub mod file;
+pub mod hook;
 pub mod instruction_files;
 pub mod json_file;
 pub mod markdown;

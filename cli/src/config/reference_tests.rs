@@ -7,6 +7,7 @@ use std::{env, fs};
 use dunlin_chat::agent::Effort;
 use dunlin_chat::endpoint::EndpointOptions;
 use dunlin_chat::turn::OnDenial;
+use dunlin_host::hooks::HookEvent;
 use dunlin_host::permission::SessionMode;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,6 +16,7 @@ use url::Url;
 
 use super::agent::{AgentPatch, ApiName, Kind};
 use super::file::KeyEntry;
+use super::hook::{HookCommand, HookEntry};
 use super::mcp::ServerEntry;
 use super::meaning::CodebaseSearch;
 use super::notifications::SignalName;
@@ -81,6 +83,8 @@ accepts! {
     BTreeMap<String, String>: "table of texts";
     EndpointOptions: "table";
     ApiName: choices::<Self>();
+    HookCommand: "text, or list of: text";
+    HookEvent: choices::<Self>();
     Effort: choices::<Self>();
     EngineName: choices::<Self>();
     Kind: choices::<Self>();
@@ -156,6 +160,7 @@ fn the_reference_is_that_of_the_declarations() {
         table("`[keys.NAME]`", KeyEntry::declared()),
         table("`[agents.NAME]`", AgentPatch::declared()),
         table("`[mcp.servers.NAME]`", ServerEntry::declared()),
+        table("`[[hook]]`", HookEntry::declared()),
         table("`[web_search]`", WebSearch::declared()),
         table("`[web_fetch.auth.HOST]`", Site::declared()),
         table("`[codebase_search]`", CodebaseSearch::declared()),

@@ -22,6 +22,7 @@ use toml::Spanned;
 
 use super::agent::AgentPatch;
 use super::file::KeyEntry;
+use super::hook::HookEntry;
 use super::mcp::Mcp;
 use super::meaning::CodebaseSearch;
 use super::notifications::SignalName;
@@ -179,6 +180,9 @@ settings! {
     /// The servers whose tools a chat may use.
     #[serde(default)]
     mcp: Mcp;
+    /// What runs before calls, after edits and at the end of turns, in this order.
+    #[serde(default)]
+    hook: Vec<Spanned<HookEntry>>;
     /// Which search engine answers.
     web_search: Option<Spanned<WebSearch>>;
     /// What `codebase_search` understands questions with.

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use dunlin_host::hooks::Pinned;
 use serde::Serialize;
 use toml::Spanned;
 
 use super::project;
-use super::{Origin, Settings, Sourced};
+use super::{ConfiguredHook, Origin, Settings, Sourced};
 use crate::args::Global;
 use crate::config::env;
 use crate::config::file::Loaded;
+use crate::config::hook::{HookEntry, trusted_digest};
 use crate::config::setting::{File, Layer, Narrowing};
 use crate::config::sites;
 use crate::config::trust::{self, Trust};
@@ -72,6 +74,8 @@ impl Settings {
             .iter()
             .map(|(name, server)| (name.clone(), loaded.source(server)))
             .collect();
+        let hooks = file.hook.iter();
+        self.hooks = hooks.map(|hook| self.hook(&loaded, hook)).collect();
         let shown = self.folders.short(&loaded.path);
         let (mut sites, warning) = sites::configured(&file.web_fetch, &loaded.path, &shown);
         sites.merge(&self.sites);
@@ -80,19 +84,33 @@ impl Settings {
         self.endpoints_of_keys = project::endpoints_of_keys(&self.agents, &self.mcp_servers);
     }
 
+    /// A hook of a file, with the files of the project as they are now.
+    pub(super) fn hook(&self, loaded: &Loaded, hook: &Spanned<HookEntry>) -> ConfiguredHook {
+        ConfiguredHook {
+            entry: loaded.source(hook),
+            pinned: match self.is_project {
+                true => hook.get_ref().pins(&self.project),
+                false => Vec::new(),
+            },
+        }
+    }
+
     /// Takes over what the project's file may say, and says what was left out.
     pub(super) fn apply_project(&mut self, loaded: &Loaded) {
         let answers = self.folders.trust_file();
-        let trust =
-            trust::look_up(&answers, &loaded.path, &loaded.digest).unwrap_or_else(|error| {
-                let cause = std::error::Error::source(&error).map(ToString::to_string);
-                self.notices.push(format!(
-                    "{error}, so no project is trusted: {}",
-                    cause.unwrap_or_default()
-                ));
-                Trust::Unknown
-            });
-        let file = project::apply(self, loaded, trust);
+        let hooks = loaded.file.hook.iter();
+        let hooks: Vec<ConfiguredHook> = hooks.map(|hook| self.hook(loaded, hook)).collect();
+        let pinned: Vec<Pinned> = hooks.iter().flat_map(|it| it.pinned.clone()).collect();
+        let digest = trusted_digest(&loaded.digest, &pinned);
+        let trust = trust::look_up(&answers, &loaded.path, &digest).unwrap_or_else(|error| {
+            let cause = std::error::Error::source(&error).map(ToString::to_string);
+            self.notices.push(format!(
+                "{error}, so no project is trusted: {}",
+                cause.unwrap_or_default()
+            ));
+            Trust::Unknown
+        });
+        let file = project::apply(self, loaded, hooks, (digest, trust));
         let path = self.folders.short(&loaded.path);
         self.notices.extend(file.notice(&path));
         self.project_file = Some(file);

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use toml::Spanned;
 
-use super::{Origin, Settings, Sourced};
+use super::{ConfiguredHook, Origin, Settings, Sourced};
 use crate::config::agent::{AgentEntry, AgentPatch};
 use crate::config::file::Loaded;
 use crate::config::mcp::ServerEntry;
@@ -23,13 +23,16 @@ use crate::config::setting::{Layer, Narrowing};
 use crate::config::trust::Trust;
 use crate::config::value::{fields, written};
 
+/// What the wish for a hook is called.
+pub const HOOK: &str = "hook";
+
 /// What there is to say about a project's configuration.
 #[derive(Debug)]
 pub struct ProjectFile {
     pub path: PathBuf,
     /// Its text, for whoever is to trust it.
     pub text: String,
-    /// SHA-256 of the text.
+    /// What it is trusted by: SHA-256 of the text, and of the files that its hooks name.
     pub digest: String,
     /// What the user said of it.
     pub trust: Trust,
@@ -37,6 +40,8 @@ pub struct ProjectFile {
     pub wishes: Vec<Wish>,
     /// What never counts.
     pub refused: Vec<Refused>,
+    /// The files of the project that the commands of its hooks name: trusted with it, as they are.
+    pub named: Vec<PathBuf>,
 }
 
 /// A value that needs trust.
@@ -92,7 +97,16 @@ impl ProjectFile {
 }
 
 /// Puts the project's file over the user's settings, as far as it may.
-pub fn apply(settings: &mut Settings, loaded: &Loaded, trust: Trust) -> ProjectFile {
+pub fn apply(
+    settings: &mut Settings,
+    loaded: &Loaded,
+    hooks: Vec<ConfiguredHook>,
+    (digest, trust): (String, Trust),
+) -> ProjectFile {
+    let pinned = hooks.iter().flat_map(|hook| &hook.pinned);
+    let mut named: Vec<PathBuf> = pinned.map(|file| file.path.clone()).collect();
+    named.sort();
+    named.dedup();
     let mut answers = Answers {
         loaded,
         is_trusted: trust == Trust::Trusted,
@@ -101,13 +115,15 @@ pub fn apply(settings: &mut Settings, loaded: &Loaded, trust: Trust) -> ProjectF
     };
     settings.apply(&loaded.file, &mut answers);
     answers.tables(settings);
+    answers.hooks(settings, hooks);
     ProjectFile {
         path: loaded.path.clone(),
         text: loaded.text.clone(),
-        digest: loaded.digest.clone(),
+        digest,
         trust,
         wishes: answers.wishes,
         refused: answers.refused,
+        named,
     }
 }
 
@@ -163,6 +179,15 @@ impl Answers<'_> {
         }
         for (name, server) in &file.mcp.servers {
             self.server(settings, name, server);
+        }
+    }
+
+    /// A hook is a command that nobody is asked about when it runs: trust is the yes to it. It comes behind the user's own.
+    fn hooks(&mut self, settings: &mut Settings, hooks: Vec<ConfiguredHook>) {
+        for (place, hook) in self.loaded.file.hook.iter().zip(hooks) {
+            if self.wish(HOOK, place, &hook.entry.value.written()) {
+                settings.hooks.push(hook);
+            }
         }
     }
 

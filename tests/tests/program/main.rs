@@ -25,6 +25,7 @@ mod finding;
 mod first_run;
 mod going_back;
 mod hardship;
+mod hooks;
 mod indexes;
 mod inspecting;
 mod inspecting_elsewhere;
