@@ -357,13 +357,15 @@ fn ctrl_c_ends_a_hook() {
     let provider = Provider::play([read("a.txt")]);
     let environment = environment(&provider);
     environment.project_file("a.txt", "a");
-    let script = "touch began; sleep 1000";
+    // To open a pipe waits until somebody opens its other end.
+    let began = environment.project().join("began");
+    let made = std::process::Command::new("mkfifo").arg(&began).status();
+    assert!(made.expect("mkfifo").success());
+    let script = "echo > began; sleep 1000";
     environment.configure_more("", &hook("before-call", script, "timeout_secs = 600"));
     let mut chat = Chat::open(&environment);
     chat.say("read");
-    let began = environment.project().join("began");
-    chat.terminal
-        .wait_until("the hook runs", |_| began.exists());
+    assert_eq!(fs::read_to_string(&began).unwrap(), "\n");
     chat.interrupt("a hook");
     chat.leave();
     assert_eq!(provider.requests().len(), 1);
