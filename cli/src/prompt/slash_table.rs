@@ -475,7 +475,11 @@ pub enum Input {
 /// Words that leave the chat if they are all that a line says, as they leave a shell.
 const LEAVING_WORDS: [&str; 2] = ["exit", "quit"];
 
-/// Understands a line. A path at its start is not a command: it has a second slash.
+/// What a line begins with that is to be remembered. With the space, since `#12` and `#include` begin messages.
+pub const REMEMBERS: &str = "# ";
+
+/// Understands a line. A path at its start is not a command: it has a second slash. Several lines are a message, also if the
+/// first is a heading.
 pub fn parse(line: &str) -> Input {
     let text = line.trim();
     if LEAVING_WORDS.contains(&text) {
@@ -484,6 +488,11 @@ pub fn parse(line: &str) -> Input {
     let word = text.split_whitespace().next().unwrap_or_default();
     if text.is_empty() {
         return Input::Empty;
+    }
+    if let Some(line) = line.strip_prefix(REMEMBERS)
+        && !text.contains('\n')
+    {
+        return Input::Slash(Slash::Remember, line.trim().to_owned());
     }
     if !word.starts_with('/') || word[1..].contains('/') || text.contains('\n') {
         return Input::Message(continued(text));
@@ -574,6 +583,11 @@ mod tests {
         );
         check("one \\\ntwo", message("one \ntwo"));
         check("/help\nme", message("/help\nme"));
+        check("# use tabs ", slash(Slash::Remember, "use tabs"));
+        check("# user: be brief", slash(Slash::Remember, "user: be brief"));
+        check("# Plan\nfirst", message("# Plan\nfirst"));
+        check(" # Plan", message("# Plan"));
+        check("#12 is broken", message("#12 is broken"));
     }
 
     #[test]

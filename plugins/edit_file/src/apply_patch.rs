@@ -25,7 +25,7 @@ impl Tool for ApplyPatch {
 
     const DESCRIPTION: &'static str = "Changes, creates, removes or renames text files with a patch in the apply_patch format. \
         The lines of a hunk that begin with a space or - must be in the file exactly once, next to each other: @@ does not \
-        narrow the place, so give enough of them.";
+        narrow the place, so begin and end a hunk with enough of the lines around the change.";
 
     const PARAMETERS: Parameters = Parameters::of::<Arguments>();
 

@@ -2,7 +2,9 @@
 //!
 //! The format is that of the [prompting guide of GPT-4.1](https://developers.openai.com/cookbook/examples/gpt4-1_prompting_guide).
 //! A patch becomes exact texts that are replaced, so that the user sees the whole difference before anything happens. What is
-//! behind `@@` therefore narrows nothing: the lines of a hunk have to be in the file exactly once.
+//! behind `@@` therefore narrows nothing: the text of the lines of a hunk has to be in the file exactly once.
+
+use std::collections::HashSet;
 
 use dunlin_sdk::Failure;
 use dunlin_sdk::files::TextEdit;
@@ -78,8 +80,9 @@ fn checked(files: Vec<FilePatch<'_>>) -> Result<Vec<FilePatch<'_>>, Failure> {
             "input: the patch changes no file; add *** Add File: PATH, *** Update File: PATH or *** Delete File: PATH",
         ));
     }
-    for (file, before) in files.iter().zip(0..) {
-        if files.iter().take(before).any(|it| it.path == file.path) {
+    let mut paths = HashSet::new();
+    for file in &files {
+        if !paths.insert(file.path) {
             return Err(Failure::invalid_arguments(format!(
                 "input: the patch names '{}' twice; put all changes of a file into one part",
                 file.path
@@ -128,8 +131,6 @@ struct Section<'a> {
 struct Hunk {
     old: String,
     new: String,
-    /// The last of its lines need not end with a newline.
-    is_last: bool,
 }
 
 impl<'a> Section<'a> {
@@ -185,7 +186,7 @@ impl<'a> Section<'a> {
             return Ok(());
         };
         if line.trim_end() == END_OF_FILE {
-            hunk.is_last = true;
+            // The lines say where they are.
         } else if let Some(line) = line.strip_prefix('+') {
             push_line(&mut hunk.new, line);
         } else if let Some(line) = line.strip_prefix('-') {
@@ -236,17 +237,12 @@ impl<'a> Section<'a> {
 }
 
 impl Hunk {
-    fn edit(mut self, number: usize) -> Result<TextEdit, Failure> {
+    fn edit(self, number: usize) -> Result<TextEdit, Failure> {
         if self.old.is_empty() {
             return Err(wrong(
                 number,
                 "a hunk of this part only adds lines; put a line of the file beside them that says where",
             ));
-        }
-        // A lone empty line has nothing else that could be found.
-        if self.is_last && self.old.len() > 1 {
-            self.old.pop();
-            self.new.pop();
         }
         Ok(TextEdit {
             old: self.old,

@@ -23,6 +23,7 @@ use crate::prompt::complete::{self, Names};
 use crate::prompt::files::FileIndex;
 use crate::prompt::paste::Pastes;
 use crate::prompt::put_back::PutBack;
+use crate::prompt::slash_table::REMEMBERS;
 use crate::templates::Places;
 
 /// Columns beside the placeholder: the prompt, and the last one, which stays free.
@@ -56,6 +57,9 @@ pub(super) struct LineHelper {
     /// What was typed so far, for whoever ends the line.
     pub(super) typed: TypedSoFar,
 }
+
+/// Stands behind the mark of a line that is to be remembered.
+const REMEMBERS_HINT: &str = "a line for the project's AGENTS.md, or user: and one for yours";
 
 /// What the text before the cursor can become, and where its last word begins.
 pub type Completion = Arc<dyn Fn(&str) -> (usize, Vec<String>) + Send + Sync>;
@@ -186,6 +190,12 @@ impl LineHelper {
             let room = terminal::size().0.saturating_sub(prompt);
             return Some(Rest {
                 shown: fit(&self.placeholder, room),
+                fits: false,
+            });
+        }
+        if line == REMEMBERS {
+            return Some(Rest {
+                shown: REMEMBERS_HINT.to_owned(),
                 fits: false,
             });
         }

@@ -47,7 +47,7 @@ fn each_part_becomes_one_change() {
                     "def greet():\n    print(\"Hi\")\n\n",
                     "def greet():\n    print(\"Hello\")\n\n",
                 ),
-                edit("last", "the end"),
+                edit("last\n", "the end\n"),
             ]),
         ),
         ("old.md", Change::Rename("new.md")),
