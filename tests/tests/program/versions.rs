@@ -228,6 +228,43 @@ fn a_plugin_is_published_and_updated() {
     }
 }
 
+/// Whoever runs the registry chooses what a tag names; an old version under a new tag is no update.
+#[test]
+fn an_older_version_under_a_later_tag_is_no_update() {
+    let environment = Environment::new(program!());
+    let registry = Registry::start();
+    log_in(&environment, &registry);
+    let publish = |version: &str, tag: &str| {
+        let component = echo(&environment, version);
+        let reference = registry.reference(tag);
+        run(
+            &environment,
+            &format!("plugin publish {reference} {component}"),
+            0,
+        );
+    };
+    publish("1.0.0", "1.0.0");
+    let install = |tag: &str| {
+        let line = format!("plugin install {} --yes", registry.reference(tag));
+        run(&environment, &line, 0)
+    };
+    install("1.0.0");
+    publish("0.5.0", "2.0.0");
+    let said = run(&environment, "plugin update --yes", 1);
+    assert!(
+        said.contains(
+            "/who/echo:2.0.0 states version 0.5.0, which is not above the installed one (version 1.0.0)"
+        ),
+        "{said}"
+    );
+    let hint = "hint: dunlin plugin install 127.0.0.1:[PORT]/who/echo:2.0.0@sha256:";
+    assert!(said.contains(hint), "{said}");
+    assert!(run(&environment, "plugin list", 0).contains("  1.0.0, "));
+    // On purpose it is installed.
+    let said = install("2.0.0");
+    assert!(said.contains("echo 0.5.0 is installed."), "{said}");
+}
+
 #[test]
 fn a_version_is_taken_back() {
     let environment = Environment::new(program!());

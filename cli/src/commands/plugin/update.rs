@@ -13,7 +13,9 @@ use super::install::{find, offer};
 use crate::app::App;
 use crate::dialogue::unless_interrupted;
 use crate::error::{CliError, Exit};
-use crate::plugin::examine::{Beside, ComesFrom, examine_bytes, examine_file, examine_reference};
+use crate::plugin::examine::{
+    Beside, ComesFrom, Examined, examine_bytes, examine_file, examine_reference,
+};
 use crate::plugin::installed::Record;
 use crate::plugin::registry::{self, Newer};
 use crate::plugin::{BUILT, MAX_COMPONENT_BYTES, read_regular};
@@ -33,6 +35,18 @@ struct NotSeen(usize, usize);
 #[derive(Debug, thiserror::Error)]
 #[error("not updated: {0}; the installed versions stay")]
 struct NotUpdated(String);
+
+/// What a registry has under a later tag is not a later version of the plugin.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{name} is not updated: {from} states {offered}, which is not above the installed one ({installed})"
+)]
+struct NotLater {
+    name: String,
+    from: String,
+    offered: String,
+    installed: String,
+}
 
 /// A version that can take the place of the installed one.
 struct Newest {
@@ -115,6 +129,9 @@ pub fn update(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> 
             From::File(path) => examine_file(app, path, name, Beside::Installed),
         };
         let offered = examined.and_then(|examined| {
+            if let From::Registry(reference) = &newest.from {
+                is_update(record, &examined, reference)?;
+            }
             offer(app, &examined, "Replace the installed version?", yes)?;
             Ok(())
         });
@@ -138,6 +155,34 @@ pub fn update(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> 
         return Err(CliError::failed(NotUpdated(failed.join(", "))));
     }
     result.map(|()| Exit::Done)
+}
+
+/// Whether the component from a registry is a later version than the installed one, as it states itself. Tags are what the
+/// registry says, and a signature of the publisher is on each of their versions: an old one would be as good as a new one.
+///
+/// # Errors
+/// It is another component, and not a later one.
+fn is_update(record: &Record, examined: &Examined, from: &Reference) -> Result<(), CliError> {
+    let offered = examined.metadata.version.as_deref();
+    let installed = record.metadata.version.as_deref();
+    if examined.digest == record.digest || registry::is_later(installed, offered) {
+        return Ok(());
+    }
+    let stated = |version: Option<&str>| match version {
+        Some(version) => format!("version {}", escape(version)),
+        None => "no version".to_owned(),
+    };
+    let hint = format!(
+        "{} installs it, if that is what you want",
+        own_command(&["plugin", "install", &examined.source])
+    );
+    let not_later = NotLater {
+        name: escape(&record.name).into_owned(),
+        from: escape(&from.to_string()).into_owned(),
+        offered: stated(offered),
+        installed: stated(installed),
+    };
+    Err(CliError::failed(not_later).with_hint(hint))
 }
 
 /// Goes back to the version before, after a question. The one that was installed is then the version before.

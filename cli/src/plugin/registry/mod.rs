@@ -24,7 +24,7 @@ use super::MAX_COMPONENT_BYTES;
 use super::index::MAX_INDEX_BYTES;
 use connection::{Access, Connection};
 pub use error::FetchError;
-pub use newest::{Newer, newer};
+pub use newest::{Newer, is_later, newer};
 pub use push::{Published, publish};
 pub use signed::signatures;
 
