@@ -17,6 +17,7 @@
 //! a real host without the program around it.
 
 mod browser;
+mod changes;
 mod environment;
 pub mod guests;
 #[cfg(test)]
@@ -33,6 +34,7 @@ mod terminal;
 mod watched;
 
 pub use browser::{Browser, Tab};
+pub use changes::Changes;
 pub use environment::{Environment, GUESTS_VARIABLE};
 pub use invocation::{Invocation, Output, Running};
 pub use mcp_client::McpClient;

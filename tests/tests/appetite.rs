@@ -2,17 +2,16 @@
 //! these tests have a process of their own and take turns in it.
 
 use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use dunlin_host::NoProgress;
 use dunlin_host::ask::DenyAll;
 use dunlin_host::{Host, Limits};
+use dunlin_tests::Changes;
 use dunlin_tests::sandbox::{PATIENT, Sandbox, assert_alive, call, unplanned};
-use rustix::fs::inotify;
 use serde_json::json;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::Mutex;
 
 /// One measures at a time.
 static TURN: Mutex<()> = Mutex::const_new(());
@@ -33,38 +32,6 @@ fn peak_kib() -> u64 {
         .expect("its peak");
     let number: String = line.chars().filter(char::is_ascii_digit).collect();
     number.parse().expect("a number")
-}
-
-/// Hears when something in a folder changes.
-struct Changes(watch::Receiver<()>);
-
-impl Changes {
-    fn of(folder: &Path) -> Changes {
-        fs::create_dir_all(folder).expect("the folder");
-        let watched = inotify::init(inotify::CreateFlags::CLOEXEC).expect("inotify");
-        let of_what = inotify::WatchFlags::MODIFY
-            | inotify::WatchFlags::CREATE
-            | inotify::WatchFlags::MOVED_TO;
-        inotify::add_watch(&watched, folder, of_what).expect("a watch");
-        let (changed, changes) = watch::channel(());
-        std::thread::spawn(move || {
-            let mut heard = [0; 64 * 1024];
-            // What the changes were does not matter.
-            while rustix::io::read(&watched, &mut heard).is_ok() && changed.send(()).is_ok() {}
-        });
-        Changes(changes)
-    }
-
-    /// Waits until something is so. It is looked at after each change.
-    async fn until(&mut self, is_so: impl Fn() -> bool) {
-        let waiting = async {
-            while !is_so() {
-                self.0.changed().await.expect("a change");
-            }
-        };
-        let waited = tokio::time::timeout(Duration::from_secs(60), waiting).await;
-        waited.expect("it ends in time");
-    }
 }
 
 fn open_files() -> usize {

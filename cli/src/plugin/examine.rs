@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use dunlin_host::call::{Call, Failure, Standing};
 use dunlin_host::ceiling::{Ceiling, CeilingError};
@@ -494,6 +494,9 @@ impl Examined {
 
     /// What is written down when it is installed.
     pub fn record(&self, now: String) -> Record {
+        // No two are made in the same moment: a person agrees to each.
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let installation = since.unwrap_or_default().as_nanos().to_string();
         Record {
             name: self.name.clone(),
             origin: self.origin.clone(),
@@ -501,6 +504,7 @@ impl Examined {
             bytes: self.bytes.len() as u64,
             source: self.source.clone(),
             installed: now,
+            installation,
             tools: self.tools.iter().map(|tool| tool.name.clone()).collect(),
             tools_digest: Some(tools_digest(&self.tools)),
             abilities: self.abilities(),

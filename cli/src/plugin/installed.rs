@@ -21,6 +21,9 @@ const MAX_PLUGINS: usize = 256;
 /// Characters of a plugin's name.
 const MAX_NAME_CHARS: usize = 64;
 
+/// Digits of what tells installations apart: those of the largest number.
+const MAX_INSTALLATION_DIGITS: usize = 39;
+
 /// What is written down about an installed plugin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
@@ -35,6 +38,10 @@ pub struct Record {
     pub source: String,
     /// When it was installed.
     pub installed: String,
+    /// Tells this installation from those before: digits, the same for all versions until it is removed. Earlier builds
+    /// had none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub installation: String,
     /// The names of its tools.
     pub tools: Vec<String>,
     /// The digest of all that was shown of them; earlier builds did not keep it.
@@ -170,7 +177,12 @@ impl InstalledPlugins {
                 })
             }),
         };
-        let record = Record { previous, ..record };
+        let installation = old.map_or(record.installation, |old| old.installation.clone());
+        let record = Record {
+            previous,
+            installation,
+            ..record
+        };
         self.write(&self.component(&record), component)?;
         let text = serde_json::to_vec_pretty(&record).unwrap_or_default();
         self.write(&self.record_file(&record.name), &text)?;
@@ -228,9 +240,12 @@ impl InstalledPlugins {
                     |it: &str| it.len() == 64 && it.bytes().all(|b| b.is_ascii_hexdigit());
                 is_name(&record.name)
                     && self.record_file(&record.name) == path
-                    && record
-                        .versions()
-                        .all(|it| it.name == record.name && is_digest(&it.digest))
+                    && record.versions().all(|it| {
+                        it.name == record.name
+                            && is_digest(&it.digest)
+                            && it.installation.len() <= MAX_INSTALLATION_DIGITS
+                            && it.installation.bytes().all(|b| b.is_ascii_digit())
+                    })
             })
             .ok_or_else(|| InstalledError::Damaged {
                 path: path.to_owned(),
@@ -241,9 +256,15 @@ impl InstalledPlugins {
         self.folder.join(format!("{name}.json"))
     }
 
+    /// Another file for each installation: what runs on of a removed one must not take that for itself.
     fn component(&self, record: &Record) -> PathBuf {
         let short: String = record.digest.chars().take(16).collect();
-        self.folder.join(format!("{}-{short}.wasm", record.name))
+        let installation = match record.installation.as_str() {
+            "" => String::new(),
+            digits => format!("-{digits}"),
+        };
+        let name = format!("{}-{short}{installation}.wasm", record.name);
+        self.folder.join(name)
     }
 
     /// Under another name first: nobody sees half of it.
@@ -286,6 +307,7 @@ mod tests {
             bytes: 4,
             source: "here".to_owned(),
             installed: "2026-01-01T00:00:00Z".to_owned(),
+            installation: String::new(),
             tools: vec!["tool".to_owned()],
             tools_digest: None,
             abilities: vec!["log".to_owned()],
@@ -337,6 +359,30 @@ mod tests {
         assert!(installed.remove(&record("one", 'c')).is_err());
     }
 
+    /// A call of the removed plugin may still be running, and ends with the file of its component.
+    #[test]
+    fn each_installation_has_a_component_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let installed = InstalledPlugins::new(folder.path().join("plugins"), "/nowhere".into());
+        let of = |installation: &str, digest| Record {
+            installation: installation.to_owned(),
+            ..record("one", digest)
+        };
+        let file = || match &installed.plugins().0[0].bytes {
+            Code::File(path) => path.clone(),
+            other => panic!("{other:?}"),
+        };
+        installed.put(of("1", 'a'), b"wasm").unwrap();
+        let first = file();
+        // An update is the same installation, and going back is one.
+        installed.put(of("2", 'b'), b"wasm").unwrap();
+        installed.put(of("3", 'a'), b"wasm").unwrap();
+        assert_eq!(file(), first);
+        installed.remove(&installed.record("one").unwrap()).unwrap();
+        installed.put(of("4", 'a'), b"wasm").unwrap();
+        assert!(!first.exists() && file() != first);
+    }
+
     #[test]
     fn what_was_compiled_goes_with_the_last_that_uses_it() {
         let folder = tempfile::tempdir().unwrap();
@@ -375,11 +421,19 @@ mod tests {
                 serde_json::to_string(&record("../c", 'a')).unwrap(),
             ),
             ("d.json", serde_json::to_string(&record("d", '/')).unwrap()),
+            (
+                "e.json",
+                serde_json::to_string(&Record {
+                    installation: "/../../e".to_owned(),
+                    ..record("e", 'a')
+                })
+                .unwrap(),
+            ),
         ] {
             fs::write(folder.path().join(file), text).unwrap();
         }
         let (records, broken) = installed.records();
         assert!(records.is_empty());
-        assert_eq!(broken.len(), 4);
+        assert_eq!(broken.len(), 5);
     }
 }

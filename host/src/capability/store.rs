@@ -54,6 +54,33 @@ impl store::Host for CallContext {
             );
             return Err(Error::TooLarge(problem).into());
         }
+        let put = self.keep(&path, &name, &bytes);
+        // Whoever removes a plugin takes its component away first, and then the store, so this is seen here or there.
+        self.only_while_installed()
+            .inspect_err(|_| withdraw(&path))?;
+        put
+    }
+
+    async fn remove(&mut self, name: String) -> Answer<()> {
+        match fs::remove_file(self.kept_as(&name)?) {
+            Err(e) if e.kind() != ErrorKind::NotFound => Err(failed("remove from", &e)),
+            _ => Ok(()),
+        }
+    }
+
+    async fn entries(&mut self) -> Answer<Vec<Entry>> {
+        self.only_in_run()?;
+        self.only_while_installed()?;
+        match entries(&self.own_folder()) {
+            Ok(entries) => Ok(entries),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            Err(e) => Err(failed("list", &e)),
+        }
+    }
+}
+
+impl CallContext {
+    fn keep(&self, path: &Path, name: &str, bytes: &[u8]) -> Answer<()> {
         let folder = self.own_folder();
         // What tools remember of a project is as private as the project.
         make_private(&folder).map_err(|e| failed("make", &e))?;
@@ -74,27 +101,20 @@ impl store::Host for CallContext {
             return Err(Error::TooLarge(problem).into());
         }
         sweep(&folder);
-        write(&folder, &path, &bytes).map_err(|e| failed("write", &e))
+        write(&folder, path, bytes).map_err(|e| failed("write", &e))
     }
 
-    async fn remove(&mut self, name: String) -> Answer<()> {
-        match fs::remove_file(self.kept_as(&name)?) {
-            Err(e) if e.kind() != ErrorKind::NotFound => Err(failed("remove from", &e)),
+    /// A call that runs on after its plugin was removed keeps nothing, and reads nothing of what the plugin keeps once it is
+    /// installed again.
+    fn only_while_installed(&self) -> Answer<()> {
+        match &self.component {
+            Some(component) if !component.exists() => {
+                Err(Error::Failed("the plugin was removed".to_owned()).into())
+            }
             _ => Ok(()),
         }
     }
 
-    async fn entries(&mut self) -> Answer<Vec<Entry>> {
-        self.only_in_run()?;
-        match entries(&self.own_folder()) {
-            Ok(entries) => Ok(entries),
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-            Err(e) => Err(failed("list", &e)),
-        }
-    }
-}
-
-impl CallContext {
     /// Where something of this name is kept.
     fn kept_as(&self, name: &str) -> Answer<PathBuf> {
         self.only_in_run()?;
@@ -105,6 +125,7 @@ impl CallContext {
             );
             return Err(Error::Invalid(problem).into());
         }
+        self.only_while_installed()?;
         Ok(self.own_folder().join(name))
     }
 
@@ -194,6 +215,15 @@ fn write(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.persist(path)?;
     Ok(())
+}
+
+/// Takes back what was written, and the folders that were made for it.
+fn withdraw(path: &Path) {
+    // What is not there is gone already, and a folder with something in it is whoever's removes the plugin.
+    let _ = fs::remove_file(path);
+    for folder in path.ancestors().skip(1).take(2) {
+        let _ = fs::remove_dir(folder);
+    }
 }
 
 fn failed(what: &str, error: &io::Error) -> Refusal {

@@ -27,6 +27,9 @@ pub(super) enum RunError {
     /// It broke off, in the words of [`explain`].
     #[error("{0}")]
     BrokeOff(String),
+    /// Its plugin is not installed any more.
+    #[error("was stopped: its plugin was removed")]
+    Removed,
     /// Its time ran out.
     #[error("was stopped after {}", seconds(*.0))]
     TimedOut(Duration),
@@ -73,6 +76,7 @@ impl Guests {
                     && known.plugin.digest == plugin.digest
                     && known.plugin.built_in == plugin.built_in
                     && known.plugin.tools_digest == plugin.tools_digest
+                    && known.plugin.bytes.file() == plugin.bytes.file()
             });
             same.cloned()
                 .unwrap_or_else(|| Arc::new(Registered::new(plugin)))
@@ -214,20 +218,21 @@ impl Guests {
             };
             tokio::select! {
                 biased;
-                outcome = work => Some(outcome),
-                () = clock.expired() => None,
+                outcome = work => Ok(outcome),
+                () = clock.expired() => Err(RunError::TimedOut(limit)),
+                () = plugin.plugin.bytes.gone() => Err(RunError::Removed),
             }
         };
         match outcome {
-            Some(Ok(value)) => (Ok(value), Some(store.into_data())),
-            Some(Err(error)) => {
+            Ok(Ok(value)) => (Ok(value), Some(store.into_data())),
+            Ok(Err(error)) => {
                 let state = store.into_data();
                 let why = explain(&error, &state, &self.limits);
                 (Err(RunError::BrokeOff(why)), Some(state))
             }
             // A store that was stopped in the middle is not touched again, only dropped; its data is
             // plain and can be kept.
-            None => (Err(RunError::TimedOut(limit)), Some(store.into_data())),
+            Err(stopped) => (Err(stopped), Some(store.into_data())),
         }
     }
 
@@ -304,7 +309,7 @@ impl Guests {
         plugin: &Registered,
         clock: &Clock,
     ) -> CallState {
-        CallState::new(
+        let mut state = CallState::new(
             Arc::clone(&self.shared),
             phase,
             call,
@@ -312,6 +317,8 @@ impl Guests {
             Arc::clone(&plugin.id),
             clock.clone(),
             Limiter::new(self.limits.memory_bytes),
-        )
+        );
+        state.context.component = plugin.plugin.bytes.file().map(Into::into);
+        state
     }
 }

@@ -22,6 +22,7 @@ mod meaning;
 mod modes;
 mod names;
 mod questions;
+mod removal;
 mod sending;
 mod servers;
 mod settled;

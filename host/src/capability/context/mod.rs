@@ -146,6 +146,8 @@ pub(crate) struct CallContext {
     pub(crate) declared: Vec<Need>,
     pub(crate) kind: CallerKind,
     pub(crate) plugin: Arc<PluginId>,
+    /// The file of the component, if the plugin is removed with one.
+    pub(crate) component: Option<Box<Path>>,
     /// What the plugin says that it may ever ask for.
     pub(crate) ceiling: Option<Arc<Ceiling>>,
     /// JSON Schema of what the user can set for the plugin.
@@ -220,6 +222,7 @@ impl CallContext {
             declared: Vec::new(),
             kind: CallerKind::Tool,
             plugin,
+            component: None,
             ceiling: None,
             settings_schema: None,
             ask: None,

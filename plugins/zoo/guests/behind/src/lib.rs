@@ -1,7 +1,10 @@
 //! Fills the log of plugins and the audit log, a little in each run, and wants to be run again in the background without
-//! end. What it may fill must be bounded for all runs together.
+//! end. What it may fill must be bounded for all runs together. Or it writes to its store without end, behind its answer: that
+//! must end when the plugin is removed.
 
-use dunlin_sdk::{Failure, Output, Parameters, Plan, Tool, background, files, log, parameters};
+use dunlin_sdk::{
+    Failure, Output, Parameters, Plan, Tool, background, files, log, parameters, store,
+};
 use serde::Deserialize;
 
 struct Behind;
@@ -18,7 +21,7 @@ impl Tool for Behind {
     const NAME: &'static str = "behind";
     const DESCRIPTION: &'static str = "Fills logs behind its answer.";
     const PARAMETERS: Parameters = parameters!(
-        "@param log {string} [required] plugins or audit\n@param run {integer} [optional] How many runs there were",
+        "@param log {string} [required] plugins, audit or store\n@param run {integer} [optional] How many runs there were",
     );
     type Arguments = Arguments;
 
@@ -27,9 +30,13 @@ impl Tool for Behind {
     }
 
     fn run(Arguments { log, run }: Arguments) -> Result<Output, Failure> {
+        while log == "store" && run > 0 {
+            store::put("kept", b"kept")?;
+        }
         for number in 0..1_000 {
             match log.as_str() {
                 // In JSON each of them takes six bytes.
+                "store" => break,
                 "plugins" => log::info(&"\u{1}".repeat(4096)),
                 _ => {
                     let folder = format!("{}/", "x".repeat(250));
