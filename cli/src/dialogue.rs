@@ -7,6 +7,7 @@ pub mod choice;
 pub mod effort;
 pub mod hooks;
 mod instructions;
+mod key;
 mod notes;
 pub mod presenter;
 pub mod resume;
@@ -37,7 +38,7 @@ use crate::prompt::interceptor::TerminalInterceptor;
 use crate::prompt::line::Recall;
 use crate::prompt::metadata::Answering;
 use crate::provider::connect;
-use crate::settings::Origin;
+use crate::settings::{KeyPlace, Origin};
 use crate::subagents::launch::Launcher;
 use crate::subagents::run::Parent;
 use crate::subagents::{self, Subagent};
@@ -95,7 +96,7 @@ pub struct Dialogue {
 impl Dialogue {
     /// Begins a conversation with the configured agent.
     pub fn begin(app: &App) -> Result<Dialogue, CliError> {
-        Dialogue::begin_with(app, app.settings.agent()?)
+        Dialogue::begin_with(app, with_key(app, app.settings.agent_without_key()?)?)
     }
 
     /// Begins a conversation with this agent, after the warning that comes with it.
@@ -469,6 +470,26 @@ impl Dialogue {
         self.speak_of_the_window(app);
         Ok(report)
     }
+}
+
+/// The agent with its key, and a warning about that, if there is one.
+///
+/// # Errors
+/// The key cannot be read, or the user interrupted it.
+pub fn with_key(
+    app: &App,
+    (mut agent, key): (Agent, Option<KeyPlace>),
+) -> Result<(Agent, Option<String>), CliError> {
+    let Some(key) = key else {
+        return Ok((agent, None));
+    };
+    // Anything else is there at once, and needs no task.
+    let (secret, warning) = match key.is_in_keyring() {
+        true => hands_off(app, key::read(app, key))??,
+        false => key.read()?,
+    };
+    agent.api_key = Some(secret);
+    Ok((agent, warning))
 }
 
 /// What keeps the turns of a dialogue.

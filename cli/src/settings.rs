@@ -250,17 +250,30 @@ impl Settings {
             .unwrap_or_else(|| endpoint.clone())
     }
 
-    /// The agent that is to answer, its key read now; with a warning about the key, if there is one.
-    pub fn agent(&self) -> Result<(Agent, Option<String>), SettingsError> {
+    /// The agent that is to answer, its key not read yet, and where that is, if it has one.
+    pub fn agent_without_key(&self) -> Result<(Agent, Option<KeyPlace>), SettingsError> {
         let (name, entry) = self.agent_entry()?;
-        self.complete(name, entry, self.model_of(entry))
+        Ok(self.without_key(name, entry, self.model_of(entry)))
     }
 
-    /// The agent of this name with the model that is configured for it, its key read now; with a warning about
-    /// the key, if there is one.
-    pub fn agent_named(&self, name: &str) -> Result<(Agent, Option<String>), SettingsError> {
+    /// The same for the agent of this name, with the model that is configured for it.
+    pub fn agent_named_without_key(
+        &self,
+        name: &str,
+    ) -> Result<(Agent, Option<KeyPlace>), SettingsError> {
         let (name, entry) = self.entry_named(name, Origin::Flag("/agent"))?;
-        self.complete(name, entry, &entry.model)
+        Ok(self.without_key(name, entry, &entry.model))
+    }
+
+    /// The agent that is to answer, its key read now; with a warning about the key, if there is one. May wait for the user
+    /// to unlock the keyring.
+    pub fn agent(&self) -> Result<(Agent, Option<String>), SettingsError> {
+        complete(self.agent_without_key()?)
+    }
+
+    /// The same for the agent of this name, with the model that is configured for it.
+    pub fn agent_named(&self, name: &str) -> Result<(Agent, Option<String>), SettingsError> {
+        complete(self.agent_named_without_key(name)?)
     }
 
     /// The agent of this name, which comes from `origin`, as it is configured.
@@ -280,21 +293,6 @@ impl Settings {
                 known: self.agents.keys().cloned().collect(),
             }),
         }
-    }
-
-    fn complete(
-        &self,
-        name: &str,
-        entry: &AgentEntry,
-        model: &str,
-    ) -> Result<(Agent, Option<String>), SettingsError> {
-        let (mut agent, key) = self.without_key(name, entry, model);
-        let mut warning = None;
-        if let Some(key) = key {
-            let (secret, said) = key.read()?;
-            (agent.api_key, warning) = (Some(secret), said);
-        }
-        Ok((agent, warning))
     }
 
     /// An agent whose key is not read yet, and where that is, if it has one.
@@ -518,6 +516,18 @@ impl Settings {
         let dropped = no_project(&self.folders, &self.project);
         self.notices.retain(|notice| *notice != dropped);
     }
+}
+
+/// The agent with its key, and a warning about that, if there is one.
+fn complete(
+    (mut agent, key): (Agent, Option<KeyPlace>),
+) -> Result<(Agent, Option<String>), SettingsError> {
+    let mut warning = None;
+    if let Some(key) = key {
+        let (secret, said) = key.read()?;
+        (agent.api_key, warning) = (Some(secret), said);
+    }
+    Ok((agent, warning))
 }
 
 /// The folder that the program was started in.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use dunlin_host::display::{escape, grouped};
 
 use crate::app::App;
-use crate::dialogue::{Dialogue, HandsOff, interrupted};
+use crate::dialogue::{Dialogue, HandsOff, interrupted, key, with_key};
 use crate::discover::{ProbeError, models_of, place};
 use crate::error::CliError;
 use crate::money;
@@ -155,12 +155,11 @@ pub async fn list_models(app: &App, agent: &Agent) -> Result<(), CliError> {
 ///
 /// # Errors
 /// There is none of that name, or its key cannot be read.
-pub fn check_agent(app: &App, name: &str) -> Result<(), CliError> {
-    // A keyring is waited for, which must not be done where tasks run.
-    let settings = &app.settings;
-    let read = || settings.agent_named(name);
-    let read = std::thread::scope(|scope| scope.spawn(read).join());
-    read.map_or(Ok(()), |agent| agent.map(drop))?;
+pub async fn check_agent(app: &App, name: &str) -> Result<(), CliError> {
+    let (_, key) = app.settings.agent_named_without_key(name)?;
+    if let Some(key) = key {
+        key::read(app, key).await?;
+    }
     Ok(())
 }
 
@@ -199,7 +198,7 @@ pub fn agent(app: &App, dialogue: &mut Option<Dialogue>, name: &str) -> Result<(
         list_agents(app, &current);
         return Ok(());
     }
-    let (agent, warning) = settings.agent_named(name)?;
+    let (agent, warning) = with_key(app, settings.agent_named_without_key(name)?)?;
     match dialogue {
         Some(dialogue) => {
             if let Some(warning) = warning {

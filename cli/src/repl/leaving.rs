@@ -58,7 +58,7 @@ pub async fn refusal(
             sessions::check(app, &entry)?;
         }
         Slash::Model => return choice::refusal_of_model(app, agent, rest).await,
-        Slash::Agent => choice::check_agent(app, rest)?,
+        Slash::Agent => choice::check_agent(app, rest).await?,
         _ => {}
     }
     Ok(None)

@@ -13,7 +13,7 @@ use super::about::{cost, spent};
 use super::fork::history;
 use super::log::Log;
 use crate::app::App;
-use crate::dialogue::{HandsOff, interrupted};
+use crate::dialogue::{HandsOff, interrupted, with_key};
 use crate::error::{CliError, Exit};
 use crate::models;
 use crate::provider::connect;
@@ -188,7 +188,7 @@ fn agent(app: &App, logged: &LoggedRequest, other: Option<&str>) -> Result<Agent
     let entry = &logged.entry;
     let settings = &app.settings;
     let (agent, warning) = match other {
-        Some(name) => settings.agent_named(name)?,
+        Some(name) => with_key(app, settings.agent_named_without_key(name)?)?,
         None if !settings.agents.contains_key(&entry.agent) => {
             let gone = AgentGone {
                 number: entry.number,
@@ -197,7 +197,7 @@ fn agent(app: &App, logged: &LoggedRequest, other: Option<&str>) -> Result<Agent
             let hint = "--agent NAME composes the request anew for another agent";
             return Err(CliError::usage(gone).with_hint(hint.to_owned()));
         }
-        None => settings.agent_named(&entry.agent)?,
+        None => with_key(app, settings.agent_named_without_key(&entry.agent)?)?,
     };
     if let Some(warning) = warning {
         app.ui.warn(&warning);

@@ -33,6 +33,12 @@ impl KeyPlace {
         }
     }
 
+    /// Whether reading it may take as long as the user needs to unlock the keyring, or until that is given up.
+    pub fn is_in_keyring(&self) -> bool {
+        let entry = self.entry.as_ref().map(|(entry, _)| entry);
+        entry.is_some_and(|entry| entry.file.is_none() && entry.keyring.is_some())
+    }
+
     /// Reads it, with a warning about it, if there is one. May wait for the user to unlock the keyring.
     pub fn read(&self) -> Result<(Secret, Option<String>), SettingsError> {
         let name = self.name.as_str();

@@ -1,5 +1,8 @@
 //! Keys in the system's keyring: here the kernel's, since no secret service is to be asked by a test.
 
+use std::os::unix::net::UnixListener;
+use std::time::{Duration, Instant};
+
 use dunlin_tests::{Environment, Invocation, Key, Provider, Response};
 
 use crate::stage::{Chat, assert_in_no_file, environment};
@@ -126,4 +129,29 @@ fn a_key_is_typed_unseen() {
     let empty = command(&environment, &["config", "key", "set", "mine"]).run();
     assert_eq!(empty.status, Some(2), "{empty}");
     assert_in_no_file(&environment, KEY);
+}
+
+/// A keyring that hangs holds nobody up: Ctrl-C is felt at once.
+#[test]
+fn waiting_for_a_keyring_can_be_interrupted() {
+    let provider = Provider::play([]);
+    let (environment, _account) = with_keyring(&provider, "hung");
+    // It accepts connections, and says nothing.
+    let socket = environment.root().join("hung");
+    let listener = UnixListener::bind(&socket).expect("a socket");
+    let address = format!("unix:path={}", socket.display());
+    let command = environment
+        .command([""; 0])
+        .variable("DBUS_SESSION_BUS_ADDRESS", &address);
+    let mut chat = Chat::of(command.terminal());
+    chat.terminal.type_line("hello");
+    let _connection = listener.accept().expect("a connection");
+    chat.terminal.wait_for("Waiting for the system's keyring");
+    chat.terminal.press(Key::CtrlC);
+    let begun = Instant::now();
+    chat.terminal.wait_for("(interrupted)");
+    chat.prompt();
+    // The keyring itself is given up after 30 s.
+    assert!(begun.elapsed() < Duration::from_secs(15), "{begun:?}");
+    chat.leave();
 }

@@ -1,7 +1,7 @@
 //! One small request, to see whether the agent answers that was just written down.
 
 use crate::app::App;
-use crate::dialogue::{Dialogue, conclude_one};
+use crate::dialogue::{Dialogue, conclude_one, with_key};
 use crate::error::CliError;
 use crate::prompt::line::Recall;
 use dunlin_chat::agent::Agent;
@@ -19,7 +19,7 @@ pub fn answers(app: &App, name: &str) -> Result<bool, CliError> {
     let ui = &app.ui;
     let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
     quiet("Trying it with one small request (Ctrl-C skips this):");
-    let (agent, warning) = app.settings.agent_named(name)?;
+    let (agent, warning) = with_key(app, app.settings.agent_named_without_key(name)?)?;
     let agent = Agent {
         system_prompt: Some(String::new()),
         tools: Some(Vec::new()),
