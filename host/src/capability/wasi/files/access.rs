@@ -99,7 +99,7 @@ impl View<'_, Machine> {
         let mut leases = needs.into_iter().zip(&under);
         let mut lease = || {
             let (need, under) = leases.next()?;
-            Some(Lease::new(&self.context, need, *under))
+            Some(Lease::new(self.context, need, *under))
         };
         let reading = reads.then(&mut lease).flatten();
         let writing = changes.then(&mut lease).flatten();
