@@ -63,7 +63,7 @@ struct SessionUpdate<'a> {
 
 const VERSION: &str = "2.0";
 
-/// A message as it is written. What is written has no key that is no text, and no number that JSON lacks.
+/// A message as it is written: all of them have text as keys and finite numbers, so it cannot fail.
 fn line(message: &impl Serialize) -> Option<Vec<u8>> {
     let mut line = json::to_string(message).ok()?;
     line.push('\n');
@@ -80,7 +80,7 @@ impl Client {
     /// Whoever reads what is written here.
     ///
     /// # Errors
-    /// There can be no more threads.
+    /// The thread that writes cannot be started.
     pub(super) fn new(out: Box<dyn Write + Send>) -> io::Result<Arc<Client>> {
         Ok(Arc::new(Client {
             out: Outbox::new(out)?,

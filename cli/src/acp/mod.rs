@@ -80,7 +80,7 @@ pub enum Ended {
 /// Dropping the future leaves sessions running; the program is to end then.
 ///
 /// # Errors
-/// There can be no more threads.
+/// The thread that reads cannot be started.
 pub async fn serve(
     served: Served,
     input: impl AsyncRead + Unpin,

@@ -39,7 +39,7 @@ impl Outbox {
     /// Begins to write.
     ///
     /// # Errors
-    /// There can be no more threads.
+    /// The thread that writes cannot be started.
     pub(super) fn new(out: Box<dyn Write + Send>) -> io::Result<Arc<Outbox>> {
         let outbox = Arc::new(Outbox {
             state: Mutex::default(),
