@@ -71,7 +71,7 @@ impl Session {
     /// ends. `leave` is called before that, and before the client hears of it: the session is gone.
     ///
     /// # Errors
-    /// There can be no more threads.
+    /// The thread cannot be started.
     pub(super) fn begin(
         served: &Arc<Served>,
         client: &Arc<Client>,

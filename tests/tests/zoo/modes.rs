@@ -435,7 +435,7 @@ async fn what_is_open_is_closed_by_a_narrower_rule() {
         fs::write(&file, "before\n").unwrap();
         let permissions = stage.host.permissions();
         let project = format!("{}/", stage.sandbox.project().display());
-        permissions.allow_for_session(&project, "rw?").unwrap();
+        permissions.set(&project, "rw?").unwrap();
         // The second opening is asked about: then the user changes something.
         let secret = stage.sandbox.secret();
         let secret = secret.display().to_string();
