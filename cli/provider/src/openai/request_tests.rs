@@ -209,8 +209,10 @@ fn images_and_documents_are_parts() {
     assert_eq!(sent[3], json!({"role": "user", "content": expected}));
 
     // A model that takes none is told what it cannot see, in the words of text.
-    let mut text = Profile::default();
-    text.takes = Takes::NOTHING;
+    let text = Profile {
+        takes: Takes::NOTHING,
+        ..Profile::default()
+    };
     let sent = messages(&text);
     let named = "Which bird?\n[not shown: this model takes no images] [notes/tern.png: image PNG 8×6, 33 bytes]\n\
         [not shown: this model takes no PDF documents] [eggs.pdf: PDF, 1 page, 65 bytes]";

@@ -30,8 +30,11 @@ impl Tool for Behind {
     }
 
     fn run(Arguments { log, run }: Arguments) -> Result<Output, Failure> {
-        while log == "store" && run > 0 {
-            store::put("kept", b"kept")?;
+        if log == "store" && run > 0 {
+            // Until it is refused.
+            loop {
+                store::put("kept", b"kept")?;
+            }
         }
         for number in 0..1_000 {
             match log.as_str() {
