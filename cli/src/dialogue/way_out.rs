@@ -2,8 +2,8 @@
 
 use dunlin_host::ask::Scope;
 use dunlin_host::display::{escape, shell_word};
-use dunlin_host::permission::WayOut;
 use dunlin_host::permission::key::Decided;
+use dunlin_host::permission::{Revert, WayOut};
 use dunlin_host::target::{CommandKey, Need};
 
 use crate::app::App;
@@ -18,8 +18,14 @@ pub fn say_unasked(app: &App, denials: &[Denial]) {
         let hint = match &denial.rule {
             Some(rule) => {
                 ui.warn(&format!("denied by a rule ({}): {question}", escape(rule)));
-                let undo = denial.revert.as_ref().and_then(storing::revert);
-                undo.map(|undo| format!("{undo} takes the rule back"))
+                match &denial.revert {
+                    // There is nobody who could type a command of the chat.
+                    Some(Revert::SessionMode) => Some("--mode ask leaves plan mode".to_owned()),
+                    revert => {
+                        let undo = revert.as_ref().and_then(storing::revert);
+                        undo.map(|undo| format!("{undo} takes the rule back"))
+                    }
+                }
             }
             None => {
                 ui.warn(&format!("denied, with nobody to ask: {question}"));

@@ -201,9 +201,21 @@ fn ask(app: &App, since: &[PathBuf]) -> Option<Part> {
         key("b"),
         key("Enter")
     );
-    match ui.ask_line(&above, input_marks::REWIND) {
-        Typed::Line(line) => Part::named(line.trim()),
-        _ => None,
+    // What is mistyped must not become the next message.
+    loop {
+        let Typed::Line(line) = ui.ask_line(&above, input_marks::REWIND) else {
+            return None;
+        };
+        match line.trim() {
+            "" | "n" | "no" | "neither" => return None,
+            word => match Part::named(word) {
+                Some(part) => return Some(part),
+                None => ui.status(&format!(
+                    "{} is none of the answers; nothing was taken back yet.",
+                    escape(word)
+                )),
+            },
+        }
     }
 }
 

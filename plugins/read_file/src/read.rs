@@ -306,7 +306,7 @@ fn refuse_binary(path: &str, head: &[u8], bytes: u64) -> Result<(), Failure> {
     }
     if head.contains(&0) {
         return Err(Failure::failed(format!(
-            "'{path}' is a binary file ({size}), only text can be read"
+            "'{path}' is a binary file ({size}); text, PNG, JPEG, GIF, WebP and PDF can be read"
         )));
     }
     Ok(())

@@ -267,7 +267,7 @@ fn what_is_no_text_is_refused() {
     for (bytes, message) in [
         (
             &b"\x7fELF\0\x01"[..],
-            "'a.rs' is a binary file (6 bytes), only text can be read",
+            "'a.rs' is a binary file (6 bytes); text, PNG, JPEG, GIF, WebP and PDF can be read",
         ),
         (
             b"\xff\xfea\0",
