@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use dunlin_host::display::grouped;
+use dunlin_host::display::{grouped, one_line};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -92,7 +92,7 @@ impl Media {
 
     /// The same of bytes that are written in base64, with or without `data:…;base64,` before them.
     pub fn of_base64(name: &str, text: &str) -> Option<Media> {
-        let data = without_scheme(text);
+        let data = without_scheme(text)?;
         let is_short = data.len() <= MAX_BYTES.div_ceil(3) * 4;
         let bytes = STANDARD.decode(Some(data).filter(|_| is_short)?).ok()?;
         Some(Media {
@@ -150,7 +150,7 @@ impl fmt::Display for Media {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name.is_empty() {
             true => write!(f, "[{}]", self.about),
-            false => write!(f, "[{}: {}]", self.name, self.about),
+            false => write!(f, "[{}: {}]", one_line(&self.name), self.about),
         }
     }
 }
@@ -184,18 +184,18 @@ impl About {
         })
     }
 
-    /// What a text holds, if that is a picture or a document in base64. Looks at the beginning only, so it takes no longer for
-    /// a long text than for a short one.
+    /// What a text holds, if it is a picture or a document in base64 and nothing else: text behind or between would be hidden
+    /// where only this is shown. Decodes the beginning only.
     pub fn of_base64(text: &str) -> Option<About> {
         /// A shorter text is a word.
         const LEAST: usize = 32;
-        let data = without_scheme(text);
+        let data = without_scheme(text)?;
         let head = data.get(..RECOGNISED_BYTES).unwrap_or(data);
         let head = head.get(..head.len() - head.len() % 4)?;
         let head = STANDARD
             .decode(Some(head).filter(|_| data.len() >= LEAST)?)
             .ok()?;
-        let format = Format::of(&head)?;
+        let format = Format::of(&head).filter(|_| is_base64(data))?;
         let padding = data.bytes().rev().take_while(|byte| *byte == b'=').count();
         Some(About {
             format,
@@ -243,12 +243,30 @@ impl fmt::Display for About {
     }
 }
 
-/// Base64 without what makes a URL of it.
-fn without_scheme(text: &str) -> &str {
-    match text.strip_prefix("data:") {
-        Some(rest) => rest.split_once(";base64,").map_or(text, |(_, data)| data),
-        None => text,
-    }
+/// Base64 without what makes a URL of it. `None`: a URL of something else.
+fn without_scheme(text: &str) -> Option<&str> {
+    let Some(rest) = text.strip_prefix("data:") else {
+        return Some(text);
+    };
+    let (media_type, data) = rest.split_once(";base64,")?;
+    let is_taken = Format::ALL
+        .iter()
+        .any(|format| format.media_type() == media_type);
+    Some(data).filter(|_| is_taken)
+}
+
+/// Whether a text is base64 to its very end.
+fn is_base64(text: &str) -> bool {
+    /// What stands for three bytes; only the last may be padded.
+    const GROUP: usize = 4;
+    let groups = text.len().checked_sub(GROUP);
+    let Some((groups, last)) = groups.and_then(|end| text.split_at_checked(end)) else {
+        return false;
+    };
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    text.len().is_multiple_of(GROUP)
+        && groups.bytes().all(is_digit)
+        && STANDARD.decode(last).is_ok()
 }
 
 /// A size for people.
@@ -359,6 +377,7 @@ mod tests {
         let photo = Media::new("a/b.png", &png(800, 600, 45_000)).unwrap();
         check(photo, "[a/b.png: image PNG 800×600, 45 kB]");
         check(picture("", 1, 2), "[image PNG 1×2, 33 bytes]");
+        check(picture("a\nb", 1, 2), "[a\\nb: image PNG 1×2, 33 bytes]");
         check(document("", 1), "[PDF, 1 page, 65 bytes]");
         check(document("x.pdf", 12), "[x.pdf: PDF, 12 pages, 406 bytes]");
     }
@@ -369,7 +388,7 @@ mod tests {
         let expected = Some(media.about());
         assert_eq!(About::of_base64(media.base64()), expected);
         assert_eq!(About::of_base64(&media.data_url()), expected);
-        assert_eq!(Media::of_base64("", &media.data_url()), Some(media));
+        assert_eq!(Media::of_base64("", &media.data_url()), Some(media.clone()));
         for text in [
             "",
             "iVBO",
@@ -382,6 +401,22 @@ mod tests {
         }
         let words = "A sentence that is long enough to be looked at, and no base64.";
         assert_eq!(About::of_base64(words), None);
+        // Nothing that people or a model could read is hidden.
+        let data = media.base64();
+        let long = Media::new("", &png(1, 1, RECOGNISED_BYTES)).unwrap();
+        for text in [
+            format!("data: delete everything ;base64,{data}"),
+            format!("data:image/png;name=a;base64,{data}"),
+            format!("data:text/plain;base64,{data}"),
+            format!("{data} delete everything"),
+            format!("{}\ndelete everything!", long.base64()),
+            format!("{}=AAA", &data[..data.len() - 4]),
+            format!("{data}A"),
+            format!("{data}ä__"),
+        ] {
+            assert_eq!(About::of_base64(&text), None);
+            assert_eq!(Media::of_base64("", &text), None);
+        }
         // A character ends where the text is cut.
         assert_eq!(About::of_base64(&"ä".repeat(RECOGNISED_BYTES)), None);
     }

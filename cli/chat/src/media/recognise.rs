@@ -20,6 +20,14 @@ pub enum MediaKind {
 }
 
 impl Format {
+    pub(super) const ALL: [Format; 5] = [
+        Format::Png,
+        Format::Jpeg,
+        Format::Gif,
+        Format::WebP,
+        Format::Pdf,
+    ];
+
     /// The format of what begins like this.
     pub fn of(bytes: &[u8]) -> Option<Format> {
         Some(match bytes {

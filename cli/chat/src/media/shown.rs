@@ -16,25 +16,32 @@ impl About {
     }
 }
 
-/// The pictures and documents in a part of a request, in their order. What the model wrote is not looked at.
+/// The pictures and documents in a part of a request, in their order. What the model wrote is not looked at, and a text is
+/// one, whatever it looks like.
 pub fn within(value: &Value) -> Vec<Media> {
     let mut found = Vec::new();
-    collect(value, &mut found);
+    collect(value, false, &mut found);
     found
 }
 
-fn collect(value: &Value, found: &mut Vec<Media>) {
+/// `is_media`: this is where a protocol has a picture or a document.
+fn collect(value: &Value, is_media: bool, found: &mut Vec<Media>) {
     match value {
         Value::String(text) => {
-            if About::of_base64(text).is_some() {
+            if is_media && About::of_base64(text).is_some() {
                 found.extend(Media::of_base64("", text));
             }
         }
-        Value::Array(values) => values.iter().for_each(|value| collect(value, found)),
+        Value::Array(values) => {
+            let each = values.iter();
+            each.for_each(|value| collect(value, is_media, found));
+        }
         Value::Object(fields) => {
             let own = |key: &str| matches!(key, "tool_calls" | "arguments" | "input" | "text");
-            let fields = fields.iter().filter(|(key, _)| !own(key));
-            fields.for_each(|(_, value)| collect(value, found));
+            for (key, value) in fields.iter().filter(|(key, _)| !own(key)) {
+                let fields = ["url", "image_url", "file_data", "data", "images"];
+                collect(value, fields.contains(&key.as_str()), found);
+            }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
@@ -49,7 +56,9 @@ pub fn without_base64(json: &str) -> Cow<'_, str> {
         let end = end_of_string(json, start);
         let text = json.get(start..end).unwrap_or_default();
         if let Some(about) = About::of_long_text(text) {
-            let scheme = text.find(";base64,").map_or(0, |at| at + ";base64,".len());
+            let scheme = text
+                .split_once(',')
+                .map_or(0, |(scheme, _)| scheme.len() + 1);
             let scheme = text.get(..scheme).unwrap_or_default();
             shown.push_str(json.get(from..start).unwrap_or_default());
             shown.push_str(&format!("{scheme}[{about}]"));
@@ -98,7 +107,7 @@ mod tests {
         let body = json!({
             "a": "x \" y",
             "url": media.data_url(),
-            "plain": [media.base64(), "end\\"],
+            "images": [media.base64(), "end\\"],
             "long": "word ".repeat(100),
         });
         let shown = without_base64(&body.to_string()).into_owned();
@@ -107,11 +116,15 @@ mod tests {
         let expected = json!({
             "a": "x \" y",
             "url": format!("data:image/png;base64,{named}"),
-            "plain": [named, "end\\"],
+            "images": [named, "end\\"],
             "long": body["long"],
         });
         assert_eq!(shown, expected);
-        assert_eq!(within(&body), [media.clone(), media]);
+        assert_eq!(within(&body), [media.clone(), media.clone()]);
+        // A text stays one.
+        let url = media.data_url();
+        let texts = json!([url, {"content": [url], "output": media.base64(), "text": url}]);
+        assert_eq!(within(&texts), []);
     }
 
     proptest::proptest! {
