@@ -11,9 +11,49 @@ use crate::message::{Message, Role};
 /// How the message begins that carries what results hold.
 pub(super) const OF_RESULTS: &str = "Images and documents of the results above, in their order:";
 
+/// What stands before the same where the user's message carries it.
+const FIRST_OF_RESULTS: &str =
+    "With this message come first the images and documents of the results above, in their order:";
+
+/// What a request still takes. It is filled from its end: the latest matter most.
+pub(super) struct Room {
+    takes: Takes,
+    count: usize,
+    base64: usize,
+}
+
+impl Room {
+    pub(super) fn new(takes: Takes) -> Room {
+        Room {
+            takes,
+            count: 0,
+            base64: 0,
+        }
+    }
+
+    /// Takes this in.
+    ///
+    /// # Errors
+    /// It is not sent: the line of text that stands for it.
+    pub(super) fn take(&mut self, media: &Media) -> Result<(), String> {
+        let base64 = self.base64.saturating_add(media.base64().len());
+        let why = match self.takes.check(media) {
+            Err(why) => why.to_string(),
+            Ok(()) if self.count == MAX_IN_REQUEST || base64 > MAX_BASE64_IN_REQUEST => {
+                "there are too many later ones".to_owned()
+            }
+            Ok(()) => {
+                (self.count, self.base64) = (self.count + 1, base64);
+                return Ok(());
+            }
+        };
+        Err(format!("\n[not shown: {why}] {media}"))
+    }
+}
+
 /// Leaves out what the endpoint does not take, and what is too much, the earliest first.
 pub(super) fn fit(messages: &mut [Cow<'_, Message>], takes: Takes) {
-    let (mut count, mut base64) = (0_usize, 0_usize);
+    let mut room = Room::new(takes);
     for message in messages.iter_mut().rev() {
         if message.media.is_empty() {
             continue;
@@ -21,22 +61,10 @@ pub(super) fn fit(messages: &mut [Cow<'_, Message>], takes: Takes) {
         let mut notes: Vec<String> = Vec::new();
         let mut kept: Vec<Media> = Vec::new();
         for media in message.media.iter().rev() {
-            let size = media.base64().len();
-            let why = match takes.check(media) {
-                Err(why) => why.to_string(),
-                Ok(())
-                    if count == MAX_IN_REQUEST
-                        || base64.saturating_add(size) > MAX_BASE64_IN_REQUEST =>
-                {
-                    "there are too many later ones".to_owned()
-                }
-                Ok(()) => {
-                    (count, base64) = (count + 1, base64 + size);
-                    kept.push(media.clone());
-                    continue;
-                }
-            };
-            notes.push(format!("\n[not shown: {why}] {media}"));
+            match room.take(media) {
+                Ok(()) => kept.push(media.clone()),
+                Err(note) => notes.push(note),
+            }
         }
         if notes.is_empty() {
             continue;
@@ -61,6 +89,10 @@ pub(super) fn behind_results<'a>(messages: Vec<Cow<'a, Message>>) -> Vec<Cow<'a,
         } else if !held.is_empty() {
             if message.role == Role::User {
                 let message = message.to_mut();
+                if !message.content.is_empty() {
+                    message.content.push_str("\n\n");
+                }
+                message.content.push_str(&label(FIRST_OF_RESULTS, &held));
                 held.append(&mut message.media);
                 message.media = std::mem::take(&mut held);
             } else {
@@ -76,11 +108,17 @@ pub(super) fn behind_results<'a>(messages: Vec<Cow<'a, Message>>) -> Vec<Cow<'a,
 }
 
 fn of_results(held: &mut Vec<Media>) -> Message {
-    let names: Vec<String> = held.iter().map(Media::to_string).collect();
+    let text = label(OF_RESULTS, held);
     Message {
         media: std::mem::take(held),
-        ..Message::text(Role::User, format!("{OF_RESULTS} {}", names.join(" ")))
+        ..Message::text(Role::User, text)
     }
+}
+
+/// Says whose these are: in a message of the user they would look like the user's own.
+fn label(heading: &str, held: &[Media]) -> String {
+    let names: Vec<String> = held.iter().map(Media::to_string).collect();
+    format!("{heading} {}", names.join(" "))
 }
 
 #[cfg(test)]
@@ -180,7 +218,15 @@ mod tests {
             &["Tool \"r\" ", own, "Assistant \"a\" "],
         );
         let said = with(Role::User, "u", &of_user);
-        check(&[result, said.clone()], &["Tool \"r\" ", "User \"u\" 1,2"]);
+        let labelled = |text: &str, names: &str| {
+            format!("User \"{text}{FIRST_OF_RESULTS} [1: image PNG 1×1, 33 bytes]\" {names}")
+        };
+        check(
+            &[result.clone(), said.clone()],
+            &["Tool \"r\" ", &labelled("u\\n\\n", "1,2")],
+        );
+        let silent = with(Role::User, "", &[]);
+        check(&[result, silent], &["Tool \"r\" ", &labelled("", "1")]);
         check(&[other, said], &["Tool \"s\" ", "User \"u\" 2"]);
     }
 }

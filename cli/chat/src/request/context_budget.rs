@@ -11,11 +11,13 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use dunlin_host::Tool;
 
+use super::carried::Room;
 use super::compact::{self, Compacting};
 use super::cost::Cost;
 use super::cuts::{self, Compacted, Cuts};
 use super::measure::Measure;
 use crate::agent::Agent;
+use crate::media::Takes;
 use crate::message::{Message, Role};
 use crate::provider::Window;
 use crate::provider::{Dialect, Usage};
@@ -186,18 +188,25 @@ pub struct ContextBudget {
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     mark: Mark,
-    cost: Cost,
+    text: Cost,
+    /// The pictures and documents that are sent.
+    media: Cost,
+    /// The notes about those that are not.
+    notes: Cost,
 }
 
 /// Tells messages apart without reading them.
-type Mark = (Role, usize, usize);
+type Mark = (Role, [usize; 4]);
 
 fn mark(message: &Message) -> Mark {
-    (
-        message.role,
+    let media = message.media.iter().map(|media| media.base64().len());
+    let counts = [
         message.content.len(),
         message.tool_calls.len(),
-    )
+        message.media.len(),
+        media.sum(),
+    ];
+    (message.role, counts)
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -292,7 +301,15 @@ impl ContextBudget {
 
     /// What each message comes to, as far as they were counted.
     pub fn costs(&self) -> Vec<Cost> {
-        self.entries.iter().map(|entry| entry.cost).collect()
+        let each = self.entries.iter();
+        each.map(|entry| entry.text + entry.media + entry.notes)
+            .collect()
+    }
+
+    /// What the pictures and documents of a message come to that are sent.
+    pub(super) fn media(&self, index: usize) -> Cost {
+        let entry = self.entries.get(index);
+        entry.map(|entry| entry.media).unwrap_or_default()
     }
 
     /// Cuts the conversation so that it fits, beside what the agent says first and which tools it has.
@@ -482,19 +499,46 @@ impl ContextBudget {
         }
         let is_sharper = self.measure.is_sharper();
         let measure = &self.measure;
-        let cost =
-            |message: &Message| Cost::of(message, echoes_reasoning, |text| measure.count(text));
+        let text = |message: &Message| {
+            Cost::of_text(message, echoes_reasoning, |text| measure.count(text))
+        };
         if is_sharper || echoes_reasoning != self.echoes_reasoning {
             self.echoes_reasoning = echoes_reasoning;
             for (entry, message) in self.entries.iter_mut().zip(messages) {
-                entry.cost = cost(message);
+                entry.text = text(message);
             }
         }
         let new = messages.iter().skip(known).map(|message| Entry {
             mark: mark(message),
-            cost: cost(message),
+            text: text(message),
+            media: Cost::default(),
+            notes: Cost::default(),
         });
         self.entries.extend(new);
+        self.count_media(messages, occasion.dialect.takes());
+    }
+
+    /// Counts what stands beside the texts. What of it is sent depends on the endpoint and on what follows.
+    fn count_media(&mut self, messages: &[Message], takes: Takes) {
+        let mut room = Room::new(takes);
+        for (index, (entry, message)) in self.entries.iter_mut().zip(messages).enumerate().rev() {
+            (entry.media, entry.notes) = (Cost::default(), Cost::default());
+            // Where a result is cut nothing is left beside its text.
+            if !self.cuts.sends(index) || self.cuts.results.contains_key(&index) {
+                continue;
+            }
+            for media in message.media.iter().rev() {
+                match room.take(media) {
+                    Ok(()) => entry.media += Cost::of_media(media),
+                    Err(note) => {
+                        entry.notes += Cost {
+                            tokens: self.measure.count(&note),
+                            lines: 1,
+                        }
+                    }
+                }
+            }
+        }
     }
 
     /// The window that is reckoned with, and which limit that is; nothing for an endpoint that says nothing.

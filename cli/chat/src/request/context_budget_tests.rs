@@ -1,4 +1,6 @@
 use super::*;
+use crate::media::Media;
+use crate::media::samples::document;
 use crate::message::Conversation;
 use crate::provider::WindowSource;
 use crate::provider::plain::Plain;
@@ -353,4 +355,16 @@ fn what_is_taken_back_takes_its_cuts_along() {
     assert_eq!(context_budget.cuts(), &cuts);
     context_budget.truncate(2);
     assert!(context_budget.cuts().is_empty());
+}
+
+#[test]
+fn messages_are_told_apart_by_what_stands_beside_their_text() {
+    let with = |media: &[Media]| Message {
+        media: media.to_vec(),
+        ..Message::text(Role::User, "Look")
+    };
+    let (one, two) = (document("", 1), document("", 2));
+    assert_eq!(mark(&with(&[one.clone()])), mark(&with(&[one.clone()])));
+    assert_ne!(mark(&with(&[one.clone()])), mark(&with(&[two])));
+    assert_ne!(mark(&with(&[one])), mark(&with(&[])));
 }

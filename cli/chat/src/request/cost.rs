@@ -2,6 +2,7 @@
 
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 
+use crate::media::Media;
 use crate::message::Message;
 
 /// Tokens and lines.
@@ -17,8 +18,23 @@ pub struct Cost {
 const MARKS: u64 = 4;
 
 impl Cost {
-    /// What a message comes to. `count` counts tokens; `echoes_reasoning`: whether reasoning goes back to the provider.
+    /// What a message comes to, if all of it is sent. `count` counts tokens; `echoes_reasoning`: whether reasoning goes back to
+    /// the provider.
     pub fn of(message: &Message, echoes_reasoning: bool, count: impl Fn(&str) -> u64) -> Cost {
+        let media = message.media.iter().map(Cost::of_media);
+        Cost::of_text(message, echoes_reasoning, count) + media.sum()
+    }
+
+    /// What a picture or a document comes to.
+    pub fn of_media(media: &Media) -> Cost {
+        Cost {
+            tokens: MARKS + media.about().tokens(),
+            lines: 1,
+        }
+    }
+
+    /// What a message comes to without its pictures and documents.
+    pub fn of_text(message: &Message, echoes_reasoning: bool, count: impl Fn(&str) -> u64) -> Cost {
         let mut cost = Cost {
             tokens: MARKS + count(&message.content),
             lines: message.content.lines().count() as u64,
@@ -34,10 +50,6 @@ impl Cost {
         {
             cost.tokens += MARKS + count(&reasoning.text);
             cost.lines += reasoning.text.lines().count() as u64;
-        }
-        for media in &message.media {
-            cost.tokens += MARKS + media.about().tokens();
-            cost.lines += 1;
         }
         cost
     }

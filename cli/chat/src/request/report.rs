@@ -99,9 +99,11 @@ impl ContextBudget {
         };
         let media = |index: usize| -> u64 {
             let is_whole = cuts.sends(index) && !cuts.results.contains_key(&index);
-            let message = messages.get(index).filter(|_| is_whole);
-            let media = message.into_iter().flat_map(|message| &message.media);
-            media.map(|media| media.about().tokens()).sum()
+            if is_whole {
+                self.media(index).tokens
+            } else {
+                0
+            }
         };
         let of = |role: Role| -> u64 {
             let each = messages
@@ -275,37 +277,68 @@ impl Spent {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::sync::Arc;
+
+    use serde_json::Value;
 
     use super::*;
     use crate::agent::Agent;
     use crate::instructions::{InstructionFile, Instructions};
     use crate::media::samples::picture;
+    use crate::media::{MAX_IN_REQUEST, Takes};
     use crate::message::{Conversation, ToolCall, UserMessage};
-    use crate::provider::Window;
     use crate::provider::plain::Plain;
-    use crate::request::HistoryLimits;
+    use crate::provider::{Dialect, Window};
+    use crate::request::{Draft, HistoryLimits};
     use crate::usage::{Money, Usage};
 
+    /// A dialect whose model takes images.
+    struct Seeing;
+
+    impl Dialect for Seeing {
+        fn takes(&self) -> Takes {
+            Takes::ALL
+        }
+
+        fn body(&self, draft: &Draft<'_>) -> Value {
+            Plain.body(draft)
+        }
+    }
+
     #[test]
-    fn images_are_a_part_of_their_own() {
-        let mut conversation = Conversation::new();
-        conversation.push_user(UserMessage {
-            media: vec![picture("a.png", 750, 100)],
-            ..UserMessage::from("Look")
-        });
+    fn images_that_are_sent_are_a_part_of_their_own() {
         let agent = Agent::sample();
-        let occasion = Occasion {
-            agent: &agent,
-            tools: &[],
-            dialect: &Plain,
-            limits: HistoryLimits::default(),
+        let parts = |images: usize, dialect: &dyn Dialect| {
+            let mut conversation = Conversation::new();
+            conversation.push_user(UserMessage {
+                media: vec![picture("a.png", 750, 100); images],
+                ..UserMessage::from("Look")
+            });
+            let occasion = Occasion {
+                agent: &agent,
+                tools: &[],
+                dialect,
+                limits: HistoryLimits::default(),
+            };
+            let report = ContextBudget::new().report(conversation.messages(), occasion);
+            let parts = report.parts.into_iter();
+            parts
+                .map(|part| (part.name, part.tokens))
+                .collect::<BTreeMap<_, _>>()
         };
-        let report = ContextBudget::new().report(conversation.messages(), occasion);
-        let parts = report.parts.iter().map(|part| (part.name, part.tokens));
-        let parts: Vec<_> = parts.collect();
-        assert_eq!(parts[0], ("images and documents", 100));
-        assert_eq!(parts[1].0, MESSAGES);
+        const IMAGES: &str = "images and documents";
+        let none = parts(0, &Seeing);
+        let one = parts(1, &Seeing);
+        assert_eq!((one[IMAGES], one[MESSAGES]), (104, none[MESSAGES]));
+        let most = MAX_IN_REQUEST as u64 * one[IMAGES];
+        let many = parts(MAX_IN_REQUEST + 5, &Seeing);
+        assert_eq!(many[IMAGES], most);
+        assert!(many[MESSAGES] > none[MESSAGES], "{many:?}");
+        // What is not sent is named.
+        let blind = parts(1, &Plain);
+        assert_eq!(blind.get(IMAGES), None);
+        assert!(blind[MESSAGES] > none[MESSAGES], "{blind:?}");
     }
 
     #[test]
