@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use dunlin_chat::media::Media;
+use dunlin_host::display::one_line;
 use url::Url;
 
 use super::wire::{Block, Refusal};
@@ -55,8 +56,8 @@ pub(super) fn said(blocks: Vec<Block>, project: &Path) -> Result<Said, Refusal> 
                 attached.push_str(&format!("\n{uri}\n{fence}\n{content}{end}{fence}\n"));
             }
             Block::Image { data, uri } => {
-                let name = uri.as_deref().and_then(|uri| uri.rsplit('/').next());
-                media.push(image(name.unwrap_or_default(), &data)?);
+                let name = uri.as_deref().map(name_of).unwrap_or_default();
+                media.push(image(&name, &data)?);
             }
             Block::Audio {} => return Err(not_taken("sound")),
         }
@@ -117,6 +118,13 @@ fn path_of(uri: &str) -> Option<(PathBuf, Option<String>)> {
     let url = Url::parse(uri).ok().filter(|url| url.scheme() == "file")?;
     let path = url.to_file_path().ok()?;
     Some((path, url.fragment().map(str::to_owned)))
+}
+
+/// The name of what is behind a link, in one line.
+fn name_of(uri: &str) -> String {
+    let file = path_of(uri).and_then(|(path, _)| Some(path.file_name()?.to_str()?.to_owned()));
+    let last = || uri.rsplit('/').next().unwrap_or_default().to_owned();
+    one_line(&file.unwrap_or_else(last))
 }
 
 /// The mention of a file. `None`: it is none, or cannot be mentioned because of its name.
@@ -218,6 +226,10 @@ mod tests {
             (said.text.as_str(), said.media),
             ("Which bird?", vec![media.clone()])
         );
+        let check = |uri: &str, name: &str| assert_eq!(name_of(uri), name, "{uri}");
+        check("file:///p/my%20tern.png#L1", "my tern.png");
+        check("file:///p/a%0Ab.png", "a\\nb.png");
+        check("https://e.com/a\n/b\tc.png", "b\\tc.png");
         let alone = of(json!([{"type": "image", "data": media.base64(), "mimeType": "image/png"}]));
         assert_eq!(alone.unwrap().media, [media.named("")]);
     }

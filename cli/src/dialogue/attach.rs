@@ -25,6 +25,7 @@ use dunlin_chat::tokens::estimate;
 use dunlin_chat::turn::{
     CallContext, CallState, CallView, Frontend, OnDenial, TurnEnd, TurnRules, run_calls,
 };
+use dunlin_host::display::one_line;
 use dunlin_host::nearest::nearest;
 
 /// The tool that reads what is attached.
@@ -294,7 +295,8 @@ impl Dialogue {
         }
         let mut message = text.to_owned();
         if let [_, _, ..] = media.as_slice() {
-            let names: Vec<&str> = media.iter().map(Media::file_name).collect();
+            let names = media.iter().map(|media| one_line(media.file_name()));
+            let names: Vec<String> = names.collect();
             message.push_str(&format!("\n\n{MEDIA_HEADING}\n{}\n", names.join(", ")));
         }
         for (is_output, heading) in [(false, HEADING), (true, OUTPUT_HEADING)] {

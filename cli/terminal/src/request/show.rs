@@ -269,13 +269,10 @@ pub const SHORTENED: &str = "Images and documents are named here and sent whole.
 pub fn payload(request: &EditableRequest) -> (String, Option<String>) {
     let bytes = String::from_utf8_lossy(request.bytes());
     let named = without_base64(&bytes);
-    let is_shortened = named.len() != bytes.len();
     let shown = json::harmless(&named).into_owned();
-    if is_shortened {
-        return (shown, Some(SHORTENED.to_owned()));
-    }
-    let notice = (shown != bytes).then(|| {
-        let changed = bytes
+    let shortened = (named.len() != bytes.len()).then(|| SHORTENED.to_owned());
+    let escaped = (shown != *named).then(|| {
+        let changed = named
             .chars()
             .filter(|c| dunlin_host::display::needs_escape(*c))
             .count();
@@ -284,6 +281,8 @@ pub fn payload(request: &EditableRequest) -> (String, Option<String>) {
             "{changed} written as \\u here and sent as they are: they could control the terminal."
         )
     });
+    let notices: Vec<String> = shortened.into_iter().chain(escaped).collect();
+    let notice = (!notices.is_empty()).then(|| notices.join(" "));
     (shown, notice)
 }
 
@@ -344,6 +343,18 @@ mod tests {
         let (shown, notice) = payload(&request);
         assert!(shown.contains(named) && shown.len() < 300, "{shown}");
         assert_eq!(notice.as_deref(), Some(SHORTENED));
+        // That is not all there is to say where characters are written otherwise.
+        let body = request.bytes().to_vec();
+        let body = String::from_utf8(body)
+            .unwrap()
+            .replace("bird", "b\u{202e}rd");
+        let both = EditableRequest::new(body.into(), Outline::raw());
+        let notice = payload(&both).1.unwrap();
+        let escaped = "1 character is written as \\u here";
+        assert!(
+            notice.contains(SHORTENED) && notice.contains(escaped),
+            "{notice}"
+        );
         // What is edited beside it leaves it as it is.
         request.set_text(1, "Which tern?").unwrap();
         let sent = String::from_utf8(request.bytes().to_vec()).unwrap();
