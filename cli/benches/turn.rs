@@ -101,7 +101,9 @@ impl Tools for Nothing {
         }
     }
 
-    fn cancelled(&self, _call: &Call) {}
+    fn cancelled(&self, _call: &Call) -> Option<Outcome> {
+        None
+    }
 }
 
 fn unknown(call: &Call) -> Failure {

@@ -348,6 +348,19 @@ impl Failure {
         }
     }
 
+    /// Adds to what the model is told. A denial and an interruption have no room for it.
+    pub(crate) fn add(&mut self, more: &str) {
+        match self {
+            Failure::Tool { message, .. }
+            | Failure::Action { message }
+            | Failure::Host(message) => {
+                message.push_str(more);
+            }
+            Failure::Fault { problem, .. } => problem.push_str(more),
+            _ => {}
+        }
+    }
+
     /// The text that goes back to the model.
     pub fn for_model(&self) -> String {
         format!("ERROR: {self}")

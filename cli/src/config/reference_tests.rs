@@ -79,7 +79,6 @@ accepts! {
     Url: "URL";
     u32: "whole number";
     Count: "whole number from 1";
-    Seconds: format!("whole number from 1 to {}", Seconds::MOST);
     BTreeMap<String, String>: "table of texts";
     EndpointOptions: "table";
     ApiName: choices::<Self>();
@@ -93,6 +92,12 @@ accepts! {
     PauseMode: choices::<Self>();
     SessionMode: choices::<Self>();
     SignalName: choices::<Self>();
+}
+
+impl<const MOST: u64> Accepts for Seconds<MOST> {
+    fn accepts() -> String {
+        format!("whole number from 1 to {MOST}")
+    }
 }
 
 impl<const MOST: u8> Accepts for UpTo<MOST> {

@@ -42,27 +42,24 @@ impl TryFrom<i64> for Count {
     }
 }
 
-/// A time limit in whole seconds: at least one.
+/// A time limit in whole seconds, from one to `MOST`: a day. More is a mistake, and some clocks cannot count it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "i64")]
-pub struct Seconds(pub(super) u64);
+pub struct Seconds<const MOST: u64 = 86_400>(pub(super) u64);
 
-impl Seconds {
-    /// A day. More is a mistake, and some clocks cannot count it.
-    pub const MOST: u64 = 86_400;
-
+impl<const MOST: u64> Seconds<MOST> {
     /// The same, for clocks.
     pub fn duration(self) -> Duration {
         Duration::from_secs(self.0)
     }
 }
 
-impl TryFrom<i64> for Seconds {
+impl<const MOST: u64> TryFrom<i64> for Seconds<MOST> {
     type Error = OutOfRange;
 
-    fn try_from(seconds: i64) -> Result<Seconds, OutOfRange> {
+    fn try_from(seconds: i64) -> Result<Seconds<MOST>, OutOfRange> {
         match Count::try_from(seconds)?.0 {
-            seconds if seconds > Seconds::MOST => Err(OutOfRange::Above(Seconds::MOST)),
+            seconds if seconds > MOST => Err(OutOfRange::Above(MOST)),
             seconds => Ok(Seconds(seconds)),
         }
     }

@@ -10,10 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::HookEvent;
+use crate::call::{Action, Plan};
 use crate::display::{escape, escape_multiline, shorten};
 use crate::edit::{EditKind, FileEdit};
+use crate::target::{Operation, Target};
 
-/// The version of the input. Fields may join without another one.
+/// The version of the input. New fields do not change it.
 const VERSION: u32 = 1;
 
 /// Bytes that a hook may answer with: several pages of what a linter says.
@@ -68,6 +70,8 @@ pub(super) enum About<'a> {
         tool: &'a str,
         /// As the model wrote them.
         arguments: &'a Value,
+        /// What it is going to change, as far as its plan says.
+        files: Vec<Planned<'a>>,
     },
     /// `after-edit`
     Edits {
@@ -83,6 +87,36 @@ pub(super) enum About<'a> {
         /// How it ended.
         outcome: TurnOutcome,
     },
+}
+
+/// A file that a call is going to change, or a folder in which it may change all.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Planned<'a> {
+    path: Cow<'a, str>,
+}
+
+impl Planned<'_> {
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+/// What a call is going to change, each once.
+pub(super) fn planned(plan: &Plan) -> Vec<Planned<'_>> {
+    let edited = plan.actions.iter().flat_map(Action::edited_paths);
+    let needs = plan.needs.iter();
+    let written = needs.filter_map(|need| match &need.target {
+        Target::Path(path) if need.operation != Operation::Read => Some(path.as_path()),
+        _ => None,
+    });
+    let mut files: Vec<Planned<'_>> = Vec::new();
+    for path in edited.chain(written) {
+        let path = path.to_string_lossy();
+        if !files.iter().any(|file| file.path == path) {
+            files.push(Planned { path });
+        }
+    }
+    files
 }
 
 /// A file that was changed.
@@ -161,7 +195,7 @@ impl<'a> Edited<'a> {
 
 /// Why what a hook printed is not an answer.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it printed something else than nothing or {expected}: {problem}")]
+#[error("the output is neither empty nor {expected}: {problem}")]
 pub(super) struct AnswerError {
     expected: &'static str,
     problem: String,
@@ -194,7 +228,7 @@ pub(super) fn denial(printed: &[u8]) -> Result<Option<String>, AnswerError> {
     let answer: Option<Decision> = read(printed, expected)?;
     Ok(answer.and_then(|answer| match answer.decision {
         Word::Allow => None,
-        Word::Deny if answer.reason.trim().is_empty() => Some("it gives no reason".to_owned()),
+        Word::Deny if answer.reason.trim().is_empty() => Some("no reason given".to_owned()),
         Word::Deny => Some(text(&answer.reason)),
     }))
 }
@@ -246,7 +280,7 @@ mod tests {
         check(r#"{"decision": "allow"}"#, None);
         check(r#"{"decision": "allow", "reason": "fine"}"#, None);
         check(r#"{"decision": "deny", "reason": " no\n"}"#, Some("no"));
-        check(r#"{"decision": "deny"}"#, Some("it gives no reason"));
+        check(r#"{"decision": "deny"}"#, Some("no reason given"));
         check(
             "{\"decision\": \"deny\", \"reason\": \"a\\u001b[2Jb\\u202e\"}",
             Some("a\\u{1b}[2Jb\\u{202e}"),
@@ -301,7 +335,7 @@ mod tests {
     #[test]
     fn an_error_says_what_is_expected_in_one_short_line() {
         let error = denial(b"formatted 3 files").unwrap_err().to_string();
-        let expected = "it printed something else than nothing or {\"decision\": \"allow\" or \"deny\", \"reason\": \"…\"}: expected ident at line 1 column 2";
+        let expected = "the output is neither empty nor {\"decision\": \"allow\" or \"deny\", \"reason\": \"…\"}: expected ident at line 1 column 2";
         assert_eq!(error, expected);
         let long = format!("{{\"{}\": 1}}", "\u{1b}x\n".repeat(50_000));
         let error = message(long.as_bytes()).unwrap_err().to_string();
@@ -354,6 +388,9 @@ mod tests {
             call: "c",
             tool: "edit_file",
             arguments: &arguments,
+            files: vec![Planned {
+                path: "/home/ada/shore/a".into(),
+            }],
         };
         check(
             HookEvent::BeforeCall,
@@ -361,6 +398,7 @@ mod tests {
             json!({
                 "version": 1, "event": "before-call", "session": "s1", "turn": 7, "project": "/home/ada/shore",
                 "call": "c", "tool": "edit_file", "arguments": { "file_path": "a" },
+                "files": [{ "path": "/home/ada/shore/a" }],
             }),
         );
         let edits = [

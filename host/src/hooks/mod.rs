@@ -14,17 +14,17 @@ mod run;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 pub use self::contract::TurnOutcome;
-use self::contract::{About, Input, denial, edited, message};
+use self::contract::{About, Input, Planned, denial, edited, message, planned};
 pub use self::pinned::{Pinned, pins};
 use self::rewritten::Rewritten;
-use crate::call::{Call, Failure, Outcome};
+use crate::call::{Call, Failure, Outcome, Plan};
 use crate::capability::Shared;
 use crate::display::{chain, escape, one_line, shorten};
 use crate::engine::cache::sha256_hex;
@@ -94,10 +94,36 @@ impl Hook {
 pub(crate) struct Hooks {
     shared: Arc<Shared>,
     all: Vec<Hook>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
     /// The calls that no hook denies, by their ids.
-    passed: Mutex<HashMap<String, Passed>>,
-    /// How many calls have begun to run.
-    begun: AtomicU64,
+    passed: HashMap<String, Passed>,
+    /// How often a call has begun or ended: what hooks look at may be different after each.
+    moves: u64,
+    /// How calls ended whose hooks were interrupted, by their ids.
+    interrupted: HashMap<String, Outcome>,
+}
+
+/// A call that runs: its end counts, however it comes.
+pub(crate) struct Begun<'a>(&'a Hooks);
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        self.0.state.lock().moves += 1;
+    }
+}
+
+/// The end of a call about which hooks run. It is kept where they are interrupted: the call itself has ended.
+struct Ended<'a> {
+    hooks: &'a Hooks,
+    call: &'a Call,
+    outcome: &'a mut Outcome,
+    before: Option<Rewritten>,
+    said: String,
+    is_interrupted: bool,
 }
 
 /// What a hook says after something.
@@ -110,10 +136,10 @@ struct Said {
 
 /// What no hook denied.
 struct Passed {
-    /// The digest of the tool and the arguments.
+    /// The digest of the tool, the arguments and the files.
     form: String,
-    /// How many calls had begun to run by then.
-    begun: u64,
+    /// How often calls had begun or ended when the hooks were asked.
+    moves: u64,
 }
 
 impl Hooks {
@@ -121,8 +147,7 @@ impl Hooks {
         Hooks {
             shared,
             all,
-            passed: Mutex::default(),
-            begun: AtomicU64::new(0),
+            state: Mutex::default(),
         }
     }
 
@@ -130,38 +155,54 @@ impl Hooks {
     ///
     /// # Errors
     /// A hook denies the call, or has failed.
-    pub(crate) async fn before_question(&self, call: &Call) -> Result<(), Failure> {
-        self.check(call, |_| true).await
+    pub(crate) async fn before_question(&self, call: &Call, plan: &Plan) -> Result<(), Failure> {
+        let files = planned(plan);
+        let form = form_of(call, &files);
+        if self.state.lock().has_passed(call, &form, None) {
+            return Ok(());
+        }
+        self.ask(call, files, form).await
     }
 
-    /// The same for a call that begins to run. Hooks that were asked before are asked again where another call has begun to
-    /// run since: what they look at may be different.
+    /// The same for a call that begins to run. Hooks that were asked before are asked again where another call has begun or
+    /// ended since: what they look at may be different.
     ///
     /// # Errors
     /// As above.
-    pub(crate) async fn before_run(&self, call: &Call) -> Result<(), Failure> {
-        let now = self.begun.load(Ordering::SeqCst);
-        self.check(call, |passed| passed.begun == now).await?;
-        self.begun.fetch_add(1, Ordering::SeqCst);
-        Ok(())
+    pub(crate) async fn before_run(&self, call: &Call, plan: &Plan) -> Result<Begun<'_>, Failure> {
+        let files = planned(plan);
+        let form = form_of(call, &files);
+        if let Some(begun) = self.begin_passed(call, &form) {
+            return Ok(begun);
+        }
+        self.ask(call, files, form).await?;
+        self.state.lock().moves += 1;
+        Ok(Begun(self))
     }
 
-    async fn check(&self, call: &Call, holds: impl Fn(&Passed) -> bool) -> Result<(), Failure> {
+    /// Begins a call that nothing has to be asked about any more.
+    fn begin_passed(&self, call: &Call, form: &str) -> Option<Begun<'_>> {
+        let mut state = self.state.lock();
+        let moves = state.moves;
+        // Under one lock: no other call begins between the look and the count.
+        state.has_passed(call, form, Some(moves)).then(|| {
+            state.moves += 1;
+            Begun(self)
+        })
+    }
+
+    async fn ask(&self, call: &Call, files: Vec<Planned<'_>>, form: String) -> Result<(), Failure> {
         let mut hooks = self.of(HookEvent::BeforeCall, &call.tool).peekable();
         if hooks.peek().is_none() {
             return Ok(());
         }
-        let form = sha256_hex(format!("{}\0{}", call.tool, call.arguments).as_bytes());
-        let is_passed = |passed: &Passed| passed.form == form && holds(passed);
-        if self.passed.lock().get(&call.id).is_some_and(is_passed) {
-            return Ok(());
-        }
-        let begun = self.begun.load(Ordering::SeqCst);
+        let moves = self.state.lock().moves;
         for hook in hooks {
             let about = About::Call {
                 call: &call.id,
                 tool: &call.tool,
                 arguments: &call.arguments,
+                files: files.clone(),
             };
             let printed = self.run(hook, Some(call), about).await;
             let answer = printed.and_then(|printed| denial(&printed).map_err(|e| e.to_string()));
@@ -175,8 +216,9 @@ impl Hooks {
             let hook = hook.name();
             return Err(Failure::Hook { hook, reason });
         }
-        let passed = Passed { form, begun };
-        self.passed.lock().insert(call.id.clone(), passed);
+        let passed = Passed { form, moves };
+        let mut state = self.state.lock();
+        state.passed.insert(call.id.clone(), passed);
         Ok(())
     }
 
@@ -186,37 +228,30 @@ impl Hooks {
         if outcome.edits.is_empty() || hooks.peek().is_none() {
             return;
         }
-        let before = Rewritten::before(&outcome.edits);
-        let mut said = String::new();
+        let mut ended = Ended {
+            hooks: self,
+            call,
+            before: Some(Rewritten::before(&outcome.edits)),
+            outcome,
+            said: String::new(),
+            is_interrupted: true,
+        };
         for hook in hooks {
             let about = About::Edits {
                 call: &call.id,
                 tool: &call.tool,
-                files: edited(&outcome.edits),
+                files: edited(&ended.outcome.edits),
             };
             if let Some(its) = self.say(hook, Some(call), about).await {
                 self.notice(its.line);
                 if let Some(message) = its.message {
                     let name = hook.name();
-                    said.push_str(&format!("\n\n[The hook `{name}` says]\n{message}"));
+                    let said = format!("\n\n[The hook `{name}` says]\n{message}");
+                    ended.said.push_str(&said);
                 }
             }
         }
-        for rewritten in before.after() {
-            let path = escape(&rewritten.path.to_string_lossy()).into_owned();
-            said.push_str(&format!(
-                "\n\n[Dunlin] A hook changed {path} after this edit. Read the file again before you edit it."
-            ));
-            if let Err(error) = self.keep(&rewritten) {
-                let why = chain(&error);
-                self.notice(format!(
-                    "a hook changed {path}, which /undo cannot take back: {why}"
-                ));
-            }
-        }
-        if let Ok(success) = &mut outcome.result {
-            success.text.push_str(&said);
-        }
+        ended.is_interrupted = false;
     }
 
     /// Runs the hooks at the end of a turn; what they say, a line each, for the user.
@@ -234,9 +269,11 @@ impl Hooks {
         self.all.iter().any(|hook| hook.event == event)
     }
 
-    /// Forgets what was found out about a call.
-    pub(crate) fn forget_call(&self, call: &str) {
-        self.passed.lock().remove(call);
+    /// Forgets what was found out about a call. How it ended, if hooks were interrupted after that.
+    pub(crate) fn forget_call(&self, call: &str) -> Option<Outcome> {
+        let mut state = self.state.lock();
+        state.passed.remove(call);
+        state.interrupted.remove(call)
     }
 
     fn of(&self, event: HookEvent, tool: &str) -> impl Iterator<Item = &Hook> {
@@ -279,6 +316,50 @@ impl Hooks {
     fn notice(&self, notice: String) {
         self.shared.notices.push(notice);
     }
+}
+
+impl State {
+    /// Whether no hook denies this call as it is; `moves`: and none has begun or ended since.
+    fn has_passed(&self, call: &Call, form: &str, moves: Option<u64>) -> bool {
+        let passed = self.passed.get(&call.id);
+        passed.is_some_and(|it| it.form == form && moves.is_none_or(|moves| it.moves == moves))
+    }
+}
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        let mut said = std::mem::take(&mut self.said);
+        if self.is_interrupted {
+            said.push_str("\n\n[Dunlin] The user interrupted the hooks that run after this edit.");
+        }
+        for rewritten in self.before.take().into_iter().flat_map(Rewritten::after) {
+            let path = escape(&rewritten.path.to_string_lossy()).into_owned();
+            said.push_str(&format!(
+                "\n\n[Dunlin] A hook changed {path} after this edit. Read the file again before you edit it."
+            ));
+            if let Err(error) = self.hooks.keep(&rewritten) {
+                let why = chain(&error);
+                let notice = format!("a hook changed {path}, which /undo cannot take back: {why}");
+                self.hooks.notice(notice);
+            }
+        }
+        match &mut self.outcome.result {
+            Ok(success) => success.text.push_str(&said),
+            Err(failure) => failure.add(&said),
+        }
+        if self.is_interrupted {
+            let mut state = self.hooks.state.lock();
+            let outcome = self.outcome.clone();
+            state.interrupted.insert(self.call.id.clone(), outcome);
+        }
+    }
+}
+
+/// What hooks were asked about, as a digest.
+fn form_of(call: &Call, files: &[Planned<'_>]) -> String {
+    let paths: Vec<&str> = files.iter().map(Planned::path).collect();
+    let form = serde_json::json!([call.tool, call.arguments, paths]);
+    sha256_hex(form.to_string().as_bytes())
 }
 
 #[cfg(test)]

@@ -7,10 +7,9 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
 use crate::command::words_of;
 use crate::display::shown;
+use crate::engine::cache::sha256_hex;
 use crate::open;
 
 /// The largest file whose content is looked at, in bytes. Scripts are much smaller.
@@ -55,8 +54,7 @@ pub(super) fn difference(project: &Path, line: &str, pinned: &[Pinned]) -> Optio
     let mut changed = all.filter(|file| !is_same(file));
     let path = shown(&changed.next()?.path);
     Some(format!(
-        "{path}, which its command names, is not the file that it was when Dunlin started; \
-         leave and start Dunlin again if the change is yours"
+        "{path} changed since Dunlin started; restart Dunlin to accept it"
     ))
 }
 
@@ -67,8 +65,7 @@ fn digest_of(path: &Path) -> io::Result<String> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
-    let digest = Sha256::digest(&bytes);
-    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(sha256_hex(&bytes))
 }
 
 #[cfg(test)]
@@ -129,7 +126,10 @@ mod tests {
         assert!(difference(&project, line, &nothing).is_some());
         fs::write(project.join("check.sh"), "exit 1").unwrap();
         let why = difference(&project, line, &pinned).unwrap();
-        assert!(why.contains("check.sh, which its command names"), "{why}");
+        assert!(
+            why.contains("check.sh changed since Dunlin started"),
+            "{why}"
+        );
         fs::remove_file(project.join("check.sh")).unwrap();
         assert!(difference(&project, line, &pinned).is_some());
     }

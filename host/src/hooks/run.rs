@@ -2,9 +2,13 @@
 //!
 //! It has what a command has to which the user said yes, and no more: the same sandbox, the same environment, the same no to
 //! what is denied. That it stands in the configuration of the user, or in one that the user trusted, is the yes. In plan mode
-//! it writes nothing and reaches no network, whatever commands may do otherwise.
+//! it writes nothing and reaches no network, whatever commands may do otherwise; one that may write ends when plan mode
+//! begins.
 
+use std::sync::Arc;
 use std::time::Instant;
+
+use tokio::task::JoinSet;
 
 use super::contract::MAX_ANSWER_BYTES;
 use super::pinned::difference;
@@ -42,8 +46,8 @@ impl Hooks {
             hook,
             call,
         };
-        let running = match self.start(hook, &log, input).await {
-            Ok(running) => running,
+        let (running, _watch) = match self.start(hook, &log, input).await {
+            Ok(started) => started,
             Err(problem) => {
                 log.write(Event::Denied, None, Some(&problem))?;
                 return Err(problem);
@@ -58,7 +62,12 @@ impl Hooks {
         ended
     }
 
-    async fn start(&self, hook: &Hook, log: &Log<'_>, input: &[u8]) -> Result<Running, String> {
+    async fn start(
+        &self,
+        hook: &Hook,
+        log: &Log<'_>,
+        input: &[u8],
+    ) -> Result<(Running, JoinSet<()>), String> {
         let shared = &self.shared;
         let permissions = &shared.permissions;
         if let Some(changed) = difference(permissions.project(), &hook.command, &hook.pinned) {
@@ -69,7 +78,7 @@ impl Hooks {
         if let Some(denied) = command.needs().iter().find(|need| permissions.denies(need)) {
             let (verb, target) = (denied.operation.verb(), denied.target.to_string());
             return Err(format!(
-                "you do not allow it to {verb} {}",
+                "permission denied: {verb} {}",
                 shorten(&escape(&target), MAX_LOGGED_LINE_CHARS)
             ));
         }
@@ -82,16 +91,33 @@ impl Hooks {
             time_limit: hook.time_limit,
             ..shared.commands.clone()
         };
-        if permissions.session_mode() == SessionMode::Plan {
+        let announced = shared.announced_sandbox().await.map_err(|e| chain(&e))?;
+        let is_reading = permissions.session_mode() == SessionMode::Plan;
+        if is_reading {
             access = reading(access);
             options.network = false;
         }
-        let announced = shared.announced_sandbox().await.map_err(|e| chain(&e))?;
         // What cannot be logged does not happen.
         log.write(Event::Allowed, None, None)?;
         let (line, notices) = (command.line, &shared.notices);
         let started = Running::start_reading(&options, &announced, line, access, notices, input);
-        started.await.map_err(|e| chain(&e))
+        let running = started.await.map_err(|e| chain(&e))?;
+        let mut watch = JoinSet::new();
+        if !is_reading {
+            let stop = running.stop().map_err(|e| chain(&e))?;
+            let shared = Arc::clone(shared);
+            let mut modes = shared.permissions.modes();
+            // Plan mode may have begun meanwhile: the first look is at once.
+            watch.spawn(async move {
+                while shared.permissions.session_mode() != SessionMode::Plan {
+                    if modes.changed().await.is_err() {
+                        return;
+                    }
+                }
+                stop.now();
+            });
+        }
+        Ok((running, watch))
     }
 
     /// Writes that a hook denies a call.
@@ -140,7 +166,7 @@ async fn printed(mut running: Running, hook: &Hook) -> Result<Vec<u8>, String> {
         End::Exited(status) => format!("exit status {status}"),
         End::Killed(signal) => format!("ended by signal {signal}"),
         End::TimedOut => format!("stopped after {} s", hook.time_limit.as_secs()),
-        End::Stopped => "stopped".to_owned(),
+        End::Stopped => "stopped, since plan mode began".to_owned(),
     };
     let errors = one_line(&String::from_utf8_lossy(&errors));
     Err(match errors.is_empty() {

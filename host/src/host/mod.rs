@@ -172,7 +172,7 @@ impl Host {
     pub async fn prepare(&self, call: &Call) -> Result<Plan, Failure> {
         let plan = self.plan(call).await?;
         if !matches!(plan.standing, Standing::Denied { .. }) {
-            self.0.hooks.before_question(call).await?;
+            self.0.hooks.before_question(call, &plan).await?;
         }
         Ok(plan)
     }
@@ -233,10 +233,13 @@ impl Host {
             duration: Duration::ZERO,
             edits: Vec::new(),
         };
-        if let Err(failure) = hooks.before_run(call).await {
-            self.cancelled(call);
-            return unrun(failure);
-        }
+        let _begun = match hooks.before_run(call, plan).await {
+            Ok(begun) => begun,
+            Err(failure) => {
+                self.cancelled(call);
+                return unrun(failure);
+            }
+        };
         // Boxed: what holds this future would hold the layers of all three.
         let mut outcome = match Box::pin(self.callee(&call.tool)).await {
             Ok(Callee::Component(tool)) => {
@@ -259,11 +262,12 @@ impl Host {
         outcome
     }
 
-    /// Forgets what was answered for one call, after it was dropped or will not be run.
-    pub fn cancelled(&self, call: &Call) {
+    /// Forgets what was answered for one call, after it was dropped or will not be run. How the call ended, if it had ended
+    /// and only hooks were still running when it was dropped.
+    pub fn cancelled(&self, call: &Call) -> Option<Outcome> {
         self.permissions().forget_call(&call.id);
         self.0.servers.forget_call(&call.id);
-        self.0.hooks.forget_call(&call.id);
+        self.0.hooks.forget_call(&call.id)
     }
 
     /// Finds what a call names. The host's own names are never a plugin's; of a plugin's tool and a server's with one name

@@ -43,8 +43,8 @@ pub trait Tools: Send + Sync {
         progress: Arc<dyn Progress>,
     ) -> Outcome;
 
-    /// Notes that a call was dropped while it ran, or that what was answered for it alone is void.
-    fn cancelled(&self, call: &Call);
+    /// Notes that a call was dropped while it ran, or that what was answered for it alone is void. How it ended, if it had.
+    fn cancelled(&self, call: &Call) -> Option<Outcome>;
 
     /// Whether the user does not want a tool to be used: it is not offered then.
     fn is_off(&self, _tool: &str) -> bool {
@@ -82,8 +82,8 @@ impl Tools for Host {
         Host::run(self, call, plan, ask, progress).await
     }
 
-    fn cancelled(&self, call: &Call) {
-        Host::cancelled(self, call);
+    fn cancelled(&self, call: &Call) -> Option<Outcome> {
+        Host::cancelled(self, call)
     }
 
     fn is_off(&self, tool: &str) -> bool {

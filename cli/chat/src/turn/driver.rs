@@ -15,6 +15,7 @@ use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing};
 use dunlin_host::display::grouped;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
+use parking_lot::Mutex;
 
 use super::approve::{Resolution, Waiting};
 use super::call::{CallRecord, CallState, Denial};
@@ -97,6 +98,7 @@ async fn drive(
     if !turn.is_unsent() {
         teller.tell(&turn);
     }
+    let ended = Mutex::new(Vec::new());
     let mut running = FuturesUnordered::new();
     loop {
         let Some(effect) = effects.pop_front() else {
@@ -107,6 +109,9 @@ async fn drive(
                 Some((number, outcome)) => Event::Finished(number, outcome),
                 None => {
                     running.clear();
+                    for (number, outcome) in std::mem::take(&mut *ended.lock()) {
+                        effects.extend(turn.keep_outcome(number, outcome));
+                    }
                     if let Some(output) = context.frontend.output_so_far() {
                         turn.keep_output(output);
                     }
@@ -216,7 +221,11 @@ async fn drive(
                     if plan.runs_beside {
                         context.approver.begins_to_run(turn.conversation());
                     }
-                    running.push(async move { (number, context.run(&call, &plan).await) });
+                    let ended = &ended;
+                    running.push(async move {
+                        let run = context.run(&call, &plan, |it| ended.lock().push((number, it)));
+                        (number, run.await)
+                    });
                     None
                 }
                 None => Some(Event::Interrupted),
@@ -397,11 +406,13 @@ impl CallContext<'_> {
         kept
     }
 
-    /// Runs a call. The host hears of it when this is dropped before the call has ended.
-    async fn run(&self, call: &Call, plan: &Plan) -> Outcome {
+    /// Runs a call. The host hears of it when this is dropped before that is over; `ended` then gets the outcome, if the
+    /// call itself had ended.
+    async fn run(&self, call: &Call, plan: &Plan, ended: impl Fn(Outcome) + Send) -> Outcome {
         let mut running = Running {
             tools: self.tools,
             call: Some(call),
+            ended,
         };
         let outcome = self
             .tools
@@ -412,15 +423,16 @@ impl CallContext<'_> {
     }
 }
 
-struct Running<'a> {
+struct Running<'a, E: Fn(Outcome)> {
     tools: &'a dyn Tools,
     call: Option<&'a Call>,
+    ended: E,
 }
 
-impl Drop for Running<'_> {
+impl<E: Fn(Outcome)> Drop for Running<'_, E> {
     fn drop(&mut self) {
-        if let Some(call) = self.call {
-            self.tools.cancelled(call);
+        if let Some(outcome) = self.call.and_then(|call| self.tools.cancelled(call)) {
+            (self.ended)(outcome);
         }
     }
 }

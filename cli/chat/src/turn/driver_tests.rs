@@ -163,8 +163,9 @@ impl Tools for FakeTools {
         Ok(())
     }
 
-    fn cancelled(&self, call: &Call) {
+    fn cancelled(&self, call: &Call) -> Option<Outcome> {
         note(&self.log, format!("cancelled {}", call.id));
+        None
     }
 
     async fn run(

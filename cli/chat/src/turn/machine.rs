@@ -191,6 +191,15 @@ impl<'a> Turn<'a> {
         }
     }
 
+    /// Keeps how a call ended that was interrupted after that. Nothing else begins.
+    pub fn keep_outcome(&mut self, number: usize, outcome: Outcome) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if self.runs(number) {
+            self.finished(number, outcome, &mut effects);
+        }
+        effects
+    }
+
     /// The conversation as it stands.
     pub fn conversation(&self) -> &Conversation {
         self.conversation
