@@ -9,6 +9,8 @@ mod quotation;
 
 use std::collections::BTreeMap;
 
+use dunlin_host::call::Outcome;
+
 use super::call::{CallRecord, CallState, Denial, TurnCall};
 use super::event::{Effect, Event, TurnEnd, TurnRules};
 use super::pause::CancelReason;
