@@ -364,7 +364,10 @@ fn messages_are_told_apart_by_what_stands_beside_their_text() {
         ..Message::text(Role::User, "Look")
     };
     let (one, two) = (document("", 1), document("", 2));
-    assert_eq!(mark(&with(&[one.clone()])), mark(&with(&[one.clone()])));
-    assert_ne!(mark(&with(&[one.clone()])), mark(&with(&[two])));
+    assert_eq!(
+        mark(&with(std::slice::from_ref(&one))),
+        mark(&with(std::slice::from_ref(&one)))
+    );
+    assert_ne!(mark(&with(std::slice::from_ref(&one))), mark(&with(&[two])));
     assert_ne!(mark(&with(&[one])), mark(&with(&[])));
 }
