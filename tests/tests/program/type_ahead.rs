@@ -140,14 +140,14 @@ fn a_paste_without_an_end_can_be_interrupted() {
     let mut chat = Chat::open(&environment);
     chat.say("read it");
     chat.terminal.wait_for("Let me see.");
-    chat.terminal.type_text("\x1b[200~# log\r");
+    chat.terminal.type_text("\x1b[200~## log\r");
     gate.open();
     chat.terminal.wait_for(WAITS);
     chat.terminal.press(Key::CtrlC);
     chat.terminal
         .wait_until("the prompt waits, too", |screen| screen.count(WAITS) == 2);
     chat.terminal.press(Key::CtrlC);
-    let screen = chat.prompt_with("# log");
+    let screen = chat.prompt_with("## log");
     assert!(screen.contains("(interrupted)"), "{:?}", chat.terminal);
     assert!(!screen.contains("allow?"), "{:?}", chat.terminal);
     chat.terminal.press(Key::Enter);
