@@ -1,8 +1,11 @@
 //! Hooks: what they can deny, what becomes of what they say, and what they cannot do.
 
 use std::fs;
+use std::process::Command;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
 
-use dunlin_tests::{Environment, McpClient, Provider, Response};
+use dunlin_tests::{DEADLINE, Environment, McpClient, Provider, Response};
 use serde_json::{Value, json};
 
 use crate::stage::{Chat, environment, read};
@@ -352,20 +355,32 @@ fn mistakes_in_a_configuration_are_said_with_their_place() {
     assert!(output.stderr.contains(warning), "{output}");
 }
 
+/// A named pipe of the project. The receiver hears of it when something is written into it.
+fn pipe(environment: &Environment, name: &str) -> Receiver<()> {
+    let path = environment.project().join(name);
+    let made = Command::new("mkfifo").arg(&path).status();
+    assert!(made.expect("mkfifo").success());
+    let (sender, receiver) = mpsc::channel();
+    // To open a pipe waits until somebody opens its other end, without end where the hook does not run.
+    thread::spawn(move || {
+        if fs::read_to_string(&path).is_ok_and(|text| text == "\n") {
+            let _ = sender.send(());
+        }
+    });
+    receiver
+}
+
 #[test]
 fn ctrl_c_ends_a_hook() {
     let provider = Provider::play([read("a.txt")]);
     let environment = environment(&provider);
     environment.project_file("a.txt", "a");
-    // To open a pipe waits until somebody opens its other end.
-    let began = environment.project().join("began");
-    let made = std::process::Command::new("mkfifo").arg(&began).status();
-    assert!(made.expect("mkfifo").success());
+    let began = pipe(&environment, "began");
     let script = "echo > began; sleep 1000";
     environment.configure_more("", &hook("before-call", script, "timeout_secs = 600"));
     let mut chat = Chat::open(&environment);
     chat.say("read");
-    assert_eq!(fs::read_to_string(&began).unwrap(), "\n");
+    began.recv_timeout(DEADLINE).expect("the hook runs");
     chat.interrupt("a hook");
     chat.leave();
     assert_eq!(provider.requests().len(), 1);
@@ -375,21 +390,24 @@ fn ctrl_c_ends_a_hook() {
 fn an_edit_whose_hook_is_interrupted_has_happened() {
     let provider = Provider::play([write("a.txt", "one\n"), Response::reply("I know.")]);
     let environment = environment(&provider);
-    let began = environment.project().join("began");
-    let made = std::process::Command::new("mkfifo").arg(&began).status();
-    assert!(made.expect("mkfifo").success());
-    let script = "sed -i s/one/ONE/ a.txt; echo > began; sleep 1000";
+    let began = pipe(&environment, "began");
+    // A file that it names would have to be the one that was there at the start.
+    let script = "sed -i s/one/ONE/ *.txt; echo > began; sleep 1000";
     environment.configure_more("", &hook("after-edit", script, "timeout_secs = 600"));
     let mut chat = Chat::open(&environment);
     chat.say("write");
     chat.question();
     chat.answer("y");
-    assert_eq!(fs::read_to_string(&began).unwrap(), "\n");
+    began.recv_timeout(DEADLINE).expect("the hook runs");
     chat.interrupt("a hook");
     let file = environment.project().join("a.txt");
     assert_eq!(fs::read_to_string(&file).unwrap(), "ONE\n");
     chat.turn("what now");
-    let result = result(&provider, 1);
+    // The user's message follows it.
+    let requests = provider.requests();
+    let mut messages = requests[1].messages().iter();
+    let result = messages.find(|message| message["role"] == "tool");
+    let result = result.expect("a result")["content"].as_str().unwrap();
     assert!(!result.contains("cancelled"), "{result}");
     assert!(result.contains("interrupted the hooks"), "{result}");
     assert!(result.contains("A hook changed"), "{result}");
