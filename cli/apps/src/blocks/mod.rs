@@ -62,8 +62,8 @@ struct Block {
 #[derive(Default)]
 struct Reading {
     blocks: Vec<Block>,
-    /// A block that the opener of another part, or the end of the reply, has closed, and which.
-    unclosed: Option<(Part, &'static str)>,
+    /// A block that the opener of another part, or the end of the reply, has closed, and which part it is, if it is one.
+    unclosed: Option<(Option<Part>, &'static str)>,
     unnamed_scripts: usize,
 }
 
@@ -82,7 +82,8 @@ impl Reading {
             }
         }
         if let Some((part, end)) = self.unclosed {
-            let note = format!("the {part} block is not closed; it ends {end}");
+            let block = part.map_or("a block".to_owned(), |part| format!("the {part} block"));
+            let note = format!("{block} is not closed; it ends {end}");
             found.notes.push(note);
         }
         if self.unnamed_scripts > 0 {
@@ -110,8 +111,8 @@ fn read(reply: &str, parts_close: bool) -> Reading {
                 continue;
             }
             Within::Opener(_, fence) if parts_close && Part::of_info(fence.info).is_some() => {
-                let unclosed = part.map(|part| (part, "where the next part begins"));
-                reading.unclosed = reading.unclosed.or(unclosed);
+                let unclosed = (*part, "where the next part begins");
+                reading.unclosed = reading.unclosed.or(Some(unclosed));
                 open = Some(begin(&mut reading, &fence));
                 continue;
             }
@@ -124,7 +125,7 @@ fn read(reply: &str, parts_close: bool) -> Reading {
             block.text.push('\n');
         }
     }
-    if let Some((Some(part), _)) = open {
+    if let Some((part @ Some(_), _)) = open {
         reading.unclosed = reading.unclosed.or(Some((part, "with the reply")));
     }
     reading

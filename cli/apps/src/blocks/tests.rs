@@ -60,6 +60,11 @@ fn blocks_are_found() {
             "```html\n<p>\n```renderer-js\n1\n```\n```main-js\n2\n```\n",
             r#"html: "<p>\n"; renderer-js: "1\n"; main-js: "2\n"; note: the html block is not closed; it ends where the next part begins"#.to_owned(),
         ),
+        // The same of a block that is no part.
+        (
+            "```\n````html\n``\n````\n````\n```renderer-js\n",
+            r#"html: "``\n"; note: a block is not closed; it ends where the next part begins"#.to_owned(),
+        ),
         // Both may be; that the page would be there twice decides.
         (
             "```html\n<p>\n```\n```main-js\n/*\n```html\n<b>\n```\n*/\n1",
