@@ -100,6 +100,8 @@ fn the_stopwatch_keeps_its_laps() {
     page.wait_in_frame(&format!("{} === 'out to the reef'", laps[0]));
     page.evaluate_in_frame("reset.click()");
     page.wait_in_frame(&shows("#empty", "No laps yet."));
+    // What it saves is there before something else is saved.
+    page.evaluate_in_frame("dunlin.invoke('load')");
 
     // What an hour of it looks like.
     let laps = [
