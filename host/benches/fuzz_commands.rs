@@ -13,8 +13,17 @@ mod fuzz;
 /// Lines of each kind between two looks at the clock.
 const CASES: u32 = 2_000;
 
-fn read(line: &str) -> Option<Vec<String>> {
-    dunlin_host::command::simple_words(line).ok()
+/// The commands of a line, if it is a simple one or a chain of them.
+fn read(line: &str) -> Option<Vec<(&'static str, Vec<String>)>> {
+    if let Ok(words) = dunlin_host::command::simple_words(line) {
+        return Some(vec![("", words)]);
+    }
+    let commands = dunlin_host::command::chained_commands(line)?;
+    let is_run = !commands.iter().any(|command| command.is_of_shell);
+    is_run.then(|| {
+        let pairs = commands.into_iter();
+        pairs.map(|it| (it.separator, it.words)).collect()
+    })
 }
 
 #[expect(clippy::print_stdout, reason = "its figures are its output")]
@@ -33,7 +42,7 @@ fn main() -> Result<(), String> {
         range.check(line, read).map_err(|e| e.to_string())?;
     }
     let start = Instant::now();
-    let (mut lines, simple) = (0_u64, Cell::new(0_u64));
+    let (mut lines, simple, chains) = (0_u64, Cell::new(0_u64), Cell::new(0_u64));
     let mut round = 0_u64;
     loop {
         let mut bytes = [0; 32];
@@ -47,7 +56,10 @@ fn main() -> Result<(), String> {
         let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
         // One that has had its cases runs none any more.
         let runner = || TestRunner::new_with_rng(config.clone(), rng.clone());
-        let count = |is_simple| simple.set(simple.get() + u64::from(is_simple));
+        let count = |commands| {
+            simple.set(simple.get() + u64::from(commands == 1));
+            chains.set(chains.get() + u64::from(commands > 1));
+        };
         let check = |line: String| range.check(&line, read).map(count);
         runner()
             .run(&fuzz::command(), check)
@@ -55,16 +67,19 @@ fn main() -> Result<(), String> {
         runner()
             .run(&fuzz::any_line(), check)
             .map_err(|e| e.to_string())?;
-        lines += 2 * u64::from(CASES);
+        runner()
+            .run(&fuzz::chain(), check)
+            .map_err(|e| e.to_string())?;
+        lines += 3 * u64::from(CASES);
         round += 1;
         if start.elapsed() >= Duration::from_secs(60 * minutes) {
             break;
         }
     }
-    let (simple, shells) = (simple.get(), range.shells());
+    let (simple, chains, shells) = (simple.get(), chains.get(), range.shells());
     let time = start.elapsed();
     println!(
-        "{lines} lines in {time:.1?}, {simple} of them simple and run by {shells} shells, no difference"
+        "{lines} lines in {time:.1?}, {simple} of them simple and {chains} chains, run by {shells} shells, no difference"
     );
     Ok(())
 }

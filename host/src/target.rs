@@ -120,6 +120,19 @@ pub struct Need {
 }
 
 impl Need {
+    /// One need for each of the [parts](CommandTarget::parts) of a compound line; empty: it counts as a whole.
+    pub fn parts(&self) -> Vec<Need> {
+        let parts = self
+            .target
+            .command()
+            .map_or(&[][..], |command| &command.parts);
+        let need = |part: &Arc<CommandTarget>| Need {
+            target: Target::Command(Arc::clone(part)),
+            operation: self.operation,
+        };
+        parts.iter().map(need).collect()
+    }
+
     /// Whether a server is asked for something under it, in requests that do no more than read.
     pub fn asks_server(&self) -> bool {
         self.operation == Operation::Read && matches!(self.target, Target::Url(_) | Target::Site(_))

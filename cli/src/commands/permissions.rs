@@ -450,6 +450,11 @@ fn explain_command(ui: &Ui, explained: &ExplainedCommand) {
                 escape(&covers)
             ), 2);
         }
+        Some(why) if !command.parts.is_empty() => ui.data_rows(&format!(
+            "{}: allowed if each of its commands is; always would allow {}",
+            escape(&why.label()),
+            escape(&command.describe())
+        ), 2),
         Some(why) => ui.data_rows(&format!(
             "{}: allowed once or for a session, never stored, and refused when one of its programs is denied",
             escape(&why.label())

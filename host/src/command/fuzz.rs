@@ -1,8 +1,8 @@
-//! Holds the reading of simple commands against what shells really do.
+//! Holds the reading of simple commands, and of chains of them, against what shells really do.
 //!
-//! A line that is read as simple is run by `sh` and by `bash`, in an empty environment and an empty folder, with a
-//! search path in which every name there is stands for the same probe. The probe writes down the words it was
-//! started with. Exactly one of it has to have run, with exactly the words that were read.
+//! A line that is read is run by `sh` and by `bash`, in an empty environment and an empty folder, with a search path in
+//! which every name there is stands for the same probe. The probe writes down the words it was started with, and
+//! succeeds. Each command has to have run, with exactly the words that were read, but those behind `||`.
 //!
 //! Shared by a test, which takes a fixed number of seeded lines, and by the bench `fuzz_commands`, which goes on for
 //! as long as it is told. Lines worth keeping go to [`KEPT`].
@@ -16,8 +16,9 @@ use std::process::{Command, Stdio};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
-/// Reads a line; `None` when it is not simple.
-pub type Read = fn(&str) -> Option<Vec<String>>;
+/// Reads a line into its commands, each with what stands before it; `None` when it is more than simple commands, or one of
+/// them is the shell's.
+pub type Read = fn(&str) -> Option<Vec<(&'static str, Vec<String>)>>;
 
 /// Names of the probe: usual ones, and some that shells take for their own.
 const NAMES: &[&str] = &[
@@ -178,6 +179,11 @@ pub fn any_line() -> impl Strategy<Value = String> {
 
 /// A command with words of any pieces, as it is mostly simple but for one or two of them.
 pub fn command() -> impl Strategy<Value = String> {
+    command_of(NAMES, 0.4)
+}
+
+/// `disturbed`: how likely something stands in it that does not belong there.
+fn command_of(names: &'static [&'static str], disturbed: f64) -> impl Strategy<Value = String> {
     let plain = prop::sample::select(&PIECES[..27]);
     let piece = prop_oneof![
         5 => plain.prop_map(str::to_owned),
@@ -189,10 +195,10 @@ pub fn command() -> impl Strategy<Value = String> {
     let words = prop::collection::vec(word, 0..4);
     let end = prop::collection::vec(prop::sample::select(ENDS), 0..2);
     let disturbance = prop::option::weighted(
-        0.4,
+        disturbed,
         (prop::sample::select(PIECES), any::<prop::sample::Index>()),
     );
-    (prop::sample::select(NAMES), words, end, disturbance).prop_map(
+    (prop::sample::select(names), words, end, disturbance).prop_map(
         |(name, words, end, disturbance)| {
             let mut line = name.to_owned();
             for part in words.iter().map(String::as_str).chain(end) {
@@ -206,6 +212,27 @@ pub fn command() -> impl Strategy<Value = String> {
             line
         },
     )
+}
+
+/// Several commands with something between them that often separates two.
+pub fn chain() -> impl Strategy<Value = String> {
+    let between = prop::sample::select(
+        &[
+            "|", " | ", " || ", "||", " && ", "&&", "; ", ";", " ; ", "&", "|&", ";;", " & ", "\n",
+        ][..],
+    );
+    // Most of the other names are the shell's.
+    let command = command_of(&NAMES[..13], 0.1);
+    prop::collection::vec((command, between), 2..4).prop_map(|all| {
+        let mut line: String = all
+            .into_iter()
+            .flat_map(|(c, b)| [c, b.to_owned()])
+            .collect();
+        // Mostly it does not end with what was put between.
+        let end = line.trim_end_matches(['|', '&', ';', ' ', '\n']).len();
+        line.truncate(end);
+        line
+    })
 }
 
 /// A folder with the probe, and the shells to try.
@@ -223,9 +250,10 @@ impl Range {
         fs::create_dir_all(folder.path().join("empty"))?;
         let probe = names.join("probe");
         let log = folder.path().join("log");
-        // Each word ends with a NUL, each start with a newline: neither can be in a word.
+        // Each word ends with a NUL, each start with a newline: neither can be in a word. Written at once, since those of a
+        // pipe run side by side.
         let script = format!(
-            "#!/bin/sh\n{{ printf '%s\\0' \"${{0##*/}}\" \"$@\"; printf '\\n'; }} >>'{}'\n",
+            "#!/bin/sh\nprintf '%s\\0' \"${{0##*/}}\" \"$@\" '\n' >>'{}'\n",
             log.display()
         );
         fs::write(&probe, script)?;
@@ -249,33 +277,49 @@ impl Range {
         self.shells.len()
     }
 
-    /// Runs a line if it is read as simple. Returns whether it was.
-    pub fn check(&self, line: &str, read: Read) -> Result<bool, TestCaseError> {
-        let Some(words) = read(line) else {
-            return Ok(false);
+    /// Runs a line if it can be read. Returns of how many commands it is.
+    pub fn check(&self, line: &str, read: Read) -> Result<usize, TestCaseError> {
+        let Some(commands) = read(line) else {
+            return Ok(0);
         };
         // Only what leads to the probe is run: never a program of this machine.
-        if !NAMES.contains(&words[0].as_str()) {
-            return Ok(false);
+        let is_probe = |(_, words): &(_, Vec<String>)| NAMES.contains(&words[0].as_str());
+        if !commands.iter().all(is_probe) {
+            return Ok(0);
         }
-        let mut expected: Vec<u8> = words
-            .iter()
-            .flat_map(|word| [word.as_bytes(), b"\0"].concat())
-            .collect();
-        expected.push(b'\n');
+        let count = commands.len();
+        let mut expected = Vec::new();
+        let mut is_skipped = false;
+        for (separator, words) in commands {
+            // All have succeeded. What is skipped is skipped to the end of its pipe.
+            is_skipped = separator == "||" || separator == "|" && is_skipped;
+            if !is_skipped {
+                expected.push(
+                    words
+                        .into_iter()
+                        .map(|word| word + "\0")
+                        .collect::<String>(),
+                );
+            }
+        }
+        // Those of a pipe are in no order.
+        expected.sort();
         for shell in &self.shells {
             let ran = self
                 .run(shell, line)
                 .map_err(|e| TestCaseError::fail(e.to_string()))?;
+            let ran = String::from_utf8_lossy(&ran);
+            let mut ran: Vec<&str> = ran.split_terminator("\n\0").collect();
+            ran.sort_unstable();
             prop_assert_eq!(
-                String::from_utf8_lossy(&ran),
-                String::from_utf8_lossy(&expected),
+                &ran,
+                &expected,
                 "{} ran something else for {:?}",
                 shell.display(),
                 line
             );
         }
-        Ok(true)
+        Ok(count)
     }
 
     fn run(&self, shell: &Path, line: &str) -> io::Result<Vec<u8>> {
@@ -357,4 +401,29 @@ pub const KEPT: &[&str] = &[
     "probe !",
     "probe ]",
     "probe a,b {a,b}",
+    "probe a|p b",
+    "probe a | p b | Z c",
+    "probe a && p b || Z c | 7z d && x_1 e; g++ f",
+    "probe 'a|b;c&&d' ; p \"||\"",
+    "probe 2>&1|p",
+    "probe 2>&1 | p",
+    "probe >/dev/null;p",
+    "probe 2>/dev/null||p",
+    "probe |& p",
+    "probe || | p",
+    "probe ;; p",
+    "probe &",
+    "probe & p",
+    "probe;",
+    "probe |",
+    "| probe",
+    "probe a~|p",
+    "probe ~|p",
+    "probe|~1",
+    "probe;p=1 Z",
+    "probe && { p; }",
+    "probe | ! p",
+    "probe; if p",
+    "probe 2|p",
+    "probe a;2>/dev/null p",
 ];

@@ -2,7 +2,8 @@
 //!
 //! A line that is plainly one program with plain words is *simple*. Everything else is *compound*: it can be allowed once
 //! or until the session ends, exactly as it stands, and is never stored. Not understanding something makes a line compound,
-//! never simple.
+//! never simple. A compound line that is nothing but simple commands of which something is known is covered by a yes to
+//! each of them ([`parts`]).
 //!
 //! - `words` reads a simple command, by a grammar small enough to be seen through. No parser of others is used:
 //!   those for whole shell scripts understand more than may be granted, and the ones there are end the program
@@ -25,6 +26,7 @@ mod fuzz;
 mod known;
 mod named;
 mod names;
+mod parts;
 mod programs;
 mod script;
 mod server;
@@ -42,7 +44,7 @@ pub use self::names::CommandError;
 pub(crate) use self::names::{Guard, Named, Names, Way};
 use self::programs::Programs;
 pub use self::started::StartError;
-pub use self::words::{NotSimple, simple_words};
+pub use self::words::{NotSimple, SimpleCommand, chained_commands, simple_words};
 use crate::ask::Scope;
 use crate::limits;
 use crate::permission::Permissions;
@@ -190,19 +192,21 @@ impl CommandLine {
         let (compound, target, guarded, may_change_repository) = match simple_words(&line) {
             Ok(words) => {
                 let target = simple_target(&words, names)?;
-                let only_looks = matches!(&target.key, CommandKey::Words(words)
-                    if words.get(1).is_none_or(|word| known::only_looks(word)));
-                let runs_git = target.programs.iter().any(|it| is_git(&it.called)) && !only_looks;
+                let runs_git = may_change_repository(&target);
                 let guarded = named::guarded(words[1..].iter().map(String::as_str), names);
                 (None, target, guarded, runs_git)
             }
             Err(why) => {
                 let found = find::commands(&line);
+                let target = compound_target(&line, names);
                 let mut called = found
                     .commands
                     .iter()
                     .filter_map(|words| words.first()?.as_ref());
-                let runs_git = called.any(|name| is_git(Path::new(name)));
+                let runs_git = match target.parts.is_empty() {
+                    true => called.any(|name| is_git(Path::new(name))),
+                    false => target.parts.iter().any(|it| may_change_repository(it)),
+                };
                 let words = found
                     .commands
                     .iter()
@@ -210,7 +214,6 @@ impl CommandLine {
                     .flatten()
                     .chain(&found.files);
                 let guarded = named::guarded(words.map(String::as_str), names);
-                let target = compound_target(&line, names);
                 (Some(why), target, guarded, runs_git)
             }
         };
@@ -255,7 +258,7 @@ impl CommandLine {
     pub fn longest(&self, has_network: bool) -> Scope {
         if self.is_sensitive(has_network) || self.target.only_once {
             Scope::Once
-        } else if self.target.is_storable {
+        } else if self.target.is_storable || !self.target.parts.is_empty() {
             Scope::Always
         } else {
             Scope::Session
@@ -279,6 +282,9 @@ impl CommandLine {
             let label = why.label();
             notices.push(match why {
                 _ if is_sensitive => format!("{label}."),
+                _ if !self.target.parts.is_empty() => {
+                    format!("{label}: s allows exactly this line, always each of its commands.")
+                }
                 _ if self.target.only_once => format!("{label}. {ONLY_ONCE}"),
                 NotSimple::Builtin(word) => format!(
                     "The shell carries out {word} itself, so a permanent yes would name no program: s allows exactly \
@@ -359,6 +365,13 @@ fn is_git(program: &Path) -> bool {
     program.file_name() == Some("git".as_ref())
 }
 
+/// Whether a simple command runs git to do more than look.
+fn may_change_repository(command: &CommandTarget) -> bool {
+    let only_looks = matches!(&command.key, CommandKey::Words(words)
+        if words.get(1).is_none_or(|word| known::only_looks(word)));
+    command.programs.iter().any(|it| is_git(&it.called)) && !only_looks
+}
+
 /// Works out what a lasting yes to a simple line would cover.
 fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, CommandError> {
     let simple = programs::of_simple(words, names)?;
@@ -410,6 +423,7 @@ fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, C
         unread: others.unread,
         commands: others.commands,
         covers: bound.files,
+        parts: Vec::new(),
     })
 }
 
@@ -436,10 +450,16 @@ fn compound_target(line: &str, names: &dyn Names) -> CommandTarget {
     if !programs.iter().any(|program| program.real == shell.real) {
         programs.push(shell);
     }
+    let only_once = bound.is_incomplete || found.hides_program || found.hides_words;
+    let parts = match only_once {
+        true => Vec::new(),
+        false => parts::known(line, names),
+    };
     CommandTarget {
         key: CommandKey::Text(line.to_owned()),
         is_storable: false,
-        only_once: bound.is_incomplete || found.hides_program || found.hides_words,
+        parts,
+        only_once,
         is_unclear: false,
         looked_up: bound.looked_up,
         subject: Vec::new(),

@@ -63,6 +63,7 @@ impl CommandTarget {
             mentioned: Vec::new(),
             commands: Vec::new(),
             looked_up: bound.as_ref().and_then(|bound| bound.looked_up.clone()),
+            parts: Vec::new(),
             covers: bound.map(|bound| bound.files).unwrap_or_default(),
             only_once: false,
             is_unclear: false,

@@ -1,4 +1,4 @@
-//! Reads a line that is one simple command, and nothing else.
+//! Reads a line that is one simple command, or a chain of them, and nothing else.
 //!
 //! The grammar is an allow-list: a character has to be known to stand for itself, in every POSIX shell, at the
 //! place where it stands. Whatever is left over is given a name for the question and goes no further. What a
@@ -7,6 +7,7 @@
 //!
 //! ```text
 //! line        = program { " "+ word } { " "+ redirection } " "*
+//! chain       = line { ( "|" | "||" | "&&" | ";" ) " "* line }
 //! word        = { plain | 'any' | "any, and \" \\ \$ \`" }+
 //! redirection = [ "1" | "2" ] ( ">" | ">>" ) " "* "/dev/null"
 //!             | [ "0" ] "<" " "* "/dev/null" | [ "1" | "2" ] ">&" ( "1" | "2" )
@@ -69,6 +70,9 @@ impl From<&'static str> for NotSimple {
     }
 }
 
+/// Characters that end a command, outside of quotes.
+const SEPARATE: [char; 3] = ['|', '&', ';'];
+
 /// Where a redirection may lead.
 const NOWHERE: &str = "/dev/null";
 
@@ -77,40 +81,45 @@ const NOWHERE: &str = "/dev/null";
 /// Pure: looks at nothing but the line.
 pub fn simple_words(line: &str) -> Result<Vec<String>, NotSimple> {
     refuse_the_unseen(line)?;
-    let mut reader = Reader {
-        rest: line,
-        before: ' ',
-    };
-    let mut words: Vec<String> = Vec::new();
-    let mut is_redirected = false;
-    let mut builtin = None;
-    loop {
-        reader.skip_spaces();
-        if reader.rest.is_empty() {
-            break;
-        }
-        if reader.redirection()? {
-            is_redirected = true;
-            continue;
-        }
-        if is_redirected {
-            return Err("a word behind a redirection".into());
-        }
-        let start = reader.rest;
-        let word = reader.word()?;
-        if words.is_empty() {
-            match check_program(&start[..start.len() - reader.rest.len()], &word) {
-                // Whether there is more than this one command is to be known first.
-                Err(of_the_shell @ NotSimple::Builtin(_)) => builtin = Some(of_the_shell),
-                checked => checked?,
-            }
-        }
-        words.push(word);
+    let mut reader = Reader::new(line);
+    let command = reader.command()?;
+    if let Some(c) = reader.rest.chars().next() {
+        return Err(reader.name_of(c));
     }
-    if words.is_empty() {
-        return Err("no command".into());
+    match command.is_of_shell {
+        true => Err(NotSimple::Builtin(command.words[0].clone())),
+        false => Ok(command.words),
     }
-    builtin.map_or(Ok(words), Err)
+}
+
+/// A simple command of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SimpleCommand {
+    /// As its program gets them, the name first. There is at least one.
+    pub words: Vec<String>,
+    /// Whether the shell carries it out itself, or takes its first word for syntax.
+    pub is_of_shell: bool,
+    /// What stands between the command before it and this one: `|`, `||`, `&&` or `;`. Empty: it is the first.
+    pub separator: &'static str,
+}
+
+/// The commands of a line that is nothing but simple commands with `|`, `||`, `&&` and `;` between them; `None`: it is
+/// anything else. The shell may skip some of them, and starts no others.
+///
+/// Pure: looks at nothing but the line.
+pub fn chained_commands(line: &str) -> Option<Vec<SimpleCommand>> {
+    refuse_the_unseen(line).ok()?;
+    let mut reader = Reader::new(line);
+    let mut commands = vec![reader.command().ok()?];
+    while !reader.rest.is_empty() {
+        let separator = reader.separator()?;
+        let command = reader.command().ok()?;
+        commands.push(SimpleCommand {
+            separator,
+            ..command
+        });
+    }
+    Some(commands)
 }
 
 /// What a person would not see, or not read to its end.
@@ -151,6 +160,63 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    fn new(line: &str) -> Reader<'_> {
+        Reader {
+            rest: line,
+            before: ' ',
+        }
+    }
+
+    /// Takes one command, up to what separates it from the next or the end.
+    fn command(&mut self) -> Result<SimpleCommand, NotSimple> {
+        let mut words: Vec<String> = Vec::new();
+        let mut is_redirected = false;
+        let mut is_of_shell = false;
+        loop {
+            self.skip_spaces();
+            if self.rest.is_empty() || self.rest.starts_with(SEPARATE) {
+                break;
+            }
+            if self.redirection()? {
+                is_redirected = true;
+                continue;
+            }
+            if is_redirected {
+                return Err("a word behind a redirection".into());
+            }
+            let start = self.rest;
+            let word = self.word()?;
+            if words.is_empty() {
+                match check_program(&start[..start.len() - self.rest.len()], &word) {
+                    // Whether there is more than this one command is to be known first.
+                    Err(NotSimple::Builtin(_)) => is_of_shell = true,
+                    checked => checked?,
+                }
+            }
+            words.push(word);
+        }
+        match (words.is_empty(), self.rest.chars().next()) {
+            (false, _) => Ok(SimpleCommand {
+                words,
+                is_of_shell,
+                separator: "",
+            }),
+            (true, Some(c)) => Err(self.name_of(c)),
+            (true, None) => Err("no command".into()),
+        }
+    }
+
+    /// Takes what stands between two commands.
+    fn separator(&mut self) -> Option<&'static str> {
+        let separators = ["||", "|", "&&", ";"];
+        let found = separators
+            .into_iter()
+            .find(|it| self.rest.starts_with(it))?;
+        self.rest = &self.rest[found.len()..];
+        self.before = ' ';
+        Some(found)
+    }
+
     fn take(&mut self, c: char) {
         self.rest = &self.rest[c.len_utf8()..];
         self.before = c;
@@ -195,7 +261,7 @@ impl Reader<'_> {
             target.trim_start_matches(' ').strip_prefix(NOWHERE)
         };
         match after {
-            Some(after) if after.is_empty() || after.starts_with(' ') => {
+            Some(after) if after.is_empty() || after.starts_with([' ', '|', ';']) => {
                 self.rest = after;
                 Ok(true)
             }
@@ -208,7 +274,7 @@ impl Reader<'_> {
         let mut word = String::new();
         while let Some(c) = self.rest.chars().next() {
             match c {
-                ' ' => break,
+                c if c == ' ' || SEPARATE.contains(&c) => break,
                 '\'' => self.single_quoted(&mut word)?,
                 '"' => self.double_quoted(&mut word)?,
                 c if is_plain(c) => {

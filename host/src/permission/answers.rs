@@ -11,7 +11,8 @@ use crate::ask::{Answer, Scope};
 use crate::target::{CommandKey, Need, Operation};
 
 impl Permissions {
-    /// Remembers an answer to the needs of one call.
+    /// Remembers an answer to the needs of one call. A permanent yes to a compound line stores one for each of its
+    /// [`CommandTarget::parts`](crate::target::CommandTarget::parts).
     ///
     /// `Always` writes the file, under a lock and through a rename, and returns when it is on the disk.
     /// When it cannot be written the answer does not hold at all.
@@ -30,6 +31,15 @@ impl Permissions {
                 target: need.target.to_string(),
             });
         }
+        // A permanent yes to a line is one to each of its commands, where that is known to cover it.
+        let is_of_parts = answer.allow && answer.scope == Scope::Always;
+        let needs: Vec<Need> = needs
+            .iter()
+            .flat_map(|need| match need.parts() {
+                parts if is_of_parts && !parts.is_empty() => parts,
+                _ => vec![need.clone()],
+            })
+            .collect();
         // Read before anything is locked: the files may be large.
         let runs = |need: &Need| -> Result<Option<Runs>, PermissionError> {
             let Some(command) = need.target.command().filter(|_| answer.allow) else {
@@ -82,7 +92,7 @@ impl Permissions {
                 })?;
                 // An answer for the session would outrank the new one.
                 let mut state = self.lock();
-                for need in needs {
+                for need in &needs {
                     let key = (Key::exact(&need.target), need.operation);
                     state.session.remove(&key);
                     if !answer.allow && allows_more(&state.session, need) {

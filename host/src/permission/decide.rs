@@ -376,8 +376,31 @@ fn lasting(
 ) -> Found {
     match lasting_of_names(state, caller, command, now, hidden) {
         Found::Allow(_) if command.is_unclear => Found::Open(None),
+        Found::Open(stale) if !command.is_unclear && hidden.is_none() => {
+            allowed_by_parts(state, caller, command).map_or(Found::Open(stale), Found::Allow)
+        }
         found => found,
     }
+}
+
+/// Why each command of a compound line is allowed; `None`: not all are. A no to one of them was found by the line's own keys.
+fn allowed_by_parts(
+    state: &State,
+    caller: Option<&Caller<'_>>,
+    command: &CommandTarget,
+) -> Option<Rule> {
+    let rules: Option<Vec<Rule>> = command
+        .parts
+        .iter()
+        .map(|part| {
+            let now = Runs::now(part).ok();
+            match lasting_of_names(state, caller, part, now.as_ref(), None) {
+                Found::Allow(rule) => Some(rule),
+                Found::Deny(_) | Found::Open(_) => None,
+            }
+        })
+        .collect();
+    rules.filter(|rules| !rules.is_empty()).map(Rule::Parts)
 }
 
 /// The same, if all names lead for the command where they lead for Dunlin.

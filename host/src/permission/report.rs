@@ -223,6 +223,7 @@ impl Permissions {
             unread: Vec::new(),
             covers: Vec::new(),
             looked_up: None,
+            parts: Vec::new(),
             only_once: false,
             is_unclear: false,
             folder: None,
@@ -232,6 +233,11 @@ impl Permissions {
     /// What [`Permissions::set_one`] has to be told so that these needs are allowed. Needs that nothing can allow are left
     /// out.
     pub fn ways_to_allow(&self, needs: &[Need]) -> Vec<WayOut> {
+        let needs = needs.iter().flat_map(|need| match need.parts() {
+            parts if parts.is_empty() => vec![need.clone()],
+            parts => parts,
+        });
+        let needs: Vec<Need> = needs.collect();
         let can_be_stored = |need: &&Need| {
             let command = need.target.command();
             !self.is_protected(&need.target) && command.is_none_or(|it| it.is_storable)

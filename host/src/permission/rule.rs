@@ -1,5 +1,6 @@
 //! The words of a decision: what holds, and which rule says so.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +37,8 @@ pub enum Rule {
         /// Names of the plugins; empty when set by hand.
         plugins: Vec<String>,
     },
+    /// Each command of a compound line is allowed, by these.
+    Parts(Vec<Rule>),
     /// The default for reading inside the project.
     InsideProject,
     /// The default for files that look like secrets.
@@ -225,6 +228,11 @@ impl fmt::Display for Rule {
             Rule::Stored { key, plugins } if plugins.is_empty() => write!(f, "stored under {key}"),
             Rule::Stored { key, plugins } => {
                 write!(f, "stored under {key}, for {}", plugins.join(", "))
+            }
+            Rule::Parts(rules) => {
+                let all: BTreeSet<String> = rules.iter().map(Rule::to_string).collect();
+                let all: Vec<String> = all.into_iter().collect();
+                write!(f, "each of its commands is allowed: {}", all.join("; "))
             }
             Rule::InsideProject => f.write_str("default: reading inside the project is allowed"),
             Rule::Secret => f.write_str("default: what looks like a secret is asked"),

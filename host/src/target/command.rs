@@ -17,6 +17,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use crate::command::simple_words;
 
@@ -114,24 +115,21 @@ impl CommandKey {
         }
     }
 
+    /// The name of the program and the words behind it: `cargo test`. Not escaped.
+    fn short(&self) -> String {
+        let name = self.program().and_then(Path::file_name);
+        let name = name.map(|name| name.to_string_lossy().into_owned());
+        let words = self.words().iter().skip(1).map(|word| quote(word));
+        name.into_iter().chain(words).collect::<Vec<_>>().join(" ")
+    }
+
     /// What an answer under this key covers, in words: `cargo test, with any arguments`. Not escaped.
     pub fn describe(&self) -> String {
-        let short = |words: &[String]| {
-            let name = words
-                .first()
-                .map(|path| path.rsplit('/').next().unwrap_or(path));
-            let words = name
-                .into_iter()
-                .chain(words.iter().skip(1).map(String::as_str));
-            words.map(quote).collect::<Vec<_>>().join(" ")
-        };
         match self {
-            CommandKey::Program(path) => {
-                let name = path.file_name().unwrap_or(path.as_os_str());
-                format!("{}, with any arguments", name.to_string_lossy())
+            CommandKey::Program(_) | CommandKey::Words(_) => {
+                format!("{}, with any arguments", self.short())
             }
             CommandKey::Below(folder) => format!("all programs in {}", folder.display()),
-            CommandKey::Words(words) => format!("{}, with any arguments", short(words)),
             CommandKey::Line(_) | CommandKey::Text(_) => "exactly this line".to_owned(),
             CommandKey::Server(_) => {
                 "starting this server without a sandbox, with exactly this command line".to_owned()
@@ -248,6 +246,9 @@ pub struct CommandTarget {
     /// Whether the command may find something else than Dunlin under one of its names: then no yes that was given before
     /// covers it.
     pub is_unclear: bool,
+    /// The commands of a compound line that does no more than run them, if something is known of each: a yes to each of
+    /// them covers the line, and a permanent yes to the line is one to each of them. Empty: the line counts as a whole.
+    pub parts: Vec<Arc<CommandTarget>>,
     /// The folder in which it runs, if a lasting yes is to exactly this line: what the line does depends on the folder, so
     /// the yes holds there alone.
     pub folder: Option<PathBuf>,
@@ -256,6 +257,19 @@ pub struct CommandTarget {
 impl CommandTarget {
     /// What a lasting answer covers, in words: `cargo test, with any arguments`. Not escaped.
     pub fn describe(&self) -> String {
+        let mut parts: Vec<String> = Vec::new();
+        for part in self.parts.iter().map(|part| part.key.short()) {
+            if !parts.contains(&part) {
+                parts.push(part);
+            }
+        }
+        if let Some((last, others)) = parts.split_last() {
+            let (all, each) = match others {
+                [] => (last.clone(), ""),
+                others => (format!("{} and {last}", others.join(", ")), "each "),
+            };
+            return format!("{all}, {each}with any arguments that Dunlin knows to be harmless");
+        }
         let names = distinct_ends(&self.covers);
         // A yes that is given to what was shown covers less than a key that a person wrote.
         let covers = match self.key {

@@ -49,8 +49,8 @@ impl Tool for RunTerminalCommand {
         exit status. It runs in a sandbox: it changes only files of the project and of $TMPDIR (emptied afterwards). \
         Elsewhere it fails with \"Read-only file system\" or \"Permission denied\", unless the user grants an existing folder \
         with: dunlin permissions allow write FOLDER/. It has no input, and no network unless asked for. What it leaves in \
-        the background ends with it. Long output is cut in the middle. Prefer one plain command to a compound one: the user \
-        can allow it for good. Only a command line that runs git itself can change a git repository, and none can move a \
+        the background ends with it. Long output is cut in the middle. Prefer plain commands, \
+        alone or with |, && and ; between them, without variables and patterns: the user can allow them for good. Only a command line that runs git itself can change a git repository, and none can move a \
         folder that holds one (\"Device or resource busy\"). For files use read_file, list_files, search_text, edit_file and write_file instead of cat, find, grep and sed: they ask less.";
 
     const PARAMETERS: Parameters = parameters!(

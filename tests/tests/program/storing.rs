@@ -38,10 +38,9 @@ fn never_at_a_compound_line_is_for_that_line() {
         &[
             "    never:  denies exactly this line, in all projects\n",
             undo,
-            "! Compound command (a pipe): s allows exactly this line until the session ends.",
+            "! Compound command (a pipe): s allows exactly this line, always each of its commands.",
         ],
     );
-    assert!(!screen.contains("always"), "{screen:?}");
     chat.answer("never");
     let screen = chat.prompt();
     let row = "Stored for all projects: deny exactly this line. Undo: dunlin permissions ask run '= cat a.txt | grep a'";

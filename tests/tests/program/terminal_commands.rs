@@ -15,6 +15,42 @@ fn command(line: &str) -> Response {
     Response::call("run_terminal_command", json!({ "command": line }))
 }
 
+#[test]
+fn a_permanent_yes_to_a_pipe_is_one_to_each_command_and_covers_other_pipes_of_them() {
+    let provider = Provider::play([
+        command("cat a.txt | head -n 1"),
+        command("head -n 2 a.txt 2>&1 | cat; echo --; cat a.txt"),
+        command("cat a.txt | tail -n 1"),
+    ]);
+    let environment = environment(&provider);
+    environment.project_file("a.txt", "one\ntwo\n");
+    let mut chat = Chat::open(&environment);
+    chat.say("read it");
+    let screen = chat.question();
+    for shown in [
+        "always: allows cat and head, each with any arguments that Dunlin",
+        "never:  denies exactly this line",
+        "undo:   dunlin permissions ask run /usr/bin/cat",
+        "undo:   dunlin permissions ask run /usr/bin/head",
+    ] {
+        assert!(screen.text.contains(shown), "{screen:?}");
+    }
+    chat.answer("always");
+    // The second line runs without a question, the third has another program.
+    let screen = chat.question();
+    assert!(
+        screen.text.contains("3 run_terminal_command asks"),
+        "{screen:?}"
+    );
+    let result = last_result(&provider);
+    assert!(result.contains("one\ntwo\n--\none\ntwo"), "{result}");
+    chat.answer("n");
+    chat.prompt();
+    let stored = environment.run(["permissions", "list"]);
+    assert!(stored.stdout.contains("/usr/bin/head"), "{stored}");
+    assert!(!stored.stdout.contains("head -n 1"), "{stored}");
+}
+
 /// The project of a test, and the provider whose model runs this line and then says that it is done.
 fn project(line: &str) -> (Provider, Environment) {
     let provider = Provider::play([command(line), Response::reply("It is done.")]);

@@ -109,8 +109,24 @@ fn of_command(need: &Need, command: &CommandTarget, always: bool) -> Vec<(&'stat
         rows.push(("always", format!("allows {covers}, in {place}")));
     }
     rows.push(("never", format!("denies {denied}, in all projects")));
+    if always {
+        let parts = distinct(&need.parts());
+        rows.extend(parts.iter().map(|part| ("undo", undo(part))));
+    }
     rows.push(("undo", undo(need)));
     rows
+}
+
+/// Those of the needs that are stored under different keys.
+fn distinct(needs: &[Need]) -> Vec<Need> {
+    let mut distinct: Vec<Need> = Vec::new();
+    let key = |need: &Need| need.target.command().map(|command| command.key.clone());
+    for need in needs {
+        if !distinct.iter().any(|other| key(other) == key(need)) {
+            distinct.push(need.clone());
+        }
+    }
+    distinct
 }
 
 /// What an answer to this tool or app has stored, as one escaped sentence for each target, and behind a line end what takes that back. Empty:
@@ -132,10 +148,20 @@ pub fn after(tool: &str, needs: &[Need], answer: Answer) -> Vec<String> {
     if answer.scope == Scope::Once {
         return Vec::new();
     }
+    let is_of_parts = answer.allow && answer.scope == Scope::Always;
+    let needs: Vec<Need> = needs
+        .iter()
+        .flat_map(|need| match distinct(&need.parts()) {
+            parts if is_of_parts && !parts.is_empty() => parts,
+            _ => vec![need.clone()],
+        })
+        .collect();
     let row = |need: &Need| {
         let scope = scope(folder(need).filter(|_| answer.allow));
         let about = match need.target.command() {
-            Some(command) if answer.allow => command.describe(),
+            Some(command) if answer.allow && (is_of_parts || command.parts.is_empty()) => {
+                command.describe()
+            }
             Some(command) => command.key.describe(),
             None if need.sends() && answer.allow => format!(
                 "write {}, whatever the plugin sends there",

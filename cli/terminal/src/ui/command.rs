@@ -47,6 +47,7 @@ pub(crate) mod tests {
                 unread: Vec::new(),
                 covers: Vec::new(),
                 looked_up: None,
+                parts: Vec::new(),
                 only_once: false,
                 is_unclear: false,
                 folder: None,

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::machine::{Caller1, Machine};
 use crate::ask::Scope;
 use crate::permission::Verdict;
-use crate::target::Need;
+use crate::target::{CommandTarget, Need};
 
 #[test]
 fn a_yes_covers_what_was_shown_and_nothing_else() {
@@ -103,6 +103,132 @@ fn a_compound_line_is_allowed_for_the_session_exactly_as_it_stands() {
     }
     machine.permissions.forget_session();
     assert_eq!(plugin.verdict(&machine, "cargo build | sort"), Verdict::Ask);
+}
+
+/// What a chain of commands needs, and what makes it a line of its own.
+#[test]
+fn a_yes_to_each_command_covers_a_line_that_only_runs_them() {
+    for scope in [Scope::Session, Scope::Always] {
+        let machine = Machine::new();
+        let plugin = Caller1::new("1");
+        for line in [
+            "cargo test",
+            "cargo build",
+            "sort",
+            "ls",
+            "git status",
+            "git add a",
+            "sh tool.sh",
+        ] {
+            plugin.answer(&machine, line, true, scope);
+        }
+        let project = machine.root().join("project").display().to_string();
+        for (line, verdict) in [
+            ("cargo test 2>&1 | sort", Verdict::Allow),
+            ("cargo test -p x && ls -l; sort f || ls", Verdict::Allow),
+            ("ls | sort|sort -r;ls", Verdict::Allow),
+            ("timeout 9 cargo test 2>&1|sort", Verdict::Allow),
+            ("echo a '$x'; ls", Verdict::Allow),
+            ("cd PROJECT && cargo test", Verdict::Allow),
+            ("git status | sort", Verdict::Allow),
+            ("git add a && git status && ls", Verdict::Allow),
+            // The code of the project would run with the right to change the repository.
+            ("git add a && cargo test", Verdict::Ask),
+            ("cargo test; git add a", Verdict::Ask),
+            // No promise says what it reads.
+            ("ls | cargo test", Verdict::Ask),
+            ("ls | git status", Verdict::Ask),
+            // What the first one writes may be what the second one is.
+            ("cargo test && sh tool.sh", Verdict::Ask),
+            ("cargo test && ./ls", Verdict::Ask),
+            // Names mean something else behind it.
+            ("cd sub && cargo test", Verdict::Ask),
+            ("ls; cd PROJECT && cargo test", Verdict::Ask),
+            ("cd PROJECT/sub && cargo test", Verdict::Ask),
+            ("cd PROJECT && cd sub && ls", Verdict::Ask),
+            // One of them was not granted, or not in this form.
+            ("cargo test | find . -name x", Verdict::Ask),
+            ("cargo test --config x | sort", Verdict::Ask),
+            ("ls | sort -o f", Verdict::Ask),
+            // More than a chain of simple commands.
+            ("ls > f; sort f", Verdict::Ask),
+            ("ls | sort &", Verdict::Ask),
+            ("ls & sort", Verdict::Ask),
+            ("ls |& sort", Verdict::Ask),
+            ("ls && (sort f)", Verdict::Ask),
+            ("ls $x | sort", Verdict::Ask),
+            ("ls | sort *", Verdict::Ask),
+            ("ls | ! sort", Verdict::Ask),
+            ("A=b ls | sort", Verdict::Ask),
+            ("ls\nsort", Verdict::Ask),
+            ("eval ls; sort", Verdict::Ask),
+            ("ls; exec sort", Verdict::Ask),
+            ("ls | sort;", Verdict::Ask),
+            // As many as nobody reads.
+            ("ls;ls;ls;ls;ls;ls;ls;ls;ls", Verdict::Ask),
+        ] {
+            let line = line.replace("PROJECT", &project);
+            let found = plugin.verdict(&machine, &line);
+            assert_eq!(found, verdict, "{scope:?}: {line}");
+            let other = Caller1::new("2");
+            assert_eq!(other.verdict(&machine, &line), Verdict::Ask, "{line}");
+        }
+        // A no to one of the commands, or to exactly the line, is the stronger one.
+        plugin.answer(&machine, "ls | sort -u", false, scope);
+        assert_eq!(plugin.verdict(&machine, "ls | sort -u"), Verdict::Deny);
+        assert_eq!(plugin.verdict(&machine, "ls | sort"), Verdict::Allow);
+        plugin.answer(&machine, "sort", false, scope);
+        assert_eq!(plugin.verdict(&machine, "ls | sort"), Verdict::Deny);
+    }
+}
+
+#[test]
+fn a_permanent_yes_to_a_line_of_known_commands_is_one_to_each_of_them() {
+    let machine = Machine::new();
+    let plugin = Caller1::new("1");
+    let line = "cargo test -p x 2>&1 | sort -u";
+    let read = machine.read(line).unwrap();
+    assert_eq!(read.longest(false), Scope::Always);
+    assert_eq!(
+        read.target.describe(),
+        "cargo test and sort, each with any arguments that Dunlin knows to be harmless"
+    );
+    plugin.answer(&machine, line, true, Scope::Always);
+    let root = machine.root().display();
+    let rule = format!(
+        "each of its commands is allowed: stored under $ {root}/bin/cargo test, for shell; \
+         stored under {root}/bin/sort, for shell"
+    );
+    let (verdict, by) = plugin.decide(&machine, line);
+    assert_eq!((verdict, by.to_string()), (Verdict::Allow, rule));
+    for (line, verdict) in [
+        ("cargo test", Verdict::Allow),
+        ("sort f", Verdict::Allow),
+        ("cargo build 2>&1 | sort", Verdict::Ask),
+    ] {
+        assert_eq!(plugin.verdict(&machine, line), verdict, "{line}");
+    }
+    // For the session it is a yes to the line, as it was shown.
+    let machine = Machine::new();
+    plugin.answer(&machine, line, true, Scope::Session);
+    assert_eq!(plugin.verdict(&machine, line), Verdict::Allow);
+    assert_eq!(plugin.verdict(&machine, "sort f"), Verdict::Ask);
+}
+
+#[test]
+fn only_a_line_that_runs_git_for_more_than_looking_may_change_the_repository() {
+    let machine = Machine::new();
+    for (line, may) in [
+        ("git status | sort", false),
+        ("git log -n 1; git diff | sort", false),
+        ("git add a && git commit -m b", true),
+        ("git add a | sort", true),
+        // Not each of its commands is known.
+        ("git status | make", true),
+    ] {
+        let read = machine.read(line).unwrap();
+        assert_eq!(read.may_change_repository, may, "{line}");
+    }
 }
 
 #[test]
@@ -619,7 +745,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A stored yes covers a line if and only if the line would be stored under the same key.
+    /// A stored yes covers a line if and only if the line, or each command of it, would be stored under the same key.
     #[test]
     fn a_yes_covers_lines_of_the_same_key(
         lines in prop::collection::vec(
@@ -644,7 +770,9 @@ proptest! {
         plugin.answer(&machine, &lines[0], true, Scope::Always);
         for line in &lines {
             let target = machine.read(line).unwrap().target;
-            let is_covered = target.is_storable && target.key == granted.target.key;
+            let is_same = |it: &CommandTarget| it.is_storable && it.key == granted.target.key;
+            let is_of_same = !target.parts.is_empty() && target.parts.iter().all(|it| is_same(it));
+            let is_covered = is_same(&target) || is_of_same;
             let verdict = plugin.verdict(&machine, line);
             prop_assert_eq!(verdict == Verdict::Allow, is_covered, "{} by {}", line, &lines[0]);
         }

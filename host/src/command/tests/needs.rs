@@ -40,6 +40,13 @@ fn a_yes_lasts_only_for_what_is_simple_and_harmless() {
         ("ls src credentials secrets", Scope::Always, &[]),
         (
             "cargo build | sort",
+            Scope::Always,
+            &[
+                "Compound command (a pipe): s allows exactly this line, always each of its commands.",
+            ],
+        ),
+        (
+            "cargo build | make",
             Scope::Session,
             &[
                 "Compound command (a pipe): s allows exactly this line until the session ends. It can't be \

@@ -5,8 +5,8 @@ use std::cell::Cell;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use crate::command::fuzz::{KEPT, Range, any_line, command};
-use crate::command::simple_words;
+use crate::command::fuzz::{KEPT, Range, any_line, chain, command};
+use crate::command::{chained_commands, simple_words};
 
 /// Lines of each kind that are tried. The bench `fuzz_commands` tries as many as there is time for.
 const CASES: u32 = 400;
@@ -14,8 +14,17 @@ const CASES: u32 = 400;
 /// Where the lines come from: the same ones each time.
 const SEED: [u8; 32] = *b"dunlin reads what the shell runs";
 
-fn read(line: &str) -> Option<Vec<String>> {
-    simple_words(line).ok()
+/// The commands of a line, if it is a simple one or a chain of them.
+fn read(line: &str) -> Option<Vec<(&'static str, Vec<String>)>> {
+    if let Ok(words) = simple_words(line) {
+        return Some(vec![("", words)]);
+    }
+    let commands = chained_commands(line)?;
+    let is_run = !commands.iter().any(|command| command.is_of_shell);
+    is_run.then(|| {
+        let pairs = commands.into_iter();
+        pairs.map(|it| (it.separator, it.words)).collect()
+    })
 }
 
 #[test]
@@ -30,9 +39,10 @@ fn shells_agree_on_random_lines() {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &SEED);
     // One that has had its cases runs none any more.
     let runner = || TestRunner::new_with_rng(config.clone(), rng.clone());
-    let (simple, all) = (Cell::new(0), Cell::new(0));
-    let count = |is_simple| {
-        simple.set(simple.get() + u32::from(is_simple));
+    let (simple, chains, all) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    let count = |commands| {
+        simple.set(simple.get() + u32::from(commands == 1));
+        chains.set(chains.get() + u32::from(commands > 1));
         all.set(all.get() + 1);
     };
     let seed = String::from_utf8_lossy(&SEED);
@@ -47,7 +57,10 @@ fn shells_agree_on_random_lines() {
     );
     let result = runner().run(&any_line(), check);
     result.unwrap_or_else(|e| panic!("seed {seed:?}: {e}"));
-    assert_eq!(all.get(), 2 * CASES);
+    let result = runner().run(&chain(), check);
+    result.unwrap_or_else(|e| panic!("seed {seed:?}: {e}"));
+    assert!(chains.get() > CASES / 20, "only {} chains", chains.get());
+    assert_eq!(all.get(), 3 * CASES);
 }
 
 #[test]
@@ -66,12 +79,14 @@ proptest! {
     #[test]
     fn any_text_is_read(text in any::<String>()) {
         let _ = simple_words(&text);
+        let _ = chained_commands(&text);
         let _ = crate::command::find::commands(&text);
     }
 
     #[test]
     fn any_pieces_are_read(text in any_line()) {
         let _ = simple_words(&text);
+        let _ = chained_commands(&text);
         let _ = crate::command::find::commands(&text);
     }
 
