@@ -78,6 +78,11 @@ impl PutBack {
     /// The same for a text that a key has taken over already.
     pub fn begin_taken(&self, text: &str, foreign: Option<&str>) {
         self.begin(text, foreign);
+        self.take_over();
+    }
+
+    /// A key that leaves the line as it is has taken it over.
+    pub fn take_over(&self) {
         self.is_taken.store(true, Ordering::Relaxed);
     }
 

@@ -75,8 +75,8 @@ pub fn run(app: &App, args: &ChatArgs) -> Result<Exit, CliError> {
     let mut editor =
         LineEditor::new(&settings.folders, project, ui.styles()).map_err(CliError::failed)?;
     editor.toggle_steps_of(ui);
-    editor.toggle_mode(&app.mode);
-    editor.toggle_pausing(&app.pausing);
+    editor.toggle_mode(ui, &app.mode);
+    editor.toggle_pausing(ui, &app.pausing);
     hub::check(app, args)?;
     ui.call_for_attention(attention(app));
     welcome(app)?;
@@ -161,7 +161,7 @@ fn converse(
 ) -> Result<Exit, CliError> {
     let ui = &app.ui;
     let mut interrupted_before = false;
-    // A line that was left only to change the mode.
+    // A line that was left, and not sent.
     let mut unsent: Option<(String, bool)> = None;
     // A plan that the user has not decided about.
     let mut plan: Option<OpenPlan> = None;
@@ -256,8 +256,7 @@ fn converse(
         }
         // What is paused was changed elsewhere, and the prompt did not say so yet when Enter was pressed.
         let is_outdated = app.pausing.is_prompt_outdated() && matches!(typed, Typed::Line(_));
-        let is_toggle = editor.takes_toggle();
-        if !is_outdated || is_toggle {
+        if !is_outdated {
             app.pausing.prompt_is_over();
         }
         let line = match typed {
@@ -274,11 +273,6 @@ fn converse(
             }
         };
         interrupted_before = false;
-        if is_toggle {
-            ui.take_row_away(&format!("{}{line}", editor.prompt()));
-            unsent = Some((line, is_foreign));
-            continue;
-        }
         if is_outdated {
             unsent = Some((line, is_foreign));
             continue;

@@ -78,6 +78,21 @@ fn a_key_goes_through_the_modes_and_keeps_the_line() {
         chat.terminal
             .wait_until(prompt, |screen| screen.cursor_line.trim_end() == prompt);
     }
+    // Keys that arrive in one piece count one after the other.
+    for (keys, prompt) in [
+        ("\x1b[Z\x1b[Z", "› (plan) look"),
+        ("s\x1b[Z\x7f at\x1b[Z it\x1b[Z", "› (plan) look at it"),
+        (
+            "\x03\x1b[Za\x1bp\x1b[Zb",
+            "› (pause: next, edits accepted) ab",
+        ),
+        ("\x1b[Z\x1bp\x1b[Z", "› ab"),
+    ] {
+        chat.terminal.type_text(keys);
+        chat.terminal
+            .wait_until(prompt, |screen| screen.cursor_line.trim_end() == prompt);
+    }
+    assert_eq!(chat.terminal.screen().count("from another terminal"), 0);
     chat.terminal.press(Key::CtrlC);
     chat.prompt_cleared();
     chat.say("/mode plan");

@@ -71,8 +71,6 @@ pub struct LineEditor {
     ui: Option<Arc<Ui>>,
     /// Whether the line was left for an editor of texts.
     to_editor: Arc<AtomicBool>,
-    /// Whether it was left to choose another mode, or what is paused.
-    toggled: Arc<AtomicBool>,
     /// What was put back into the line.
     early: Arc<PutBack>,
     /// What was pasted into the line.
@@ -136,7 +134,14 @@ impl LineEditor {
         for key in [Event::Any, KeyEvent::ctrl('X').into()] {
             editor.bind_sequence(key, any.clone().handler());
         }
-        let clear = pastes.open().typed(clear_line);
+        let leaves = typed.clone();
+        let clear = pastes.open().typed(move |line| {
+            let instead = clear_line(line);
+            if instead.is_none() {
+                leaves.interrupt();
+            }
+            instead
+        });
         editor.bind_sequence(KeyEvent::ctrl('C'), clear);
         let history = folders.history_file();
         if history
@@ -149,7 +154,6 @@ impl LineEditor {
             editor,
             history,
             to_editor,
-            toggled: Arc::default(),
             early,
             pastes,
             typed,
@@ -165,33 +169,39 @@ impl LineEditor {
     }
 
     /// Has Shift+Tab choose the next mode.
-    pub fn toggle_mode(&mut self, mode: &ModeSwitch) {
+    pub fn toggle_mode(&mut self, ui: &Arc<Ui>, mode: &ModeSwitch) {
         self.mode = Some(mode.clone());
         let mode = mode.clone();
         let key = KeyEvent(KeyCode::BackTab, Modifiers::NONE);
-        self.toggle_with(key, move || mode.set(mode.get().next()));
+        self.toggle_with(ui, key, move || mode.set(mode.get().next()));
     }
 
     /// Has Alt+P have the next request paused, or not.
-    pub fn toggle_pausing(&mut self, pausing: &Arc<Pausing>) {
+    pub fn toggle_pausing(&mut self, ui: &Arc<Ui>, pausing: &Arc<Pausing>) {
         let pausing = Arc::clone(pausing);
-        self.toggle_with(KeyEvent::alt('p'), move || pausing.toggle());
+        self.toggle_with(ui, KeyEvent::alt('p'), move || {
+            pausing.toggle();
+            // Whoever has pressed the key knows what it did.
+            pausing.prompt_is_over();
+        });
     }
 
-    /// Has a key do this, and the line read again, below a prompt that says how it stands now.
-    fn toggle_with(&mut self, key: KeyEvent, toggle: impl Fn() + Send + Sync + 'static) {
-        let toggled = Arc::clone(&self.toggled);
+    /// Has a key do this, and the line go on below a prompt that says how it stands now. Leaving the line instead would lose
+    /// the keys that were read together with this one.
+    fn toggle_with(
+        &mut self,
+        ui: &Arc<Ui>,
+        key: KeyEvent,
+        toggle: impl Fn() + Send + Sync + 'static,
+    ) {
+        let (ui, early) = (Arc::clone(ui), Arc::clone(&self.early));
         let handler = self.pastes.open().typed(move |_| {
             toggle();
-            toggled.store(true, Ordering::Relaxed);
-            Some(Cmd::AcceptLine)
+            early.take_over();
+            ui.redraw_line();
+            Some(Cmd::Noop)
         });
         self.editor.bind_sequence(key, handler);
-    }
-
-    /// Whether the line that was read last was left by Shift+Tab or Alt+P; says so once.
-    pub fn takes_toggle(&self) -> bool {
-        self.toggled.swap(false, Ordering::Relaxed)
     }
 
     /// Reads a message, beginning with `start`. `prompt` is asked again when the line was ended only to be drawn again; where
@@ -221,11 +231,6 @@ impl LineEditor {
     pub fn make_way(&self, ui: &Ui) {
         let is_folded = !self.unfold(&self.left()).1.is_empty();
         ui.interrupt_line(self.typed.get(), is_folded);
-    }
-
-    /// What stood before the line that was read last.
-    pub fn prompt(&self) -> &str {
-        self.editor.helper().map_or("", |helper| &helper.prompt)
     }
 
     /// Reads a message, beginning with text that was put back into the line. As long as nobody has touched it, the line is

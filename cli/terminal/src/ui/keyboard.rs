@@ -276,6 +276,12 @@ impl Ui {
         self.wake.wake()
     }
 
+    /// Has the line that is being read drawn again below a prompt that is made anew. For a key of that line: what was typed
+    /// together with it comes first.
+    pub fn redraw_line(&self) {
+        self.wake.wake_from_key();
+    }
+
     /// Whether a SIGINT that was just received is one that [`Ui::wake`] raised.
     pub fn was_woken(&self) -> bool {
         self.wake.was_raised()

@@ -152,7 +152,7 @@ impl Ui {
                 }
                 continue;
             }
-            if read != Typed::Interrupted || !was_woken || typed.is_interrupted() {
+            if typed.takes_interruption() || read != Typed::Interrupted || !was_woken {
                 typed.ended(self.early.lock().len());
                 return read;
             }
@@ -380,7 +380,8 @@ impl Ui {
             };
             let (before, after) = typed.get();
             let read = self.read(editor, &prompt, (before.as_str(), after.as_str()), paste);
-            if !self.wake.reads(None) || read != Typed::Interrupted {
+            let was_woken = self.wake.reads(None);
+            if typed.takes_interruption() || read != Typed::Interrupted || !was_woken {
                 break read;
             }
             let (before, after) = typed.get();

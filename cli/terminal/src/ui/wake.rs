@@ -99,8 +99,9 @@ impl TypedSoFar {
         self.state().is_interrupted = true;
     }
 
-    pub(super) fn is_interrupted(&self) -> bool {
-        self.state().is_interrupted
+    /// Whether the user has left the line with Ctrl-C; says so once.
+    pub(super) fn takes_interruption(&self) -> bool {
+        std::mem::take(&mut self.state().is_interrupted)
     }
 
     /// These keys come while the line is not there. How they leave it, if they do.
@@ -158,18 +159,16 @@ impl Wake {
         if last.is_some_and(|last| last.elapsed() < interval) {
             return true;
         }
-        let Some(turn) = state.turn.clone() else {
-            return false;
-        };
-        state.tried = Some(Instant::now());
-        turn.store(false, Ordering::Relaxed);
-        // The handler has run when this returns. Where the signal cannot be raised, the line ends when the user ends it.
-        let is_raised = raise(SIGINT).is_ok();
-        match turn.load(Ordering::Relaxed) {
-            true => state.missed = Some(Instant::now()),
-            false => state.is_woken = is_raised,
+        state.end_line()
+    }
+
+    /// Ends the line that is being read, from one of its keys, when the keys that came together with this one are done.
+    pub(super) fn wake_from_key(&self) {
+        let mut state = self.state();
+        // Also where that was done before: of signals that come together the line editor may see one only.
+        if state.reading.is_some() {
+            state.end_line();
         }
-        true
     }
 
     /// Whether a SIGINT that the turn just received is one that was raised here. Each of them is one only once.
@@ -208,6 +207,24 @@ impl Wake {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock()
+    }
+}
+
+impl State {
+    /// Raises the signal. `false`: nobody would receive it.
+    fn end_line(&mut self) -> bool {
+        let Some(turn) = self.turn.clone() else {
+            return false;
+        };
+        self.tried = Some(Instant::now());
+        turn.store(false, Ordering::Relaxed);
+        // The handler has run when this returns. Where the signal cannot be raised, the line ends when the user ends it.
+        let is_raised = raise(SIGINT).is_ok();
+        match turn.load(Ordering::Relaxed) {
+            true => self.missed = Some(Instant::now()),
+            false => self.is_woken = is_raised,
+        }
+        true
     }
 }
 
