@@ -214,6 +214,37 @@ fn a_command_that_is_replaced_is_named() {
     chat.leave();
 }
 
+/// A line that waits behind a command which the user drops becomes no part of what is typed in the next turn.
+#[test]
+fn a_line_that_was_taken_back_stays_one_of_its_own() {
+    let (gate, end) = (Gate::new(), Gate::new());
+    let second = Response::stream().text("Three").wait(&end).finish("stop");
+    let first = Response::stream().text("One").wait(&gate).finish("stop");
+    let provider = Provider::play([first, second, Response::reply("Four.")]);
+    let mut chat = begun(&provider);
+    chat.terminal.type_text("/undo\rlater\r");
+    chat.terminal.wait_for("waits: later");
+    chat.terminal.press(Key::Up);
+    chat.typing("later");
+    chat.terminal.press(Key::Escape);
+    chat.prompt_with("/undo");
+    chat.terminal.type_text("\x15");
+    chat.prompt_cleared();
+    chat.say("go on");
+    chat.terminal.wait_for("Three");
+    chat.terminal.type_text("and");
+    chat.typing("and");
+    chat.terminal.type_text(" then?\r");
+    let screen = chat.queued("and then?");
+    assert_ends(&screen, "\nThree\n  queued: and then?");
+    end.open();
+    let screen = chat.prompt_with("later");
+    assert_ends(&screen, "\nFour.\n› later  (put back: Enter sends it)");
+    assert_eq!(said(&provider, 1), "go on");
+    assert_eq!(said(&provider, 2), "and then?");
+    gate.open();
+}
+
 /// What is queued and what is being typed when a question comes answers nothing and is there again afterwards.
 #[test]
 fn a_question_leaves_everything_as_it_is() {

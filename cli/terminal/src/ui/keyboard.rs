@@ -303,25 +303,27 @@ impl Ui {
                 .to_owned()
         });
         let foreign = foreign.filter(|foreign| !foreign.trim().is_empty());
-        let mut left;
         let (text, is_sent) = loop {
             let bytes = {
                 let mut early = self.early.lock();
-                let bytes = early.take_next(lines);
-                left = early.ended();
-                bytes
+                // What waits was not typed for foreign text.
+                match foreign.is_some() && early.len() == 0 {
+                    true => Vec::new(),
+                    false => early.take_next(lines),
+                }
             };
             let is_sent = matches!(bytes.last(), Some(b'\r' | b'\n'));
             let text = self.without_answers(typed_line::text(&bytes), is_sent);
             // A command is no part of foreign text.
             if foreign.is_some() && lines.is_alone(&text) {
-                self.early.lock().put_back(bytes);
+                self.early.lock().wait_first(bytes);
                 break (String::new(), true);
             }
             if !text.is_empty() || bytes.is_empty() {
                 break (text, is_sent);
             }
         };
+        let left = self.early.lock().count_waiting();
         match foreign {
             Some(foreign) => EarlyText {
                 text: [foreign, text].join("\n").trim_end_matches('\n').to_owned(),

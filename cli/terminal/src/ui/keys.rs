@@ -60,6 +60,9 @@ pub struct EarlyKeys {
     pub(super) line: usize,
     /// A message that was being typed. As long as it is open, that line goes on with it.
     pub(super) interrupted: Option<InterruptedLine>,
+    /// Lines that were ended before a prompt and are not what it begins with, for each such prompt. They come back with a
+    /// later one: nothing that is typed since becomes a part of them.
+    waiting: Vec<Vec<u8>>,
     /// What the terminal is in the middle of, whoever got the bytes.
     pub(super) state: State,
 }
@@ -255,35 +258,37 @@ impl EarlyKeys {
     }
 
     /// What was typed for the next line, given once: a line that is a command by itself, or all lines up to such a one. A line
-    /// that has not ended is still being typed: where it belongs to none before it, it comes first.
+    /// that has not ended is still being typed: where it belongs to none before it, it comes first. The others wait for the
+    /// lines after that; what is typed until then comes before them.
     pub fn take_next(&mut self, lines: &dyn EarlyLines) -> Vec<u8> {
-        let mut next = String::new();
-        let (mut state, mut begin, mut first) = (State::Text, 0, None);
-        for (at, byte) in self.bytes.iter().enumerate() {
-            let ends = state == State::Text && matches!(byte, b'\r' | b'\n');
-            state = state.after(*byte);
-            let is_last = at + 1 == self.bytes.len();
-            if !ends && !is_last {
-                continue;
+        let typed = match self.take() {
+            typed if typed.is_empty() && !self.waiting.is_empty() => {
+                let typed = self.waiting.remove(0);
+                return self.next_of(typed, 0, lines);
             }
-            let line = typed_line::text(self.bytes.get(begin..=at).unwrap_or_default());
-            let is_alone = lines.is_alone(&line) && lines.is_complete(&next);
-            let is_first = next.trim().is_empty();
-            if first.is_none() && is_alone && !is_first {
-                first = Some(begin);
-            } else if first.is_none() && is_alone && !is_last {
-                first = Some(at + 1);
-            }
-            if is_last && !ends && first.is_some() {
-                return self.split_off(begin);
-            }
-            next = format!("{next}{line}\n");
-            begin = at + 1;
-        }
-        let Some(first) = first else {
-            return self.take();
+            typed => typed,
         };
-        self.remove(first)
+        self.next_of(typed, self.waiting.len(), lines)
+    }
+
+    /// The next of these lines; what is left of them waits at this place.
+    fn next_of(&mut self, typed: Vec<u8>, place: usize, lines: &dyn EarlyLines) -> Vec<u8> {
+        let (next, left) = next_line(typed, lines);
+        if !left.is_empty() {
+            self.waiting.insert(place, left);
+        }
+        next
+    }
+
+    /// Has lines wait for the prompt after the next one.
+    pub(super) fn wait_first(&mut self, typed: Vec<u8>) {
+        self.waiting.insert(0, typed);
+    }
+
+    /// How many lines wait.
+    pub(super) fn count_waiting(&self) -> usize {
+        let lines = self.waiting.iter().flat_map(|it| typed_line::split(it));
+        lines.filter(|line| !line.is_empty()).count()
     }
 
     /// Takes the first line out of it that has ended and for which `wanted` holds. A paste is no line.
@@ -325,6 +330,36 @@ impl EarlyKeys {
         (self.line, self.queued) = (0, 0);
         std::mem::take(&mut self.bytes)
     }
+}
+
+/// The next line of what was typed, and what is left of that.
+fn next_line(mut typed: Vec<u8>, lines: &dyn EarlyLines) -> (Vec<u8>, Vec<u8>) {
+    let mut next = String::new();
+    let (mut state, mut begin, mut first) = (State::Text, 0, None);
+    for (at, byte) in typed.iter().enumerate() {
+        let ends = state == State::Text && matches!(byte, b'\r' | b'\n');
+        state = state.after(*byte);
+        let is_last = at + 1 == typed.len();
+        if !ends && !is_last {
+            continue;
+        }
+        let line = typed_line::text(typed.get(begin..=at).unwrap_or_default());
+        let is_alone = lines.is_alone(&line) && lines.is_complete(&next);
+        let is_first = next.trim().is_empty();
+        if first.is_none() && is_alone && !is_first {
+            first = Some(begin);
+        } else if first.is_none() && is_alone && !is_last {
+            first = Some(at + 1);
+        }
+        if is_last && !ends && first.is_some() {
+            let open = typed.split_off(begin);
+            return (open, typed);
+        }
+        next = format!("{next}{line}\n");
+        begin = at + 1;
+    }
+    let left = first.map_or_else(Vec::new, |first| typed.split_off(first));
+    (typed, left)
 }
 
 #[cfg(test)]

@@ -210,12 +210,10 @@ fn each_command_is_a_line_of_its_own() {
     let check = |typed: &str, expected: &[&str]| {
         let mut keys = EarlyKeys::default();
         keys.feed(typed.as_bytes());
-        let mut found = Vec::new();
-        while keys.len() > 0 {
-            let next = keys.take_next(&Slashes);
-            assert!(!next.is_empty(), "{typed:?}");
-            found.push(typed_line::text(&next));
-        }
+        let next = || Some(keys.take_next(&Slashes)).filter(|next| !next.is_empty());
+        let found: Vec<String> = std::iter::from_fn(next)
+            .map(|next| typed_line::text(&next))
+            .collect();
         assert_eq!(found, expected, "{typed:?}");
     };
     check("", &[]);

@@ -35,13 +35,6 @@ impl EarlyKeys {
             .collect()
     }
 
-    /// How many lines have ended.
-    pub(super) fn ended(&self) -> usize {
-        let ended = self.bytes.get(..self.line).unwrap_or_default();
-        let lines = typed_line::split(ended).into_iter();
-        lines.filter(|line| !line.is_empty()).count()
-    }
-
     fn queued_lines(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
         let queued = self.bytes.get(..self.queued).unwrap_or_default();
         typed_line::split(queued)
@@ -133,12 +126,11 @@ impl EarlyKeys {
     }
 
     /// Drops the first so many bytes.
-    pub(super) fn remove(&mut self, length: usize) -> Vec<u8> {
+    fn remove(&mut self, length: usize) {
         let length = length.min(self.bytes.len());
         self.line = self.line.saturating_sub(length);
         self.queued = self.queued.saturating_sub(length);
-        let rest = self.bytes.split_off(length);
-        std::mem::replace(&mut self.bytes, rest)
+        self.bytes.drain(..length);
     }
 
     /// Drops the lines that are answers, and says which. Of lines that were ended while something else was asked, each line
@@ -178,6 +170,10 @@ impl EarlyKeys {
         dropped
     }
 }
+
+#[cfg(test)]
+#[path = "turn_input_tests.rs"]
+mod turn_input_tests;
 
 #[cfg(test)]
 mod tests {
