@@ -303,7 +303,8 @@ fn the_mode_is_changed_while_a_turn_runs() {
     let (first, second) = (Gate::new(), Gate::new());
     let late = |gate: &Gate, path: &str| {
         let arguments = json!({ "file_path": path, "content": "text\n" });
-        let text = Response::stream().text("Wait").wait(gate);
+        let text = Response::stream().text("Wait for").wait(gate);
+        let text = text.text(" the end.");
         text.calls_of([("write_file", arguments)])
     };
     let provider = Provider::play([
@@ -319,12 +320,22 @@ fn the_mode_is_changed_while_a_turn_runs() {
     chat.terminal.wait_for("Mode accept-edits: ");
     first.open();
     provider.wait_for_request(1);
-    second.wait_reached();
+    let is_begun = |screen: &Screen| screen.count("Wait for") == 2;
+    chat.terminal.wait_until("the second reply", is_begun);
     chat.terminal.type_text("/mode plan\r");
     chat.terminal.wait_for("Mode plan: ");
     second.open();
     let screen = chat.prompt_with("(plan)");
     assert!(!screen.contains("allow?"), "{:?}", chat.terminal);
+    // What is said of it breaks no sentence.
+    assert!(
+        screen.contains("Wait for the end.\nMode accept-edits: "),
+        "{screen:?}"
+    );
+    assert!(
+        screen.contains("Wait for the end.\nMode plan: "),
+        "{screen:?}"
+    );
     assert!(result(&provider.wait_for_request(2)).contains("Plan mode is on"));
     let at = |name: &str| environment.project().join(name);
     assert!(at("a.txt").exists() && !at("b.txt").exists());

@@ -28,6 +28,6 @@ impl Ui {
     /// Takes the line of the wait away.
     pub fn end_countdown(&self) {
         self.take_live_line_away();
-        self.draw_typing(&mut self.screen());
+        self.draw_below(&mut self.screen());
     }
 }

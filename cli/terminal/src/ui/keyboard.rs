@@ -181,7 +181,7 @@ impl Ui {
             tokio::select! {
                 Some(()) = continued.recv() => {}
                 Some(()) = resized.recv() => {
-                    self.draw_typing(&mut self.screen());
+                    self.draw_below(&mut self.screen());
                     continue;
                 }
                 else => return pending().await,

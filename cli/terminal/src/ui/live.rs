@@ -12,11 +12,15 @@ use dunlin_chat::turn::CallView;
 use super::calls;
 use super::live_state::in_one_piece;
 use super::sink::Sink;
+use super::wrap::{self, Rows};
 use super::{CLEAR_LINE, Screen, Ui, edge, rows_above_cursor, terminal};
 
 /// Keeps the place and the looks of the cursor, and goes back there (DECSC, DECRC).
 const SAVE_CURSOR: &str = "\x1b7";
 const RESTORE_CURSOR: &str = "\x1b8";
+
+/// How many lines that wait for the end of a line of the reply are shown below it: the last ones.
+const MAX_INTERJECTED: usize = 3;
 
 impl Ui {
     /// Shows a row for each thing that runs beside the turn, below everything else, until there are others. They are escaped
@@ -35,9 +39,11 @@ impl Ui {
         }
     }
 
-    /// Draws what is typed, as the window is now, if anything is.
-    pub(super) fn draw_typing(&self, screen: &mut Screen) {
-        if !screen.live.typing.is_empty() && !screen.live.is_others() {
+    /// Draws what stands below the reply, as the window is now, if anything does.
+    pub(super) fn draw_below(&self, screen: &mut Screen) {
+        let live = &screen.live;
+        let is_empty = live.typing.is_empty() && live.interjected.is_empty();
+        if self.redraws && !is_empty && !live.is_others() {
             self.draw(screen);
         }
     }
@@ -82,6 +88,14 @@ impl Ui {
     fn whole(&self, screen: &Screen) -> Option<String> {
         let mut rows: Vec<Cow<'_, str>> = screen.live.rows().into_iter().map(Cow::from).collect();
         if screen.live.reader.is_none() {
+            // The last column stays free: writing into it wraps on some terminals.
+            let room = terminal::size().0.saturating_sub(1);
+            let interjected = screen.live.interjected.iter().rev().take(MAX_INTERJECTED);
+            let first = |text: &String| {
+                let rows = wrap::lines(text, room, Rows::Plain);
+                rows.lines().next().map(|row| row.to_owned().into())
+            };
+            rows.extend(interjected.rev().filter_map(first));
             let typing = &screen.live.typing;
             rows.extend(
                 typing
@@ -97,7 +111,7 @@ impl Ui {
     /// piece of it draws.
     pub(super) fn below_line(&self, screen: &mut Screen) -> String {
         let live = &screen.live;
-        if live.rows().is_empty() && live.typing.is_empty() {
+        if live.rows().is_empty() && live.interjected.is_empty() && live.typing.is_empty() {
             return String::new();
         }
         let window = terminal::size();

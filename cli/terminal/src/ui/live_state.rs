@@ -17,6 +17,8 @@ pub(super) struct Live {
     pub line: Option<String>,
     /// A row for each thing that runs beside it.
     pub rows: Vec<String>,
+    /// Lines of status that are printed when the line of the reply has ended.
+    pub interjected: Vec<String>,
     /// What the user types meanwhile.
     pub typing: Typing,
     /// How large the window was when it was drawn below a line of the reply that goes on.

@@ -130,8 +130,6 @@ pub struct Ui {
     interrupted: Notify,
     /// Something is being waited for.
     wait_begun: Notify,
-    /// A line of status waits for the end of a word.
-    interjected: Notify,
     /// Whether the terminal marks what is pasted while nobody reads a line.
     marks_pastes: AtomicBool,
     /// Whether another program has the terminal: an editor.
@@ -236,7 +234,6 @@ impl Ui {
             closed: Notify::new(),
             interrupted: Notify::new(),
             wait_begun: Notify::new(),
-            interjected: Notify::new(),
             marks_pastes: AtomicBool::new(false),
             lent: AtomicBool::new(false),
             absence: Mutex::default(),
@@ -395,17 +392,22 @@ impl Ui {
     /// Prints lines, broken between words where the window is too narrow. What is foreign in them is escaped.
     fn say(&self, text: &str, below: Rows) {
         let sink = self.status_sink();
-        let is_terminal = match sink {
+        self.line(sink, &self.rows_of(sink, text, below));
+    }
+
+    /// The rows of a text on a terminal; elsewhere the text as it is.
+    fn rows_of<'t>(&self, sink: Sink, text: &'t str, below: Rows) -> Cow<'t, str> {
+        match self.is_terminal(sink) {
+            // The last column stays free: writing into it wraps on some terminals.
+            true => wrap::lines(text, terminal::size().0.saturating_sub(1), below).into(),
+            false => text.into(),
+        }
+    }
+
+    fn is_terminal(&self, sink: Sink) -> bool {
+        match sink {
             Sink::Out => self.streams.output,
             Sink::Err => self.streams.error,
-        };
-        match is_terminal {
-            // The last column stays free: writing into it wraps on some terminals.
-            true => self.line(
-                sink,
-                &wrap::lines(text, terminal::size().0.saturating_sub(1), below),
-            ),
-            false => self.line(sink, text),
         }
     }
 
@@ -530,11 +532,7 @@ impl Ui {
     }
 
     fn line(&self, sink: Sink, text: &str) {
-        let is_terminal = match sink {
-            Sink::Out => self.streams.output,
-            Sink::Err => self.streams.error,
-        };
-        let text = match is_terminal {
+        let text = match self.is_terminal(sink) {
             true => backstop::harmless(text),
             // What reads a pipe may want the text as it is.
             false => Cow::Borrowed(text),
@@ -554,11 +552,7 @@ impl Ui {
 
     /// Writes whole lines. Those that fit the window never run over its edge.
     fn write_rows(&self, screen: &mut Screen, sink: Sink, text: &str) {
-        let is_terminal = match sink {
-            Sink::Out => self.streams.output,
-            Sink::Err => self.streams.error,
-        };
-        match is_terminal && !self.dumb {
+        match self.is_terminal(sink) && !self.dumb {
             true => self.write(screen, sink, &edge::fitting(text, terminal::size().0)),
             false => self.write(screen, sink, text),
         }

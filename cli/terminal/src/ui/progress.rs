@@ -15,6 +15,6 @@ impl Ui {
 
     pub fn end_progress(&self) {
         self.take_live_line_away();
-        self.draw_typing(&mut self.screen());
+        self.draw_below(&mut self.screen());
     }
 }

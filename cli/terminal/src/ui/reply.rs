@@ -1,8 +1,5 @@
 //! A reply as it streams: filtered, rendered where there is a terminal, guarded, printed.
 
-use std::convert::Infallible;
-use std::time::Duration;
-
 use parking_lot::MutexGuard;
 
 use super::guard::Guard;
@@ -11,11 +8,8 @@ use super::markdown::Markdown;
 use super::sink::Sink;
 use super::stream::Filter;
 use super::style::Label;
-use super::wrap::usually_visible;
-use super::{Screen, Ui, terminal};
-
-/// How long a line of status waits for the end of a word: longer than models take for one.
-const LONGEST_WORD: Duration = Duration::from_millis(300);
+use super::wrap::{Rows, usually_visible};
+use super::{Screen, Ui, backstop, terminal};
 
 /// Where in a reply the screen is.
 #[derive(Default)]
@@ -28,57 +22,46 @@ pub(super) struct ReplyState {
     /// Line ends that are printed only if more text follows: replies end with exactly one.
     held_newlines: usize,
     reasoning: bool,
-    /// Lines of status that wait for the end of a word.
-    interjected: Vec<String>,
 }
 
 impl Ui {
-    /// Prints a line of status that has nothing to do with the reply: it waits for the end of a word of it.
+    /// Prints a line of status that has nothing to do with the reply: where that is in the middle of a line, it stands below
+    /// the reply until the line has ended.
     pub fn interject(&self, text: &str) {
         let mut screen = self.screen();
         let reply = &screen.reply;
         if screen.mid_line && (reply.started || reply.markdown.is_some()) {
-            screen.reply.interjected.push(text.to_owned());
-            self.interjected.notify_one();
+            if !self.quiet {
+                screen.live.interjected.push(text.to_owned());
+                self.draw_below(&mut screen);
+            }
         } else {
             drop(screen);
             self.status(text);
         }
     }
 
-    /// Prints what waits for the end of a word that does not come. Never ends.
-    pub(super) async fn interject_late(&self) -> Infallible {
-        loop {
-            self.interjected.notified().await;
-            tokio::time::sleep(LONGEST_WORD).await;
-            let interjected = std::mem::take(&mut self.screen().reply.interjected);
-            interjected.iter().for_each(|text| self.status(text));
-        }
-    }
-
-    /// Prints what waits for the end of a word, if this piece has one; what follows of the piece.
+    /// Has what was interjected printed behind the line of the reply that ends in this piece, if one does; what follows of
+    /// the piece.
     fn interjections<'a>(&self, piece: &'a str) -> &'a str {
-        if self.screen().reply.interjected.is_empty() {
-            return piece;
-        }
-        let Some((word, rest)) = piece.split_once([' ', '\n']) else {
+        let end = piece.find('\n').map(|at| at + 1);
+        let Some((line, rest)) = end.and_then(|end| piece.split_at_checked(end)) else {
             return piece;
         };
-        let interjected = std::mem::take(&mut self.screen().reply.interjected);
-        self.reply_piece(word);
-        if piece
-            .get(word.len()..)
-            .is_some_and(|rest| rest.starts_with('\n'))
-        {
-            self.reply_piece("\n");
+        if self.screen().live.interjected.is_empty() {
+            return piece;
         }
-        interjected.iter().for_each(|text| self.status(text));
+        self.reply_text(line);
+        self.end_line(&mut self.screen());
         rest
     }
 
     /// Prints the next piece of a reply as it comes.
     pub fn reply_piece(&self, piece: &str) {
-        let piece = self.interjections(piece);
+        self.reply_text(self.interjections(piece));
+    }
+
+    fn reply_text(&self, piece: &str) {
         let mut screen = self.screen();
         if screen.reply.reasoning {
             self.end_text(&mut screen);
@@ -109,11 +92,8 @@ impl Ui {
     /// Ends the reply's last line.
     pub fn end_reply(&self) {
         let mut screen = self.screen();
-        let interjected = std::mem::take(&mut screen.reply.interjected);
         self.end_text(&mut screen);
-        self.draw_typing(&mut screen);
-        drop(screen);
-        interjected.iter().for_each(|text| self.status(text));
+        self.draw_below(&mut screen);
     }
 
     /// Prints what is held of a reply or of what the model thinks, and ends its last line.
@@ -130,10 +110,7 @@ impl Ui {
             self.flow(screen, &rest, label);
         }
         self.end_line(screen);
-        screen.reply = ReplyState {
-            interjected: std::mem::take(&mut screen.reply.interjected),
-            ..ReplyState::default()
-        };
+        screen.reply = ReplyState::default();
     }
 
     /// Renders a piece; `new` does it if none was rendered before.
@@ -234,5 +211,10 @@ impl Ui {
             Sink::Out
         };
         self.write(screen, sink, "\n");
+        for text in std::mem::take(&mut screen.live.interjected) {
+            let sink = self.status_sink();
+            let rows = self.rows_of(sink, &text, Rows::Plain);
+            self.write_rows(screen, sink, &format!("{}\n", backstop::harmless(&rows)));
+        }
     }
 }

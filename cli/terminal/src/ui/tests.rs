@@ -257,25 +257,45 @@ fn what_is_typed_stands_below_a_reply_that_goes_on() {
 }
 
 #[test]
-fn what_is_interjected_breaks_no_word() {
-    let text = record(
-        |_| {},
-        |ui| {
-            ui.interject("before");
-            ui.reply_piece("One tw");
-            ui.interject("within");
-            ui.reply_piece("o");
-            ui.reply_piece("! three");
-            ui.interject("at the end");
-            ui.end_reply();
-        },
-    );
-    let statuses = ["[before\n]", "[within\n]", "[at the end\n]"];
-    let expected = format!(
-        "{}One two!\n{}three\n{}",
-        statuses[0], statuses[1], statuses[2]
-    );
-    assert_eq!(text.replace("[\n]", "\n"), expected);
+fn what_is_interjected_breaks_no_line_of_a_reply() {
+    let act = |ui: &Ui| {
+        ui.interject("before");
+        ui.reply_piece("One tw");
+        ui.interject("within");
+        ui.reply_piece("o! three ");
+        ui.reply_piece("four.\nFive");
+        ui.interject("at the end");
+        ui.end_reply();
+    };
+    let text = record(|_| {}, act);
+    let expected = "[before\n]One two! three four.\n[within\n]Five\n[at the end\n]";
+    assert_eq!(text, expected);
+    let silenced = record(|ui| ui.quiet = true, act);
+    assert_eq!(silenced, "One two! three four.\nFive\n");
+}
+
+/// Until then it stands below the line, so that whoever has pressed a key sees at once what it did.
+#[test]
+fn what_is_interjected_stands_below_the_line_until_it_ends() {
+    let terminal = |ui: &mut Ui| {
+        (ui.one_screen, ui.redraws, ui.renders) = (true, true, true);
+    };
+    let text = record(terminal, |ui| {
+        ui.reply_piece("One tw");
+        ui.interject("within");
+        ui.reply_piece("o.\n");
+        ui.reply_piece("Three");
+        ui.end_reply();
+    });
+    let below = "\x0b\x1b[1A\x1b7\x1b[0m\nwithin\x1b[?2026l";
+    let away = "\x1b8\x1b[J";
+    let expected = [
+        "One tw",
+        &format!("\x1b[?2026h{below}"),
+        &format!("\x1b[?2026h{away}o.{below}"),
+        &format!("{away}\nwithin\nThree\n"),
+    ];
+    assert_eq!(text, expected.concat());
 }
 
 #[test]

@@ -60,21 +60,14 @@ impl Ui {
         self.wait_begun.notify_one();
     }
 
-    /// Keeps the line of what is waited for alive, and says what waits for the end of a word that does not come. Never ends;
-    /// to be polled beside what is waited for.
+    /// Keeps the line of what is waited for alive. Never ends; to be polled beside what is waited for.
     pub async fn animate(&self) -> Infallible {
-        let waiting = async {
-            loop {
-                self.wait_begun.notified().await;
-                tokio::time::sleep(DELAY).await;
-                while self.draw_waiting() {
-                    tokio::time::sleep(FRAME).await;
-                }
+        loop {
+            self.wait_begun.notified().await;
+            tokio::time::sleep(DELAY).await;
+            while self.draw_waiting() {
+                tokio::time::sleep(FRAME).await;
             }
-        };
-        tokio::select! {
-            never = waiting => never,
-            never = self.interject_late() => never,
         }
     }
 
