@@ -260,6 +260,12 @@ fn an_older_version_under_a_later_tag_is_no_update() {
     let hint = "hint: dunlin plugin install 127.0.0.1:[PORT]/who/echo:2.0.0@sha256:";
     assert!(said.contains(hint), "{said}");
     assert!(run(&environment, "plugin list", 0).contains("  1.0.0, "));
+    // Nor is the installed one under a later tag.
+    publish("1.0.0", "2.1.0");
+    let said = run(&environment, "plugin update --yes", 1);
+    let same = "echo is not updated: 127.0.0.1:[PORT]/who/echo:2.1.0 names the component that is installed already (version 1.0.0)";
+    assert!(said.contains(same), "{said}");
+    assert!(!said.contains("in this very version"), "{said}");
     // On purpose it is installed.
     let said = install("2.0.0");
     assert!(said.contains("echo 0.5.0 is installed."), "{said}");

@@ -48,6 +48,17 @@ struct NotLater {
     installed: String,
 }
 
+/// What a registry has under a later tag is what is installed.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{name} is not updated: {from} names the component that is installed already ({installed})"
+)]
+struct SameUnderLaterTag {
+    name: String,
+    from: String,
+    installed: String,
+}
+
 /// A version that can take the place of the installed one.
 struct Newest {
     from: From,
@@ -161,17 +172,33 @@ pub fn update(app: &App, names: &[String], yes: bool) -> Result<Exit, CliError> 
 /// registry says, and a signature of the publisher is on each of their versions: an old one would be as good as a new one.
 ///
 /// # Errors
-/// It is another component, and not a later one.
+/// It is another component and not a later one, or has a later tag and is the same.
 fn is_update(record: &Record, examined: &Examined, from: &Reference) -> Result<(), CliError> {
     let offered = examined.metadata.version.as_deref();
     let installed = record.metadata.version.as_deref();
-    if examined.digest == record.digest || registry::is_later(installed, offered) {
-        return Ok(());
-    }
     let stated = |version: Option<&str>| match version {
         Some(version) => format!("version {}", escape(version)),
         None => "no version".to_owned(),
     };
+    if examined.digest == record.digest {
+        let source = record.source.parse::<Reference>().ok();
+        let is_same_tag = source.is_some_and(|source| source.tag() == from.tag());
+        if is_same_tag {
+            return Ok(());
+        }
+        let same = SameUnderLaterTag {
+            name: escape(&record.name).into_owned(),
+            from: escape(&from.to_string()).into_owned(),
+            installed: stated(installed),
+        };
+        return Err(CliError::failed(same).with_hint(
+            "nothing has to be done here: its publisher put the same component under both tags"
+                .to_owned(),
+        ));
+    }
+    if registry::is_later(installed, offered) {
+        return Ok(());
+    }
     let hint = format!(
         "{} installs it, if that is what you want",
         own_command(&["plugin", "install", &examined.source])
