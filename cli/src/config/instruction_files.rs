@@ -2,10 +2,12 @@
 //!
 //! They are `AGENTS.md` next to the user's `config.toml`, and in the folders of the project from its top down to the one that
 //! Dunlin was started in. A project's are foreign text, which counts only as long as the user trusts it as it is. Where one of
-//! them leads is decided by its resolved path: not out of the project, not to Dunlin's own files, and not to a secret.
+//! them leads is decided by its resolved path: not out of the project, not to Dunlin's own files, and not to a secret. A file with
+//! several names is none of them.
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use dunlin_host::files::open_regular;
@@ -171,7 +173,15 @@ impl InstructionPlaces<'_> {
         };
         let flags =
             OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(openat(open_folder(folder)?, name, flags, Mode::empty())?.into())
+        let file = File::from(openat(open_folder(folder)?, name, flags, Mode::empty())?);
+        let found = file.metadata()?;
+        // The other name may be that of a secret, here or elsewhere; which one it is cannot be told.
+        if found.is_file() && found.nlink() > 1 {
+            return Err(io::Error::other(
+                "it has another name (a hard link), which may be that of a secret; a copy of it can be used",
+            ));
+        }
+        Ok(file)
     }
 }
 

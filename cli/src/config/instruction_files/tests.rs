@@ -166,6 +166,13 @@ fn a_link_counts_by_where_it_leads() {
     check("folder", Err("it is not a regular file"));
     check("pipe", Err("it is not a regular file"));
     check("bytes", Err("line 2 is not UTF-8"));
+    // A hard link to a secret looks like a file of its own.
+    std::fs::remove_file(&top).unwrap();
+    std::fs::hard_link(home.root.join("project/.env"), &top).unwrap();
+    let found = home.read();
+    let problem = "it has another name (a hard link), which may be that of a secret; a copy of it can be used";
+    let notice = format!("cannot read ~/project/AGENTS.md: {problem}");
+    assert_eq!((found.files, found.notices), (vec![], vec![notice]));
     // A folder on the way that leads out.
     std::fs::remove_file(&top).unwrap();
     std::fs::remove_file(home.root.join("project/CLAUDE.md")).unwrap();
