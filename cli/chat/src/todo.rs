@@ -28,11 +28,19 @@ pub enum StepStatus {
     Completed,
 }
 
+/// How many steps of a call are shown, and how many characters of each: what the tool takes. A list that it refuses may have
+/// more.
+const MAX_STEPS: usize = 50;
+const MAX_STEP_CHARS: usize = 200;
+
 /// The steps in the arguments of a call.
 pub fn steps(arguments: &Value) -> Vec<Step> {
     let step = |item: &Value| {
         Some(Step {
-            content: item.get("content")?.as_str()?.trim().to_owned(),
+            content: {
+                let content = item.get("content")?.as_str()?.trim();
+                content.chars().take(MAX_STEP_CHARS).collect()
+            },
             status: match item.get("status")?.as_str()? {
                 "pending" => StepStatus::Pending,
                 "in_progress" => StepStatus::InProgress,
@@ -42,7 +50,8 @@ pub fn steps(arguments: &Value) -> Vec<Step> {
         })
     };
     let items = arguments.get("items").and_then(Value::as_array);
-    items.into_iter().flatten().filter_map(step).collect()
+    let steps = items.into_iter().flatten().filter_map(step);
+    steps.take(MAX_STEPS).collect()
 }
 
 /// How far the whole is: `1 of 3 done`.
@@ -89,5 +98,9 @@ mod tests {
             assert_eq!(steps(&none), []);
         }
         assert_eq!(progress(&[]), "no steps");
+        let long = json!({"content": "é".repeat(MAX_STEP_CHARS + 1), "status": "pending"});
+        let found = steps(&json!({ "items": vec![long; MAX_STEPS + 1] }));
+        assert_eq!(found.len(), MAX_STEPS);
+        assert_eq!(found[0].content, "é".repeat(MAX_STEP_CHARS));
     }
 }
