@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::mcp::is_this_machine;
 use super::value::{Count, UpTo, table};
 use dunlin_chat::agent::{Api, Effort};
 use dunlin_chat::endpoint::EndpointOptions;
@@ -27,6 +28,8 @@ table! {
         pub model: Option<String>,
         /// A name of `[keys]`.
         pub api_key: Option<String>,
+        /// Whether the key may be sent unencrypted, to an `http://` address that is not of this machine; `false` by default.
+        pub key_over_http: Option<bool>,
         /// How freely the model chooses its words.
         pub temperature: Option<UpTo<2>>,
         /// Tokens of one answer.
@@ -189,6 +192,14 @@ impl AgentPatch {
         )
     }
 
+    /// Why the whole agent would show its key to whoever is between, if it would.
+    pub fn exposed_key_problem(&self) -> Option<&'static str> {
+        let is_sent = self.api_key.is_some() && self.base_url.as_ref().is_some_and(is_exposed);
+        (is_sent && self.key_over_http != Some(true)).then_some(
+            "api_key would be sent unencrypted; base_url must start with https://, or key_over_http = true allows it",
+        )
+    }
+
     /// What is wrong with it, if anything.
     pub(super) fn problem(&self) -> Option<String> {
         if let Some(problem) = self.base_url.as_ref().and_then(address_problem) {
@@ -234,6 +245,11 @@ impl AgentPatch {
         let is_empty = self.model.as_ref().is_some_and(|it| it.trim().is_empty());
         is_empty.then(|| "model must not be empty".to_owned())
     }
+}
+
+/// Whether what is sent there can be read on the way.
+pub fn is_exposed(url: &Url) -> bool {
+    url.scheme() == "http" && !is_this_machine(url)
 }
 
 fn address_problem(url: &Url) -> Option<String> {

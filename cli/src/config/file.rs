@@ -194,6 +194,14 @@ impl Loaded {
                 let line = self.line_of_key(agent, "subagent");
                 return Err(self.error_in(line, format!("[{heading}]: {problem}")));
             }
+            // A key that a project names goes only where the user sends it.
+            if let Some(problem) = patch
+                .exposed_key_problem()
+                .filter(|_| author == Author::User)
+            {
+                let line = self.line_of_key(agent, "base_url");
+                return Err(self.error_in(line, format!("[{heading}]: {problem}")));
+            }
             if author == Author::User && patch.model.is_none() {
                 return Err(self.error_of(agent, "missing field `model`"));
             }

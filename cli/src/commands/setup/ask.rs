@@ -8,6 +8,7 @@ use url::Url;
 use super::Offered;
 use super::choice::{Choice, KeyIn, NewAgent};
 use crate::app::App;
+use crate::config::agent::is_exposed;
 use crate::discover::{self, ProbeError, SERVICES, Service};
 use crate::error::CliError;
 use crate::keyring::{self, KeyringError};
@@ -290,6 +291,11 @@ fn of_url(app: &App, url: &Url) -> Result<Result<Option<Chosen>, Offered>, CliEr
             None => "The server requires a key.",
             Some(_) => "The server refuses this key.",
         });
+        if is_exposed(url) {
+            ui.data(
+                "The key is sent unencrypted: whoever is between you and the server can read it.",
+            );
+        }
         match hidden_key(ui, &discover::endpoint(url)) {
             Ok(Some(typed)) => key = Some(Secret::new(NAME, typed)),
             Ok(None) => return Ok(Ok(None)),

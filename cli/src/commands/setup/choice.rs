@@ -6,6 +6,7 @@ use url::Url;
 use crate::app::App;
 #[cfg(feature = "local-model")]
 use crate::commands::built_in::BuiltIn;
+use crate::config::agent::is_exposed;
 use crate::config::paths::Folders;
 use crate::discover::{Found, Server, Service, endpoint};
 use crate::error::CliError;
@@ -133,10 +134,17 @@ impl NewAgent {
                     Api::Ollama => text += "api = \"ollama\"\n",
                     Api::Anthropic => text += "api = \"anthropic\"\n",
                 }
-                let base_url = base_url.as_str();
-                text += &format!("base_url = {}\nmodel = {}\n", quote(base_url), quote(model));
+                let url = base_url;
+                text += &format!(
+                    "base_url = {}\nmodel = {}\n",
+                    quote(url.as_str()),
+                    quote(model)
+                );
                 if let Some((key, _)) = key {
                     text += &format!("api_key = {}\n", quote(key));
+                    if is_exposed(url) {
+                        text += "key_over_http = true\n";
+                    }
                 }
             }
             #[cfg(feature = "local-model")]
@@ -202,10 +210,14 @@ mod tests {
                 Some(KeyIn::Keyring(odd.to_owned())),
                 Some(KeyIn::File(format!("keys/{odd}"))),
             ] {
-                for name in ["assistant", odd] {
+                for (name, host) in [
+                    ("assistant", "127.0.0.1"),
+                    (odd, "127.0.0.1"),
+                    (odd, "h.lan"),
+                ] {
                     let agent = NewAgent::Remote {
                         api,
-                        base_url: "http://127.0.0.1:8080/v1".parse().unwrap(),
+                        base_url: format!("http://{host}:8080/v1").parse().unwrap(),
                         model: odd.to_owned(),
                         key: key.clone().map(|key| (name.to_owned(), key)),
                     };

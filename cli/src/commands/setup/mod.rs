@@ -355,6 +355,26 @@ mod tests {
     }
 
     #[test]
+    fn the_folder_of_keys_is_private() {
+        let root = tempfile::tempdir().unwrap();
+        let [config, data, cache, run] = ["c", "d", "k", "r"].map(|name| root.path().join(name));
+        let folders = Folders {
+            home: None,
+            config,
+            data,
+            cache,
+            run,
+        };
+        let key = Secret::new("k", "sk-1");
+        keep(&folders, &key, &KeyIn::File("keys/k".to_owned())).unwrap();
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        let path = folders.config.join("keys/k");
+        let folder = path.parent().unwrap();
+        assert_eq!((mode(&path), mode(folder)), (0o600, 0o700));
+        assert_eq!(mode(&folders.config), 0o700);
+    }
+
+    #[test]
     fn advice_has_three_lines() {
         let server = Server {
             name: "llama.cpp".to_owned(),

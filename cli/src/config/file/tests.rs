@@ -30,7 +30,7 @@ fn errors_name_the_line_and_the_way_out() {
     check(
         "[agents.a]\nzzz = 1",
         "config.toml:2: unknown key \"zzz\" in [agents.a] | known keys in [agents.a]: kind, description, \
-         subagent, api, base_url, model, api_key, temperature, max_tokens, context_window, known_as, top_p, reasoning_effort, system_prompt, instructions, tools, files, endpoint",
+         subagent, api, base_url, model, api_key, key_over_http, temperature, max_tokens, context_window, known_as, top_p, reasoning_effort, system_prompt, instructions, tools, files, endpoint",
     );
     check("[mcp.servers.x]\ncommand = \"npx\"", "valid");
     check(
@@ -229,6 +229,39 @@ fn the_base_url_is_checked() {
         "http://host/v1?key=1",
         "base_url must end with its path, without ? and #",
     );
+}
+
+#[test]
+fn a_key_is_sent_unencrypted_only_where_that_is_said() {
+    let check = |agent: &str, expected: &str| {
+        let text = format!("[keys.k]\nenv = \"K\"\n[agents.a]\nmodel = \"m\"\n{agent}");
+        assert_eq!(error_of(&text), expected, "{agent}");
+    };
+    let refused = "config.toml:5: [agents.a]: api_key would be sent unencrypted; base_url must start with https://, or key_over_http = true allows it";
+    let key = "api_key = \"k\"\n";
+    for host in [
+        "models.lan:8080",
+        "192.168.1.5",
+        "[fd00::1]",
+        "localhost.example.com",
+    ] {
+        let url = format!("base_url = \"http://{host}/v1\"\n");
+        check(&url, "valid");
+        check(&format!("{url}{key}"), refused);
+        check(&format!("{url}{key}key_over_http = false"), refused);
+        check(&format!("{url}{key}key_over_http = true"), "valid");
+        check(&format!("{}{key}", url.replace("http:", "https:")), "valid");
+    }
+    for host in [
+        "127.0.0.1:8080",
+        "127.8.0.1",
+        "[::1]:1",
+        "localhost",
+        "a.localhost.",
+    ] {
+        check(&format!("base_url = \"http://{host}/v1\"\n{key}"), "valid");
+    }
+    check(key, "valid");
 }
 
 proptest::proptest! {
