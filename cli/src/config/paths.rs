@@ -12,6 +12,9 @@ pub const PRIVATE_FILE_MODE: u32 = 0o600;
 /// Anything that group or others may do with a file that is to be private.
 pub const OPEN_TO_OTHERS: u32 = 0o077;
 
+/// The permissions with which others than the user could put another file in the place of one in a folder.
+pub const WRITABLE_BY_OTHERS: u32 = 0o022;
+
 /// What marks the top of a project.
 const PROJECT_MARKS: [&str; 2] = [".git", ".dunlin"];
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::SettingsError;
 use crate::config::file::KeyEntry;
-use crate::config::paths::{Folders, OPEN_TO_OTHERS};
+use crate::config::paths::{Folders, OPEN_TO_OTHERS, WRITABLE_BY_OTHERS};
 use crate::keyring;
 use dunlin_chat::secret::Secret;
 
@@ -53,9 +53,16 @@ impl KeyPlace {
                 source,
             })?;
             let short = folders.short(&path);
-            let warning = open.then(|| {
-                format!("others may read the key file {short}; chmod 600 {short} closes it")
-            });
+            let folder = path.parent().filter(|folder| is_writable_by_others(folder));
+            let warning = match (open, folder.map(|folder| folders.short(folder))) {
+                (true, _) => Some(format!(
+                    "others may read the key file {short}; chmod 600 {short} closes it"
+                )),
+                (false, Some(folder)) => Some(format!(
+                    "others may replace the key file {short}; chmod 700 {folder} closes its folder"
+                )),
+                (false, None) => None,
+            };
             return Ok((Secret::new(name, value), warning));
         }
         if let Some(account) = entry.and_then(|entry| entry.keyring.as_deref()) {
@@ -83,6 +90,11 @@ impl KeyPlace {
             }),
         }
     }
+}
+
+fn is_writable_by_others(folder: &Path) -> bool {
+    let metadata = folder.metadata();
+    metadata.is_ok_and(|it| it.permissions().mode() & WRITABLE_BY_OTHERS != 0)
 }
 
 /// The first line of a key file, and whether others than the user can read it.

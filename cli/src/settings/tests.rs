@@ -241,6 +241,14 @@ fn an_open_key_file_is_a_warning() {
         assert_eq!(agent.api_key.unwrap().reveal(), "sk-2");
         assert_eq!(warning.is_some(), warns, "{mode:o}");
     }
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let folder = path.parent().unwrap();
+    for (mode, warns) in [(0o700, false), (0o755, false), (0o775, true), (0o707, true)] {
+        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(mode)).unwrap();
+        let (_, warning) = home.load(&filed, &[]).unwrap().agent().unwrap();
+        let said = warning.is_some_and(|it| it.contains("others may replace the key file"));
+        assert_eq!(said, warns, "{mode:o}");
+    }
 }
 
 #[test]
