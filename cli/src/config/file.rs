@@ -16,6 +16,7 @@ use super::origin::{Origin, Sourced};
 use super::request_editor::MetadataField;
 use super::setting::File;
 use super::value::table;
+use dunlin_host::display::shell_word;
 use dunlin_host::files::open_regular;
 
 /// The largest configuration file in bytes. Real ones have a few kilobytes; this only keeps a mistake
@@ -86,11 +87,44 @@ pub enum FileError {
     },
 }
 
+impl FileError {
+    /// The way out, if there is a good guess.
+    pub fn hint(&self) -> Option<String> {
+        let (path, source) = match self {
+            FileError::Invalid { hint, .. } => return hint.clone(),
+            FileError::Read { path, source } => (path, source),
+        };
+        let folder = path.parent().filter(|_| path.symlink_metadata().is_err());
+        match (source.kind(), folder) {
+            (io::ErrorKind::PermissionDenied, Some(folder)) => {
+                Some(format!("chmod u+rx {} opens its folder", shown(folder)))
+            }
+            (io::ErrorKind::PermissionDenied, None) => {
+                Some(format!("chmod u+r {} makes it readable", shown(path)))
+            }
+            (io::ErrorKind::NotFound, _) => {
+                Some("it is a link that leads nowhere: correct or remove it".to_owned())
+            }
+            (io::ErrorKind::NotADirectory, Some(folder)) => Some(format!(
+                "{} has to be a folder: move it away",
+                shown(folder)
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// A path as it is typed in a shell.
+fn shown(path: &Path) -> String {
+    shell_word(&path.to_string_lossy())
+}
+
 /// The text of a file, valid or not. `Ok(None)`: there is none.
 pub fn read_text(path: &Path) -> Result<Option<String>, FileError> {
     match read_bounded(path) {
         Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // A link that leads nowhere is no absent file: whoever made it meant that there is one.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => Ok(None),
         Err(source) => Err(FileError::Read {
             path: path.to_path_buf(),
             source,

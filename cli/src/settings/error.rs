@@ -80,7 +80,7 @@ impl SettingsError {
     /// The way out, if there is a good guess.
     pub fn hint(&self) -> Option<String> {
         match self {
-            SettingsError::File(FileError::Invalid { hint, .. }) => hint.clone(),
+            SettingsError::File(error) => error.hint(),
             SettingsError::NoHome(_) => Some("set HOME to your home folder".to_owned()),
             SettingsError::NoAgents => {
                 Some("run `dunlin doctor`: it shows what was found and what to do".to_owned())

@@ -231,6 +231,36 @@ fn the_base_url_is_checked() {
     );
 }
 
+/// A file that cannot be read is not an absent one, and the error says what helps.
+#[test]
+fn a_file_that_cannot_be_read_says_how_it_can() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let hint = |path: &Path| read_text(path).err().and_then(|error| error.hint());
+    let folder = root.join(".dunlin");
+    let path = folder.join("config.toml");
+    assert!(matches!(read_text(&path), Ok(None)));
+    std::fs::write(&folder, "").unwrap();
+    let said = format!("{} has to be a folder: move it away", folder.display());
+    assert_eq!(hint(&path), Some(said));
+    std::fs::remove_file(&folder).unwrap();
+    std::fs::create_dir(&folder).unwrap();
+    std::os::unix::fs::symlink("nowhere", &path).unwrap();
+    let said = "it is a link that leads nowhere: correct or remove it";
+    assert_eq!(hint(&path).as_deref(), Some(said));
+    std::fs::remove_file(&path).unwrap();
+    // What root may read all the same.
+    let denied = || FileError::Read {
+        path: path.clone(),
+        source: io::ErrorKind::PermissionDenied.into(),
+    };
+    let said = format!("chmod u+rx {} opens its folder", folder.display());
+    assert_eq!(denied().hint(), Some(said));
+    std::fs::write(&path, "").unwrap();
+    let said = format!("chmod u+r {} makes it readable", path.display());
+    assert_eq!(denied().hint(), Some(said));
+}
+
 #[test]
 fn a_key_is_sent_unencrypted_only_where_that_is_said() {
     let check = |agent: &str, expected: &str| {
