@@ -1,6 +1,6 @@
 //! What scripts need of `dunlin ask`: files, sessions, a limit, events as they happen, replies that fit a schema.
 
-use dunlin_tests::{Environment, Output, Provider, Received, Response};
+use dunlin_tests::{Environment, Gate, Output, Provider, Received, Response};
 use serde_json::{Value, json};
 
 use crate::stage::{environment, read};
@@ -122,6 +122,34 @@ fn a_session_is_begun_by_its_title_and_continued() {
         "cannot be used with",
     );
     failed(&environment, &["ask", "--session", "", "x"], 2, "is empty");
+}
+
+/// Whoever is second while the first one still answers sends nothing, and begins no session of the same title.
+#[test]
+fn a_session_is_begun_once() {
+    let gate = Gate::new();
+    let slow = Response::stream().text("Yes").wait(&gate).finish("stop");
+    let provider = Provider::play([slow, Response::reply("Yes.")]);
+    let environment = environment(&provider);
+    let first = environment
+        .command(["ask", "--session", "notes", "one"])
+        .spawn();
+    provider.wait_for_request(0);
+    failed(
+        &environment,
+        &["ask", "--session", "notes", "two"],
+        1,
+        "is open in another Dunlin",
+    );
+    assert_eq!(provider.requests().len(), 1);
+    gate.open();
+    let first = first.wait();
+    assert_eq!(first.status, Some(0), "{first}");
+    let third = environment.run(["ask", "--session", "notes", "three"]);
+    assert_eq!(third.status, Some(0), "{third}");
+    let counts = provider.requests();
+    let counts: Vec<usize> = counts.iter().map(|it| it.messages().len()).collect();
+    assert_eq!(counts, [1, 3]);
 }
 
 #[test]

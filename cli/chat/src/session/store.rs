@@ -28,6 +28,9 @@ const SUFFIX: &str = ".jsonl";
 /// How the name of the folder ends that holds what the subagents of a session say.
 const SUBAGENTS: &str = ".subagents";
 
+/// The file that is locked while a title is given.
+const TITLES_LOCK: &str = "titles.lock";
+
 /// The folder of the hints.
 const HINTS: &str = "last";
 
@@ -82,6 +85,9 @@ pub enum StoreError {
         /// The process that has it, as far as known.
         pid: Option<u32>,
     },
+    /// Another Dunlin was first.
+    #[error("another Dunlin has begun the session {title:?} in the meantime; nothing was sent")]
+    Begun { title: String },
     /// The file cannot be written or removed.
     #[error("cannot {action} the session {id}, {}", path.display())]
     Write {
@@ -116,6 +122,9 @@ impl StoreError {
             )),
             StoreError::Elsewhere { id, project } => {
                 Some(own_command(&["--project", project, "--resume", id]))
+            }
+            StoreError::Begun { .. } => {
+                Some("the same command continues that session, once it is not in use".to_owned())
             }
             StoreError::Read { .. } | StoreError::Write { .. } => None,
         }
@@ -270,6 +279,20 @@ impl Store {
 
     pub fn make_folder(&self) -> io::Result<()> {
         make_private(&self.folder)
+    }
+
+    /// Has only one process at a time look for a title and begin the session that has it. Ends with the value, also when the
+    /// process is killed.
+    pub(super) fn lock_titles(&self) -> io::Result<File> {
+        self.make_folder()?;
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(self.folder.join(TITLES_LOCK))?;
+        lock.lock()?;
+        Ok(lock)
     }
 
     /// All sessions, of this project or of every one, the newest first. Looks at names and times only.

@@ -64,8 +64,8 @@ pub(super) struct Inner {
     torn: bool,
     /// Whether this process has written to the file.
     begun: bool,
-    /// Whether there is nothing in the file but a message that is not sent.
-    is_only_unsent: bool,
+    /// Whether there is nothing in the file, or only a message that is not sent.
+    is_empty: bool,
     /// Whether the folder knows the file for good.
     settled: bool,
     trouble: Trouble,
@@ -135,7 +135,7 @@ impl Session {
             effort: String::new(),
             torn: false,
             begun: false,
-            is_only_unsent: false,
+            is_empty: false,
             settled: false,
             trouble: Trouble::default(),
         })
@@ -312,6 +312,38 @@ impl Session {
         inner.note(&Record::Renamed(title.to_owned()));
     }
 
+    /// Begins it under a title that no other session of the project has. Its file is there when this returns, so that whoever
+    /// looks for the title from now on finds it.
+    ///
+    /// # Errors
+    /// There is one of this title by now, or it cannot be written.
+    pub fn begin_titled(&self, title: &str) -> Result<(), StoreError> {
+        let mut inner = self.lock();
+        let failed = |inner: &Inner, source| StoreError::Write {
+            action: "begin",
+            id: inner.entry.id.clone(),
+            path: inner.entry.path.clone(),
+            source,
+        };
+        let _titles = inner.store.lock_titles().map_err(|e| failed(&inner, e))?;
+        match inner.store.find(Some(title)) {
+            Err(StoreError::Unknown { .. }) => {}
+            Ok(_) | Err(StoreError::SameTitle { .. }) => {
+                let title = title.to_owned();
+                return Err(StoreError::Begun { title });
+            }
+            Err(error) => return Err(error),
+        }
+        title.trim().clone_into(&mut inner.head.title);
+        inner.head.named = true;
+        let mut out = Vec::new();
+        let mut n = inner.next;
+        inner.write_head(&mut n, &mut out);
+        inner.append(&out, n).map_err(|e| failed(&inner, e))?;
+        inner.is_empty = true;
+        Ok(())
+    }
+
     /// Says who answers from now on; written with the next message if that is somebody else than before.
     pub fn speaks(&self, agent: &str, model: &str) {
         let mut inner = self.lock();
@@ -366,11 +398,11 @@ impl Session {
                 add(&Record::Head(head), &mut n, &mut out);
                 add(&Record::Unsent(text.to_owned()), &mut n, &mut out);
                 match inner.append(&out, n) {
-                    Ok(()) => inner.is_only_unsent = true,
+                    Ok(()) => inner.is_empty = true,
                     Err(error) => inner.failed(&error),
                 }
             }
-            None if inner.is_only_unsent => {
+            None if inner.is_empty => {
                 inner.take_file_away();
                 self.log.forget();
             }

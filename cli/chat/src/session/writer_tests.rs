@@ -21,6 +21,48 @@ fn speaker(model: &str) -> Speaker {
     }
 }
 
+/// Whoever looks for a title at the same time begins one session of it.
+#[test]
+fn a_title_is_given_once() {
+    let world = World::new();
+    let begin = |id: &str| {
+        let session = Session::fresh(&world.store, id, speaker("small"));
+        (session.begin_titled("notes"), session)
+    };
+    let begun: Vec<_> = std::thread::scope(|scope| {
+        let ids = ["k7", "k8", "k9", "m7", "m8", "m9"];
+        let threads: Vec<_> = ids.map(|id| scope.spawn(move || begin(id))).into();
+        threads.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    let (first, others): (Vec<_>, Vec<_>) = begun.iter().partition(|(begun, _)| begun.is_ok());
+    assert_eq!((first.len(), others.len()), (1, 5), "{begun:?}");
+    for (error, session) in others {
+        let is_it = matches!(error, Err(StoreError::Begun { title }) if title == "notes");
+        assert!(is_it && !session.exists(), "{error:?}");
+    }
+    let found = world.store.find(Some("notes")).unwrap();
+    assert_eq!(found, first[0].1.entry());
+    // Nobody else may have it before it is closed, and where nothing was said it is gone.
+    let opened = Session::open(&world.store, &found).map(|_| ());
+    assert!(
+        matches!(opened, Err(StoreError::Locked { .. })),
+        "{opened:?}"
+    );
+    first[0].1.unsent(None);
+    assert!(!found.path.exists());
+    let again = Session::fresh(&world.store, "n7", speaker("small"));
+    again.begin_titled("notes").unwrap();
+    let mut conversation = Conversation::new();
+    conversation.push_user("hello");
+    again.keep(&conversation, &[]);
+    again.unsent(None);
+    let entry = again.entry();
+    drop(again);
+    let loaded = entry.load().unwrap();
+    assert_eq!((loaded.title.as_str(), loaded.named), ("notes", true));
+    assert_eq!(loaded.messages.len(), 1);
+}
+
 impl World {
     fn new() -> World {
         let data = tempfile::tempdir().unwrap();

@@ -103,9 +103,15 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
     if let Some(schema) = &schema {
         message.text.push_str(&schema.request());
     }
-    let mut report = dialogue.turn(app, message, Recall::default())?;
     if let (Some(title), Some(session)) = (begun, dialogue.session()) {
-        session.rename(title);
+        session.begin_titled(title)?;
+        app.ui.status(&format!("new session \"{}\"", escape(title)));
+    }
+    let mut report = dialogue.turn(app, message, Recall::default())?;
+    if let Some(session) = dialogue.session()
+        && dialogue.messages().is_empty()
+    {
+        session.unsent(None);
     }
     let mut subagents = app.subagents.of_turn();
     let output = match &schema {
@@ -186,9 +192,7 @@ fn begin<'a>(app: &App, args: &'a AskArgs) -> Result<(Dialogue, Option<&'a str>)
     match app.store().find(Some(named)) {
         Err(StoreError::Unknown { .. }) => {
             let dialogue = Dialogue::begin(app)?.saved(app);
-            let named = named.as_str();
-            app.ui.status(&format!("new session \"{}\"", escape(named)));
-            Ok((dialogue, Some(named)))
+            Ok((dialogue, Some(named.as_str())))
         }
         _ => Ok((resume_named(app, Some(named))?, None)),
     }

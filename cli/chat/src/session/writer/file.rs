@@ -64,7 +64,7 @@ impl Inner {
         }
         match self.append(&out, n) {
             Ok(()) => {
-                self.is_only_unsent = false;
+                self.is_empty = false;
                 self.written = messages.len();
                 self.covered = covered;
                 if std::mem::take(&mut self.trouble.failing) {
@@ -97,7 +97,7 @@ impl Inner {
     pub(super) fn take_file_away(&mut self) {
         let removed = fs::remove_file(&self.entry.path);
         (self.file, self.next) = (None, 0);
-        (self.exists, self.begun, self.is_only_unsent) = (false, false, false);
+        (self.exists, self.begun, self.is_empty) = (false, false, false);
         if let Err(error) = removed {
             self.failed(&error);
         }
