@@ -11,13 +11,14 @@ use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 
 use rustix::fs::{
-    AtFlags, FileType, Mode, RenameFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, futimens,
-    linkat, mkdirat, renameat_with, statat, symlinkat, unlinkat, utimensat,
+    AtFlags, FileType, Mode, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, futimens, linkat,
+    mkdirat, statat, symlinkat, unlinkat, utimensat,
 };
 use wasmtime::component::Resource;
 
 use super::handle::Descriptor;
 use super::place::{Link, Place};
+use super::rename::Name;
 use super::types::NewTimestamp;
 use super::{Answer, ErrorCode, Fault, need};
 use crate::capability::context::View;
@@ -77,16 +78,18 @@ impl View<'_, Machine> {
         let before = self.place(from, old, Link::Itself, false)?;
         let after = self.place(to, new, Link::Itself, true)?;
         let under = self.may_have_both(&before, &after, old, "rename").await?;
-        let (old_folder, old_name) = file_at(&before)?;
-        stays_where_it_leads(&before, &after)?;
-        let (new_folder, new_name) = (open::folder(after.parts()?.0)?, after.parts()?.1);
-        if let Ok(stat) = statat(&new_folder, new_name, AtFlags::SYMLINK_NOFOLLOW)
-            && FileType::from_raw_mode(stat.st_mode).is_dir()
-        {
-            return Err(ErrorCode::IsDirectory.into());
+        let ((from, old_name), (to, new_name)) = (before.parts()?, after.parts()?);
+        let (old_folder, new_folder) = (open::folder(from)?, open::folder(to)?);
+        let (old, new) = (
+            Name::at(&old_folder, old_name),
+            Name::at(&new_folder, new_name),
+        );
+        let found = old.look()?.ok_or(ErrorCode::NoEntry)?;
+        // A folder keeps its name. A link in another folder could lead out of the project.
+        if found.kind.is_dir() || found.kind.is_symlink() && from != to {
+            return Err(ErrorCode::NotPermitted.into());
         }
-        let flags = RenameFlags::empty();
-        renameat_with(&old_folder, old_name, &new_folder, new_name, flags)?;
+        old.rename(&found, &new)?;
         self.changed(&before);
         self.changed(&after);
         self.log_uses(&under)

@@ -16,6 +16,7 @@ pub(super) mod handle;
 mod lease;
 pub(crate) mod listing;
 mod place;
+mod rename;
 mod stream;
 
 use std::io;
