@@ -4,7 +4,9 @@ pub mod aside;
 pub mod attach;
 pub mod budget;
 pub mod choice;
+mod conclusion;
 pub mod effort;
+mod hands_off;
 pub mod hooks;
 mod instructions;
 mod key;
@@ -18,48 +20,45 @@ pub mod way_out;
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
-use std::future::pending;
 use std::sync::Arc;
 
 use dunlin_host::display::{escape, shorten};
 use dunlin_host::{Host, LoadError, Tool};
 use parking_lot::Mutex;
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::app::App;
 use crate::config::request_editor::PauseMode;
-use crate::error::{CliError, Exit};
+use crate::error::CliError;
 use crate::instructions::SessionInstructions;
 use crate::modes;
-use crate::money;
 use crate::pausing;
 use crate::prompt::decider::Decider;
 use crate::prompt::interceptor::TerminalInterceptor;
 use crate::prompt::line::Recall;
 use crate::prompt::metadata::Answering;
 use crate::provider::connect;
-use crate::settings::{KeyPlace, Origin};
+use crate::settings::KeyPlace;
 use crate::subagents::launch::Launcher;
 use crate::subagents::run::Parent;
 use crate::subagents::{self, Subagent};
 use crate::tools;
 use attach::Tags;
+use conclusion::{CANCELLED_BEFORE_SENDING, again};
+pub use conclusion::{conclude, conclude_one};
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::{Conversation, Message, UserMessage};
 use dunlin_chat::provider::Provider;
-use dunlin_chat::provider::error::ProviderError;
 use dunlin_chat::provider::retry::RetryPolicy;
 use dunlin_chat::request::ContextBudget;
 use dunlin_chat::request::report::{Cost, Spent};
 use dunlin_chat::session::record::Speaker;
 use dunlin_chat::session::{Entry, Loaded, Session, Store, StoreError, title_of};
 use dunlin_chat::turn::{
-    CallContext, CancelReason, Denial, Frontend, Interceptor, Journal, NoInterceptor, NoJournal,
-    TurnContext, TurnEnd, TurnReport, TurnRules, run_turn, with_joined,
+    CallContext, Frontend, Interceptor, Journal, NoInterceptor, NoJournal, TurnContext, TurnEnd,
+    TurnReport, TurnRules, run_turn, with_joined,
 };
 use dunlin_terminal::ui::Ui;
-use dunlin_terminal::ui::style::Label;
-use dunlin_terminal::ui::terminal::TurnMode;
+pub use hands_off::{HandsOff, hands_off, interrupted, unless_interrupted};
 use notes::Notes;
 use presenter::Presenter;
 use sampling_model::{AskWithModel, SamplingModel};
@@ -536,223 +535,8 @@ pub fn look_at_tools_of(app: &App, host: &Host) -> Result<(Vec<Tool>, Vec<LoadEr
     hands_off(app, host.tools())
 }
 
-/// Waits for some work while the keyboard belongs to nobody else. Ctrl-C drops it.
-///
-/// # Errors
-/// The user interrupted it.
-pub fn hands_off<T>(app: &App, work: impl Future<Output = T>) -> Result<T, CliError> {
-    let interrupt = interrupted(app)?;
-    let _hands_off = HandsOff::begin(app);
-    unless(interrupt, app, work)
-}
-
-/// Waits for some work. Ctrl-C drops it.
-///
-/// # Errors
-/// The user interrupted it.
-pub fn unless_interrupted<T>(app: &App, work: impl Future<Output = T>) -> Result<T, CliError> {
-    unless(interrupted(app)?, app, work)
-}
-
-/// The same for work that an interruption ends which counts already.
-fn unless<T>(
-    interrupt: impl Future<Output = ()>,
-    app: &App,
-    work: impl Future<Output = T>,
-) -> Result<T, CliError> {
-    let done = app.runtime()?.block_on(async {
-        tokio::select! {
-            biased;
-            () = interrupt => None,
-            done = work => Some(done),
-        }
-    });
-    done.ok_or_else(|| {
-        app.ui.status("(interrupted)");
-        CliError::silent(Exit::Interrupted)
-    })
-}
-
-/// While it lives, the keyboard belongs to nobody: keys are not echoed, and what was typed is kept for
-/// the next message. Dropping it gives the terminal back.
-pub struct HandsOff<'a> {
-    ui: &'a Ui,
-    mode: Option<TurnMode>,
-}
-
-impl HandsOff<'_> {
-    /// Takes the keyboard away. [`interrupted`] must be called before: with this call Ctrl-C is a signal, which nobody would
-    /// receive yet.
-    pub fn begin(app: &App) -> HandsOff<'_> {
-        let mode = app.asks().then(TurnMode::enter).flatten();
-        if mode.is_some() {
-            app.ui.mark_pastes(true);
-        }
-        HandsOff { ui: &app.ui, mode }
-    }
-}
-
-impl Drop for HandsOff<'_> {
-    fn drop(&mut self) {
-        // Elsewhere than in the chat there is no next message: the keys are for whoever reads next, as a rule
-        // the shell.
-        if self.mode.is_some() && self.ui.is_chat() {
-            self.ui.mark_pastes(false);
-            self.ui.put_early_typing_aside();
-        }
-    }
-}
-
-/// Ctrl-C, in the chat also Esc, whoever is asked elsewhere wants no more of it, or nobody reads the output any more. Esc sends
-/// what was typed in the turn. The signal counts from this call on, not from the first poll: what is made in between may take a
-/// while.
-pub fn interrupted(app: &App) -> Result<impl Future<Output = ()>, CliError> {
-    let _inside = app.runtime()?.enter();
-    let mut signal = signal(SignalKind::interrupt());
-    let (ui, aside, asked) = (&app.ui, &app.aside, app.asked());
-    // Elsewhere than in the chat the keys are left to whoever reads next.
-    let listens = ui.is_chat() && app.asks();
-    Ok(async move {
-        loop {
-            let escape = async {
-                match listens {
-                    true => ui.escape().await,
-                    false => pending().await,
-                }
-            };
-            let signal = async {
-                let received = match &mut signal {
-                    Ok(signal) => loop {
-                        let received = signal.recv().await;
-                        // To a program that was lent the terminal Ctrl-C is a key of its own.
-                        if !ui.was_woken() && !ui.is_lent() {
-                            break received;
-                        }
-                    },
-                    Err(_) => None,
-                };
-                // Where the signal cannot be received it keeps its usual effect, and ends the program.
-                if received.is_none() {
-                    pending::<()>().await;
-                }
-            };
-            let cancelled = async {
-                match asked {
-                    Some(asked) => asked.cancelled().await,
-                    None => pending().await,
-                }
-            };
-            let sends = tokio::select! {
-                () = cancelled => return,
-                () = signal => false,
-                is_key = escape => is_key,
-                () = ui.interrupted() => false,
-                () = ui.closed() => return,
-            };
-            if !aside.stop() {
-                if sends {
-                    ui.send_typed();
-                }
-                return;
-            }
-        }
-    })
-}
-
-/// Says how a turn ended, where that is not plain from what was shown. A provider's failure comes back
-/// as the error it is.
-pub fn conclude(app: &App, report: TurnReport) -> Result<TurnReport, CliError> {
-    conclude_with(app, report, ProviderError::hint)
-}
-
-/// The same for a turn that is the only one: its way out names no commands of the chat.
-pub fn conclude_one(app: &App, report: TurnReport) -> Result<TurnReport, CliError> {
-    conclude_with(app, report, ProviderError::hint_of_one)
-}
-
-fn conclude_with(
-    app: &App,
-    report: TurnReport,
-    hint: impl FnOnce(&ProviderError) -> Option<String>,
-) -> Result<TurnReport, CliError> {
-    let ui = &app.ui;
-    let quiet = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
-    if ui.is_verbose() {
-        let usage = report.charge.usage;
-        let (input, cached, output) =
-            (usage.input_tokens, usage.cached_tokens, usage.output_tokens);
-        let cost = money::spent(report.charge.money);
-        let cost = cost.map_or_else(String::new, |cost| format!(", {cost}"));
-        quiet(&format!(
-            "{input} tokens in ({cached} cached), {output} out, rounds: {}{cost}",
-            report.rounds
-        ));
-    }
-    match report.end {
-        TurnEnd::Answered if report.reply.trim().is_empty() => quiet("(the model said nothing)"),
-        TurnEnd::Answered => {}
-        TurnEnd::Denied if ui.is_chat() => {
-            let way = match report.denials.iter().any(Denial::lacks_comment) {
-                true => "n TEXT",
-                false => "on_denial = \"continue\"",
-            };
-            quiet(&format!(
-                "(a denied call ends the turn: {way} lets the model continue)"
-            ));
-        }
-        TurnEnd::Denied => {}
-        TurnEnd::CutOff => quiet("(cut off: max_tokens of the agent is the limit)"),
-        TurnEnd::RoundLimit => {
-            let limit = &app.settings.limits.max_tool_rounds;
-            let rounds = limit.value.clamped();
-            let name = match limit.origin {
-                Origin::Flag(name) => name,
-                _ => "max_tool_rounds",
-            };
-            quiet(&format!(
-                "(stopped after {rounds} rounds: {name} is the limit)"
-            ));
-        }
-        TurnEnd::Interrupted => quiet("(interrupted)"),
-        TurnEnd::Withdrawn {
-            is_unsent: false,
-            reason: CancelReason::User | CancelReason::ModeOff,
-        } => quiet(&format!(
-            "{CANCELLED_BEFORE_SENDING} What came before it stays. {}",
-            again(ui)
-        )),
-        TurnEnd::Withdrawn { reason, .. } => quiet(match reason {
-            CancelReason::User | CancelReason::ModeOff => CANCELLED_BEFORE_SENDING,
-            CancelReason::ContextChanged => "Context changed: request discarded.",
-        }),
-        TurnEnd::TooLong(why) => {
-            let hint = match ui.is_chat() {
-                true => why.hint(),
-                false => why.hint_of_one(),
-            };
-            return Err(CliError::new(Exit::Failed, why).with_hint(hint));
-        }
-        TurnEnd::Failed(error) => {
-            let hint = hint(&error);
-            return Err(CliError::new(Exit::Provider, error).with_hint(hint));
-        }
-    }
-    Ok(report)
-}
-
-/// Said of a paused request that was not sent.
-const CANCELLED_BEFORE_SENDING: &str = "Request cancelled before sending.";
-
 /// Said where the request of a message was paused when Dunlin ended, and would not be now.
 const PAUSED_BEFORE: &str = "Its request was paused and what was edited in it is gone. Pausing is off now; /pause changes that.";
 
 /// Said of a conversation that Dunlin did not end.
 const UNANSWERED: &str = "Dunlin ended before the model had answered. What came before it stays.";
-
-/// How a message is begun again. Only the chat has commands.
-fn again(ui: &Ui) -> &'static str {
-    match ui.is_chat() {
-        true => "/retry begins the message again.",
-        false => "Your next message continues from there.",
-    }
-}
