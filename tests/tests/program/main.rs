@@ -8,6 +8,8 @@ mod answers;
 mod anthropic;
 mod approval;
 mod apps;
+mod apps_errors;
+mod apps_managed;
 mod apps_said;
 mod ask;
 mod ask_scripts;
