@@ -329,6 +329,10 @@ fn history_call(call: &ProposedCall) -> ToolCall {
 mod tests;
 
 #[cfg(test)]
+#[path = "machine_denials.rs"]
+mod denials;
+
+#[cfg(test)]
 #[path = "machine_waiting.rs"]
 mod waiting;
 
