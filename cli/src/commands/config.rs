@@ -115,7 +115,7 @@ fn check_names(app: App) -> Result<(), CliError> {
     let named: Vec<(&String, &[String])> = named.collect();
     let mut hooks = settings.hooks.iter().map(|hook| &hook.entry.value);
     // Looking at the tools may mean compiling them.
-    if !named.is_empty() || hooks.any(|hook| !hook.tools.is_empty()) {
+    if !named.is_empty() || hooks.any(|hook| hook.tools.is_some()) {
         let tools = look_at_tools(&app)?;
         warn_of_hooks(ui, settings, &tools);
         for (name, names) in named {

@@ -49,7 +49,7 @@ table! {
         /// Whether conversations begin with the [instruction files](instructions.md), such as `AGENTS.md`; `true` by
         /// default.
         pub instructions: Option<bool>,
-        /// The tools that the agent may use; all by default.
+        /// The tools that the agent may use; all by default, and none with `[]`.
         pub tools: Option<Vec<String>>,
         /// Whether `@` attaches files to a message; `true` by default.
         pub files: Option<bool>,

@@ -49,8 +49,7 @@ table! {
         /// What runs in the command sandbox: a line for the shell, or a list of words.
         pub command: HookCommand,
         /// The tools whose calls it is about, by name; `NAME*` for all that begin so, and all by default.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        pub tools: Vec<String>,
+        pub tools: Option<Vec<String>>,
         /// Seconds that it may take; `30` by default.
         pub timeout_secs: Option<Seconds<MAX_TIMEOUT_SECS>>,
     }
@@ -75,14 +74,19 @@ impl HookEntry {
         if line.contains('\0') {
             return Some("command must hold no NUL character".to_owned());
         }
-        if self.event == HookEvent::TurnEnd && !self.tools.is_empty() {
+        if self.event == HookEvent::TurnEnd && self.tools.is_some() {
             return Some("tools belongs to before-call and after-edit".to_owned());
+        }
+        if self.tools.as_ref().is_some_and(Vec::is_empty) {
+            return Some(
+                "tools = [] names no tool, so the hook would never run: name some, or leave tools out for all".to_owned(),
+            );
         }
         let is_wrong = |tool: &&String| {
             let name = tool.strip_suffix('*').unwrap_or(tool);
             tool.is_empty() || name.contains(|c: char| c == '*' || c.is_whitespace())
         };
-        if let Some(wrong) = self.tools.iter().find(is_wrong) {
+        if let Some(wrong) = self.tools.iter().flatten().find(is_wrong) {
             return Some(format!(
                 "tools: {wrong:?} is neither the name of a tool nor the beginning of names with a * at its end"
             ));
@@ -176,6 +180,12 @@ mod tests {
                 Some(&problem),
             );
         }
+        check(
+            "command = 'a'\ntools = []",
+            Some(
+                "tools = [] names no tool, so the hook would never run: name some, or leave tools out for all",
+            ),
+        );
         let turn_end = entry("event = \"turn-end\"\ncommand = 'a'\ntools = ['b']");
         let expected = "tools belongs to before-call and after-edit";
         assert_eq!(turn_end.problem().as_deref(), Some(expected));

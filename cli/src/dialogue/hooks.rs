@@ -14,7 +14,7 @@ use crate::settings::Settings;
 /// Warns of tools that a hook is about and that do not exist: it would never run.
 pub fn warn_of_hooks(ui: &Ui, settings: &Settings, tools: &[Tool]) {
     for hook in settings.hooks.iter().map(|hook| &hook.entry) {
-        let names = hook.value.tools.iter();
+        let names = hook.value.tools.iter().flatten();
         let names: Vec<String> = names.filter(|name| !name.ends_with('*')).cloned().collect();
         for (name, near) in unknown_tools(&names, tools) {
             let near = near.map_or_else(String::new, |near| format!("; the nearest is {near:?}"));

@@ -65,8 +65,8 @@ pub struct Hook {
     pub event: HookEvent,
     /// What the shell gets.
     pub command: String,
-    /// The tools whose calls it is about: names, of which one may end with `*`. Empty: all.
-    pub tools: Vec<String>,
+    /// The tools whose calls it is about: names, of which one may end with `*`; `None`: all.
+    pub tools: Option<Vec<String>>,
     /// How long it may take.
     pub time_limit: Duration,
     /// Where it is configured, for the audit log.
@@ -86,7 +86,11 @@ impl Hook {
             Some(start) => tool.starts_with(start),
             None => tool == pattern,
         };
-        self.event == event && (self.tools.is_empty() || self.tools.iter().any(fits))
+        self.event == event
+            && self
+                .tools
+                .as_ref()
+                .is_none_or(|tools| tools.iter().any(fits))
     }
 }
 
@@ -370,7 +374,7 @@ mod tests {
         Hook {
             event,
             command: "check".to_owned(),
-            tools: tools.iter().map(|&tool| tool.to_owned()).collect(),
+            tools: Some(tools.iter().map(|&tool| tool.to_owned()).collect()),
             time_limit: Duration::from_secs(1),
             origin: String::new(),
             pinned: Vec::new(),
@@ -385,7 +389,12 @@ mod tests {
             assert_eq!(is_about, expected, "{tools:?} {tool}");
             assert!(!hook.is_about(HookEvent::AfterEdit, tool));
         };
-        check(&[], "edit_file", true);
+        let all = Hook {
+            tools: None,
+            ..hook(HookEvent::BeforeCall, &[])
+        };
+        assert!(all.is_about(HookEvent::BeforeCall, "edit_file"));
+        check(&[], "edit_file", false);
         check(&["edit_file"], "edit_file", true);
         check(&["edit_file"], "edit_files", false);
         check(&["read_file", "github__*"], "github__search", true);
