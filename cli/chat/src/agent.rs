@@ -17,7 +17,7 @@ use dunlin_host::nearest::nearest;
 pub const RUN_SUBAGENT: &str = "run_subagent";
 
 /// The tool that takes the patches which OpenAI trains its models to write.
-const APPLY_PATCH: &str = "apply_patch";
+pub const APPLY_PATCH: &str = "apply_patch";
 
 /// How the names of models begin that were trained to write such patches, by
 /// [OpenAI's guide](https://developers.openai.com/cookbook/examples/gpt4-1_prompting_guide) and its open models.

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::messages::foreign;
 use dunlin_chat::agent::RUN_SUBAGENT;
 use dunlin_chat::tokens::counted;
-use dunlin_chat::turn::CallRecord;
 use dunlin_chat::turn::log::CallLog;
+use dunlin_chat::turn::{CallRecord, patch_of};
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::approval::storing;
 use dunlin_terminal::ui::calls::{denied_by, elapsed, fit, look};
@@ -192,19 +192,29 @@ pub fn call(record: &CallRecord, all: bool, window: Window) -> Vec<String> {
         let undo = by.revert.as_ref().and_then(storing::revert);
         rows.extend(denied_by(&by.rule, undo.as_deref(), window.columns));
     }
-    let mut part = |name: &str, text: &str| {
+    let mut part_of_rows = |name: &str, whole: Vec<String>| {
         rows.push(format!("  {}", styles.paint(Label::Quiet, name)));
-        let whole = foreign(text, window);
         rows.extend(match all {
             true => whole,
             false => folded(whole, &format!("/expand {number} all"), styles),
         });
     };
-    let arguments = match &record.arguments {
-        Value::Object(arguments) if arguments.is_empty() => "(none)".to_owned(),
-        arguments => serde_json::to_string_pretty(arguments).unwrap_or_default(),
-    };
-    part("parameters", &arguments);
+    let patch = patch_of(&record.tool, &record.arguments);
+    if patch.is_some() && !record.edits.is_empty() {
+        // It says the same, with the lines around it.
+        let (whole, _) = diff::rows(&record.edits, usize::MAX, window);
+        part_of_rows("changes", whole);
+    }
+    let mut part = |name: &str, text: &str| part_of_rows(name, foreign(text, window));
+    match (patch, &record.arguments) {
+        (Some(_), _) if !record.edits.is_empty() => {}
+        (Some(patch), _) => part("patch", patch),
+        (None, Value::Object(arguments)) if arguments.is_empty() => part("parameters", "(none)"),
+        (None, arguments) => {
+            let arguments = serde_json::to_string_pretty(arguments).unwrap_or_default();
+            part("parameters", &arguments);
+        }
+    }
     match &record.result {
         Some(result) if result.trim().is_empty() => part("result", "(empty)"),
         Some(result) => {
@@ -302,6 +312,29 @@ mod tests {
         log.keep(record(2, CallState::Completed, None));
         assert_eq!(shown("2"), "Call 2 changed no file in this session.");
         assert_eq!(shown(""), "The last turn changed no file.");
+    }
+
+    #[test]
+    fn a_patch_is_shown_as_what_it_changed() {
+        let patch =
+            json!({"input": "*** Begin Patch\n*** Update File: a.md\n-one\n+two\n*** End Patch"});
+        let of_patch = |record: CallRecord| CallRecord {
+            tool: "apply_patch".to_owned(),
+            arguments: patch.clone(),
+            ..record
+        };
+        let log = CallLog::default();
+        log.keep(of_patch(edited(1)));
+        log.keep(of_patch(record(2, CallState::Failed, None)));
+        let shown = |typed| rows(&log, typed, WINDOW).join("\n");
+        let changes = shown("1");
+        assert!(changes.contains("\n  changes\n"), "{changes}");
+        assert!(!changes.contains("*** Begin Patch"), "{changes}");
+        let text = shown("2");
+        assert!(
+            text.contains("  patch\n  │ *** Begin Patch\n  │ *** Update File: a.md\n"),
+            "{text}"
+        );
     }
 
     /// A call that has edited a file.

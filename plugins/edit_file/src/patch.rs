@@ -38,7 +38,7 @@ pub enum Change<'a> {
 /// in a block of code, or be the input of a command of a shell.
 ///
 /// # Errors
-/// The model wrote something else. The failure names the line of the patch.
+/// The model wrote something else. The failure names the line of the patch and, within the part of a file, the hunk and the file.
 pub fn read(patch: &str) -> Result<Vec<FilePatch<'_>>, Failure> {
     let all = patch.lines().zip(1..);
     let mut lines = all.skip_while(|(line, _)| line.trim() != BEGIN);
@@ -127,10 +127,11 @@ struct Section<'a> {
 }
 
 /// What stands together in a file, before and after.
-#[derive(Default)]
 struct Hunk {
     old: String,
     new: String,
+    /// Where it begins in the patch, for errors.
+    number: usize,
 }
 
 impl<'a> Section<'a> {
@@ -152,11 +153,11 @@ impl<'a> Section<'a> {
             Heading::Add(_) => match line.strip_prefix('+') {
                 Some(line) => push_line(&mut self.added, line),
                 None if line.trim().is_empty() => {}
-                None => return Err(wrong(number, "each line of a new file begins with +")),
+                None => return Err(self.wrong(number, "each line of a new file begins with +")),
             },
             Heading::Delete(_) if line.trim().is_empty() => {}
             Heading::Delete(_) => {
-                return Err(wrong(number, "nothing follows *** Delete File: PATH"));
+                return Err(self.wrong(number, "nothing follows *** Delete File: PATH"));
             }
             Heading::Update(_) => self.push_update(line, number)?,
         }
@@ -166,7 +167,7 @@ impl<'a> Section<'a> {
     fn push_update(&mut self, line: &'a str, number: usize) -> Result<(), Failure> {
         if let Some(to) = line.strip_prefix("*** Move to:") {
             if !self.hunks.is_empty() || self.to.is_some() || to.trim().is_empty() {
-                return Err(wrong(
+                return Err(self.wrong(
                     number,
                     "*** Move to: PATH stands once, directly below *** Update File: PATH",
                 ));
@@ -175,12 +176,12 @@ impl<'a> Section<'a> {
             return Ok(());
         }
         if line.starts_with("@@") {
-            self.hunks.push(Hunk::default());
+            self.hunks.push(Hunk::new(number));
             return Ok(());
         }
         if self.hunks.is_empty() {
             // The first may do without `@@`.
-            self.hunks.push(Hunk::default());
+            self.hunks.push(Hunk::new(number));
         }
         let Some(hunk) = self.hunks.last_mut() else {
             return Ok(());
@@ -199,34 +200,46 @@ impl<'a> Section<'a> {
             push_line(&mut hunk.old, line);
             push_line(&mut hunk.new, line);
         } else {
-            return Err(wrong(
-                number,
-                "each line of a hunk begins with a space, + or -",
-            ));
+            return Err(self.wrong(number, "each line of a hunk begins with a space, + or -"));
         }
         Ok(())
     }
 
+    /// What is wrong with this line of the part.
+    fn wrong(&self, number: usize, problem: &str) -> Failure {
+        let path = self.heading.path();
+        match self.hunks.len().checked_sub(1) {
+            Some(last) => wrong_in(&name_of_hunk(last, path), number, problem),
+            None => wrong_in(path, number, problem),
+        }
+    }
+
     fn finish(self) -> Result<FilePatch<'a>, Failure> {
         let path = self.heading.path();
+        let name_of = |index: usize| name_of_hunk(index, path);
         let change = match self.heading {
             Heading::Add(_) => Change::Add(self.added),
             Heading::Delete(_) => Change::Remove,
             Heading::Update(_) => {
-                let hunks = self.hunks.into_iter().filter(|hunk| hunk.old != hunk.new);
-                let hunks: Vec<Hunk> = hunks.collect();
+                let hunks = self.hunks.into_iter().enumerate();
+                let hunks = hunks.filter(|(_, hunk)| hunk.old != hunk.new);
+                let hunks: Vec<(usize, Hunk)> = hunks.collect();
                 match (self.to, hunks.as_slice()) {
-                    (None, []) => return Err(wrong(self.number, "the part changes nothing")),
+                    (None, []) => {
+                        return Err(wrong_in(path, self.number, "the part changes nothing"));
+                    }
                     (Some(to), []) => Change::Rename(to),
                     (Some(_), [..]) => {
-                        return Err(wrong(
+                        return Err(wrong_in(
+                            path,
                             self.number,
                             "one patch cannot both move and change a file; change it in one call, then move it in a second one",
                         ));
                     }
-                    (None, [only]) if only.old.is_empty() => Change::Append(only.new.clone()),
+                    (None, [(_, only)]) if only.old.is_empty() => Change::Append(only.new.clone()),
                     (None, _) => {
-                        let edits = hunks.into_iter().map(|hunk| hunk.edit(self.number));
+                        let hunks = hunks.into_iter();
+                        let edits = hunks.map(|(index, hunk)| hunk.edit(&name_of(index)));
                         Change::Edit(edits.collect::<Result<_, _>>()?)
                     }
                 }
@@ -237,11 +250,20 @@ impl<'a> Section<'a> {
 }
 
 impl Hunk {
-    fn edit(self, number: usize) -> Result<TextEdit, Failure> {
+    fn new(number: usize) -> Self {
+        Self {
+            old: String::new(),
+            new: String::new(),
+            number,
+        }
+    }
+
+    fn edit(self, name: &str) -> Result<TextEdit, Failure> {
         if self.old.is_empty() {
-            return Err(wrong(
-                number,
-                "a hunk of this part only adds lines; put a line of the file beside them that says where",
+            return Err(wrong_in(
+                name,
+                self.number,
+                "it only adds lines; put a line of the file beside them that says where",
             ));
         }
         Ok(TextEdit {
@@ -257,8 +279,18 @@ fn push_line(text: &mut String, line: &str) {
     text.push('\n');
 }
 
+/// What the hunk with this index is called.
+fn name_of_hunk(index: usize, path: &str) -> String {
+    format!("hunk {} of {path}", index + 1)
+}
+
 fn wrong(number: usize, problem: &str) -> Failure {
-    Failure::invalid_arguments(format!("input, line {number}: {problem}"))
+    Failure::invalid_arguments(format!("line {number} of the patch: {problem}"))
+}
+
+/// The same for a file or a hunk.
+fn wrong_in(name: &str, number: usize, problem: &str) -> Failure {
+    Failure::invalid_arguments(format!("{name}, line {number} of the patch: {problem}"))
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use dunlin_host::target::Need;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::agent::APPLY_PATCH;
 use crate::media::{Media, NotMedia};
 use crate::todo::{self, TODO};
 
@@ -506,6 +507,9 @@ fn target(tool: &str, arguments: &Value) -> String {
     if tool == TODO {
         return todo::progress(&todo::steps(arguments));
     }
+    if let Some(patch) = patch_of(tool, arguments) {
+        return line(&patched_files(patch), TARGET_CHARS);
+    }
     let none = Map::new();
     let arguments = arguments.as_object().unwrap_or(&none);
     let telling = TELLING_ARGUMENTS
@@ -522,6 +526,22 @@ fn target(tool: &str, arguments: &Value) -> String {
         },
     };
     line(&target, TARGET_CHARS)
+}
+
+/// The patch that a call applies.
+pub fn patch_of<'a>(tool: &str, arguments: &'a Value) -> Option<&'a str> {
+    arguments
+        .get("input")?
+        .as_str()
+        .filter(|_| tool == APPLY_PATCH)
+}
+
+/// The files that a patch names: the rest of it is what changes in them.
+fn patched_files(patch: &str) -> String {
+    const HEADINGS: [&str; 3] = ["*** Add File:", "*** Update File:", "*** Delete File:"];
+    let path = |line| HEADINGS.iter().find_map(|it| str::strip_prefix(line, *it));
+    let paths: Vec<&str> = patch.lines().filter_map(path).map(str::trim).collect();
+    paths.join(", ")
 }
 
 fn line(text: &str, max: usize) -> String {
@@ -572,6 +592,9 @@ mod tests {
                 .count(),
             TARGET_CHARS
         );
+        let patch = "*** Begin Patch\n*** Update File: a.rs\n@@\n-x\n+y\n*** Add File: b/c\n+z\n*** End Patch";
+        assert_eq!(target(APPLY_PATCH, &json!({ "input": patch })), "a.rs, b/c");
+        assert_eq!(target(APPLY_PATCH, &json!({"input": "none"})), "");
         let steps = json!({"items": [{"content": "a", "status": "completed"}, {"content": "b", "status": "pending"}]});
         assert_eq!(target(TODO, &steps), "1 of 2 done");
     }

@@ -92,36 +92,39 @@ fn what_is_wrong_is_named_with_its_line() {
     );
     check(
         "hello\n",
-        "input, line 2: it belongs to no file; begin with *** Add File: PATH, *** Update File: PATH or *** Delete File: PATH",
+        "line 2 of the patch: it belongs to no file; begin with *** Add File: PATH, *** Update File: PATH or *** Delete File: PATH",
     );
-    check("*** Add File:\n", "input, line 2: the path is missing");
+    check(
+        "*** Add File:\n",
+        "line 2 of the patch: the path is missing",
+    );
     check(
         "*** Add File: a\n+x\ny\n",
-        "input, line 4: each line of a new file begins with +",
+        "a, line 4 of the patch: each line of a new file begins with +",
     );
     check(
         "*** Delete File: a\n-x\n",
-        "input, line 3: nothing follows *** Delete File: PATH",
+        "a, line 3 of the patch: nothing follows *** Delete File: PATH",
     );
     check(
         "*** Update File: a\n@@\nx\n",
-        "input, line 4: each line of a hunk begins with a space, + or -",
+        "hunk 1 of a, line 4 of the patch: each line of a hunk begins with a space, + or -",
     );
     check(
         "*** Update File: a\n@@\n x\n",
-        "input, line 2: the part changes nothing",
+        "a, line 2 of the patch: the part changes nothing",
     );
     check(
         "*** Update File: a\n-x\n*** Move to: b\n",
-        "input, line 4: *** Move to: PATH stands once, directly below *** Update File: PATH",
+        "hunk 1 of a, line 4 of the patch: *** Move to: PATH stands once, directly below *** Update File: PATH",
     );
     check(
         "*** Update File: a\n*** Move to: b\n-x\n",
-        "input, line 2: one patch cannot both move and change a file; change it in one call, then move it in a second one",
+        "a, line 2 of the patch: one patch cannot both move and change a file; change it in one call, then move it in a second one",
     );
     check(
         "*** Update File: a\n@@\n-x\n@@\n+y\n",
-        "input, line 2: a hunk of this part only adds lines; put a line of the file beside them that says where",
+        "hunk 2 of a, line 5 of the patch: it only adds lines; put a line of the file beside them that says where",
     );
     check(
         "*** Delete File: a\n*** Add File: a\n+x\n",
