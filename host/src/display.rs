@@ -152,6 +152,23 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// A number of bytes, for people: `933 bytes`, `45 kB`, `8.3 MB`, `98 MB`.
+pub fn size(bytes: u64) -> String {
+    const KB: u64 = 1_000;
+    const MB: u64 = 1_000 * KB;
+    const GB: u64 = 1_000 * MB;
+    let with_tenths = |unit: u64| format!("{}.{}", bytes / unit, bytes % unit / (unit / 10));
+    match bytes {
+        1 => "1 byte".to_owned(),
+        KB..MB => format!("{} kB", bytes / KB),
+        // Limits of some MB are compared with what goes a little beyond them.
+        MB..10_000_000 => format!("{} MB", with_tenths(MB)),
+        10_000_000..GB => format!("{} MB", bytes / MB),
+        GB.. => format!("{} GB", with_tenths(GB)),
+        _ => format!("{bytes} bytes"),
+    }
+}
+
 /// An error and its causes in one line, for places that take one string.
 pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -172,6 +189,22 @@ pub(crate) fn shown(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_are_readable() {
+        for (bytes, expected) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (999, "999 bytes"),
+            (4_200, "4 kB"),
+            (999_999, "999 kB"),
+            (8_388_608, "8.3 MB"),
+            (98_362_432, "98 MB"),
+            (1_117_320_736, "1.1 GB"),
+        ] {
+            assert_eq!(size(bytes), expected);
+        }
+    }
 
     #[test]
     fn one_line_has_no_holes() {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use dunlin_host::display::{grouped, one_line};
+use dunlin_host::display::{grouped, one_line, size};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -63,8 +63,8 @@ pub enum NotMedia {
     Unknown,
     #[error(
         "it has {}, and at most {} can be attached: make it smaller",
-        size(*.0),
-        size(MAX_BYTES)
+        size(*.0 as u64),
+        size(MAX_BYTES as u64)
     )]
     TooLarge(usize),
     #[error(
@@ -239,7 +239,7 @@ impl fmt::Display for About {
             Some(pages) => write!(f, ", {} pages", grouped(u64::from(pages)))?,
             None => {}
         }
-        write!(f, ", {}", size(self.bytes))
+        write!(f, ", {}", size(self.bytes as u64))
     }
 }
 
@@ -267,16 +267,6 @@ fn is_base64(text: &str) -> bool {
     text.len().is_multiple_of(GROUP)
         && groups.bytes().all(is_digit)
         && STANDARD.decode(last).is_ok()
-}
-
-/// A size for people.
-fn size(bytes: usize) -> String {
-    match bytes {
-        1_000_000.. => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
-        1_000.. => format!("{} kB", bytes / 1_000),
-        1 => "1 byte".to_owned(),
-        _ => format!("{bytes} bytes"),
-    }
 }
 
 /// How it stands in a session file. What it is follows from the bytes.

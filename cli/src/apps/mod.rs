@@ -17,7 +17,7 @@ use std::sync::Arc;
 use dunlin_apps::blocks::find as find_parts;
 use dunlin_apps::store::{Store, StoreError, StoredApp};
 use dunlin_host::app::subject;
-use dunlin_host::display::{escape, own_command};
+use dunlin_host::display::{escape, own_command, size};
 use dunlin_host::nearest::nearest;
 use dunlin_host::store_folder;
 
@@ -25,7 +25,6 @@ use self::open::OpenApp;
 use self::output::AppOutput;
 use crate::config::paths::Folders;
 use crate::error::{CliError, Exit};
-use crate::models::size;
 use crate::settings::Settings;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;

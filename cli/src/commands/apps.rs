@@ -8,7 +8,7 @@ use dunlin_apps::Part;
 use dunlin_apps::blocks::Folded;
 use dunlin_apps::store::StoredApp;
 use dunlin_host::app::subject;
-use dunlin_host::display::escape;
+use dunlin_host::display::{escape, size};
 use dunlin_host::permission::identity;
 use dunlin_host::stored_bytes;
 use serde::Serialize;
@@ -19,7 +19,6 @@ use crate::apps::{self, export};
 use crate::args::AppCommand;
 use crate::dialogue::interrupted;
 use crate::error::{CliError, Exit};
-use crate::models::size;
 
 /// There is nobody to ask whether apps may be deleted.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,8 @@
 use crate::app::App;
 use crate::config::paths::Folders;
 use crate::error::CliError;
-use crate::models::{self, CATALOGUE, Entry, SMALLEST, size};
+use crate::models::{self, CATALOGUE, Entry, SMALLEST};
+use dunlin_host::display::size;
 
 /// A model that is here or can be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]

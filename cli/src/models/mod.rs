@@ -213,16 +213,6 @@ pub fn leftovers(name: &str, folder: &Path) -> Vec<PathBuf> {
     left
 }
 
-/// A size for people: `98 MB`, `1.1 GB`.
-pub fn size(bytes: u64) -> String {
-    match bytes {
-        1_000_000_000.. => format!("{:.1} GB", bytes as f64 / 1e9),
-        1_000_000.. => format!("{} MB", bytes / 1_000_000),
-        1_000.. => format!("{} kB", bytes / 1_000),
-        _ => format!("{bytes} B"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -298,17 +288,5 @@ mod tests {
             [folder.path().join("c.12345678.part")]
         );
         assert!(leftovers("a", folder.path()).is_empty());
-    }
-
-    #[test]
-    fn sizes_are_readable() {
-        for (bytes, expected) in [
-            (12, "12 B"),
-            (4_200, "4 kB"),
-            (98_362_432, "98 MB"),
-            (1_117_320_736, "1.1 GB"),
-        ] {
-            assert_eq!(size(bytes), expected);
-        }
     }
 }

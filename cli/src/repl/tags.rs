@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use dunlin_host::display::{escape, grouped};
+use dunlin_host::display::{escape, grouped, size};
 
 use crate::app::App;
 use crate::dialogue::Dialogue;
@@ -106,15 +106,13 @@ pub fn untag(app: &App, dialogue: Option<&mut Dialogue>, which: &str) {
 /// A file, or what a command printed, in a row.
 pub fn line(ui: &Ui, tag: &Tag) -> String {
     let room = ui.window().columns.saturating_sub(FACTS_COLUMNS).max(16);
-    let size = match tag.bytes() {
+    let about = match tag.bytes() {
         _ if let Some(media) = tag.media() => format!("{media}, "),
         None => String::new(),
-        Some(1) => "1 byte, ".to_owned(),
-        Some(bytes @ ..1000) => format!("{bytes} bytes, "),
-        Some(bytes) => format!("{}.{} kB, ", bytes / 1000, bytes % 1000 / 100),
+        Some(bytes) => format!("{}, ", size(bytes)),
     };
     format!(
-        "{} · {size}about {} tokens",
+        "{} · {about}about {} tokens",
         fit(&escape(&tag.path), room),
         grouped(tag.tokens())
     )

@@ -108,7 +108,7 @@ fn apps_are_managed_on_the_command_line() {
     assert!(
         shown
             .stdout
-            .contains("stored   0 B\npart     html · 2 lines\n")
+            .contains("stored   0 bytes\npart     html · 2 lines\n")
             && shown.stdout.contains("part     main-js · 4 lines\n"),
         "{shown}"
     );

@@ -303,7 +303,7 @@ fn what_cannot_be_fetched_says_why() {
         (
             open(vec![b' '; 2 << 20], Vec::new()),
             ":1.0",
-            "who/echo-tool:1.0 is larger than 1 MB",
+            "who/echo-tool:1.0 is larger than 1.0 MB",
         ),
         (
             open(b"no".to_vec(), Vec::new()),

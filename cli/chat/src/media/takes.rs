@@ -1,6 +1,8 @@
 //! What an endpoint takes beside text.
 
-use super::{Media, MediaKind, size};
+use dunlin_host::display::size;
+
+use super::{Media, MediaKind};
 
 /// What an endpoint and its model take beside text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +22,7 @@ pub enum NotTaken {
     Images,
     #[error("this model takes no PDF documents")]
     Documents,
-    #[error("this server takes images of at most {}", size(*.0 / 4 * 3))]
+    #[error("this server takes images of at most {}", size(*.0 as u64 / 4 * 3))]
     TooLarge(usize),
 }
 

@@ -8,7 +8,7 @@ use crate::local_model::way_out;
 use crate::models;
 use crate::settings::Settings;
 use dunlin_chat::agent::Agent;
-use dunlin_host::display::grouped;
+use dunlin_host::display::{grouped, size};
 
 /// Looks at the file of the agent's model, and at its header. Loading it would take longer than all the rest.
 pub(super) fn agent(report: &mut Report<'_>, agent: &Agent, folders: &Folders) {
@@ -24,7 +24,7 @@ pub(super) fn agent(report: &mut Report<'_>, agent: &Agent, folders: &Folders) {
             return report.way_out(&way_out(model, &error));
         }
     };
-    let memory = models::size(facts.memory);
+    let memory = size(facts.memory);
     let about = format!("{what}, takes up to {memory} of memory");
     report.line(Verdict::Good, "agent", &about);
     let configured = agent.context_window.map(usize::try_from);
@@ -63,7 +63,7 @@ pub(super) fn installed(report: &mut Report<'_>, folders: &Folders) {
         Ok(here) => {
             let named = here
                 .iter()
-                .map(|model| format!("{} ({})", model.name, models::size(model.bytes)));
+                .map(|model| format!("{} ({})", model.name, size(model.bytes)));
             let names = named.collect::<Vec<_>>().join(", ");
             let place = folders.short(&folder);
             report.line(Verdict::Good, "models", &format!("{names} in {place}"));

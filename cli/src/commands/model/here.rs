@@ -3,13 +3,13 @@
 use std::io;
 use std::path::PathBuf;
 
-use dunlin_host::display::escape;
+use dunlin_host::display::{escape, size};
 use dunlin_terminal::ui::style::Label;
 use serde::Serialize;
 
 use crate::app::App;
 use crate::error::CliError;
-use crate::models::{self, Entry, Installed, MEANING, size};
+use crate::models::{self, Entry, Installed, MEANING};
 
 /// How wide the columns of names and sizes are.
 const NAME_COLUMNS: usize = 14;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use dunlin_host::display::escape;
+use dunlin_host::display::{escape, size};
 use tokio::sync::oneshot;
 
 use super::here::{CannotUse, installed, is_here};
@@ -16,7 +16,7 @@ use crate::error::{CliError, Exit};
 use crate::models::hub::{self, HUB};
 use crate::models::package::{self, PackageError};
 use crate::models::receive::{self, is_whole};
-use crate::models::{self, CATALOGUE, Entry, Installed, MEANING, size};
+use crate::models::{self, CATALOGUE, Entry, Installed, MEANING};
 use dunlin_host::nearest::nearest;
 use dunlin_terminal::ui::style::Label;
 
@@ -326,7 +326,12 @@ mod tests {
                 expected
             );
         };
-        check(0, 0, 10, "smollm2-135m: 0 % · 0 B of 98 MB · Ctrl-C stops");
+        check(
+            0,
+            0,
+            10,
+            "smollm2-135m: 0 % · 0 bytes of 98 MB · Ctrl-C stops",
+        );
         check(
             49_181_216,
             20_000_000,

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use dunlin_host::display::{escape, escape_multiline};
+use dunlin_host::display::{escape, escape_multiline, size};
 use dunlin_host::{Code, Plugin, sha256_hex};
 use dunlin_terminal::ui::review::Review;
 
@@ -12,7 +12,6 @@ use super::install::{put, same_origin};
 use super::{changes, report};
 use crate::app::{App, host_options};
 use crate::error::{CliError, Exit};
-use crate::models::size;
 use crate::plugin::BUILT;
 use crate::plugin::build::{BuildFailed, Built, build as build_in};
 use crate::plugin::examine::{Beside, describes, examine_file};

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use dunlin_host::display::{escape, own_command};
+use dunlin_host::display::{escape, own_command, size};
 use dunlin_host::permission::identity;
 use dunlin_host::settings::SettingsFile;
 use dunlin_host::{Tool, store_folder};
@@ -14,7 +14,6 @@ use crate::app::App;
 use crate::args::PluginInstallArgs;
 use crate::dialogue::look_at_tools_of;
 use crate::error::{CliError, Exit};
-use crate::models::size;
 use crate::plugin::examine::{Examined, examine};
 use crate::plugin::installed::Record;
 use crate::plugin::signing::PinnedKeys;

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use dunlin_host::Tool;
-use dunlin_host::display::{escape, shorten};
+use dunlin_host::display::{escape, shorten, size};
 use dunlin_host::limits::CONTRACT;
 use dunlin_host::metadata::Metadata;
 
 use super::changes::version;
-use crate::models::size;
 use crate::plugin::examine::{Examined, Tried};
 use crate::plugin::in_words;
 use crate::plugin::installed::Record;

@@ -1,10 +1,10 @@
 //! Why nothing came from a registry. Each says what to do where something can be done.
 
 use super::login::LoginError;
+use dunlin_host::display::size;
 use oci_spec::distribution::ParseError;
 
 use crate::error::{CliError, Exit};
-use crate::models::size;
 
 /// Why nothing came from a registry.
 #[derive(Debug, thiserror::Error)]
