@@ -12,6 +12,7 @@ mod instructions;
 mod key;
 mod notes;
 pub mod presenter;
+pub mod refused;
 pub mod resume;
 pub mod sampling_model;
 mod status;
@@ -429,13 +430,7 @@ impl Dialogue {
             }
         });
         // A message that was taken back was not told of it.
-        if !matches!(
-            report.end,
-            TurnEnd::Withdrawn {
-                is_unsent: true,
-                ..
-            }
-        ) {
+        if !report.end.is_taken_back() {
             self.notes = Notes::default();
         }
         drop(running);

@@ -120,6 +120,11 @@ impl Media {
         self.about
     }
 
+    /// Whether this is the same, whatever it is called.
+    pub fn has_bytes_of(&self, other: &Media) -> bool {
+        self.data == other.data
+    }
+
     /// The bytes in base64.
     pub fn base64(&self) -> &str {
         &self.data

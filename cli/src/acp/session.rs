@@ -391,9 +391,11 @@ fn stop_reason(end: &TurnEnd) -> StopReason {
         TurnEnd::CutOff => StopReason::MaxTokens,
         TurnEnd::RoundLimit => StopReason::MaxTurnRequests,
         TurnEnd::Interrupted | TurnEnd::Withdrawn { .. } => StopReason::Cancelled,
-        TurnEnd::Answered | TurnEnd::Denied | TurnEnd::TooLong(_) | TurnEnd::Failed(_) => {
-            StopReason::EndTurn
-        }
+        TurnEnd::Answered
+        | TurnEnd::Denied
+        | TurnEnd::TooLong(_)
+        | TurnEnd::Failed(_)
+        | TurnEnd::Refused { .. } => StopReason::EndTurn,
     }
 }
 

@@ -4,7 +4,9 @@
 //! questions are asked, and the audit log has it all. What was read goes to the model behind the words of the
 //! message, as part of it, so that the conversation keeps what was sent and later requests begin alike.
 
+use std::ffi::OsStr;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -18,7 +20,7 @@ use crate::mentions::{self, Meaning};
 use crate::prompt::decider::Decider;
 use crate::prompt::line::Recall;
 use dunlin_chat::agent::Api;
-use dunlin_chat::media::{About, MAX_BASE64_IN_REQUEST, MAX_IN_REQUEST, Media, NotTaken};
+use dunlin_chat::media::{About, MAX_BASE64_IN_REQUEST, MAX_IN_REQUEST, Media, NotMedia, NotTaken};
 use dunlin_chat::message::{Message, UserMessage};
 use dunlin_chat::provider::ProposedCall;
 use dunlin_chat::tokens::estimate;
@@ -157,6 +159,35 @@ impl Tags {
         let gone = self.tags.iter().filter(goes).map(|tag| tag.path.clone());
         let gone = gone.collect();
         self.tags.retain(|tag| tag.is_sent || !wanted(tag));
+        gone
+    }
+
+    /// A message with these files is in the input line again. Those that it does not mention wait for the next one, except
+    /// those that go: their paths are returned.
+    pub fn take_back(
+        &mut self,
+        text: &str,
+        attached: &[String],
+        goes: impl Fn(&str) -> bool,
+    ) -> Vec<String> {
+        let mentions = mentions::find(text);
+        // Behind a path may stand what ends a sentence.
+        let is_mentioned = |path: &str| mentions.iter().any(|it| it.path.starts_with(path));
+        let mut gone = Vec::new();
+        self.tags.retain_mut(|tag| {
+            if !tag.is_sent || !attached.contains(&tag.path) {
+                return true;
+            }
+            if is_mentioned(&tag.path) {
+                return false;
+            }
+            tag.is_sent = false;
+            let goes = goes(&tag.path);
+            if goes {
+                gone.push(tag.path.clone());
+            }
+            !goes
+        });
         gone
     }
 
@@ -346,13 +377,20 @@ impl Dialogue {
 
     /// Why this cannot be sent to the model, if it cannot.
     fn not_taken(&self, media: &Media) -> Option<Problem> {
-        let why = self.provider.dialect().takes().check(media).err()?;
         let path = media.name();
         let name = match path {
             "" => "it",
             path => path,
         };
         let agent = &self.agent;
+        if self.context_budget.lock().verdicts.is_refused(media) {
+            let model = &agent.model;
+            let sentence = format!(
+                "{name} cannot be sent to {model}: the server did not accept a request with it; /model chooses another model, or the same to try again"
+            );
+            return Some(Problem::new(path, sentence));
+        }
+        let why = self.provider.dialect().takes().check(media).err()?;
         let server = !matches!(agent.api, Api::Local);
         let setting = match why {
             NotTaken::Images if server => Some("images"),
@@ -443,6 +481,14 @@ impl Dialogue {
                     let sentence = format!("{path} cannot be attached: {why}");
                     problems.push(Problem::new(&path, sentence));
                 }
+                // Half of a download, or the page that came in its place.
+                (CallState::Completed, Some(_), _)
+                    if record.media.is_empty() && is_called_media(&path) =>
+                {
+                    let why = NotMedia::Unknown;
+                    let sentence = format!("{path} cannot be attached: {why}");
+                    problems.push(Problem::new(&path, sentence));
+                }
                 (CallState::Completed, Some(mut content), _) => {
                     let media = record.media.into_iter().next();
                     let media = media.map(|media| media.named(&path));
@@ -497,6 +543,13 @@ fn too_many(media: &[Media]) -> Option<Problem> {
         );
         Problem::new("", sentence)
     })
+}
+
+/// Whether a file is an image or a document by its name. That decides nothing about what it is; but who attaches it wants one.
+fn is_called_media(path: &str) -> bool {
+    const ENDS: [&str; 6] = ["png", "jpg", "jpeg", "gif", "webp", "pdf"];
+    let end = Path::new(path).extension().and_then(OsStr::to_str);
+    end.is_some_and(|end| ENDS.iter().any(|it| it.eq_ignore_ascii_case(end)))
 }
 
 fn stamp(path: &str, app: &App) -> Option<(SystemTime, u64)> {

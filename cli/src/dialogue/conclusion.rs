@@ -1,5 +1,6 @@
 //! How a turn ended, in words.
 
+use super::refused;
 use crate::app::App;
 use crate::error::{CliError, Exit};
 use crate::money;
@@ -81,6 +82,11 @@ fn conclude_with(
                 false => why.hint_of_one(),
             };
             return Err(CliError::new(Exit::Failed, why).with_hint(hint));
+        }
+        TurnEnd::Refused { error, media } => {
+            let hint = refused::hint(&media, ui.is_chat());
+            let error = refused::NotAccepted::new(error, &media);
+            return Err(CliError::new(Exit::Provider, error).with_hint(hint));
         }
         TurnEnd::Failed(error) => {
             let hint = hint(&error);

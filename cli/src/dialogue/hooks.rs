@@ -60,7 +60,9 @@ fn outcome(end: &TurnEnd) -> Option<TurnOutcome> {
         TurnEnd::CutOff => Some(TurnOutcome::CutOff),
         TurnEnd::Denied => Some(TurnOutcome::Denied),
         TurnEnd::RoundLimit => Some(TurnOutcome::RoundLimit),
-        TurnEnd::TooLong(_) | TurnEnd::Failed(_) => Some(TurnOutcome::Failed),
+        TurnEnd::TooLong(_) | TurnEnd::Failed(_) | TurnEnd::Refused { .. } => {
+            Some(TurnOutcome::Failed)
+        }
         TurnEnd::Interrupted | TurnEnd::Withdrawn { .. } => None,
     }
 }

@@ -6,6 +6,7 @@ use crate::error::CliError;
 use crate::provider::connect;
 use dunlin_chat::agent::{Agent, Effort};
 use dunlin_chat::message::UserMessage;
+use dunlin_chat::request::verdicts::Verdicts;
 
 impl Dialogue {
     /// Who answers.
@@ -22,6 +23,7 @@ impl Dialogue {
             self.context_budget().moved();
             self.models.clear();
         }
+        self.context_budget().verdicts = Verdicts::default();
         self.agent = agent;
         if let Some(instructions) = &self.instructions {
             instructions.tell(&app.settings, &mut self.agent);

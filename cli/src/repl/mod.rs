@@ -492,14 +492,21 @@ fn take_turn(
         if interceptor::may_hold(app) {
             dialogue.keep_unsent(Some(&typed));
         }
+        let attached = said.attached.clone();
+        let words = said.typed.and_then(|typed| said.text.get(..typed));
+        let words = words.unwrap_or(&typed).to_owned();
         let said = apps::with_source(app, dialogue, said)?;
         let report = dialogue.turn(app, said, editor.recall())?;
-        if let TurnEnd::Withdrawn {
-            is_unsent: true, ..
-        } = report.end
-        {
+        let is_taken_back = report.end.is_taken_back();
+        if is_taken_back {
             dialogue.keep_unsent(None);
-            keep(&typed);
+            match &report.end {
+                TurnEnd::Refused { media, .. } => {
+                    tags::message_is_back(app, dialogue, (&words, &attached), media);
+                    keep(&words);
+                }
+                _ => keep(&typed),
+            }
         } else if !is_foreign {
             // The last message of the conversation is the one of this turn.
             dialogue.know_typed();
@@ -523,6 +530,11 @@ fn take_turn(
             if let Err(error) = taken {
                 app.ui.error(&error);
             }
+        }
+        if let (Err(error), true) = (&concluded, is_taken_back) {
+            // No message stays in the conversation.
+            app.ui.error(error);
+            return Ok(Answer::Next);
         }
         concluded?;
         if is_plan {

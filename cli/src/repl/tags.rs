@@ -9,6 +9,7 @@ use crate::dialogue::Dialogue;
 use crate::dialogue::attach::{Attached, Tag};
 use crate::error::CliError;
 use crate::prompt::line::Recall;
+use dunlin_chat::media::Media;
 use dunlin_chat::message::UserMessage;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::calls::fit;
@@ -52,6 +53,19 @@ pub fn attach(
             ui.keep_message(text);
             Ok(None)
         }
+    }
+}
+
+/// A message came back because of some of its files. The others that it does not mention wait for the next one again.
+pub fn message_is_back(
+    app: &App,
+    dialogue: &mut Dialogue,
+    (text, attached): (&str, &[String]),
+    refused: &[Media],
+) {
+    let is_refused = |path: &str| refused.iter().any(|media| media.name() == path);
+    for path in dialogue.tags_mut().take_back(text, attached, is_refused) {
+        app.ui.status(&format!("  - {}", escape(&path)));
     }
 }
 

@@ -337,6 +337,8 @@ fn end_of(report: &TurnReport) -> SubagentEnd {
         TurnEnd::RoundLimit => SubagentEnd::RoundLimit,
         TurnEnd::Interrupted | TurnEnd::Withdrawn { .. } => SubagentEnd::Stopped,
         TurnEnd::TooLong(why) => SubagentEnd::TooLong(why.to_string()),
-        TurnEnd::Failed(error) => SubagentEnd::Failed(error.to_string()),
+        TurnEnd::Failed(error) | TurnEnd::Refused { error, .. } => {
+            SubagentEnd::Failed(error.to_string())
+        }
     }
 }

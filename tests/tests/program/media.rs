@@ -5,7 +5,7 @@ use std::fs;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use dunlin_chat::media::samples::{self, pdf, png};
-use dunlin_tests::{Environment, Provider, Response, program};
+use dunlin_tests::{Environment, Key, Provider, Response, Screen, program};
 use serde_json::{Value, json};
 
 use crate::stage::{Chat, environment, files_below, read};
@@ -135,6 +135,16 @@ fn what_a_model_does_not_take_is_said_before_anything_is_sent() {
          (if this one does: images = true under [agents.assistant.endpoint])",
     );
     check("@eggs.pdf", "attach its text (pdftotext FILE)");
+    environment.project_file("page.PNG", "<html>not found</html>");
+    environment.project_file("half.png", b"\x89PNG\r\n\x1a\n");
+    check(
+        "@page.PNG",
+        "page.PNG cannot be attached: it is neither a PNG, JPEG, GIF or WebP image nor a PDF document",
+    );
+    check(
+        "@half.png",
+        "half.png cannot be attached: its header does not say how large the image is: the file is damaged",
+    );
     check(
         "@wide.png",
         "wide.png cannot be attached: it has 9000×2 pixels, and at most 8,000 on each side",
@@ -208,5 +218,138 @@ fn an_image_of_a_server_goes_to_the_model() {
     assert_eq!(messages[4]["content"], "Click.\n[image PNG 8×6, 33 bytes]");
     let expected = samples::picture("", 8, 6).data_url();
     assert_eq!(messages[5]["content"][1]["image_url"]["url"], expected);
+    chat.leave();
+}
+
+/// All that is on the screen as one line.
+fn said(screen: &Screen) -> String {
+    let words: Vec<&str> = screen
+        .text
+        .split_whitespace()
+        .filter(|it| *it != "│")
+        .collect();
+    words.join(" ")
+}
+
+/// What a server says that does not accept a request.
+fn refusal(message: &str) -> Response {
+    Response::json(400, &json!({"error": {"message": message}}))
+}
+
+#[test]
+fn a_refused_attachment_does_not_stay_in_the_conversation() {
+    let provider = Provider::play([
+        refusal("Invalid content type 'file'"),
+        Response::reply("Hello."),
+        refusal("Could not process image"),
+    ]);
+    let environment = environment(&provider);
+    environment.project_file("eggs.pdf", pdf(1));
+    environment.project_file("notes.md", "four eggs\n");
+    environment.project_file("tern.png", picture());
+    let mut chat = Chat::open(&environment);
+    chat.turn("@notes.md");
+    chat.say("Count @eggs.pdf");
+    let screen = chat.prompt_with("Count @eggs.pdf");
+    for line in [
+        "error: the server did not accept the message with eggs.pdf",
+        "answered 400: Invalid content type 'file'",
+        "hint: your message is back in the line: send it with the text instead (pdftotext FILE), or choose a model that takes \
+         PDF documents with /model",
+    ] {
+        assert!(said(&screen).contains(line), "{screen:?}");
+    }
+    assert!(!screen.contains("stays in the conversation"), "{screen:?}");
+    // Without it the message is sent, and the other file has waited for it.
+    chat.terminal.press(Key::CtrlC);
+    chat.prompt_cleared();
+    chat.turn("Count");
+    let messages = provider.requests()[1].messages().to_vec();
+    assert_eq!(messages.len(), 1, "{messages:?}");
+    let content = messages[0]["content"].as_str().unwrap_or_default();
+    assert!(content.starts_with("Count\n\n") && content.contains("four eggs"));
+    chat.leave();
+
+    let output = environment
+        .command(["ask", "--continue", "see @tern.png"])
+        .run();
+    assert_eq!(output.status, Some(4), "{output}");
+    let hint = "hint: send it without what is damaged, or use a model that takes images";
+    assert!(output.stderr.contains(hint), "{output}");
+    let shown = environment.command(["sessions", "show"]).run();
+    assert!(!shown.stdout.contains("tern.png"), "{shown}");
+}
+
+#[test]
+fn a_refused_image_of_a_result_is_only_named() {
+    let provider = Provider::play([
+        read("tern.png"),
+        refusal("Could not process image"),
+        Response::reply("I cannot see it."),
+        Response::reply("No."),
+        refusal("something else"),
+    ]);
+    let environment = environment(&provider);
+    environment.project_file("tern.png", picture());
+    let mut chat = Chat::open(&environment);
+    let screen = chat.turn("Look");
+    let line = "answered 400: Could not process image: the request is sent again with [image PNG 800×600, 45 kB] only named, as \
+                are later ones";
+    assert!(said(&screen).contains(line), "{screen:?}");
+    assert!(screen.contains("I cannot see it."), "{screen:?}");
+    chat.turn("Really?");
+    let requests = provider.requests();
+    let result = "[image PNG 800×600, 45 kB]\n[not shown: the server did not accept a request with it] [image PNG 800×600, 45 kB]";
+    for request in &requests[2..] {
+        assert_eq!(request.messages()[2]["content"], result);
+        let images = request
+            .messages()
+            .iter()
+            .filter(|it| it["content"].is_array());
+        assert_eq!(images.count(), 0);
+    }
+    // A refusal with nothing new in it has another reason.
+    let screen = chat.turn("And now?");
+    assert!(
+        screen.contains("answered 400: something else"),
+        "{screen:?}"
+    );
+    chat.leave();
+}
+
+#[test]
+fn a_session_with_a_refused_attachment_goes_on() {
+    let provider = Provider::play([
+        Response::json(401, &json!({"error": {"message": "no such key"}})),
+        refusal("Could not process image"),
+        Response::reply("Hello."),
+    ]);
+    let environment = environment(&provider);
+    environment.project_file("tern.png", picture());
+    let mut chat = Chat::open(&environment);
+    let screen = chat.turn("See @tern.png");
+    // Not for the image.
+    assert!(screen.contains("stays in the conversation"), "{screen:?}");
+    chat.leave();
+    let mut chat = Chat::of(environment.terminal(["--resume"]));
+    let screen = chat.turn("Hello?");
+    let line = "the request is sent again with tern.png only named";
+    assert!(said(&screen).contains(line), "{screen:?}");
+    assert!(screen.contains("Hello."), "{screen:?}");
+    let requests = provider.requests();
+    let content = requests[2].messages()[0]["content"]
+        .as_str()
+        .unwrap_or_default();
+    assert!(
+        content.contains("[not shown: the server did not accept"),
+        "{content}"
+    );
+    // To attach it again says so at once.
+    chat.say("See @tern.png");
+    let screen = chat.prompt_with("See @tern.png");
+    let line = "tern.png cannot be sent to scripted: the server did not accept a request with it";
+    assert!(said(&screen).contains(line), "{screen:?}");
+    chat.terminal.press(Key::CtrlC);
+    chat.prompt_cleared();
     chat.leave();
 }

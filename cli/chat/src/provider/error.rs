@@ -232,6 +232,19 @@ impl ProviderError {
         }
     }
 
+    /// Whether the endpoint may have refused what the messages hold. Local servers answer a picture that they cannot read with
+    /// a fault of their own, some of them after a good status.
+    pub fn may_be_about_content(&self) -> bool {
+        match self {
+            ProviderError::Status(refusal) => {
+                matches!(refusal.status, 400 | 413 | 415 | 422 | 500 | 501)
+                    && refusal.overflow.is_none()
+            }
+            ProviderError::Reported { overflow, .. } => overflow.is_none(),
+            _ => false,
+        }
+    }
+
     /// What went wrong, in a few words that are safe to show.
     pub fn in_brief(&self) -> String {
         const MOST_CHARS: usize = 60;

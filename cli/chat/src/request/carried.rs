@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use super::verdicts::Verdicts;
 use crate::media::{MAX_BASE64_IN_REQUEST, MAX_IN_REQUEST, Media, Takes};
 use crate::message::{Message, Role};
 
@@ -16,16 +17,19 @@ const FIRST_OF_RESULTS: &str =
     "With this message come first the images and documents of the results above, in their order:";
 
 /// What a request still takes. It is filled from its end: the latest matter most.
-pub(super) struct Room {
+pub(super) struct Room<'a> {
     takes: Takes,
+    verdicts: Option<&'a Verdicts>,
     count: usize,
     base64: usize,
 }
 
-impl Room {
-    pub(super) fn new(takes: Takes) -> Room {
+impl Room<'_> {
+    /// `verdicts`: what the server made of what was sent before.
+    pub(super) fn new(takes: Takes, verdicts: Option<&Verdicts>) -> Room<'_> {
         Room {
             takes,
+            verdicts,
             count: 0,
             base64: 0,
         }
@@ -39,6 +43,9 @@ impl Room {
         let base64 = self.base64.saturating_add(media.base64().len());
         let why = match self.takes.check(media) {
             Err(why) => why.to_string(),
+            Ok(()) if self.verdicts.is_some_and(|it| it.is_refused(media)) => {
+                "the server did not accept a request with it".to_owned()
+            }
             Ok(()) if self.count == MAX_IN_REQUEST || base64 > MAX_BASE64_IN_REQUEST => {
                 "there are too many later ones".to_owned()
             }
@@ -52,8 +59,7 @@ impl Room {
 }
 
 /// Leaves out what the endpoint does not take, and what is too much, the earliest first.
-pub(super) fn fit(messages: &mut [Cow<'_, Message>], takes: Takes) {
-    let mut room = Room::new(takes);
+pub(super) fn fit(messages: &mut [Cow<'_, Message>], mut room: Room<'_>) {
     for message in messages.iter_mut().rev() {
         if message.media.is_empty() {
             continue;
@@ -148,7 +154,7 @@ mod tests {
 
     fn fitted(messages: &[Message], takes: Takes) -> Vec<String> {
         let mut messages: Vec<_> = messages.iter().map(Cow::Borrowed).collect();
-        fit(&mut messages, takes);
+        fit(&mut messages, Room::new(takes, None));
         shape(&messages)
     }
 

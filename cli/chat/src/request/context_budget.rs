@@ -11,11 +11,12 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use dunlin_host::Tool;
 
-use super::carried::Room;
+use super::carried::{self, Room};
 use super::compact::{self, Compacting};
 use super::cost::Cost;
 use super::cuts::{self, Compacted, Cuts};
 use super::measure::Measure;
+use super::verdicts::Verdicts;
 use crate::agent::Agent;
 use crate::media::Takes;
 use crate::message::{Message, Role};
@@ -183,6 +184,8 @@ pub struct ContextBudget {
     not_compacted: Option<usize>,
     /// What the server has read last.
     last_sent: Option<Bytes>,
+    /// What the server made of pictures and documents.
+    pub verdicts: Verdicts,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -258,6 +261,7 @@ impl ContextBudget {
         self.entries.clear();
         self.cuts = Cuts::default();
         self.not_compacted = None;
+        self.verdicts = Verdicts::default();
     }
 
     /// Forgets what is known of the messages from this one on: they are no more.
@@ -272,6 +276,7 @@ impl ContextBudget {
         self.measure = Measure::default();
         self.refused = None;
         self.last_sent = None;
+        self.verdicts = Verdicts::default();
     }
 
     /// Takes note that the server has accepted a request with these bytes.
@@ -351,10 +356,10 @@ impl ContextBudget {
             .sends(fixed + cuts.total(messages, &costs).tokens);
         self.fixed = fixed;
         self.cuts = cuts;
-        Ok(Fitted {
-            messages: self.cuts.apply(messages),
-            notice,
-        })
+        let mut messages = self.cuts.apply(messages);
+        let room = Room::new(occasion.dialect.takes(), Some(&self.verdicts));
+        carried::fit(&mut messages, room);
+        Ok(Fitted { messages, notice })
     }
 
     /// Takes note of what the provider counted for the request that was made last.
@@ -520,7 +525,7 @@ impl ContextBudget {
 
     /// Counts what stands beside the texts. What of it is sent depends on the endpoint and on what follows.
     fn count_media(&mut self, messages: &[Message], takes: Takes) {
-        let mut room = Room::new(takes);
+        let mut room = Room::new(takes, Some(&self.verdicts));
         for (index, (entry, message)) in self.entries.iter_mut().zip(messages).enumerate().rev() {
             (entry.media, entry.notes) = (Cost::default(), Cost::default());
             // Where a result is cut nothing is left beside its text.

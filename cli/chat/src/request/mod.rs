@@ -18,6 +18,7 @@ mod draft;
 pub mod editor;
 pub mod measure;
 pub mod report;
+pub mod verdicts;
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -27,8 +28,10 @@ use dunlin_host::Tool;
 use serde_json::Value;
 
 use crate::agent::Agent;
+use crate::media::{self, Media};
 use crate::message::Message;
 use crate::provider::Dialect;
+use carried::Room;
 use editor::{Edit, EditableRequest, SectionId};
 
 pub use context_budget::{ContextBudget, HistoryLimits, Occasion, TooLong};
@@ -39,6 +42,7 @@ pub use draft::Draft;
 pub struct Request {
     body: Value,
     tools: Arc<[Tool]>,
+    media: Vec<Media>,
     bytes: OnceLock<Bytes>,
     edited: Option<Arc<Edited>>,
 }
@@ -56,6 +60,7 @@ impl Request {
         Request {
             body,
             tools: Arc::new([]),
+            media: Vec::new(),
             bytes: OnceLock::new(),
             edited: None,
         }
@@ -108,9 +113,16 @@ impl Request {
                 .collect(),
             false => self.tools,
         };
+        let body = serde_json::from_slice(edited.bytes())?;
+        let mut media = self.media;
+        if !media.is_empty() {
+            let left = media::within(&body);
+            media.retain(|media| left.iter().any(|it| it.has_bytes_of(media)));
+        }
         Ok(Request {
-            body: serde_json::from_slice(edited.bytes())?,
+            body,
             tools,
+            media,
             bytes: OnceLock::from(edited.bytes().clone()),
             edited: Some(Arc::new(Edited {
                 original,
@@ -136,6 +148,11 @@ impl Request {
     pub fn tools(&self) -> &Arc<[Tool]> {
         &self.tools
     }
+
+    /// The pictures and documents that it holds.
+    pub fn media(&self) -> &[Media] {
+        &self.media
+    }
 }
 
 /// Makes the next request of these messages. `tools` are all tools there are; the agent's list picks
@@ -148,12 +165,17 @@ pub fn compose<'a>(
 ) -> Request {
     let is_told = dialect.offers_tools() || dialect.describes_tools();
     let mut draft = Draft::new(messages, agent, if is_told { tools } else { &[] });
-    carried::fit(&mut draft.messages, dialect.takes());
+    let room = Room::new(dialect.takes(), None);
+    carried::fit(&mut draft.messages, room);
+    let media = draft.messages.iter().flat_map(|it| it.media.clone());
+    let media = media.collect();
     let offered: Vec<Tool> = draft.tools.iter().map(|&tool| tool.clone()).collect();
     if !dialect.offers_tools() && dialect.describes_tools() {
         described::describe(&mut draft);
     } else if !dialect.results_hold_media() {
         draft.messages = carried::behind_results(std::mem::take(&mut draft.messages));
     }
-    Request::new(dialect.body(&draft)).with_tools(offered)
+    let mut request = Request::new(dialect.body(&draft)).with_tools(offered);
+    request.media = media;
+    request
 }

@@ -253,33 +253,50 @@ async fn drive(
 }
 
 impl TurnContext<'_> {
-    /// Sends the request and passes on what comes, until the reply is over. A request that was too long for the
-    /// model is made shorter and sent once more, unless a reply has begun.
+    /// Sends the request and passes on what comes, until the reply is over. Unless a reply has begun, a request that was too
+    /// long for the model is made shorter and sent once more, and one that was refused is tried without pictures and documents.
     async fn stream(
         &self,
         turn: &mut Turn<'_>,
-        request: Request,
+        mut request: Request,
         review: &mut Review,
         charge: &mut Charge,
         mut interrupt: Pin<&mut impl Future<Output = ()>>,
     ) -> Event {
         self.calls.frontend.round(turn.rounds());
-        let sent = request.original().clone();
         let forms = review.forms();
         let before = *charge;
-        let (event, begun) = self
-            .attempt(turn, request, forms, charge, interrupt.as_mut())
-            .await;
-        let event = match event {
-            Event::StreamFailed(error) if !begun => match self.shorter(turn, &error, &sent) {
-                Some(Ok(_)) if forms.is_some() => Event::Outdated,
-                Some(Ok(request)) => self.attempt(turn, request, None, charge, interrupt).await.0,
-                // Where the endpoint can be asked for more room, that is the better way out.
-                Some(Err(_)) if error.names_way_out() => Event::StreamFailed(error),
-                Some(Err(too_long)) => Event::TooLong(too_long),
-                None => Event::StreamFailed(error),
-            },
-            event => event,
+        let mut may_shorten = true;
+        let event = loop {
+            let sent = request.original().clone();
+            let (event, begun) = self
+                .attempt(turn, &mut request, forms, charge, interrupt.as_mut())
+                .await;
+            if begun || matches!(event, Event::ReplyEnded(_)) {
+                let mut budget = self.context_budget();
+                budget.verdicts.accepted(request.media());
+            }
+            let error = match event {
+                Event::StreamFailed(error) if !begun => error,
+                event => break event,
+            };
+            let is_overflow = error.context_overflow().is_some();
+            let again = match is_overflow && std::mem::take(&mut may_shorten) {
+                true => match self.shorter(turn, &error, &sent) {
+                    Some(Ok(request)) => Ok(request),
+                    // Where the endpoint can be asked for more room, that is the better way out.
+                    Some(Err(too_long)) if !error.names_way_out() => Err(Event::TooLong(too_long)),
+                    _ => Err(Event::StreamFailed(error)),
+                },
+                false => self
+                    .without_refused(turn, error, &request)
+                    .map_err(|event| *event),
+            };
+            match again {
+                Ok(_) if forms.is_some() => break Event::Outdated,
+                Ok(again) => request = again,
+                Err(event) => break event,
+            }
         };
         if matches!(event, Event::Outdated) {
             review.outdated();
@@ -297,7 +314,7 @@ impl TurnContext<'_> {
     async fn attempt(
         &self,
         turn: &mut Turn<'_>,
-        request: Request,
+        request: &mut Request,
         forms: Option<u32>,
         charge: &mut Charge,
         mut interrupt: Pin<&mut impl Future<Output = ()>>,

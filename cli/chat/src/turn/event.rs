@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::approve::Resolution;
 use super::pause::CancelReason;
+use crate::media::Media;
 use crate::provider::ReplyEnd;
 use crate::provider::error::ProviderError;
 use crate::request::TooLong;
@@ -66,6 +67,8 @@ pub enum Event {
     ReplyEnded(ReplyEnd),
     /// There will be no whole reply.
     StreamFailed(ProviderError),
+    /// The endpoint refuses the request, as it seems because of what the user has attached to the message.
+    Refused(ProviderError, Vec<Media>),
     /// What the host knows about a call before it runs.
     Prepared(usize, Result<Plan, Failure>),
     /// What the user decided while the turn waited. [`Resolution::Stop`] is an interruption.
@@ -85,8 +88,8 @@ pub enum Effect {
     Compose,
     /// Wait for the user to send or cancel the request: [`Event::Released`] or [`Event::Withdrawn`].
     Pause,
-    /// Send it and pass on what comes: [`Event::ReplyEnded`], [`Event::StreamFailed`], [`Event::Outdated`], or
-    /// [`Event::TooLong`] where the model cannot take it.
+    /// Send it and pass on what comes: [`Event::ReplyEnded`], [`Event::StreamFailed`], [`Event::Refused`],
+    /// [`Event::Outdated`], or [`Event::TooLong`] where the model cannot take it.
     Send,
     /// A call has changed: show it. No answer.
     Show(usize),
@@ -128,4 +131,21 @@ pub enum TurnEnd {
     TooLong(TooLong),
     /// The provider failed; what came before is kept and marked.
     Failed(ProviderError),
+    /// The provider does not accept what the user has attached, as it seems: the user's message was taken out of the
+    /// conversation again.
+    Refused {
+        error: ProviderError,
+        media: Vec<Media>,
+    },
+}
+
+impl TurnEnd {
+    /// Whether what the user said is no longer in the conversation.
+    pub fn is_taken_back(&self) -> bool {
+        match self {
+            TurnEnd::Refused { .. } => true,
+            TurnEnd::Withdrawn { is_unsent, .. } => *is_unsent,
+            _ => false,
+        }
+    }
 }

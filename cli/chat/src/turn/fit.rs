@@ -12,11 +12,13 @@ use parking_lot::MutexGuard;
 
 use super::compact::summarise;
 use super::context::{TurnContext, unless};
+use super::event::Event;
 use super::machine::Turn;
 use super::review::Review;
 use crate::provider::Dialect;
 use crate::provider::error::ProviderError;
 use crate::request::cuts::Compacted;
+use crate::request::verdicts::{Suspicion, names};
 use crate::request::{ContextBudget, HistoryLimits, Occasion, Request, TooLong, compose};
 use crate::tokens::counted;
 use crate::usage::Charge;
@@ -24,6 +26,9 @@ use dunlin_host::nearest::nearest;
 
 /// How much of a name that the model made up is quoted, in characters.
 const MAX_NAME_CHARS: usize = 100;
+
+/// How much of a refusal is quoted, in characters: two or three lines.
+const MAX_REFUSAL_CHARS: usize = 200;
 
 /// Some tools, and those that joined them.
 pub fn with_joined(tools: &[Tool], joined: Vec<Tool>) -> Cow<'_, [Tool]> {
@@ -78,6 +83,42 @@ impl TurnContext<'_> {
             Err(_) => {}
         }
         Some(again)
+    }
+
+    /// A request in the place of one that was refused, without pictures and documents that may be the reason; they are only
+    /// named from then on.
+    ///
+    /// # Errors
+    /// There is nothing to leave out, or nothing but what the user has just attached: how the turn goes on.
+    pub(super) fn without_refused(
+        &self,
+        turn: &Turn<'_>,
+        error: ProviderError,
+        refused: &Request,
+    ) -> Result<Request, Box<Event>> {
+        if !error.may_be_about_content() {
+            return Err(Event::StreamFailed(error).into());
+        }
+        let messages = turn.conversation().messages();
+        let suspicion = self
+            .context_budget()
+            .verdicts
+            .refused(refused.media(), messages);
+        match suspicion {
+            Suspicion::Nothing => Err(Event::StreamFailed(error).into()),
+            Suspicion::OfMessage(media) => Err(Event::Refused(error, media).into()),
+            Suspicion::LeftOut(media) => {
+                let again = self.compose(turn).map_err(Event::TooLong)?;
+                let error = error.to_string();
+                let notice = format!(
+                    "· {}: the request is sent again with {} only named, as are later ones",
+                    shorten(&error, MAX_REFUSAL_CHARS),
+                    names(&media)
+                );
+                self.calls.frontend.notice(&notice);
+                Ok(again)
+            }
+        }
     }
 
     /// Has earlier turns compacted, where the limits want it. Whatever comes of it, the turn goes on: what does not

@@ -164,6 +164,10 @@ impl<'a> Turn<'a> {
                 self.store(Vec::new(), None, true);
                 self.end(TurnEnd::Failed(error), &mut effects);
             }
+            (State::Streaming, Event::Refused(error, media)) if !self.has_begun() => {
+                self.conversation.take_back_user();
+                self.end(TurnEnd::Refused { error, media }, &mut effects);
+            }
             (State::Preparing(waiting), Event::Prepared(number, result)) if waiting == number => {
                 self.prepared(number, result, &mut effects);
                 self.go_on(&mut effects);

@@ -65,11 +65,12 @@ fn some_reply(form: u8) -> Event {
 }
 
 fn some_event(kind: u8, number: usize) -> Event {
-    match kind % 20 {
+    match kind % 21 {
         16 => Event::Paused,
         17 => Event::Released,
         18 => Event::Withdrawn(CancelReason::User),
         19 => Event::Outdated,
+        20 => Event::Refused(error(), Vec::new()),
         0 => Event::Composed,
         1 => Event::Text("text".to_owned()),
         2 => Event::Reasoning("reasoning", "hm".to_owned()),
@@ -217,7 +218,7 @@ proptest! {
 
     /// Whatever happens: no call runs but in the very form that was allowed without a question or that
     /// somebody said yes to; nobody is asked after a denial that ends it; a paused request is sent only when it is
-    /// released, and what was never sent leaves nothing behind where that may be; nothing follows the end; every call
+    /// released, and what was never sent or was taken back leaves nothing behind where that may be; nothing follows the end; every call
     /// has one result; and what is left can be sent.
     #[test]
     fn nothing_breaks_the_rules(steps in steps(), (stop, is_unsent) in any::<(bool, bool)>(), max_tool_rounds in 0..6u32) {
@@ -231,7 +232,7 @@ proptest! {
         let mut last_shown = HashMap::new();
         let mut pending = HashSet::new();
         let mut waiting: Option<Effect> = effects.pop();
-        let mut ended = false;
+        let (mut ended, mut is_taken_back) = (false, false);
         let (mut requests, mut was_sent) = (0, false);
         for step in steps {
             let event = match step {
@@ -302,7 +303,10 @@ proptest! {
                         requests -= u32::from(is_outdated);
                     }
                     Effect::Pause => prop_assert!(!is_paused),
-                    Effect::End(_) => ended = true,
+                    Effect::End(end) => {
+                        ended = true;
+                        is_taken_back = requests == 1 && matches!(end, TurnEnd::Refused { .. });
+                    }
                     Effect::Show(number) | Effect::Forget(number) => prop_assert!(turn.call(*number).is_some()),
                     Effect::Prepare(_) | Effect::Keep(..) => {}
                 }
@@ -318,7 +322,7 @@ proptest! {
         }
         drop(turn);
         if is_unsent {
-            prop_assert_eq!(was_sent, !conversation.messages().is_empty());
+            prop_assert_eq!(was_sent && !is_taken_back, !conversation.messages().is_empty());
         }
         assert_legal(&conversation);
     }

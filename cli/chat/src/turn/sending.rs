@@ -41,7 +41,8 @@ pub(super) enum Unsent {
 }
 
 impl TurnContext<'_> {
-    /// Sends the request until it is accepted or there is no more hope. Dropping the future ends it at once.
+    /// Sends the request until it is accepted or there is no more hope; `request` is what was sent last. Dropping the future
+    /// ends it at once.
     ///
     /// `forms`: how many forms of the request were looked at and refused. Once one was looked at, no other one may be sent
     /// in its place.
@@ -51,16 +52,15 @@ impl TurnContext<'_> {
     pub(super) async fn send(
         &self,
         turn: &Turn<'_>,
-        request: Request,
+        request: &mut Request,
         forms: Option<u32>,
         in_flight: &mut InFlight<'_, dyn Journal + '_>,
     ) -> Result<EventStream, Unsent> {
         let seed = RandomState::new().hash_one(turn.rounds());
-        let mut request = request;
         let mut attempt = 1;
         let mut fallbacks = forms.unwrap_or_default();
         loop {
-            let error = match self.send_once(&request, in_flight).await {
+            let error = match self.send_once(request, in_flight).await {
                 Ok(events) => {
                     self.context_budget().sent(request.bytes());
                     return Ok(events);
@@ -80,7 +80,7 @@ impl TurnContext<'_> {
                     if forms.is_some() {
                         return Err(Unsent::Outdated);
                     }
-                    request = again;
+                    *request = again;
                     fallbacks += 1;
                     continue;
                 }

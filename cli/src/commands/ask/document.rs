@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::app::App;
+use crate::dialogue::refused;
 use crate::error::CliError;
 use crate::subagents::Subagent;
 use dunlin_chat::turn::{CallRecord, Denial, TurnEnd, TurnReport};
@@ -106,7 +107,7 @@ pub fn print(app: &App, told: Told<'_>) -> Result<(), CliError> {
             TurnEnd::Interrupted => "interrupted",
             TurnEnd::Withdrawn { .. } => "cancelled",
             TurnEnd::TooLong(_) => "too_long",
-            TurnEnd::Failed(_) => "failed",
+            TurnEnd::Failed(_) | TurnEnd::Refused { .. } => "failed",
         },
         reply: &report.reply,
         output: told.output,
@@ -123,6 +124,7 @@ pub fn print(app: &App, told: Told<'_>) -> Result<(), CliError> {
             .collect(),
         error: match &report.end {
             TurnEnd::Failed(error) => Some(error.to_string()),
+            TurnEnd::Refused { error, media } => Some(refused::in_one_line(error, media)),
             TurnEnd::TooLong(why) => Some(why.to_string()),
             _ => told.misfit,
         },
