@@ -297,10 +297,11 @@ impl Supervisor {
         let limit = Duration::from_millis(self.order.time_limit_ms);
         // Only there the namespace is the command's own.
         let is_cut_off = rank == Rank::First && !self.order.network;
-        let end = init::guard(rank, shell, self.life_line.as_fd(), limit)?;
+        let end = init::guard(rank, shell, self.life_line.as_fd(), limit);
         if is_cut_off && refused::count() > sent_nowhere {
             self.report(&Report::Notice(refused::NO_NETWORK.to_owned()));
         }
+        let end = end?;
         if end != End::Stopped {
             self.report(&Report::Ended(end));
         }

@@ -92,8 +92,6 @@ const OF_A_PROCESS: &[(libc::c_long, u8)] = &[
     (libc::SYS_sched_setscheduler, 0),
     (libc::SYS_sched_setparam, 0),
     (libc::SYS_sched_setattr, 0),
-    // Limits.
-    (libc::SYS_prlimit64, 0),
 ];
 
 /// The same where another argument says of what the number is, a process, a group or a user, and the value that means a
@@ -155,6 +153,8 @@ fn programs(around: Around) -> Result<Vec<BpfProgram>, Problem> {
     // With a lease on a file of the user, everybody who opens it waits for the command.
     let leases = rule(1, SeccompCmpOp::Eq, libc::F_SETLEASE as u64)?;
     refused.push((libc::SYS_fcntl, vec![leases]));
+    // Limits of another process: the first one of the sandbox is needed to the end.
+    refused.push((libc::SYS_prlimit64, vec![rule(0, SeccompCmpOp::Ne, 0)?]));
     if !around.namespaces {
         // Of other processes of the same user, Dunlin's among them.
         for (call, place) in OF_A_PROCESS {

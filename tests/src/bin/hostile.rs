@@ -37,6 +37,8 @@ fn main() -> ExitCode {
         ["session-keys"] => system_call(libc::SYS_keyctl, 0),
         ["lease", path] => lease(path),
         // All processes of the user; the third argument is the usual priority.
+        // What the first process of the sandbox may use.
+        ["limit-of-first"] => system_call(libc::SYS_prlimit64, 1),
         ["priority-of-user"] => system_call(libc::SYS_setpriority, libc::PRIO_USER.into()),
         ["io-priority-of-user"] => system_call(libc::SYS_ioprio_set, IOPRIO_WHO_USER),
         ["vsock"] => socket(libc::AF_VSOCK, libc::SOCK_STREAM),

@@ -203,6 +203,8 @@ async fn there_is_no_way_out() {
             let text = yard.refused(&format!("{HOSTILE} {attempt}")).await;
             assert!(text.contains("refused"), "{attempt}: {text}");
         }
+        let text = yard.refused(&format!("{HOSTILE} limit-of-first")).await;
+        assert!(text.contains("refused"), "{text}");
         // With namespaces the user's other processes are not there.
         if !has_namespaces {
             for attempt in ["priority-of-user", "io-priority-of-user"] {
