@@ -112,6 +112,11 @@ impl Permissions {
             shell: &options.commands.shell,
             search: search.address().filter(|_| search.is_chosen),
             mode: options.mode.clone(),
+            run_by_hooks: options
+                .hooks
+                .iter()
+                .flat_map(|hook| hook.pinned.iter().map(|file| file.path.clone()))
+                .collect(),
         })
     }
 }

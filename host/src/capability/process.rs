@@ -4,6 +4,7 @@
 //! about again, even where it is granted. It is decided about once more at this
 //! moment. What the command may then do to files and to the network is [`crate::process`]'s business.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
@@ -104,6 +105,25 @@ impl process::Host for View<'_, Commands> {
         let handle = self.table.push(started).map_err(wasmtime::Error::from)?;
         Ok(handle)
     }
+}
+
+/// What of a command is different from what the plan of its call has shown, as a sentence; `None`: nothing.
+fn changed_since(shown: &CommandLine, now: &CommandLine) -> Option<String> {
+    let (before, after) = (&shown.target, &now.target);
+    if before == after {
+        return None;
+    }
+    let mut paths = before.contents.keys().chain(after.contents.keys());
+    let is_changed = |path: &&PathBuf| before.contents.get(*path) != after.contents.get(*path);
+    Some(match paths.find(is_changed) {
+        Some(path) => format!(
+            "{} has changed since the command was shown.",
+            path.display()
+        ),
+        None => {
+            "A name in the command has come to mean something else since it was shown.".to_owned()
+        }
+    })
 }
 
 /// Ends a command as soon as its tool may run none: nothing is to change any more, whether somebody waits for the command or
@@ -220,12 +240,14 @@ impl process::HostCommand for View<'_, Commands> {
 impl View<'_, Commands> {
     /// Decides about a command: as it was declared it needs its programs, otherwise it is shown now.
     async fn authorise_command(&mut self, command: &CommandLine) -> Result<UseId, Refusal> {
-        let is_declared = self.actions.iter().any(|action| match action {
-            Action::Command(declared) => {
+        let declared = self.actions.iter().find_map(|action| match action {
+            Action::Command(declared) => Some(declared).filter(|declared| {
                 declared.line == command.line && declared.network == command.network
-            }
-            _ => false,
+            }),
+            _ => None,
         });
+        let is_declared = declared.is_some();
+        let changed = declared.and_then(|declared| changed_since(declared, command));
         let needs = command.needs();
         // In the guest's own words: which programs it comes to is the host's knowledge.
         let written = || WrittenTarget::Program(shortened(&command.line));
@@ -251,12 +273,16 @@ impl View<'_, Commands> {
                 };
                 let actions = vec![Action::Command(command.clone())];
                 let written = written();
+                let origin = match changed {
+                    Some(_) => Origin::Declared,
+                    None => Origin::Undeclared,
+                };
                 let asked = self.ask_in_call(
-                    (Origin::Undeclared, &what),
+                    (origin, &what),
                     &written,
                     needs.clone(),
                     actions,
-                    (std::slice::from_ref(&rule), None),
+                    (std::slice::from_ref(&rule), changed),
                 );
                 Some(asked.await?)
             }

@@ -19,6 +19,7 @@
 //! What a program may do at all is for the sandbox in which commands run.
 
 mod builtins;
+mod contents;
 mod danger;
 mod find;
 #[cfg(test)]
@@ -38,6 +39,7 @@ mod words;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+pub(crate) use self::contents::{MAX_BOUND_BYTES, state_of};
 use self::known::Known;
 use self::named::Bound;
 pub use self::names::CommandError;
@@ -422,6 +424,7 @@ fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, C
         hides_program: others.hides_program,
         unread: others.unread,
         commands: others.commands,
+        contents: contents::of(&bound.files),
         covers: bound.files,
         parts: Vec::new(),
     })
@@ -469,6 +472,7 @@ fn compound_target(line: &str, names: &dyn Names) -> CommandTarget {
         hides_program: found.hides_program,
         unread: found.unread,
         commands: found.commands,
+        contents: contents::of(&bound.files),
         covers: bound.files,
         folder: None,
     }

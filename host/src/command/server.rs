@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{CommandError, Names, named};
+use super::{CommandError, Names, contents, named};
 use crate::target::{CommandKey, CommandTarget};
 
 /// The program that sets variables for another one.
@@ -51,6 +51,10 @@ impl CommandTarget {
             }
             false => (CommandKey::Server(words), None),
         };
+        let covers = bound
+            .as_ref()
+            .map(|bound| bound.files.clone())
+            .unwrap_or_default();
         let can_be_stored = bound.as_ref().is_some_and(|bound| bound.can_be_stored);
         Ok(CommandTarget {
             is_storable: key.is_storable() && can_be_stored,
@@ -64,7 +68,8 @@ impl CommandTarget {
             commands: Vec::new(),
             looked_up: bound.as_ref().and_then(|bound| bound.looked_up.clone()),
             parts: Vec::new(),
-            covers: bound.map(|bound| bound.files).unwrap_or_default(),
+            contents: contents::of(&covers),
+            covers,
             only_once: false,
             is_unclear: false,
             folder: is_sandboxed.then(|| folder.to_owned()),

@@ -40,17 +40,14 @@ impl Permissions {
                 _ => vec![need.clone()],
             })
             .collect();
-        // Read before anything is locked: the files may be large.
         let runs = |need: &Need| -> Result<Option<Runs>, PermissionError> {
             let Some(command) = need.target.command().filter(|_| answer.allow) else {
                 return Ok(None);
             };
-            Runs::now(command)
-                .map(Some)
-                .map_err(|source| PermissionError::Runs {
-                    command: command.key.to_string(),
-                    source,
-                })
+            let runs = Runs::of(command);
+            runs.map(Some).ok_or_else(|| PermissionError::Runs {
+                command: command.key.to_string(),
+            })
         };
         match answer.scope {
             Scope::Once => {

@@ -6,24 +6,16 @@
 //! generously: it also holds for the program by any of its paths, and for every line in which the program is found, whatever
 //! a more specific key allows.
 
-use std::collections::BTreeMap;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-
-use rustix::fs::{Mode, OFlags};
-use sha2::{Digest, Sha256};
 
 use super::file::{Grantee, OperationName, Runs};
 use super::grantee::Caller;
 use super::key::{Decided, Key};
 use super::rule::Change;
 use super::{Permissions, Rule, State};
-use crate::command::is_executable;
+use crate::command::{is_executable, state_of};
 use crate::resolve::{self, ResolveError};
 use crate::target::{CommandKey, CommandTarget, Operation, ProgramFile, Target};
-
-/// Largest file that a yes is bound to, in bytes. It is read at every use; a larger one cannot be granted.
-pub(super) const MAX_BOUND_BYTES: u64 = 64 * 1024 * 1024;
 
 /// What one layer says of a command.
 pub(super) enum Found {
@@ -473,15 +465,12 @@ impl Found {
 }
 
 impl Runs {
-    /// What a command runs as things are.
-    pub(super) fn now(command: &CommandTarget) -> io::Result<Runs> {
-        let mut files = BTreeMap::new();
-        for path in &command.covers {
-            files.insert(path.clone(), state_of(path)?);
-        }
-        Ok(Runs {
+    /// What a command runs, as it was when the line was read; `None`: not all of that could be read.
+    pub(super) fn of(command: &CommandTarget) -> Option<Runs> {
+        let is_whole = command.covers.len() == command.contents.len();
+        is_whole.then(|| Runs {
             program: program_of(command),
-            files,
+            files: command.contents.clone(),
             looked_up: command.looked_up.clone(),
             folder: command.folder.clone(),
         })
@@ -546,44 +535,4 @@ fn changed(granted: Option<&Runs>, now: Option<&Runs>) -> Option<Change> {
         Some(((path, _), _)) => Some(Change::Content(path.clone())),
         None => (granted.looked_up != now.looked_up).then_some(Change::Names),
     }
-}
-
-/// What a yes is bound to at a path: the content of a file, and of a folder that it is there.
-fn state_of(path: &Path) -> io::Result<String> {
-    match path.is_dir() {
-        true => Ok("folder".to_owned()),
-        false => sha256_of_file(path),
-    }
-}
-
-fn sha256_of_file(path: &Path) -> io::Result<String> {
-    // Not blocking, for what may have become a pipe.
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = std::fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    let mut file = file.take(MAX_BOUND_BYTES + 1);
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 64 * 1024];
-    let mut length = 0;
-    loop {
-        let read = file.read(&mut buffer)?;
-        if read == 0 {
-            break;
-        }
-        length += read as u64;
-        hash.update(&buffer[..read]);
-    }
-    if length > MAX_BOUND_BYTES {
-        return Err(io::Error::other(format!(
-            "it is larger than {} MiB",
-            MAX_BOUND_BYTES / (1024 * 1024)
-        )));
-    }
-    Ok(hash
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
 }

@@ -113,9 +113,7 @@ impl Permissions {
         if let Some(refused) = self.refused_by_nature(&self.own.now(), caller, need) {
             return Ok(refused);
         }
-        // Read before anything is locked: the files may be large.
-        let command = need.target.command();
-        let now = command.and_then(|command| Runs::now(command).ok());
+        let now = need.target.command().and_then(Runs::of);
         let mut state = self.lock();
         self.refresh(&mut state)?;
         Ok(self.decide_in(&state, caller, need, now.as_ref()))
@@ -228,7 +226,10 @@ impl Permissions {
                 })
             }
             (_, Some(caller)) if self.accepts_edit(state, caller, need, &default.rule) => {
-                Decision::allow(Rule::AcceptEdits)
+                match self.is_bound(state, need) {
+                    true => Decision::ask(Rule::WritingBound),
+                    false => Decision::allow(Rule::AcceptEdits),
+                }
             }
             _ => match changed.or(hidden) {
                 Some(rule) => Decision::ask(rule),
@@ -393,7 +394,7 @@ fn allowed_by_parts(
         .parts
         .iter()
         .map(|part| {
-            let now = Runs::now(part).ok();
+            let now = Runs::of(part);
             match lasting_of_names(state, caller, part, now.as_ref(), None) {
                 Found::Allow(rule) => Some(rule),
                 Found::Deny(_) | Found::Open(_) => None,

@@ -46,8 +46,6 @@ pub enum PermissionError {
     Runs {
         /// The key of the command.
         command: String,
-        /// The system's answer.
-        source: io::Error,
     },
     /// The command line that a person typed cannot be read.
     #[error(transparent)]

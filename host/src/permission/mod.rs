@@ -85,6 +85,8 @@ pub struct Permissions {
     libraries: Vec<PathBuf>,
     /// What runs command lines, resolved.
     shell: PathBuf,
+    /// The files of the project that hooks run.
+    run_by_hooks: HashSet<PathBuf>,
     /// What holds for all tools together.
     mode: ModeSwitch,
     state: Mutex<State>,
@@ -148,6 +150,8 @@ pub(crate) struct PermissionOptions<'a> {
     /// The search engine that the user has chosen.
     pub(crate) search: Option<Url>,
     pub(crate) mode: ModeSwitch,
+    /// The files that hooks run.
+    pub(crate) run_by_hooks: HashSet<PathBuf>,
 }
 
 /// The paths in the variables whose names begin with `LD_`: ld.so(8) has no others, and reads them for every program.
@@ -191,6 +195,7 @@ impl Permissions {
             writable,
             libraries: libraries(options.environment).collect(),
             shell: resolve::real_path(options.shell)?,
+            run_by_hooks: options.run_by_hooks,
             mode: options.mode,
             state: Mutex::default(),
         })

@@ -1,6 +1,6 @@
 //! Says what is stored, what was answered for the session, and what holds for a target and why.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -222,6 +222,7 @@ impl Permissions {
             hides_program: false,
             unread: Vec::new(),
             covers: Vec::new(),
+            contents: BTreeMap::new(),
             looked_up: None,
             parts: Vec::new(),
             only_once: false,

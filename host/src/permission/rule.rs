@@ -49,6 +49,8 @@ pub enum Rule {
     NoProject,
     /// The default for writing.
     Writing,
+    /// The default for writing what an allowed command or a hook runs, in a mode that accepts other edits.
+    WritingBound,
     /// The default for writing what git keeps of a repository.
     WritingGit,
     /// The default for programs.
@@ -241,6 +243,9 @@ impl fmt::Display for Rule {
                 "default: a home folder, what lies above one, and / are not projects, so everything asks",
             ),
             Rule::Writing => f.write_str("default: writing is asked"),
+            Rule::WritingBound => f.write_str(
+                "default: a file that an allowed command or a hook runs is asked, also in mode accept-edits",
+            ),
             Rule::WritingGit => f.write_str(
                 "default: files of a git repository itself are asked, also in a folder that may be written",
             ),

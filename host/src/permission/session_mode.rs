@@ -3,7 +3,8 @@
 //! `Plan` refuses whatever is more than reading, also what is granted: it stands before every answer and every rule.
 //! `AcceptEdits` answers one of the questions that a default would ask, the one about a change of an ordinary file in the
 //! project, and only to the built-in tools that make such changes. It stands behind everything else: every no, every answer
-//! and every key of the permission file that names the file is stronger.
+//! and every key of the permission file that names the file is stronger. A file that an allowed command or a hook runs is
+//! asked about: its content is what was allowed.
 
 use std::fmt;
 use std::path::{Component, Path};
@@ -14,6 +15,7 @@ use tokio::sync::watch;
 
 use super::key::{Decided, Key};
 use super::{Caller, Permissions, Rule, State, ToolMode};
+use crate::command::state_of;
 use crate::target::{Need, Operation, Target};
 
 /// The built-in plugins whose edits are accepted: each changes the text of the files that its call names. What other
@@ -168,6 +170,31 @@ impl Permissions {
             && is_visible(path, &self.places.project)
             && !self.is_secret(path)
             && !self.leaves_open(state, path)
+    }
+
+    /// Whether a command that the user allowed, or a hook, runs this file as it is: whoever writes it decides what runs. A yes
+    /// that has ended, since the file has changed, counts for nothing.
+    pub(super) fn is_bound(&self, state: &State, need: &Need) -> bool {
+        let Target::Path(path) = &need.target else {
+            return false;
+        };
+        let stored = state
+            .stored
+            .values()
+            .flat_map(|entry| entry.grants.values());
+        let stored = stored.flatten().filter_map(|grant| grant.runs.as_ref());
+        let session = state.session.values().flatten();
+        let session = session.filter_map(|answer| answer.runs.as_ref());
+        let lasting = stored
+            .chain(session)
+            .filter_map(|runs| runs.files.get(path));
+        let once = state.once.values().flat_map(|of_call| of_call.values());
+        let once = once.flat_map(|needs| needs.keys());
+        let once = once.filter_map(|need| need.target.command()?.contents.get(path));
+        let mut bound = lasting.chain(once).peekable();
+        self.run_by_hooks.contains(path)
+            || bound.peek().is_some()
+                && state_of(path).is_ok_and(|now| bound.any(|before| *before == now))
     }
 
     /// Whether the permission file names the file, or a folder around it in the project, and leaves writing open.

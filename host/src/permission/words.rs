@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, Mode, OFlags};
 
 use super::Permissions;
-use super::command_lines::MAX_BOUND_BYTES;
+use crate::command::MAX_BOUND_BYTES;
 use crate::command::{Named, Way};
 use crate::resolve::{self, ResolveError};
 use crate::target::ProgramFile;

@@ -14,6 +14,7 @@
 //! The first word is the path of the program as it was called: the folder is free of links, the name is the one
 //! that was typed. A link that leads to `rustup` is a different key from `rustup`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -238,6 +239,8 @@ pub struct CommandTarget {
     /// Files that commands can change and that it names, its own program included, resolved: a lasting yes holds for
     /// their content.
     pub covers: Vec<PathBuf>,
+    /// What each of them held when the line was read, as a digest: a yes is one to this. What could not be read is missing.
+    pub contents: BTreeMap<PathBuf, String>,
     /// The digest of the names that it was looked up by, and of what each of them is: a lasting yes ends when one becomes
     /// something else. `None`: no names count.
     pub looked_up: Option<String>,

@@ -46,6 +46,7 @@ pub(crate) mod tests {
                 hides_program: false,
                 unread: Vec::new(),
                 covers: Vec::new(),
+                contents: std::collections::BTreeMap::new(),
                 looked_up: None,
                 parts: Vec::new(),
                 only_once: false,

@@ -552,6 +552,9 @@ pub(crate) fn notices(rule: &Rule) -> Vec<String> {
 fn notices_to(kind: CallerKind, rule: &Rule) -> Vec<String> {
     match rule {
         Rule::Secret => vec!["This file usually holds secrets.".into()],
+        Rule::WritingBound => {
+            vec!["A command that you allowed, or a hook, runs this file.".into()]
+        }
         Rule::WritingGit => {
             vec!["Git reads this file, and may run programs that it names.".into()]
         }

@@ -231,6 +231,28 @@ fn only_a_line_that_runs_git_for_more_than_looking_may_change_the_repository() {
     }
 }
 
+/// Whatever is written to a file while the question stands.
+#[test]
+fn a_yes_is_one_to_what_the_file_held_when_the_line_was_shown() {
+    for scope in [Scope::Once, Scope::Session, Scope::Always] {
+        for line in ["python3 gen.py", "sh gen.py | cat"] {
+            if line.contains('|') && scope == Scope::Always {
+                continue;
+            }
+            let machine = Machine::new();
+            let plugin = Caller1::new("1");
+            let gen_py = machine.root().join("project/gen.py");
+            fs::write(&gen_py, "shown").unwrap();
+            let shown = machine.read(line).unwrap().needs().remove(0);
+            fs::write(&gen_py, "another").unwrap();
+            plugin.remember(&machine, shown, scope);
+            assert_eq!(plugin.verdict(&machine, line), Verdict::Ask, "{line}");
+            fs::write(&gen_py, "shown").unwrap();
+            assert_eq!(plugin.verdict(&machine, line), Verdict::Allow, "{line}");
+        }
+    }
+}
+
 #[test]
 fn a_no_to_a_compound_line_is_for_this_line_alone() {
     for scope in [Scope::Session, Scope::Always] {

@@ -217,6 +217,15 @@ impl Caller1 {
         self.decide(machine, line).0
     }
 
+    /// Says yes to what was read before, in the call that decides.
+    pub(super) fn remember(&self, machine: &Machine, need: Need, scope: Scope) {
+        let answer = Answer { allow: true, scope };
+        let remembered = machine
+            .permissions
+            .remember("c", &self.plugin, &[need], answer);
+        remembered.unwrap();
+    }
+
     pub(super) fn answer(&self, machine: &Machine, line: &str, allow: bool, scope: Scope) {
         let need = need(&machine.read(line).unwrap());
         let answer = Answer { allow, scope };

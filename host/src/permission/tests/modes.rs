@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ceiling::Ceiling;
+use crate::hooks::{Hook, HookEvent, pins};
 
 /// Decides for one tool of a plugin that has two.
 fn decided(permissions: &Permissions, tool: &str, declared: bool, need: &Need) -> Decision {
@@ -366,6 +367,61 @@ fn every_no_is_stronger_than_accepted_edits() {
     });
     let found = decide(&permissions.unwrap(), CALL, &editor(), &need);
     assert_eq!((found.verdict, found.rule), (Verdict::Ask, Rule::NoProject));
+}
+
+/// A command that is allowed runs the file as it is: who writes it decides what runs, and nobody would be asked.
+#[test]
+fn what_an_allowed_command_or_a_hook_runs_is_asked_about_where_edits_are_accepted() {
+    let fixture = Fixture::new();
+    let path = |name: &str| resolve::real_path(&fixture.root.join(name)).unwrap();
+    std::fs::write(path("project/gen.py"), "1").unwrap();
+    std::fs::write(path("project/check.sh"), "1").unwrap();
+    let command = |permissions: &Permissions| {
+        let line = "/bin/sh gen.py".to_owned();
+        let line = crate::command::CommandLine::read(line, false, permissions).unwrap();
+        line.needs().remove(0)
+    };
+    for scope in [Scope::Once, Scope::Session, Scope::Always] {
+        let permissions = Permissions::open(&HostOptions {
+            mode: ModeSwitch::new(SessionMode::AcceptEdits),
+            hooks: vec![Hook {
+                event: HookEvent::TurnEnd,
+                command: "sh check.sh".into(),
+                tools: None,
+                time_limit: std::time::Duration::from_secs(1),
+                origin: "config.toml".into(),
+                pinned: pins(&path("project"), "sh check.sh"),
+            }],
+            ..fixture.options()
+        })
+        .unwrap();
+        let write = |name: &str| {
+            let need = fixture.need(name, Operation::Write);
+            let found = decide(&permissions, CALL, &editor(), &need);
+            (found.verdict, found.rule)
+        };
+        let accepted = (Verdict::Allow, Rule::AcceptEdits);
+        let bound = (Verdict::Ask, Rule::WritingBound);
+        assert_eq!(write("project/check.sh"), bound);
+        assert_eq!(write("project/gen.py"), accepted);
+        let need = command(&permissions);
+        permissions
+            .remember(
+                "other",
+                &plugin("p", "d", true),
+                &[need],
+                answer(true, scope),
+            )
+            .unwrap();
+        assert_eq!(write("project/gen.py"), bound, "{scope:?}");
+        assert_eq!(write("project/src/main.rs"), accepted, "{scope:?}");
+        // The yes has ended.
+        std::fs::write(path("project/gen.py"), "2").unwrap();
+        assert_eq!(write("project/gen.py"), accepted, "{scope:?}");
+        std::fs::write(path("project/gen.py"), "1").unwrap();
+        permissions.forget_call("other");
+        std::fs::remove_file(fixture.file()).ok();
+    }
 }
 
 #[test]
