@@ -146,6 +146,50 @@ fn errors_name_the_line_and_the_way_out() {
 }
 
 #[test]
+fn errors_of_lists_of_tables_name_the_right_key() {
+    let check = |text: &str, expected: &str| assert_eq!(error_of(text), expected, "{text}");
+    let hook = "[[hook]]\nevent = \"turn-end\"\ncommand = \"a\"\n";
+    check(hook, "valid");
+    check(
+        "[hook]\nevent = \"turn-end\"\ncommand = \"a\"",
+        "config.toml:1: hook must be a list, not a table | write [[hook]]: each begins one more entry of a list",
+    );
+    check(
+        &format!("{hook}[[hook]]\nevents = \"turn-end\""),
+        "config.toml:5: unknown key \"events\" in [[hook]] | the nearest known key is \"event\"",
+    );
+    for (wrong, near) in [
+        ("cmd", "command"),
+        ("timeout", "timeout_secs"),
+        ("tool", "tools"),
+    ] {
+        check(
+            &format!("{hook}{wrong} = 1"),
+            &format!(
+                "config.toml:4: unknown key {wrong:?} in [[hook]] | the nearest known key is {near:?}"
+            ),
+        );
+    }
+    check(
+        &format!("{hook}when = 1"),
+        "config.toml:4: unknown key \"when\" in [[hook]] | known keys in [[hook]]: event, command, tools, timeout_secs",
+    );
+    check(
+        "[[hook]]\ncommand = \"a\"",
+        "config.toml:1: [[hook]]: event is missing",
+    );
+    check(
+        "[[hook]]\nevent = \"before-cal\"\ncommand = \"a\"",
+        "config.toml:2: event must be one of `before-call`, `after-edit`, `turn-end`, not `before-cal` | the nearest \
+         known value is \"before-call\"",
+    );
+    check(
+        &format!("{hook}tools = {{}}"),
+        "config.toml:4: tools must be a list, not a table",
+    );
+}
+
+#[test]
 fn an_agent_without_an_address_has_that_of_its_protocol() {
     for (api, expected) in [
         ("", "https://api.openai.com/v1"),
