@@ -29,7 +29,7 @@ use crate::config::agent::{AgentEntry, Kind};
 use crate::config::agent_files::AgentFiles;
 use crate::config::command_variables;
 use crate::config::env::Environment;
-use crate::config::file::{Author, KeyEntry, Loaded};
+use crate::config::file::{Author, FileError, KeyEntry, Loaded};
 use crate::config::hook::HookEntry;
 use crate::config::instruction_files::InstructionPlaces;
 use crate::config::mcp::ServerEntry;
@@ -104,6 +104,8 @@ pub struct Settings {
     pub sites: Arc<SiteHeaders>,
     /// What the project's own configuration wants, if it has one.
     pub project_file: Option<ProjectFile>,
+    /// Why that cannot be used, if it cannot.
+    pub project_problem: Option<FileError>,
     /// What the user should know about the configuration, one line each.
     pub notices: Vec<String>,
     /// The environment, for keys that it holds.
@@ -133,10 +135,13 @@ impl Settings {
             settings.apply_user(user);
         }
         let project_file = settings.project.join(".dunlin/config.toml");
-        if settings.is_project
-            && let Some(project) = Loaded::read(&project_file, Author::Project)?
-        {
-            settings.apply_project(&project);
+        if settings.is_project {
+            match Loaded::read(&project_file, Author::Project) {
+                Ok(Some(project)) => settings.apply_project(&project),
+                Ok(None) => {}
+                // A text that nobody has trusted, as it could not be read: it must not keep anybody from working.
+                Err(error) => settings.leave_out_project(error),
+            }
         }
         settings.apply_environment();
         settings.apply_flags(global);
@@ -186,6 +191,7 @@ impl Settings {
             endpoints_of_keys: Vec::new(),
             sites: Arc::new(sites),
             project_file: None,
+            project_problem: None,
             notices,
             environment,
             agent_files: OnceLock::new(),

@@ -6,6 +6,8 @@
 //! yes counts only if all of that was on the screen, or if the file was read to its end with `v`. Where nobody can be asked
 //! nothing is trusted, and the settings say what they left out.
 
+mod named;
+
 use std::path::{Path, PathBuf};
 
 use dunlin_host::display::{chain, escape, shorten};
@@ -167,7 +169,13 @@ fn give_file(ui: &Ui, settings: &Settings, file: &ProjectFile, yes: bool) -> Res
     if let Some(trusted) = trusted {
         keep(settings, file, Some(trusted))?;
     }
-    say_trust(ui, &short, trusted);
+    match (trusted, named::list(file)) {
+        (Some(true), Some(named)) => ui.data(&format!(
+            "{short} is trusted until it changes, and so is what its hooks name: {}.",
+            escape(&named)
+        )),
+        _ => say_trust(ui, &short, trusted),
+    }
     Ok(())
 }
 
@@ -246,7 +254,7 @@ impl ForeignText {
         };
         let heading = format!("{} {what}", escape(&short));
         let rows = |window| text_rows(&self.text, window);
-        ask_about(ui, &heading, &rows, &self.text)
+        ask_about(ui, &heading, &rows, &rows)
     }
 }
 
@@ -429,26 +437,9 @@ pub fn show_wishes(ui: &Ui, file: &ProjectFile) {
             escape(&value)
         ));
     }
-    for line in about_hooks(file) {
+    for line in named::about_hooks(file) {
         ui.data(&format!("  {}", escape(&line)));
     }
-}
-
-/// What trust in hooks means, a line each.
-fn about_hooks(file: &ProjectFile) -> Vec<String> {
-    if !file.wishes.iter().any(|wish| wish.name == HOOK) {
-        return Vec::new();
-    }
-    let mut lines =
-        vec!["trusted hooks run in the command sandbox, and nobody is asked each time".to_owned()];
-    let named = file.named.iter();
-    lines.extend(named.map(|path| {
-        format!(
-            "a hook names {}: it is trusted as it is now",
-            path.display()
-        )
-    }));
-    lines
 }
 
 /// What no trust makes count, a line each.
@@ -465,17 +456,28 @@ pub fn show_refused(ui: &Ui, file: &ProjectFile) {
 /// Asks whether a project's configuration is trusted.
 fn ask(ui: &Ui, settings: &Settings, file: &ProjectFile) -> Option<bool> {
     let short = settings.folders.short(&file.path);
-    let what = match file.trust {
-        Trust::Changed => "changed since you trusted it; it now wants to set:",
-        _ => "wants to set more than a project may by itself:",
+    let short = escape(&short);
+    let named = file.only_named_changed();
+    let heading = match (&named, file.trust) {
+        (Some(what), _) => format!(
+            "{} since you trusted it with {short}; a hook names it:",
+            escape(what)
+        ),
+        (None, Trust::Changed) => {
+            format!("{short} changed since you trusted it; it now wants to set:")
+        }
+        _ => format!("{short} wants to set more than a project may by itself:"),
     };
-    let heading = format!("{} {what}", escape(&short));
-    ask_about(
-        ui,
-        &heading,
-        &|window| question_rows(file, window),
-        &file.text,
-    )
+    let changed = named::Texts::of_changed(file);
+    let rows = |window| match named {
+        Some(_) => named::question_rows(file, &changed, window),
+        None => question_rows(file, window),
+    };
+    let whole = |window| match named {
+        Some(_) => changed.rows(window),
+        None => text_rows(&file.text, window),
+    };
+    ask_about(ui, &heading, &rows, &whole)
 }
 
 /// Shows rows about a file, and asks until there is an answer that counts. `None`: there is none.
@@ -483,12 +485,12 @@ fn ask_about(
     ui: &Ui,
     heading: &str,
     rows: &dyn Fn(Window) -> Vec<String>,
-    text: &str,
+    whole: &dyn Fn(Window) -> Vec<String>,
 ) -> Option<bool> {
     ui.data_rows(heading, 0);
     ui.review(&Review {
         rows,
-        whole: Some(&|window| text_rows(text, window)),
+        whole: Some(whole),
         question: "Trust this version of the file?",
     })
 }
@@ -504,7 +506,7 @@ fn question_rows(file: &ProjectFile, window: Window) -> Vec<String> {
         .iter()
         .map(|refused| format!("never used: {}: {}", refused.name, refused.why));
     wishes
-        .chain(about_hooks(file))
+        .chain(named::about_hooks(file))
         .chain(refused)
         .flat_map(|line| quoted(&line, INDENT, window))
         .collect()
@@ -520,7 +522,8 @@ fn text_rows(text: &str, window: Window) -> Vec<String> {
 
 fn keep(settings: &Settings, file: &ProjectFile, trusted: Option<bool>) -> Result<bool, CliError> {
     let answer = trusted.map(|trusted| (file.digest.as_str(), trusted));
-    trust::keep(&settings.folders.trust_file(), &file.path, answer).map_err(CliError::failed)
+    let answers = settings.folders.trust_file();
+    trust::keep_with(&answers, &file.path, answer, &file.files()).map_err(CliError::failed)
 }
 
 fn no_project_file(settings: &Settings) -> CliError {

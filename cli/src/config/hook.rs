@@ -120,10 +120,14 @@ pub fn trusted_digest(text: &str, pinned: &[Pinned]) -> String {
     }
     let mut all = text.to_owned();
     for file in pinned {
-        let digest = file.digest.as_deref().unwrap_or("unreadable");
-        all.push_str(&format!("\0{}\0{digest}", file.path.display()));
+        all.push_str(&format!("\0{}\0{}", file.path.display(), digest_of(file)));
     }
     sha256_hex(all.as_bytes())
+}
+
+/// The digest of a file that a command names, in the word that stands for it where there is none.
+pub fn digest_of(file: &Pinned) -> &str {
+    file.digest.as_deref().unwrap_or("unreadable")
 }
 
 #[cfg(test)]

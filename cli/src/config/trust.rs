@@ -29,10 +29,16 @@ pub enum Trust {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Answer {
-    /// SHA-256 of the file.
+    /// SHA-256 of the file, or of all that was trusted with it.
     digest: String,
     trusted: bool,
+    /// Of what the digest was made, where that was more than the file.
+    #[serde(default, skip_serializing_if = "Files::is_empty")]
+    files: Files,
 }
+
+/// The SHA-256 of files, by their paths.
+pub type Files = BTreeMap<String, String>;
 
 /// The answers, by the paths of the files.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -61,19 +67,42 @@ pub fn look_up(answers: &Path, project_file: &Path, digest: &str) -> Result<Trus
     })
 }
 
+/// The files that the last answer about a file was about, the file itself among them.
+pub fn answered_files(answers: &Path, project_file: &Path) -> Result<Files, TrustError> {
+    let mut known: Answers =
+        json_file::read(answers).map_err(|source| failed("read", answers, source))?;
+    let file = key(project_file);
+    Ok(match known.0.remove(&file) {
+        Some(answer) if answer.files.is_empty() => Files::from([(file, answer.digest)]),
+        Some(answer) => answer.files,
+        None => Files::new(),
+    })
+}
+
 /// Keeps an answer; `None` forgets it. On the disk when this returns. Whether anything was kept before.
 pub fn keep(
     answers: &Path,
     project_file: &Path,
     answer: Option<(&str, bool)>,
 ) -> Result<bool, TrustError> {
+    keep_with(answers, project_file, answer, &Files::new())
+}
+
+/// The same for an answer that is about other files, too.
+pub fn keep_with(
+    answers: &Path,
+    project_file: &Path,
+    answer: Option<(&str, bool)>,
+    files: &Files,
+) -> Result<bool, TrustError> {
     json_file::update(answers, |known: &mut Answers| match answer {
         Some((digest, trusted)) => {
-            let digest = digest.to_owned();
-            known
-                .0
-                .insert(key(project_file), Answer { digest, trusted })
-                .is_some()
+            let answer = Answer {
+                digest: digest.to_owned(),
+                trusted,
+                files: files.clone(),
+            };
+            known.0.insert(key(project_file), answer).is_some()
         }
         None => known.0.remove(&key(project_file)).is_some(),
     })
@@ -93,7 +122,8 @@ pub fn forget(answers: &Path, is_one: impl Fn(&Path) -> bool) -> Result<usize, T
     .map_err(|source| failed("write", answers, source))
 }
 
-fn key(project_file: &Path) -> String {
+/// A path as it is kept.
+pub fn key(project_file: &Path) -> String {
     project_file.to_string_lossy().into_owned()
 }
 
@@ -126,6 +156,12 @@ mod tests {
         assert_eq!(found("a"), Trust::Unknown);
         let mode = std::fs::metadata(&answers).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+        let file = |path: &str, digest: &str| (path.to_owned(), digest.to_owned());
+        let alone = Files::from([file("/project/.dunlin/config.toml", "b")]);
+        assert_eq!(answered_files(&answers, project).unwrap(), alone);
+        let files = Files::from([file("/project/check.sh", "c")]);
+        keep_with(&answers, project, Some(("b", false)), &files).unwrap();
+        assert_eq!(answered_files(&answers, project).unwrap(), files);
         let other = Path::new("/project/.dunlin/prompts/review.md");
         keep(&answers, other, Some(("a", true))).unwrap();
         let is_prompt = |path: &Path| path.starts_with("/project/.dunlin/prompts");

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use dunlin_host::display::chain;
 use dunlin_host::hooks::Pinned;
 use serde::Serialize;
 use toml::Spanned;
@@ -10,7 +11,7 @@ use super::project;
 use super::{ConfiguredHook, Origin, Settings, Sourced};
 use crate::args::Global;
 use crate::config::env;
-use crate::config::file::Loaded;
+use crate::config::file::{FileError, Loaded};
 use crate::config::hook::{HookEntry, trusted_digest};
 use crate::config::setting::{File, Layer, Narrowing};
 use crate::config::sites;
@@ -110,10 +111,30 @@ impl Settings {
             ));
             Trust::Unknown
         });
-        let file = project::apply(self, loaded, hooks, (digest, trust));
+        let mut file = project::apply(self, loaded, hooks, (digest, trust));
+        if trust == Trust::Changed {
+            // What cannot be read was said above, and is not trusted.
+            let before = trust::answered_files(&answers, &loaded.path).unwrap_or_default();
+            file.compare(&before, &self.project);
+        }
         let path = self.folders.short(&loaded.path);
         self.notices.extend(file.notice(&path));
         self.project_file = Some(file);
+    }
+
+    /// Goes on without the project's file, and says why.
+    pub(super) fn leave_out_project(&mut self, error: FileError) {
+        let hint = match &error {
+            FileError::Invalid {
+                hint: Some(hint), ..
+            } => format!(" ({hint})"),
+            _ => String::new(),
+        };
+        self.notices.push(format!(
+            "{}{hint}; all of this file is ignored, also where it narrows your settings",
+            chain(&error)
+        ));
+        self.project_problem = Some(error);
     }
 
     pub(super) fn apply_environment(&mut self) {

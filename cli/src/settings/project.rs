@@ -10,17 +10,20 @@
 //! to an endpoint that the user did not give it to. Permissions are not part of a configuration at all.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use dunlin_host::hooks::Pinned;
+use dunlin_host::sha256_hex;
 use serde::Serialize;
 use toml::Spanned;
 
 use super::{ConfiguredHook, Origin, Settings, Sourced};
 use crate::config::agent::{AgentEntry, AgentPatch};
 use crate::config::file::Loaded;
+use crate::config::hook::digest_of;
 use crate::config::mcp::ServerEntry;
 use crate::config::setting::{Layer, Narrowing};
-use crate::config::trust::Trust;
+use crate::config::trust::{self, Files, Trust};
 use crate::config::value::{fields, written};
 
 /// What the wish for a hook is called.
@@ -41,7 +44,21 @@ pub struct ProjectFile {
     /// What never counts.
     pub refused: Vec<Refused>,
     /// The files of the project that the commands of its hooks name: trusted with it, as they are.
-    pub named: Vec<PathBuf>,
+    pub named: Vec<Pinned>,
+    /// Which of them are not what the user trusted, where that is known.
+    pub differences: Vec<Difference>,
+    /// Whether its own text is still what the user trusted.
+    pub is_text_trusted: bool,
+}
+
+/// A file that hooks name, and that is not what the user trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    pub path: PathBuf,
+    /// The path in the project.
+    pub shown: String,
+    /// What became of it: `changed`, `is new`, `is gone`.
+    pub what: &'static str,
 }
 
 /// A value that needs trust.
@@ -69,6 +86,56 @@ impl ProjectFile {
         self.trust != Trust::Trusted && !self.wishes.is_empty()
     }
 
+    /// All that is trusted together, each file with its digest.
+    pub fn files(&self) -> Files {
+        if self.named.is_empty() {
+            return Files::new();
+        }
+        let own = (trust::key(&self.path), sha256_hex(self.text.as_bytes()));
+        let named = self.named.iter();
+        let named = named.map(|file| (trust::key(&file.path), digest_of(file).to_owned()));
+        named.chain([own]).collect()
+    }
+
+    /// Finds out what is different from what the user trusted before.
+    pub fn compare(&mut self, before: &Files, project: &Path) {
+        let own = trust::key(&self.path);
+        self.is_text_trusted = before.get(&own) == Some(&sha256_hex(self.text.as_bytes()));
+        // An answer about one other text does not tell what was named there.
+        if before.len() < 2 && !self.is_text_trusted {
+            return;
+        }
+        let now = self.files();
+        let mut paths: Vec<&String> = before.keys().chain(now.keys()).collect();
+        paths.sort();
+        paths.dedup();
+        let paths = paths.into_iter().filter(|path| **path != own);
+        let differences = paths.filter_map(|path| {
+            let what = match (before.get(path), now.get(path)) {
+                (before, now) if before == now => return None,
+                (None, _) => "is new",
+                (_, None) => "is gone",
+                _ => "changed",
+            };
+            let path = PathBuf::from(path);
+            let shown = path.strip_prefix(project).unwrap_or(&path);
+            let shown = shown.display().to_string();
+            Some(Difference { path, shown, what })
+        });
+        self.differences = differences.collect();
+    }
+
+    /// What became of files that hooks name, where that alone is why the file is not trusted any more.
+    pub fn only_named_changed(&self) -> Option<String> {
+        let is_alone = self.trust == Trust::Changed && self.is_text_trusted;
+        let said: Vec<String> = self
+            .differences
+            .iter()
+            .map(|file| format!("{} {}", file.shown, file.what))
+            .collect();
+        (is_alone && !said.is_empty()).then(|| said.join(", "))
+    }
+
     /// What does not count, in one line; `path` as it is shown.
     pub fn notice(&self, path: &str) -> Option<String> {
         let refused = self.refused.iter().map(|refused| refused.name.as_str());
@@ -83,14 +150,21 @@ impl ProjectFile {
         }
         let wishes = self.wishes.iter().map(|wish| wish.name.as_str());
         let names: Vec<&str> = wishes.chain(refused).collect();
-        let why = match self.trust {
-            Trust::Changed => {
-                "changed since you trusted it and may only narrow your settings until"
+        let why = match (self.only_named_changed(), self.trust) {
+            (Some(what), _) => {
+                format!(
+                    "{what} since you trusted it with {path}, which may only narrow your settings until"
+                )
             }
-            _ => "may only narrow your settings until",
+            (None, Trust::Changed) => {
+                format!(
+                    "{path} changed since you trusted it and may only narrow your settings until"
+                )
+            }
+            _ => format!("{path} may only narrow your settings until"),
         };
         Some(format!(
-            "{path} {why} `dunlin config trust`; ignored: {}",
+            "{why} `dunlin config trust`; ignored: {}",
             names.join(", ")
         ))
     }
@@ -104,9 +178,9 @@ pub fn apply(
     (digest, trust): (String, Trust),
 ) -> ProjectFile {
     let pinned = hooks.iter().flat_map(|hook| &hook.pinned);
-    let mut named: Vec<PathBuf> = pinned.map(|file| file.path.clone()).collect();
-    named.sort();
-    named.dedup();
+    let mut named: Vec<Pinned> = pinned.cloned().collect();
+    named.sort_by(|a, b| a.path.cmp(&b.path));
+    named.dedup_by(|a, b| a.path == b.path);
     let mut answers = Answers {
         loaded,
         is_trusted: trust == Trust::Trusted,
@@ -124,6 +198,8 @@ pub fn apply(
         wishes: answers.wishes,
         refused: answers.refused,
         named,
+        differences: Vec::new(),
+        is_text_trusted: false,
     }
 }
 
@@ -355,5 +431,48 @@ impl Settings {
     /// Where a setting of an agent comes from.
     pub fn origin_of(&self, agent: &Sourced<AgentEntry>, field: &str) -> Origin {
         self.origins.get(field).unwrap_or(&agent.origin).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file whose text is `text`, with the script `check.sh` as given.
+    fn file(text: &str, script: Option<&str>) -> ProjectFile {
+        let pinned = |digest: &str| Pinned {
+            path: "/p/check.sh".into(),
+            digest: Some(digest.to_owned()),
+        };
+        ProjectFile {
+            path: "/p/.dunlin/config.toml".into(),
+            text: text.to_owned(),
+            digest: String::new(),
+            trust: Trust::Changed,
+            wishes: Vec::new(),
+            refused: Vec::new(),
+            named: script.map(pinned).into_iter().collect(),
+            differences: Vec::new(),
+            is_text_trusted: false,
+        }
+    }
+
+    #[test]
+    fn what_changed_alone_is_named() {
+        let check = |before: &Files, now: ProjectFile, expected: Option<&str>| {
+            let mut now = now;
+            now.compare(before, Path::new("/p"));
+            assert_eq!(now.only_named_changed().as_deref(), expected);
+        };
+        let with_script = file("a", Some("1")).files();
+        check(&with_script, file("a", Some("2")), Some("check.sh changed"));
+        check(&with_script, file("a", None), Some("check.sh is gone"));
+        check(&with_script, file("b", Some("2")), None);
+        let key = trust::key(Path::new("/p/.dunlin/config.toml"));
+        let alone = Files::from([(key.clone(), sha256_hex(b"a"))]);
+        check(&alone, file("a", Some("1")), Some("check.sh is new"));
+        // What an earlier version kept does not say what it was about.
+        let of_all = Files::from([(key, "of all".to_owned())]);
+        check(&of_all, file("a", Some("1")), None);
     }
 }
