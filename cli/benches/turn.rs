@@ -98,6 +98,7 @@ impl Tools for Nothing {
             result: Err(unknown(call)),
             duration: Duration::ZERO,
             edits: Vec::new(),
+            said: String::new(),
         }
     }
 

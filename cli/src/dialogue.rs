@@ -425,6 +425,7 @@ impl Dialogue {
                 report = turn => report,
                 never = running.serve(starts) => match never {},
                 never = decider.serve() => match never {},
+                never = hooks::say_slow(&app.ui, host, Some(&*context.calls.frontend)) => match never {},
                 never = app.ui.animate() => match never {},
                 never = app.ui.survive_stops() => match never {},
             }

@@ -208,8 +208,11 @@ pub struct Outcome {
     pub result: Result<Success, Failure>,
     /// From the start of `run` to its end, without the time in which the user was being asked.
     pub duration: Duration,
-    /// What it changed in files, in the order in which it did, however it ended.
+    /// What it changed in files, in the order in which it did, however it ended; behind that, what hooks changed after it.
     pub edits: Vec<FileEdit>,
+    /// What the model is told behind the result, whatever that is: what hooks say and did. Escaped; empty, or begins with an
+    /// empty line.
+    pub said: String,
 }
 
 /// What a completed call gives.
@@ -345,19 +348,6 @@ impl Failure {
                 ),
             },
             other => other,
-        }
-    }
-
-    /// Adds to what the model is told. A denial and an interruption have no room for it.
-    pub(crate) fn add(&mut self, more: &str) {
-        match self {
-            Failure::Tool { message, .. }
-            | Failure::Action { message }
-            | Failure::Host(message) => {
-                message.push_str(more);
-            }
-            Failure::Fault { problem, .. } => problem.push_str(more),
-            _ => {}
         }
     }
 

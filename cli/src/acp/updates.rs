@@ -130,6 +130,9 @@ impl Progress for Updates {
         self.content(call, calls::fenced(&text));
     }
 
+    /// An editor shows that the call is under way, and does not know the calls of subagents.
+    fn hook(&self, _call: &str, _hook: Option<&str>) {}
+
     fn output(&self, call: &str, bytes: &[u8]) {
         let mut output = self.output.lock();
         if output.call != call {

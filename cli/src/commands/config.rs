@@ -16,7 +16,7 @@ use crate::config::env::Environment;
 use crate::config::file::line_of_key;
 use crate::config::paths::Folders;
 use crate::config::value::{fields, written};
-use crate::dialogue::hooks::warn_of_hooks;
+use crate::dialogue::hooks::{warn_of_commands, warn_of_hooks};
 use crate::dialogue::{look_at_tools, warn_of_unknown};
 use crate::error::{CliError, Exit};
 use crate::mcp;
@@ -44,7 +44,15 @@ pub fn run(
     if let ConfigCommand::Edit = command {
         return edit_config::run(ui, global, environment, plugins);
     }
-    let settings = Settings::load_here(global, environment)?;
+    let mut settings = Settings::load_here(global, environment)?;
+    // Whoever works on the file wants to hear what is wrong with it, and nothing else of it counts.
+    if matches!(
+        command,
+        ConfigCommand::Check | ConfigCommand::Trust { .. } | ConfigCommand::Untrust
+    ) && let Some(problem) = settings.project_problem.take()
+    {
+        return Err(SettingsError::from(problem).into());
+    }
     if !matches!(
         command,
         ConfigCommand::Trust { .. } | ConfigCommand::Untrust
@@ -96,7 +104,7 @@ fn check(ui: &Ui, settings: &Settings) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Warns of what the files name and what is not there: tools, and programs of MCP servers. They are valid all the same,
+/// Warns of what the files name and what is not there: tools, and programs of MCP servers and hooks. They are valid all the same,
 /// since both may yet come.
 fn check_names(app: App) -> Result<(), CliError> {
     let (ui, settings) = (&app.ui, &app.settings);
@@ -105,6 +113,9 @@ fn check_names(app: App) -> Result<(), CliError> {
         if let Some(problem) = mcp::warning(settings, name, entry).filter(|_| entry.is_enabled()) {
             ui.warn(&format!("[mcp.servers.{name}]: {problem}"));
         }
+    }
+    if !settings.hooks.is_empty() {
+        warn_of_commands(ui, settings, app.host()?.permissions());
     }
     let configured = settings.agents.iter();
     let configured = configured.map(|(name, agent)| (name, &agent.value.options.tools));

@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use dunlin_host::display::{chain, escape, own_command};
+use dunlin_host::display::{chain, own_command};
 
 use self::report::{Report, Verdict};
 use crate::app::{self, App};
@@ -460,9 +460,8 @@ fn servers(report: &mut Report<'_>, settings: &Settings) {
 
 /// The hooks that count, in the order in which they run.
 fn hooks(report: &mut Report<'_>, settings: &Settings) {
-    for hook in host_options::hooks::options(settings) {
-        let (event, name) = (hook.event.as_str(), hook.name());
-        let text = format!("{event} · {name} · {}", escape(&hook.origin));
+    for hook in &settings.hooks {
+        let text = host_options::hooks::line(settings, hook);
         report.line(Verdict::Good, "hook", &text);
     }
 }

@@ -13,6 +13,7 @@ use std::time::SystemTime;
 use dunlin_host::Progress;
 use serde_json::json;
 
+use super::hooks::say_slow;
 use super::{Dialogue, HandsOff, interrupted};
 use crate::app::App;
 use crate::error::CliError;
@@ -466,6 +467,8 @@ impl Dialogue {
                     biased;
                     report = run_calls(calls, last, &context, interrupt) => report,
                     never = decider.serve() => match never {},
+                    never = say_slow(&app.ui, host, None) => match never {},
+                    never = app.ui.animate() => match never {},
                 }
             })
         };
@@ -476,6 +479,7 @@ impl Dialogue {
         let mut read = Vec::new();
         let mut problems = Vec::new();
         for (path, record) in paths.into_iter().zip(report.calls) {
+            let denied_by = record.denied_by;
             match (record.state, record.result, record.failure) {
                 (CallState::Completed, ..) if let Some(why) = record.not_media => {
                     let sentence = format!("{path} cannot be attached: {why}");
@@ -512,13 +516,16 @@ impl Dialogue {
                 }
                 (state, _, failure) => {
                     let is_denied = state == CallState::Denied;
-                    let sentence = match failure {
+                    let sentence = match (denied_by, failure) {
+                        (Some(by), _) if is_denied => {
+                            format!("{path} was not read: denied by {}", by.rule)
+                        }
                         _ if is_denied => format!("{path} was not read: it was denied"),
-                        Some(failure) => format!("{path} was not read: {failure}"),
-                        None if matches!(report.end, TurnEnd::Interrupted) => {
+                        (_, Some(failure)) => format!("{path} was not read: {failure}"),
+                        (_, None) if matches!(report.end, TurnEnd::Interrupted) => {
                             format!("{path} was not read: interrupted")
                         }
-                        None => format!("{path} was not read"),
+                        (_, None) => format!("{path} was not read"),
                     };
                     problems.push(Problem {
                         path,

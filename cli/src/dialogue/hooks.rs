@@ -1,28 +1,74 @@
 //! Hooks, as far as they are the chat's business: the end of a turn, and tools that they name.
 
+use std::convert::Infallible;
+use std::future::pending;
+
 use dunlin_chat::agent::unknown_tools;
 use dunlin_chat::turn::{Frontend, TurnEnd};
-use dunlin_host::display::escape;
-use dunlin_host::hooks::TurnOutcome;
-use dunlin_host::{Host, Tool};
+use dunlin_host::hooks::{Slow, TurnOutcome};
+use dunlin_host::{Host, Permissions, Tool};
 use dunlin_terminal::ui::Ui;
 
 use crate::app::App;
 use crate::error::CliError;
+use crate::host_options::hooks::place;
 use crate::settings::Settings;
 
 /// Warns of tools that a hook is about and that do not exist: it would never run.
 pub fn warn_of_hooks(ui: &Ui, settings: &Settings, tools: &[Tool]) {
-    for hook in settings.hooks.iter().map(|hook| &hook.entry) {
-        let names = hook.value.tools.iter().flatten();
+    for hook in &settings.hooks {
+        let place = place(settings, hook);
+        let names = hook.entry.value.tools.iter().flatten();
         let names: Vec<String> = names.filter(|name| !name.ends_with('*')).cloned().collect();
         for (name, near) in unknown_tools(&names, tools) {
             let near = near.map_or_else(String::new, |near| format!("; the nearest is {near:?}"));
-            let place = hook.origin.to_string();
             ui.warn(&format!(
-                "{}: [[hook]] names the tool {name:?}, which does not exist{near}",
-                escape(&place)
+                "{place}: [[hook]] names the tool {name:?}, which does not exist{near}"
             ));
+        }
+    }
+}
+
+/// Warns of programs that hooks run and that commands do not find, and of files that hooks name and that edits may change: such
+/// a hook fails.
+pub fn warn_of_commands(ui: &Ui, settings: &Settings, permissions: &Permissions) {
+    for hook in &settings.hooks {
+        let place = place(settings, hook);
+        let warn = |problem: String| ui.warn(&format!("{place}: [[hook]] {problem}"));
+        for name in permissions.missing_programs(&hook.entry.value.command.line()) {
+            let on_path = match name.contains('/') {
+                true => "",
+                false => " on the PATH of commands",
+            };
+            warn(format!(
+                "runs {name:?}, and there is no such program{on_path}"
+            ));
+        }
+        for file in hook.pinned.iter().filter(|file| !file.is_program()) {
+            let path = &file.path;
+            let path = path.strip_prefix(&settings.project).unwrap_or(path);
+            warn(format!(
+                "names {}: once that changes, the hook fails until Dunlin is restarted; a hook about edited files takes \
+                 their names from its input (dunlin help hooks)",
+                path.display()
+            ));
+        }
+    }
+}
+
+/// Says which hook is waited for while no call runs, beside the call that it is about if that is shown to anybody. Never ends;
+/// to be polled beside what runs hooks, and beside [`Ui::animate`].
+pub async fn say_slow(ui: &Ui, host: &Host, frontend: Option<&dyn Frontend>) -> Infallible {
+    let mut slow = host.slow_hooks();
+    loop {
+        if slow.changed().await.is_err() {
+            pending::<()>().await;
+        }
+        let Slow { call, hook } = slow.borrow_and_update().clone();
+        match (call, frontend, hook) {
+            (Some(call), Some(frontend), hook) => frontend.hook(&call, hook.as_deref()),
+            (_, _, Some(hook)) => ui.wait_for(&hook),
+            (_, _, None) => {}
         }
     }
 }
@@ -44,8 +90,11 @@ pub(super) fn run_at_end(
             biased;
             () = interrupt => vec!["the hooks at the end of the turn were stopped".to_owned()],
             said = host.turn_ended(outcome) => said,
+            never = say_slow(&app.ui, host, None) => match never {},
+            never = app.ui.animate() => match never {},
         }
     });
+    app.ui.end_progress();
     for line in said {
         frontend.notice(&format!("· {line}"));
     }

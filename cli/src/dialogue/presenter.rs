@@ -17,7 +17,7 @@ use dunlin_chat::provider::retry::Retrying;
 use dunlin_chat::todo::{self, Step, TODO};
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::log::CallLog;
-use dunlin_chat::turn::{CallState, CallView, Frontend, TurnCall, changed_files};
+use dunlin_chat::turn::{CallState, CallView, Frontend, TurnCall, changed_files, own_edits};
 use dunlin_terminal::approval::storing;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::diff;
@@ -174,11 +174,35 @@ impl Presenter {
     }
 }
 
-/// Shows what a call has changed in files, folded to a few rows.
-pub fn show_edits(ui: &Ui, number: usize, edits: &[FileEdit]) {
+/// Shows what a call has changed in files, folded to a few rows, and what hooks changed after it, each named; of the subagent
+/// with this name, if it is one's. `was_seen`: the user has seen what the call itself would change.
+pub fn show_edits(
+    ui: &Ui,
+    subagent: Option<&str>,
+    number: usize,
+    (edits, was_seen): (&[FileEdit], bool),
+) {
+    if !ui.shows_steps() {
+        return;
+    }
+    let (own, of_hooks) = own_edits(edits);
+    if !was_seen {
+        show_diff(ui, number, own);
+    }
+    for edit in of_hooks.chunks(1) {
+        let hook = edit.iter().find_map(|edit| edit.hook.as_deref());
+        if let (Some(hook), Some(changed)) = (hook, changed_files(edit)) {
+            let text = format!("{NOTICE_MARK}the hook `{hook}` changed {changed}");
+            show_notice(ui, subagent, &text);
+            show_diff(ui, number, edit);
+        }
+    }
+}
+
+fn show_diff(ui: &Ui, number: usize, edits: &[FileEdit]) {
     /// Rows of a difference that nobody asked for.
     const ROWS: usize = 6;
-    if edits.is_empty() || !ui.shows_steps() {
+    if edits.is_empty() {
         return;
     }
     let (rows, more) = diff::rows(edits, ROWS, ui.window());
@@ -236,6 +260,18 @@ impl Progress for Presenter {
         };
         view.note = Some(note);
         self.ui.call(view);
+    }
+
+    fn hook(&self, call: &str, hook: Option<&str>) {
+        let current = self.current.lock().clone();
+        match (current, hook) {
+            (Some(view), _) if view.id == call => {
+                self.progress(call, hook.unwrap_or_default(), None);
+            }
+            (_, Some(hook)) => self.ui.progress(&format!("  … {}", escape(hook))),
+            (Some(view), None) => self.ui.call(&view),
+            (None, None) => self.ui.end_progress(),
+        }
     }
 
     fn output(&self, call: &str, bytes: &[u8]) {
@@ -343,13 +379,14 @@ impl Frontend for Presenter {
         let (edits, was_seen) = std::mem::take(&mut *self.edits.lock());
         let steps = std::mem::take(&mut *self.steps.lock());
         let is_done = call.state == CallState::Completed;
-        if is_done && !edits.is_empty() && call.note.is_none() {
-            call.note = Some(diff::count(edits.iter()));
+        let (own, _) = own_edits(&edits);
+        if is_done && !own.is_empty() && call.note.is_none() {
+            call.note = Some(diff::count(own));
         }
         let call = &call;
         let output = std::mem::take(&mut *self.output.lock());
         self.ui.call_with_output(call, &output);
-        if let Some(changed) = changed_files(&edits).filter(|_| !is_done) {
+        if let Some(changed) = changed_files(own).filter(|_| !is_done) {
             let undo = match self.ui.is_chat() {
                 true => "; /undo reverts that",
                 false => "",
@@ -361,8 +398,8 @@ impl Frontend for Presenter {
                 self.warn_below(&broken);
             }
         }
-        if let (Some(number), false) = (call.number, was_seen) {
-            show_edits(&self.ui, number, &edits);
+        if let Some(number) = call.number {
+            show_edits(&self.ui, None, number, (&edits, was_seen));
         }
         if is_done && self.ui.shows_steps() {
             let (styles, columns) = (self.ui.status_styles(), self.ui.status_columns());

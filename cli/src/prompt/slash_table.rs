@@ -91,6 +91,8 @@ pub enum Slash {
     Sessions,
     /// Lists the MCP servers, or does something with one.
     Mcp,
+    /// Lists the hooks.
+    Hooks,
     /// Says which requests are paused, or sets it.
     Pause,
     /// Lists, saves and removes edits that every request gets.
@@ -205,6 +207,12 @@ pub const GROUPS: &[(&str, &[Command])] = &[
                 "[VERB NAME]",
                 "list the MCP servers and their tools, or connect, disconnect, disable (for this session) or enable one",
                 Slash::Mcp,
+            ),
+            command(
+                "/hooks",
+                "",
+                "list the hooks, whose they are and how they ran",
+                Slash::Hooks,
             ),
             command(
                 "/model",

@@ -124,6 +124,8 @@ pub fn edits(
         let (mark, label, _) = look(record.state);
         let styles = window.styles;
         for edit in record.edits.iter() {
+            let by = edit.hook.as_ref();
+            let by = by.map_or_else(String::new, |hook| format!(" by the hook `{hook}`"));
             rows.push(format!(
                 "  {} {}",
                 styles.paint(label, &format!("{mark} {number}")),
@@ -131,7 +133,7 @@ pub fn edits(
                     Label::Target,
                     &fit(
                         &format!(
-                            "{} {}",
+                            "{} {}{by}",
                             escape(&in_project(&edit.path, project).to_string_lossy()),
                             diff::count([edit])
                         ),
@@ -349,6 +351,7 @@ mod tests {
                 kind: EditKind::Text,
                 syntax: Syntax::default(),
                 change: FileChange::Write(String::new()).into(),
+                hook: None,
             }]
             .into(),
             ..record(number, CallState::Completed, None)

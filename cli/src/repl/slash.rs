@@ -8,7 +8,7 @@ use dunlin_host::display::{escape, own_command};
 use dunlin_host::permission::SessionMode;
 
 use super::{
-    agents, apps, auto, budget, compose, expand, help, instructions, last_request, leaving,
+    agents, apps, auto, budget, compose, expand, help, hooks, instructions, last_request, leaving,
     messages, mode, requests, rewind, servers, sessions, tags, undo,
 };
 use crate::app::{App, Commands};
@@ -202,6 +202,7 @@ fn look(
         Slash::Permissions if rest.is_empty() => show_permissions(app)?,
         Slash::Permissions => return forget_answers(app, rest),
         Slash::Mcp => servers::run(app, rest)?,
+        Slash::Hooks => hooks::run(app)?,
         Slash::Tools if rest.is_empty() => tools::print(app, tools)?,
         Slash::Tools => return tools::set_mode(app, tools, rest),
         Slash::History => ui.data_all(&messages::history(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use base64::Engine;
 use dunlin_host::ask::{Answer, Ask, Question, Scope, TextQuestion};
-use dunlin_host::call::{Call, Failure, Plan, Standing, Success};
+use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing, Success};
 use dunlin_host::display::escape;
 use dunlin_host::target::Need;
 use dunlin_host::{Host, Progress};
@@ -168,6 +168,11 @@ impl Running {
         Running { host, call }
     }
 
+    /// The name of the tool.
+    pub(super) fn tool(&self) -> &str {
+        &self.call.tool
+    }
+
     /// Runs it if that is allowed. Dropping the future stops it.
     pub(super) async fn run(
         &self,
@@ -199,15 +204,28 @@ impl Running {
         self.host.begin_turn();
         let asker: Arc<dyn Ask> = caller.clone();
         let outcome = self.host.run(&self.call, &plan, asker, progress).await;
+        self.result(outcome, &caller)
+    }
+
+    /// How a call ended that was dropped only while hooks were running after it.
+    pub(super) fn ended(&self, caller: &Caller) -> Option<CallToolResult> {
+        let outcome = self.host.cancelled(&self.call)?;
+        Some(self.result(outcome, caller))
+    }
+
+    fn result(&self, outcome: Outcome, caller: &Caller) -> CallToolResult {
         match outcome.result {
-            Ok(success) => succeeded(success),
+            Ok(mut success) => {
+                success.text.push_str(&outcome.said);
+                succeeded(success)
+            }
             Err(failure) => {
                 let unasked = caller.unasked.lock();
                 let way_out = match unasked.as_slice() {
                     [] => String::new(),
                     needs => self.way_out(needs, Scope::Always),
                 };
-                failed(&failure, &way_out)
+                failed(&failure, &format!("{way_out}{}", outcome.said))
             }
         }
     }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Once};
 
 use dunlin_host::Tool;
 use dunlin_host::call::{Call, Failure};
+use dunlin_host::display::escape;
 use rmcp::ErrorData;
 use rmcp::ServerHandler;
 use rmcp::model::{
@@ -51,6 +52,13 @@ impl Toolbox {
             calls: AtomicU64::new(1),
             slots: Semaphore::new(MAX_CALLS),
             warned: Once::new(),
+        }
+    }
+
+    /// Says what the user has to know of calls, such as what hooks say.
+    fn tell_user(&self) {
+        for notice in self.served.host.take_notices() {
+            self.served.ui.warn(&notice);
         }
     }
 
@@ -126,15 +134,30 @@ impl ServerHandler for Toolbox {
             self.closing.begun().await;
             tokio::time::sleep(GRACE).await;
         };
-        tokio::select! {
+        let (why, is_gone) = tokio::select! {
             biased;
-            // The SDK sends no response then; dropping the work ends it.
-            () = context.ct.cancelled() => {}
-            () = too_late => return Err(ErrorData::internal_error("the client has gone", None)),
-            result = work => return Ok(result.into()),
+            () = context.ct.cancelled() => ("the client cancelled the call", false),
+            () = too_late => ("the client has gone", true),
+            result = work => {
+                self.tell_user();
+                return Ok(result.into());
+            }
+        };
+        // The work was dropped, which ended it.
+        let ended = running.ended(&caller);
+        if ended.is_some() {
+            // The SDK sends no response to a call that was cancelled, so the user is told.
+            let tool = escape(running.tool());
+            let notice = format!("{why} while hooks ran after the edit of {tool}; the edit stays");
+            self.served.ui.warn(&notice);
         }
-        caller.withdraw().await;
-        Err(ErrorData::internal_error("cancelled", None))
+        self.tell_user();
+        if !is_gone {
+            caller.withdraw().await;
+        }
+        ended
+            .map(Into::into)
+            .ok_or_else(|| ErrorData::internal_error(why, None))
     }
 
     /// What is known by no other name, and what is known and came with something that does not fit.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dunlin_chat::provider::retry::Retrying;
 use dunlin_chat::turn::log::CallLog;
-use dunlin_chat::turn::{CallState, CallView, Frontend, TurnCall};
+use dunlin_chat::turn::{CallState, CallView, Frontend, TurnCall, own_edits};
 use dunlin_host::Progress;
 use dunlin_host::ask::Answer;
 use dunlin_host::edit::FileEdit;
@@ -46,17 +46,17 @@ impl SubagentFrontend {
         let mut call = call.clone();
         call.tool = format!("[{}] {}", self.subagent.name, call.tool);
         if call.note.is_none() && !edits.is_empty() {
-            call.note = Some(diff::count(edits.iter()));
+            call.note = Some(diff::count(own_edits(&edits).0));
         }
         self.ui.ended_beside(&call);
-        if was_seen {
-            return;
-        }
         for broken in edits.iter().filter_map(FileEdit::broken) {
-            self.warning(&broken);
+            if !was_seen {
+                self.warning(&broken);
+            }
         }
         if let Some(number) = call.number {
-            show_edits(&self.ui, number, &edits);
+            let name = Some(self.subagent.name.as_str());
+            show_edits(&self.ui, name, number, (&edits, was_seen));
         }
     }
 
@@ -67,6 +67,12 @@ impl SubagentFrontend {
 
 impl Progress for SubagentFrontend {
     fn progress(&self, _call: &str, _message: &str, _percent: Option<u8>) {}
+
+    fn hook(&self, _call: &str, hook: Option<&str>) {
+        if let Some(hook) = hook {
+            self.does(hook.to_owned());
+        }
+    }
 }
 
 impl Frontend for SubagentFrontend {

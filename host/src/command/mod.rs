@@ -25,6 +25,7 @@ mod find;
 #[cfg(test)]
 mod fuzz;
 mod known;
+mod missing;
 mod named;
 mod names;
 mod parts;
@@ -171,6 +172,11 @@ impl Names for Permissions {
 pub(crate) fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.mode() & 0o111 != 0)
+}
+
+/// Whether a file begins like a script.
+pub(crate) fn is_script_file(path: &Path) -> bool {
+    script::head(path).is_ok_and(|head| script::is_script(&head))
 }
 
 impl CommandLine {

@@ -54,6 +54,8 @@ pub struct FileEdit {
     pub syntax: Syntax,
     /// What the tool said that it does.
     pub change: Arc<FileChange>,
+    /// The hook that made it after the call, by its name; `None`: the call itself.
+    pub hook: Option<String>,
 }
 
 impl FileEdit {
@@ -176,7 +178,7 @@ impl EditKind {
         }
     }
 
-    fn of(before: &[u8], after: &[u8]) -> EditKind {
+    pub(crate) fn of(before: &[u8], after: &[u8]) -> EditKind {
         if [before, after]
             .iter()
             .all(|bytes| std::str::from_utf8(bytes).is_ok())

@@ -159,6 +159,7 @@ pub(crate) fn prepare(
         kind,
         syntax: Syntax::default(),
         change: Arc::new(change.clone()),
+        hook: None,
     };
     Ok(Prepared {
         edit,
@@ -197,6 +198,7 @@ fn removal(path: PathBuf) -> Result<Prepared, PrepareError> {
             kind,
             syntax: Syntax::Unremarkable,
             change: Arc::new(FileChange::Remove),
+            hook: None,
         },
         base: Some(found.into_content()),
         new: Vec::new(),
@@ -226,6 +228,7 @@ fn renaming(path: PathBuf, to: &Path, change: &FileChange) -> Result<Prepared, P
         kind: EditKind::Renamed(to.to_owned()),
         syntax: Syntax::Unremarkable,
         change: Arc::new(change.clone()),
+        hook: None,
     };
     Ok(Prepared::of_name(edit, content))
 }
@@ -258,6 +261,7 @@ fn of_folder(path: PathBuf, change: &FileChange, may_read: bool) -> Result<Prepa
         kind: EditKind::Folder,
         syntax: Syntax::Unremarkable,
         change: Arc::new(change.clone()),
+        hook: None,
     };
     Ok(Prepared::of_name(edit, Vec::new()))
 }

@@ -370,6 +370,7 @@ mod tests {
             kind,
             syntax: Syntax::default(),
             change: std::sync::Arc::new(FileChange::Write(String::new())),
+            hook: None,
         }
     }
 

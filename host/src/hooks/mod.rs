@@ -5,12 +5,14 @@
 //! what is allowed: it can deny a call, and nothing that it answers replaces a question or a rule.
 //!
 //! A hook runs in the command sandbox (`run`). What it reads and answers is in `contract`; what it changes in files that were
-//! just edited belongs to the edit (`rewritten`).
+//! just edited belongs to the edit (`rewritten`, `ended`).
 
 mod contract;
+mod ended;
 mod pinned;
 mod rewritten;
 mod run;
+mod runs;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,21 +21,25 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 
 pub use self::contract::TurnOutcome;
 use self::contract::{About, Input, Planned, denial, edited, message, planned};
+use self::ended::Ended;
 pub use self::pinned::{Pinned, pins};
-use self::rewritten::Rewritten;
+use self::runs::Told;
+pub use self::runs::{Ran, Runs, Slow};
+use crate::Progress;
 use crate::call::{Call, Failure, Outcome, Plan};
 use crate::capability::Shared;
-use crate::display::{chain, escape, one_line, shorten};
+use crate::display::{one_line, shorten};
 use crate::engine::cache::sha256_hex;
 
 /// Characters of a command that name its hook.
 const MAX_NAME_CHARS: usize = 60;
 
 /// Characters of what a hook says that the user is shown.
-const MAX_SHOWN_CHARS: usize = 200;
+const MAX_SHOWN_CHARS: usize = 300;
 
 /// When a hook runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -69,7 +75,7 @@ pub struct Hook {
     pub tools: Option<Vec<String>>,
     /// How long it may take.
     pub time_limit: Duration,
-    /// Where it is configured, for the audit log.
+    /// Where it is configured: the file and the line.
     pub origin: String,
     /// The files of the project that its command names, as they were when it was configured or trusted.
     pub pinned: Vec<Pinned>,
@@ -79,6 +85,11 @@ impl Hook {
     /// What it is called where it is spoken of: its command, escaped and shortened.
     pub fn name(&self) -> String {
         shorten(&one_line(&self.command), MAX_NAME_CHARS).into_owned()
+    }
+
+    /// Where it is configured, for whoever has to look at it there. Escaped.
+    fn place(&self) -> String {
+        one_line(&self.origin)
     }
 
     fn is_about(&self, event: HookEvent, tool: &str) -> bool {
@@ -97,8 +108,27 @@ impl Hook {
 /// The hooks of a host.
 pub(crate) struct Hooks {
     shared: Arc<Shared>,
-    all: Vec<Hook>,
+    all: Vec<Counted>,
     state: Mutex<State>,
+    slow: watch::Sender<Slow>,
+}
+
+/// A hook, and how often it ran.
+struct Counted {
+    hook: Hook,
+    runs: Mutex<Runs>,
+}
+
+impl Counted {
+    fn begins(&self) {
+        let mut runs = self.runs.lock();
+        runs.count += 1;
+        runs.last = None;
+    }
+
+    fn ends(&self, ran: Ran) {
+        self.runs.lock().last = Some(ran);
+    }
 }
 
 #[derive(Default)]
@@ -120,16 +150,6 @@ impl Drop for Begun<'_> {
     }
 }
 
-/// The end of a call about which hooks run. It is kept where they are interrupted: the call itself has ended.
-struct Ended<'a> {
-    hooks: &'a Hooks,
-    call: &'a Call,
-    outcome: &'a mut Outcome,
-    before: Option<Rewritten>,
-    said: String,
-    is_interrupted: bool,
-}
-
 /// What a hook says after something.
 struct Said {
     /// For the user: the beginning of it, or why the hook has failed.
@@ -148,11 +168,21 @@ struct Passed {
 
 impl Hooks {
     pub(crate) fn new(shared: Arc<Shared>, all: Vec<Hook>) -> Hooks {
+        let counted = |hook| Counted {
+            hook,
+            runs: Mutex::default(),
+        };
         Hooks {
             shared,
-            all,
+            all: all.into_iter().map(counted).collect(),
             state: Mutex::default(),
+            slow: watch::Sender::default(),
         }
+    }
+
+    /// Learns of each hook that takes longer than a moment while no call runs.
+    pub(crate) fn slow(&self) -> watch::Receiver<Slow> {
+        self.slow.subscribe()
     }
 
     /// Asks the hooks about a call that is being prepared: whoever is asked about it afterwards need not be asked in vain.
@@ -165,7 +195,8 @@ impl Hooks {
         if self.state.lock().has_passed(call, &form, None) {
             return Ok(());
         }
-        self.ask(call, files, form).await
+        let told = Told::Listeners(Some(&call.id));
+        self.ask(call, files, form, told).await
     }
 
     /// The same for a call that begins to run. Hooks that were asked before are asked again where another call has begun or
@@ -173,13 +204,19 @@ impl Hooks {
     ///
     /// # Errors
     /// As above.
-    pub(crate) async fn before_run(&self, call: &Call, plan: &Plan) -> Result<Begun<'_>, Failure> {
+    pub(crate) async fn before_run(
+        &self,
+        call: &Call,
+        plan: &Plan,
+        progress: &dyn Progress,
+    ) -> Result<Begun<'_>, Failure> {
         let files = planned(plan);
         let form = form_of(call, &files);
         if let Some(begun) = self.begin_passed(call, &form) {
             return Ok(begun);
         }
-        self.ask(call, files, form).await?;
+        let told = Told::Call(progress, &call.id);
+        self.ask(call, files, form, told).await?;
         self.state.lock().moves += 1;
         Ok(Begun(self))
     }
@@ -195,27 +232,41 @@ impl Hooks {
         })
     }
 
-    async fn ask(&self, call: &Call, files: Vec<Planned<'_>>, form: String) -> Result<(), Failure> {
+    async fn ask(
+        &self,
+        call: &Call,
+        files: Vec<Planned<'_>>,
+        form: String,
+        told: Told<'_>,
+    ) -> Result<(), Failure> {
         let mut hooks = self.of(HookEvent::BeforeCall, &call.tool).peekable();
         if hooks.peek().is_none() {
             return Ok(());
         }
         let moves = self.state.lock().moves;
-        for hook in hooks {
+        for one in hooks {
             let about = About::Call {
                 call: &call.id,
                 tool: &call.tool,
                 arguments: &call.arguments,
                 files: files.clone(),
             };
-            let printed = self.run(hook, Some(call), about).await;
+            let hook = &one.hook;
+            let printed = self.run(one, Some(call), about, told).await;
             let answer = printed.and_then(|printed| denial(&printed).map_err(|e| e.to_string()));
-            let reason = match answer {
-                Ok(None) => continue,
-                Ok(Some(reason)) => reason,
+            let (ran, reason) = match answer {
+                Ok(None) => {
+                    one.ends(Ran::Well);
+                    continue;
+                }
+                Ok(Some(reason)) => (Ran::Denied, reason),
                 // Whoever guards something with a hook does not want it to be open where the hook is broken.
-                Err(problem) => format!("it failed: {problem}"),
+                Err(problem) => {
+                    let reason = format!("it failed ({}): {problem}", hook.place());
+                    (Ran::Failed(problem), reason)
+                }
             };
+            one.ends(ran);
             self.log_denial(hook, call, &reason)?;
             let hook = hook.name();
             return Err(Failure::Hook { hook, reason });
@@ -226,43 +277,42 @@ impl Hooks {
         Ok(())
     }
 
-    /// Runs the hooks about what a call has changed in files. What they say goes with its result.
-    pub(crate) async fn after_run(&self, call: &Call, outcome: &mut Outcome) {
+    /// Runs the hooks about what a call has changed in files. What they say and change becomes part of the outcome.
+    pub(crate) async fn after_run(
+        &self,
+        call: &Call,
+        outcome: &mut Outcome,
+        progress: &dyn Progress,
+    ) {
         let mut hooks = self.of(HookEvent::AfterEdit, &call.tool).peekable();
         if outcome.edits.is_empty() || hooks.peek().is_none() {
             return;
         }
-        let mut ended = Ended {
-            hooks: self,
-            call,
-            before: Some(Rewritten::before(&outcome.edits)),
-            outcome,
-            said: String::new(),
-            is_interrupted: true,
-        };
-        for hook in hooks {
+        let mut ended = Ended::new(self, call, outcome);
+        for one in hooks {
+            ended.begins(&one.hook);
             let about = About::Edits {
                 call: &call.id,
                 tool: &call.tool,
                 files: edited(&ended.outcome.edits),
             };
-            if let Some(its) = self.say(hook, Some(call), about).await {
-                self.notice(its.line);
-                if let Some(message) = its.message {
-                    let name = hook.name();
-                    let said = format!("\n\n[The hook `{name}` says]\n{message}");
-                    ended.said.push_str(&said);
-                }
+            let told = Told::Call(progress, &call.id);
+            let said = self.say(one, Some(call), about, told).await;
+            let message = said.as_ref().and_then(|said| said.message.as_deref());
+            ended.ends(message);
+            if let Some(said) = said {
+                self.notice(said.line);
             }
         }
-        ended.is_interrupted = false;
     }
 
     /// Runs the hooks at the end of a turn; what they say, a line each, for the user.
     pub(crate) async fn turn_ended(&self, outcome: TurnOutcome) -> Vec<String> {
         let mut lines = Vec::new();
-        for hook in self.all.iter().filter(|it| it.event == HookEvent::TurnEnd) {
-            let said = self.say(hook, None, About::Turn { outcome }).await;
+        let all = self.all.iter();
+        for one in all.filter(|one| one.hook.event == HookEvent::TurnEnd) {
+            let about = About::Turn { outcome };
+            let said = self.say(one, None, about, Told::Listeners(None)).await;
             lines.extend(said.map(|said| said.line));
         }
         lines
@@ -270,7 +320,7 @@ impl Hooks {
 
     /// Whether any hook runs then.
     pub(crate) fn has(&self, event: HookEvent) -> bool {
-        self.all.iter().any(|hook| hook.event == event)
+        self.all.iter().any(|one| one.hook.event == event)
     }
 
     /// Forgets what was found out about a call. How it ended, if hooks were interrupted after that.
@@ -280,15 +330,26 @@ impl Hooks {
         state.interrupted.remove(call)
     }
 
-    fn of(&self, event: HookEvent, tool: &str) -> impl Iterator<Item = &Hook> {
+    fn of(&self, event: HookEvent, tool: &str) -> impl Iterator<Item = &Counted> {
         let all = self.all.iter();
-        all.filter(move |hook| hook.is_about(event, tool))
+        all.filter(move |one| one.hook.is_about(event, tool))
     }
 
     /// Runs a hook about something that has happened. `None`: it says nothing.
-    async fn say(&self, hook: &Hook, call: Option<&Call>, about: About<'_>) -> Option<Said> {
-        let printed = self.run(hook, call, about).await;
+    async fn say(
+        &self,
+        one: &Counted,
+        call: Option<&Call>,
+        about: About<'_>,
+        told: Told<'_>,
+    ) -> Option<Said> {
+        let printed = self.run(one, call, about, told).await;
         let said = printed.and_then(|printed| message(&printed).map_err(|e| e.to_string()));
+        one.ends(match &said {
+            Ok(_) => Ran::Well,
+            Err(problem) => Ran::Failed(problem.clone()),
+        });
+        let hook = &one.hook;
         let line = |what: &str, text: &str| {
             let text = one_line(text);
             let text = shorten(&text, MAX_SHOWN_CHARS);
@@ -296,7 +357,10 @@ impl Hooks {
         };
         let (line, message) = match said {
             Ok(message) => (line("says", message.as_ref()?), message),
-            Err(problem) => (line("failed", &problem), None),
+            Err(problem) => {
+                let failed = format!("failed ({})", hook.place());
+                (line(&failed, &problem), None)
+            }
         };
         Some(Said { line, message })
     }
@@ -304,17 +368,21 @@ impl Hooks {
     /// Runs a hook; what it printed, or why it failed.
     async fn run(
         &self,
-        hook: &Hook,
+        one: &Counted,
         call: Option<&Call>,
         about: About<'_>,
+        told: Told<'_>,
     ) -> Result<Vec<u8>, String> {
+        one.begins();
+        let hook = &one.hook;
         let session = self.shared.session();
         let turn = self.shared.turn.load(Ordering::Relaxed);
         let project = self.shared.permissions.project();
         let input = Input::new(hook.event, (&session, turn), project, about);
         let input = input.to_bytes().map_err(|e| e.to_string())?;
         // Boxed: what holds this future would hold all of a command otherwise.
-        Box::pin(self.run_command(hook, call, &input)).await
+        let run = Box::pin(self.run_command(hook, call, &input));
+        self.telling(hook, told, run).await
     }
 
     fn notice(&self, notice: String) {
@@ -327,35 +395,6 @@ impl State {
     fn has_passed(&self, call: &Call, form: &str, moves: Option<u64>) -> bool {
         let passed = self.passed.get(&call.id);
         passed.is_some_and(|it| it.form == form && moves.is_none_or(|moves| it.moves == moves))
-    }
-}
-
-impl Drop for Ended<'_> {
-    fn drop(&mut self) {
-        let mut said = std::mem::take(&mut self.said);
-        if self.is_interrupted {
-            said.push_str("\n\n[Dunlin] The user interrupted the hooks that run after this edit.");
-        }
-        for rewritten in self.before.take().into_iter().flat_map(Rewritten::after) {
-            let path = escape(&rewritten.path.to_string_lossy()).into_owned();
-            said.push_str(&format!(
-                "\n\n[Dunlin] A hook changed {path} after this edit. Read the file again before you edit it."
-            ));
-            if let Err(error) = self.hooks.keep(&rewritten) {
-                let why = chain(&error);
-                let notice = format!("a hook changed {path}, which /undo cannot take back: {why}");
-                self.hooks.notice(notice);
-            }
-        }
-        match &mut self.outcome.result {
-            Ok(success) => success.text.push_str(&said),
-            Err(failure) => failure.add(&said),
-        }
-        if self.is_interrupted {
-            let mut state = self.hooks.state.lock();
-            let outcome = self.outcome.clone();
-            state.interrupted.insert(self.call.id.clone(), outcome);
-        }
     }
 }
 

@@ -7,7 +7,7 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::command::words_of;
+use crate::command::{is_executable, is_script_file, words_of};
 use crate::display::shown;
 use crate::engine::cache::sha256_hex;
 use crate::open;
@@ -45,6 +45,14 @@ pub fn pins(project: &Path, line: &str) -> Vec<Pinned> {
     paths.into_iter().map(pin).collect()
 }
 
+impl Pinned {
+    /// Whether the file is a program: it may be run, or begins like a script. One that is not can be a script all the same, if
+    /// an interpreter is told to run it.
+    pub fn is_program(&self) -> bool {
+        is_executable(&self.path) || is_script_file(&self.path)
+    }
+}
+
 /// What is different now from what was pinned, in words; `None`: nothing.
 pub(super) fn difference(project: &Path, line: &str, pinned: &[Pinned]) -> Option<String> {
     let now = pins(project, line);
@@ -52,9 +60,17 @@ pub(super) fn difference(project: &Path, line: &str, pinned: &[Pinned]) -> Optio
     let is_same =
         |file: &&Pinned| file.digest.is_some() && pinned.contains(file) && now.contains(file);
     let mut changed = all.filter(|file| !is_same(file));
-    let path = shown(&changed.next()?.path);
+    let Pinned { path, .. } = changed.next()?;
+    let is_among = |files: &[Pinned]| files.iter().any(|file| file.path == *path);
+    let what = match (is_among(pinned), is_among(&now)) {
+        (false, true) => "is new",
+        (true, false) => "is gone",
+        _ => "changed",
+    };
+    let path = shown(path.strip_prefix(project).unwrap_or(path));
     Some(format!(
-        "{path} changed since Dunlin started; restart Dunlin to accept it"
+        "its command names {path}, which {what} since Dunlin started. Restart Dunlin to accept that; a hook about edited files \
+         takes their names from its input (dunlin help hooks)"
     ))
 }
 
@@ -118,19 +134,41 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let project = root.path().canonicalize().unwrap();
         let line = "sh check.sh";
+        let differs = |pinned: &[Pinned], what: &str| {
+            let why = difference(&project, line, pinned).unwrap();
+            let expected =
+                format!("its command names check.sh, which {what} since Dunlin started.");
+            assert!(why.starts_with(&expected), "{why}");
+        };
         let nothing = pins(&project, line);
         fs::write(project.join("check.sh"), "exit 0").unwrap();
         let pinned = pins(&project, line);
         assert_eq!(difference(&project, line, &pinned), None);
         // One that was not there is none that was looked at.
-        assert!(difference(&project, line, &nothing).is_some());
+        differs(&nothing, "is new");
         fs::write(project.join("check.sh"), "exit 1").unwrap();
-        let why = difference(&project, line, &pinned).unwrap();
-        assert!(
-            why.contains("check.sh changed since Dunlin started"),
-            "{why}"
-        );
+        differs(&pinned, "changed");
         fs::remove_file(project.join("check.sh")).unwrap();
-        assert!(difference(&project, line, &pinned).is_some());
+        differs(&pinned, "is gone");
+    }
+
+    #[test]
+    fn programs_are_told_from_other_files() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let root = tempfile::tempdir().unwrap();
+        let project = root.path().canonicalize().unwrap();
+        let check = |name: &str, text: &str, mode: u32, expected: bool| {
+            let path = project.join(name);
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let pins = pins(&project, name);
+            assert_eq!(pins.len(), 1);
+            assert_eq!(pins[0].is_program(), expected, "{name}");
+        };
+        check("a", "", 0o755, true);
+        check("b.sh", "#!/bin/sh\n", 0o644, true);
+        check("main.rs", "fn main() {}\n", 0o644, false);
+        check("empty", "", 0o644, false);
     }
 }

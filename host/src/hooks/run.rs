@@ -6,6 +6,7 @@
 //! begins.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use tokio::task::JoinSet;
@@ -15,12 +16,13 @@ use super::pinned::difference;
 use super::{Hook, Hooks};
 use crate::audit::{Event, Record};
 use crate::call::{Call, Failure};
+use crate::capability::Shared;
 use crate::command::CommandLine;
 use crate::display::{chain, escape, one_line, shorten};
 use crate::engine::cache::sha256_hex;
 use crate::limits::MAX_LOGGED_LINE_CHARS;
 use crate::permission::{PluginId, SessionMode};
-use crate::process::{Access, CommandOptions, End, Running, Stream, linked_worktree};
+use crate::process::{Access, CommandOptions, End, Running, Stop, Stream, linked_worktree};
 use crate::target::Operation;
 
 /// Bytes of what a hook says on its standard error that are kept: its end, in which programs say why they failed.
@@ -28,6 +30,9 @@ const MAX_ERROR_BYTES: usize = 2 * 1024;
 
 /// Characters of it that are shown.
 const MAX_ERROR_CHARS: usize = 300;
+
+/// Why a hook has failed that plan mode ends.
+const PLAN_BEGAN: &str = "stopped, since plan mode began";
 
 /// What the audit log calls the plugin of a hook.
 const PLUGIN: &str = "hook";
@@ -46,7 +51,7 @@ impl Hooks {
             hook,
             call,
         };
-        let (running, _watch) = match self.start(hook, &log, input).await {
+        let (running, watch) = match self.start(hook, &log, input).await {
             Ok(started) => started,
             Err(problem) => {
                 log.write(Event::Denied, None, Some(&problem))?;
@@ -54,6 +59,11 @@ impl Hooks {
             }
         };
         let ended = printed(running, hook).await;
+        // Whoever is stopped cannot say so: its supervisor only ends.
+        let ended = ended.map_err(|problem| match watch.has_stopped() {
+            true => PLAN_BEGAN.to_owned(),
+            false => problem,
+        });
         log.write(
             Event::Used,
             Some(begin),
@@ -67,7 +77,7 @@ impl Hooks {
         hook: &Hook,
         log: &Log<'_>,
         input: &[u8],
-    ) -> Result<(Running, JoinSet<()>), String> {
+    ) -> Result<(Running, Watch), String> {
         let shared = &self.shared;
         let permissions = &shared.permissions;
         if let Some(changed) = difference(permissions.project(), &hook.command, &hook.pinned) {
@@ -102,20 +112,10 @@ impl Hooks {
         let (line, notices) = (command.line, &shared.notices);
         let started = Running::start_reading(&options, &announced, line, access, notices, input);
         let running = started.await.map_err(|e| chain(&e))?;
-        let mut watch = JoinSet::new();
+        let mut watch = Watch::default();
         if !is_reading {
             let stop = running.stop().map_err(|e| chain(&e))?;
-            let shared = Arc::clone(shared);
-            let mut modes = shared.permissions.modes();
-            // Plan mode may have begun meanwhile: the first look is at once.
-            watch.spawn(async move {
-                while shared.permissions.session_mode() != SessionMode::Plan {
-                    if modes.changed().await.is_err() {
-                        return;
-                    }
-                }
-                stop.now();
-            });
+            watch.begin(Arc::clone(shared), stop);
         }
         Ok((running, watch))
     }
@@ -129,6 +129,34 @@ impl Hooks {
         };
         log.write(Event::Denied, None, Some(reason))
             .map_err(Failure::Host)
+    }
+}
+
+/// Ends a hook when plan mode begins, as long as this lives.
+#[derive(Default)]
+struct Watch {
+    tasks: JoinSet<()>,
+    has_stopped: Arc<AtomicBool>,
+}
+
+impl Watch {
+    fn begin(&mut self, shared: Arc<Shared>, stop: Stop) {
+        let has_stopped = Arc::clone(&self.has_stopped);
+        let mut modes = shared.permissions.modes();
+        // Plan mode may have begun meanwhile: the first look is at once.
+        self.tasks.spawn(async move {
+            while shared.permissions.session_mode() != SessionMode::Plan {
+                if modes.changed().await.is_err() {
+                    return;
+                }
+            }
+            has_stopped.store(true, Ordering::Relaxed);
+            stop.now();
+        });
+    }
+
+    fn has_stopped(&self) -> bool {
+        self.has_stopped.load(Ordering::Relaxed)
     }
 }
 
@@ -166,9 +194,9 @@ async fn printed(mut running: Running, hook: &Hook) -> Result<Vec<u8>, String> {
         End::Exited(status) => format!("exit status {status}"),
         End::Killed(signal) => format!("ended by signal {signal}"),
         End::TimedOut => format!("stopped after {} s", hook.time_limit.as_secs()),
-        End::Stopped => "stopped, since plan mode began".to_owned(),
+        End::Stopped => PLAN_BEGAN.to_owned(),
     };
-    let errors = one_line(&String::from_utf8_lossy(&errors));
+    let errors = one_line(String::from_utf8_lossy(&errors).trim());
     Err(match errors.is_empty() {
         true => how,
         false => format!("{how}: {}", shorten(&errors, MAX_ERROR_CHARS)),

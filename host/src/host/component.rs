@@ -215,6 +215,7 @@ impl Components {
             result,
             duration: clock.spent(),
             edits: edits.take(),
+            said: String::new(),
         }
     }
 

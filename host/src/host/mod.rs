@@ -232,8 +232,9 @@ impl Host {
             result: Err(failure),
             duration: Duration::ZERO,
             edits: Vec::new(),
+            said: String::new(),
         };
-        let _begun = match hooks.before_run(call, plan).await {
+        let _begun = match hooks.before_run(call, plan, &*progress).await {
             Ok(begun) => begun,
             Err(failure) => {
                 self.cancelled(call);
@@ -243,21 +244,23 @@ impl Host {
         // Boxed: what holds this future would hold the layers of all three.
         let mut outcome = match Box::pin(self.callee(&call.tool)).await {
             Ok(Callee::Component(tool)) => {
+                let progress = Arc::clone(&progress);
                 Box::pin(components.run(call, tool, plan, ask, progress)).await
             }
             Ok(Callee::Server(tool)) => {
                 let ask = Timed::new(ask);
-                let run = Box::pin(servers.run_tool(call, &tool, ask.clone(), progress));
+                let run =
+                    Box::pin(servers.run_tool(call, &tool, ask.clone(), Arc::clone(&progress)));
                 ask.outcome(run).await
             }
             Ok(Callee::Loader) => {
                 let ask = Timed::new(ask);
-                let run = Box::pin(servers.run_loader(call, ask.clone(), progress));
+                let run = Box::pin(servers.run_loader(call, ask.clone(), Arc::clone(&progress)));
                 ask.outcome(run).await
             }
             Err(failure) => unrun(failure),
         };
-        hooks.after_run(call, &mut outcome).await;
+        hooks.after_run(call, &mut outcome, &*progress).await;
         self.cancelled(call);
         outcome
     }

@@ -1,10 +1,12 @@
-//! Turns: where one begins and ends, and what its edits are taken back by.
+//! Turns: where one begins and ends, the hooks of it, and what its edits are taken back by.
 
 use std::sync::atomic::Ordering;
 
+use tokio::sync::watch;
+
 use super::Host;
 use crate::audit::{Event, Record};
-use crate::hooks::{HookEvent, TurnOutcome};
+use crate::hooks::{Hook, HookEvent, Runs, Slow, TurnOutcome};
 use crate::permission::PluginId;
 use crate::target::Operation;
 use crate::undo::{EditedFiles, UndoError, Undone};
@@ -26,6 +28,17 @@ impl Host {
     /// Whether any hook runs at the end of a turn.
     pub fn has_turn_hooks(&self) -> bool {
         self.0.hooks.has(HookEvent::TurnEnd)
+    }
+
+    /// The hooks, in the order in which they run, and how often they did.
+    pub fn hooks(&self) -> Vec<(Hook, Runs)> {
+        self.0.hooks.list()
+    }
+
+    /// Learns of each hook that takes longer than a moment while no call runs: before the user is asked, and at the end of a
+    /// turn.
+    pub fn slow_hooks(&self) -> watch::Receiver<Slow> {
+        self.0.hooks.slow()
     }
 
     /// Takes back the edits of the last turn of this session that made any in this project, whole or not at all. `None`:

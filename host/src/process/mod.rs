@@ -56,7 +56,7 @@ pub use harden::harden_this_process;
 pub use options::CommandOptions;
 pub use order::CommandSandbox;
 pub(crate) use order::End;
-pub(crate) use runner::{CommandError, Running, Stream};
+pub(crate) use runner::{CommandError, Running, Stop, Stream};
 pub(crate) use server_process::{ServerProcess, Streams};
 pub(crate) use server_supervisor::ServerOrder;
 pub use supervisor::{SUPERVISOR_FLAG, WITHOUT_NAMESPACES, supervisor_main};

@@ -1,11 +1,12 @@
 //! Hooks: what they can deny, what becomes of what they say, and what they cannot do.
 
 use std::fs;
+use std::io::Write;
 use std::process::Command;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
-use dunlin_tests::{DEADLINE, Environment, McpClient, Provider, Response};
+use dunlin_tests::{DEADLINE, Environment, McpClient, Provider, Response, Screen};
 use serde_json::{Value, json};
 
 use crate::stage::{Chat, environment, read};
@@ -129,10 +130,24 @@ fn what_a_hook_says_after_an_edit_reaches_the_model_and_undo_takes_its_change_ba
         said.contains("` says]\nIt is formatted now\n\n"),
         "{result}"
     );
-    let note = format!(
-        "[Dunlin] A hook changed {path} after this edit. Read the file again before you edit it."
-    );
+    assert!(said.contains("[Dunlin] The hook `sed -i"), "{result}");
+    let note = format!("` changed {path} after this edit. Read the file again before you edit it.");
     assert!(result.ends_with(&note), "{result}");
+    // The user sees it, though the question showed the edit itself, and finds it in the diff.
+    let plain = |screen: &Screen| screen.text.replace("\n  │ ", " ");
+    let shown = plain(&screen);
+    assert!(shown.contains("a.txt (+1 −1)"), "{screen:?}");
+    assert!(
+        shown.contains("-one") && shown.contains("+ONE"),
+        "{screen:?}"
+    );
+    let call = screen.line_with("✓ 1 write_file").unwrap_or_default();
+    assert!(call.contains("+1 −0"), "{screen:?}");
+    let screen = chat.turn("/diff");
+    let own = screen.line_with("✓ 1 a.txt +1 −0").unwrap_or_default();
+    assert!(!own.contains("hook"), "{screen:?}");
+    let of_hook = screen.line_with("✓ 1 a.txt +1 −1").unwrap_or_default();
+    assert!(of_hook.contains("by the hook `sed -i"), "{screen:?}");
     chat.say("/undo");
     chat.prompt();
     assert!(!file.exists(), "{:?}", chat.terminal);
@@ -157,11 +172,7 @@ fn a_hook_that_fails_denies_and_is_named() {
     let cases = [
         ("echo broken >&2; exit 2", "", "exit status 2: broken"),
         ("echo fine", "", "the output is neither empty nor"),
-        (
-            "sleep 60",
-            "timeout_secs = 1",
-            "it failed: stopped after 1 s",
-        ),
+        ("sleep 60", "timeout_secs = 1", "): stopped after 1 s"),
         ("no-such-program", "", "no-such-program"),
         ("head -c 70000 /dev/zero", "", "it printed more than 64 KiB"),
     ];
@@ -173,9 +184,10 @@ fn a_hook_that_fails_denies_and_is_named() {
         let output = environment.run(["ask", "read"]);
         assert_eq!(output.status, Some(3), "{output}");
         let result = result(&provider, 1);
-        let start = format!("ERROR: Permission denied by the hook `{script}`: it failed: ");
+        let start = format!("ERROR: Permission denied by the hook `{script}`: it failed (~");
         assert!(result.starts_with(&start), "{result}");
-        assert!(result.contains(why), "{result}");
+        let place = "config.toml:";
+        assert!(result.contains(place) && result.contains(why), "{result}");
         assert!(output.stderr.contains(why), "{output}");
     }
 }
@@ -187,8 +199,12 @@ fn a_hook_that_fails_after_an_edit_is_named_and_takes_nothing_away() {
     environment.configure_more("", &hook("after-edit", "exit 3", ""));
     let output = environment.run(["ask", "--allow-tool", "write_file", "write"]);
     assert_eq!(output.status, Some(0), "{output}");
-    let said = "the hook `exit 3` failed: exit status 3";
-    assert!(output.stderr.contains(said), "{output}");
+    let output_in_one = output.stderr.replace("\n│ ", " ");
+    assert!(
+        output_in_one.contains("the hook `exit 3` failed (~"),
+        "{output}"
+    );
+    assert!(output_in_one.contains("): exit status 3"), "{output}");
     assert!(!result(&provider, 1).contains("exit 3"));
     assert!(environment.project().join("a.txt").exists());
 }
@@ -226,7 +242,7 @@ fn what_is_denied_to_commands_is_denied_to_a_hook() {
     assert_eq!(denied.status, Some(0), "{denied}");
     let output = environment.run(["ask", "read"]);
     assert_eq!(output.status, Some(3), "{output}");
-    let why = "it failed: permission denied: execute ";
+    let why = "): permission denied: execute ";
     assert!(output.stderr.contains(why), "{output}");
     assert!(
         audited(&environment)
@@ -277,19 +293,157 @@ fn a_projects_hook_runs_only_as_it_was_trusted() {
     // A script that a tool could have changed is another one, also while the chat is open.
     environment.project_file("scripts/end.sh", "echo worse >> ran\n");
     let screen = chat.turn("three");
+    let shown = screen.text.replace("\n  │ ", " ");
     assert!(
-        screen.contains("end.sh changed since Dunlin started; restart Dunlin"),
+        shown.contains("its command names scripts/end.sh, which changed since Dunlin started"),
         "{screen:?}"
     );
     chat.leave();
     assert_eq!(fs::read_to_string(&ran).unwrap(), "ran\n");
     let check = environment.run(["config", "check"]);
-    assert!(
-        check.stderr.contains("changed since you trusted it"),
-        "{check}"
-    );
+    let what = "scripts/end.sh changed since you trusted it with ";
+    assert!(check.stderr.contains(what), "{check}");
     // Lists show it whole, too.
     assert!(check.stdout.contains(long.trim_end()), "{check}");
+
+    // The next question is about the script, and shows what it holds now.
+    let mut terminal = environment.terminal::<&str>([]);
+    let screen = terminal.wait_for(TRUST);
+    let shown: String = screen.text.replace("\n  │ ", "").replace('\n', "");
+    assert!(shown.contains(what), "{screen:?}");
+    assert!(shown.contains("scripts/end.sh is now:"), "{screen:?}");
+    assert!(shown.contains("1: echo worse >> ran"), "{screen:?}");
+    terminal.type_line("n");
+    let chat = Chat::of(terminal);
+    chat.leave();
+    let trusted = environment.run(["config", "trust", "--yes"]);
+    let what = "and so is what its hooks name: scripts/end.sh.";
+    assert!(trusted.stdout.contains(what), "{trusted}");
+}
+
+#[test]
+fn a_broken_file_of_a_project_keeps_nobody_from_working() {
+    let broken = [
+        (
+            "[[hook]]\nevents = \"turn-end\"\n",
+            "config.toml:2: unknown key \"events\" in [[hook]] (the nearest known key is \"event\")",
+        ),
+        (
+            "[hook]\n",
+            "config.toml:1: hook must be a list, not a table",
+        ),
+        ("mode = [\n", "config.toml:"),
+    ];
+    let provider = Provider::play(broken.map(|_| Response::reply("Yes.")));
+    let environment = environment(&provider);
+    for (text, why) in broken {
+        environment.project_file(".dunlin/config.toml", text);
+        let output = environment.run(["ask", "one"]);
+        assert_eq!(output.status, Some(0), "{output}");
+        assert_eq!(output.stdout, "Yes.\n", "{output}");
+        assert!(output.stderr.contains(why), "{output}");
+        let ignored = "; all of this file is ignored, also where it narrows your settings";
+        assert!(output.stderr.contains(ignored), "{output}");
+        // Whoever works on the file is told that it is wrong.
+        for command in ["check", "trust"] {
+            let output = environment.run(["config", command]);
+            assert_eq!(output.status, Some(2), "{output}");
+            assert!(output.stderr.contains(".dunlin/config.toml:"), "{output}");
+        }
+    }
+}
+
+#[test]
+fn hooks_are_listed_with_how_they_ran() {
+    let provider = Provider::play([read("a.txt"), Response::reply("I may not.")]);
+    let environment = environment(&provider);
+    environment.project_file("a.txt", "a");
+    let mine = hook(
+        "before-call",
+        "echo '{\"decision\": \"deny\"}'",
+        "tools = ['read_file']",
+    ) + &hook("after-edit", "cargo fmt", "")
+        + &hook("turn-end", "exit 4", "");
+    environment.configure_more("", &mine);
+    let chat = &mut Chat::open(&environment);
+    chat.turn("read");
+    let screen = chat.turn("/hooks");
+    let after = |line: &str, next: &str| {
+        let mut lines = screen.text.lines().skip_while(|it| !it.contains(line));
+        let found = lines
+            .next()
+            .and(lines.find(|it| it.contains("ran ") || it.contains("run ")));
+        assert!(
+            found.is_some_and(|found| found.contains(next)),
+            "{line}: {screen:?}"
+        );
+    };
+    after("before-call · echo", "ran 1 time, last: denied");
+    after("after-edit · cargo fmt", "did not run yet");
+    after(
+        "turn-end · exit 4",
+        "ran 1 time, last: failed: exit status 4",
+    );
+    let shown = screen.text.replace('\n', " ");
+    assert!(shown.contains("· read_file · yours, ~"), "{screen:?}");
+}
+
+#[test]
+fn a_hook_that_denies_an_attachment_is_named() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    environment.project_file("a.txt", "a");
+    let script = "echo '{\"decision\": \"deny\", \"reason\": \"not this\"}'";
+    environment.configure_more("", &hook("before-call", script, ""));
+    let mut chat = Chat::open(&environment);
+    chat.say("look at @a.txt");
+    let screen = chat.terminal.wait_for("not this");
+    let shown = screen.text.replace("\n  │ ", " ").replace('\n', " ");
+    assert!(
+        shown.contains("a.txt was not read: denied by the hook `echo"),
+        "{screen:?}"
+    );
+}
+
+#[test]
+fn the_working_line_says_which_hook_is_waited_for() {
+    let provider = Provider::play([write("a.txt", "one\n"), Response::reply("Done.")]);
+    let environment = environment(&provider);
+    let script = "read x < go";
+    let hooks = ["before-call", "after-edit", "turn-end"].map(|event| hook(event, script, ""));
+    environment.configure_more("", &hooks.concat());
+    let go = environment.project().join("go");
+    let made = Command::new("mkfifo").arg(&go).status();
+    assert!(made.expect("mkfifo").success());
+    // With both ends open here, nothing waits for the other end.
+    let go = fs::File::options().read(true).write(true).open(&go);
+    let mut go = go.expect("the pipe");
+    let mut go_on = || go.write_all(b"\n").expect("there is room");
+    let mut chat = Chat::open(&environment);
+    chat.say("write");
+    let name = "the hook `read x < go`";
+    let is_of_call = |screen: &Screen| {
+        let line = screen.line_with("1 write_file a.txt").unwrap_or_default();
+        line.contains(name)
+    };
+    chat.terminal
+        .wait_until("the call with its hook", is_of_call);
+    go_on();
+    chat.question();
+    chat.answer("y");
+    chat.terminal
+        .wait_until("the call with its hook", is_of_call);
+    go_on();
+    let is_waited_for = |screen: &Screen| {
+        let is_line = |line: &str| line.contains(name) && !line.contains("write_file");
+        screen.text.lines().any(is_line) && screen.contains("Done.")
+    };
+    chat.terminal
+        .wait_until("the hook at the end", is_waited_for);
+    go_on();
+    let screen = chat.prompt();
+    assert!(!screen.contains(name), "{screen:?}");
+    chat.leave();
 }
 
 #[test]
@@ -355,6 +509,36 @@ fn mistakes_in_a_configuration_are_said_with_their_place() {
     assert!(output.stderr.contains(warning), "{output}");
 }
 
+#[test]
+fn what_a_hook_will_not_find_is_said_beforehand() {
+    let environment = environment(&Provider::play([]));
+    environment.project_file("src/main.rs", "fn main() {}\n");
+    environment.project_file("check.sh", "#!/bin/sh\n");
+    let hooks = [
+        "no-such-formatter src/main.rs",
+        "sh check.sh && no-such-linter",
+        "./gone.sh",
+    ];
+    let hooks = hooks.map(|script| hook("after-edit", script, ""));
+    environment.configure_more("", &hooks.concat());
+    let output = environment.run(["config", "check"]);
+    assert_eq!(output.status, Some(0), "{output}");
+    let said = output.stderr.replace("\n│ ", " ");
+    for warning in [
+        "[[hook]] runs \"no-such-formatter\", and there is no such program on the PATH of commands",
+        "[[hook]] runs \"no-such-linter\", and there is no such program on the PATH of commands",
+        "[[hook]] runs \"./gone.sh\", and there is no such program",
+        "[[hook]] names src/main.rs: once that changes, the hook fails until Dunlin is restarted",
+    ] {
+        assert!(said.contains(warning), "{warning}: {output}");
+    }
+    assert!(said.contains("config.toml:"), "{output}");
+    assert!(
+        !said.contains("check.sh") && !said.contains("\"sh\""),
+        "{output}"
+    );
+}
+
 /// A named pipe of the project. The receiver hears of it when something is written into it.
 fn pipe(environment: &Environment, name: &str) -> Receiver<()> {
     let path = environment.project().join(name);
@@ -410,7 +594,7 @@ fn an_edit_whose_hook_is_interrupted_has_happened() {
     let result = result.expect("a result")["content"].as_str().unwrap();
     assert!(!result.contains("cancelled"), "{result}");
     assert!(result.contains("interrupted the hooks"), "{result}");
-    assert!(result.contains("A hook changed"), "{result}");
+    assert!(result.contains("[Dunlin] The hook `sed -i"), "{result}");
     chat.say("/undo");
     chat.prompt();
     assert!(!file.exists(), "{:?}", chat.terminal);
@@ -471,4 +655,41 @@ fn no_way_of_a_call_goes_past_a_hook() {
     assert_eq!(answer["result"]["isError"], true, "{answer}");
     let text = answer["result"]["content"][0]["text"].as_str().unwrap();
     assert!(text.ends_with("`: not this"), "{text}");
+}
+
+#[test]
+fn the_user_of_an_mcp_client_hears_of_hooks_after_its_edits() {
+    let environment = environment(&Provider::play([]));
+    let began = pipe(&environment, "began");
+    let hooks = hook("after-edit", "exit 3", "tools = ['write_file']")
+        + &hook(
+            "after-edit",
+            "grep -q 'b[.]txt' && echo > began && sleep 1000; true",
+            "timeout_secs = 600",
+        );
+    environment.configure_more("", &hooks);
+    let project = format!("{}/", environment.project().display());
+    let allowed = environment.run(["permissions", "allow", "write", &project]);
+    assert_eq!(allowed.status, Some(0), "{allowed}");
+    let mut client = McpClient::open(environment.command(["mcp", "serve"]));
+    let answer = client.call(
+        "write_file",
+        json!({ "file_path": "a.txt", "content": "x" }),
+    );
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+    let call =
+        json!({ "name": "write_file", "arguments": { "file_path": "b.txt", "content": "x" } });
+    let id = client.request("tools/call", call);
+    began.recv_timeout(DEADLINE).expect("the hook runs");
+    client.notify("notifications/cancelled", json!({ "requestId": id }));
+    let output = client.close();
+    let said = output.stderr.replace("\n│ ", " ");
+    assert_eq!(
+        said.matches("the hook `exit 3` failed (").count(),
+        2,
+        "{output}"
+    );
+    let ended = "the client cancelled the call while hooks ran after the edit of write_file; the edit stays";
+    assert!(said.contains(ended), "{output}");
+    assert!(environment.project().join("b.txt").exists());
 }

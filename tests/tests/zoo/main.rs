@@ -16,6 +16,7 @@ mod edits;
 mod faults;
 mod files;
 mod finding;
+mod hooks;
 mod interruption;
 mod killed;
 mod meaning;

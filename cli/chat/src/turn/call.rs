@@ -238,6 +238,12 @@ impl fmt::Display for Changes {
     }
 }
 
+/// The edits that a call made itself, and those that hooks made after it: these are the last.
+pub fn own_edits(edits: &[FileEdit]) -> (&[FileEdit], &[FileEdit]) {
+    let own = edits.iter().take_while(|edit| edit.hook.is_none()).count();
+    edits.split_at(own)
+}
+
 /// The files that were changed, each with what happened to it: `diary.md (+1 −0), src/main.rs (+2 −2)`. Not escaped; `None`
 /// where there are none.
 pub fn changed_files(edits: &[FileEdit]) -> Option<String> {
@@ -402,8 +408,10 @@ pub struct TurnCall {
     pub(super) media: Vec<Media>,
     /// Why another one is not among them.
     pub(super) not_media: Option<NotMedia>,
-    /// What it has changed in files.
+    /// What it has changed in files, and behind that what hooks have.
     pub(super) edits: Arc<[FileEdit]>,
+    /// What hooks say about it to the model.
+    pub(super) said: String,
 }
 
 impl TurnCall {
@@ -434,6 +442,7 @@ impl TurnCall {
             media: Vec::new(),
             not_media: None,
             edits: Arc::default(),
+            said: String::new(),
         }
     }
 
@@ -477,7 +486,7 @@ impl TurnCall {
     /// What became of it.
     pub fn record(&self) -> CallRecord {
         CallRecord {
-            changed: ChangedLines::of(self.edits.iter()),
+            changed: ChangedLines::of(own_edits(&self.edits).0),
             edits: Arc::clone(&self.edits),
             number: self.index,
             id: self.call.id.clone(),

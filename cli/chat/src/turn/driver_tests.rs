@@ -211,6 +211,7 @@ impl Tools for FakeTools {
             result,
             duration: Duration::from_millis(7),
             edits: Vec::new(),
+            said: String::new(),
         }
     }
 }

@@ -82,6 +82,7 @@ fn a_denial_stops_what_comes_after_it() {
                     result: Err(hook_denies()),
                     duration: Duration::ZERO,
                     edits: Vec::new(),
+                    said: String::new(),
                 },
             ),
         ],
@@ -97,6 +98,49 @@ fn a_denial_stops_what_comes_after_it() {
             "Assistant:  a:read_file b:read_file",
             "a: ERROR: Permission denied by the hook `guard`: not this",
             "b: ERROR: Permission denied by the hook `guard`: not this",
+        ],
+    );
+    let told = |number, failure| {
+        Event::Finished(
+            number,
+            Outcome {
+                result: Err(failure),
+                duration: Duration::ZERO,
+                edits: Vec::new(),
+                said: "\n\n[The hook `lint` says]\nlong".to_owned(),
+            },
+        )
+    };
+    let denied = Failure::Denied {
+        question: "More?".to_owned(),
+    };
+    check(
+        "with what hooks say, however the call ended",
+        TurnRules {
+            on_denial: OnDenial::Continue,
+            ..rules()
+        },
+        vec![
+            Event::Composed,
+            reply(vec![proposed("a", "a"), proposed("b", "b")]),
+            allowed(0),
+            allowed(1),
+            told(0, denied),
+            told(1, Failure::Cancelled),
+        ],
+        &[
+            "Compose",
+            "Send",
+            "Prepare(0)",
+            "Prepare(1)",
+            "Run(0)",
+            "Run(1)",
+            "Compose",
+        ],
+        &[
+            "Assistant:  a:read_file b:read_file",
+            "a: ERROR: Permission denied: More?\n\n[The hook `lint` says]\nlong",
+            "b: cancelled by user\n\n[The hook `lint` says]\nlong",
         ],
     );
     check(

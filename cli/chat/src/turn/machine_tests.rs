@@ -152,6 +152,7 @@ pub(super) fn finished(number: usize, result: Result<&str, Failure>) -> Event {
             result,
             duration: Duration::from_millis(3),
             edits: Vec::new(),
+            said: String::new(),
         },
     )
 }

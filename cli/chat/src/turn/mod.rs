@@ -68,7 +68,7 @@ mod sending;
 pub use approve::{Approver, Choice, Decision, Resolution, Waiting};
 pub use call::{
     CallRecord, CallState, CallView, ChangedLines, Changes, Denial, DeniedBy, TurnCall,
-    changed_files, patch_of,
+    changed_files, own_edits, patch_of,
 };
 pub use context::{CallContext, Frontend, Tools, TurnContext};
 pub use driver::{TurnReport, run_calls, run_turn};

@@ -85,6 +85,10 @@ impl Progress for Events {
         self.shown.progress(call, message, percent);
     }
 
+    fn hook(&self, call: &str, hook: Option<&str>) {
+        self.shown.hook(call, hook);
+    }
+
     fn output(&self, call: &str, bytes: &[u8]) {
         self.shown.output(call, bytes);
     }

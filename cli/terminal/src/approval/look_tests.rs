@@ -49,6 +49,7 @@ pub(in crate::approval) fn edit(lines: usize) -> Entry {
         kind: EditKind::Text,
         syntax: Syntax::default(),
         change: std::sync::Arc::new(dunlin_host::edit::FileChange::Write(String::new())),
+        hook: None,
     })];
     entry
 }

@@ -202,6 +202,7 @@ mod tests {
             kind: EditKind::Text,
             syntax: Syntax::default(),
             change: FileChange::Write(String::new()).into(),
+            hook: None,
         })
     }
 

@@ -37,6 +37,7 @@ impl Timed {
             result,
             duration: self.begun.elapsed().saturating_sub(waited),
             edits: Vec::new(),
+            said: String::new(),
         }
     }
 

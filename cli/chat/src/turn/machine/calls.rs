@@ -10,7 +10,7 @@ use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing, Success};
 use serde_json::Value;
 
 use super::super::approve::{Choice, Decision, Resolution};
-use super::super::call::{CallState, DeniedBy, Task, TurnCall, changed_files};
+use super::super::call::{CallState, DeniedBy, Task, TurnCall, changed_files, own_edits};
 use super::super::event::{Effect, OnDenial, TurnEnd};
 use super::{State, Turn, history_call, quotation};
 use crate::media::{Media, NotMedia};
@@ -347,6 +347,7 @@ impl Turn<'_> {
     pub(super) fn finished(&mut self, number: usize, outcome: Outcome, effects: &mut Vec<Effect>) {
         self.calls[number].duration = Some(outcome.duration);
         self.calls[number].edits = outcome.edits.into();
+        self.calls[number].said = outcome.said;
         match outcome.result {
             Ok(mut success) => {
                 let note = success.note.take();
@@ -460,10 +461,11 @@ impl Turn<'_> {
         }
         // An end that is not a good one reads as if nothing had happened.
         let is_done = state == CallState::Completed;
-        if let Some(changed) = changed_files(&call.edits).filter(|_| !is_done) {
+        if let Some(changed) = changed_files(own_edits(&call.edits).0).filter(|_| !is_done) {
             result.push_str("\n\nBefore that it changed files, which stay as it left them: ");
             result.push_str(&changed);
         }
+        result.push_str(&call.said);
         if let Some(comment) = &call.comment {
             result.push_str("\n\nThe user says about this call: ");
             result.push_str(comment);
@@ -477,12 +479,13 @@ impl Turn<'_> {
 
     fn fail(&mut self, number: usize, failure: Failure, effects: &mut Vec<Effect>) {
         match failure {
-            Failure::Denied { question } => self.deny(number, Some(question), None, effects),
+            failure @ (Failure::Denied { .. } | Failure::Hook { .. }) => {
+                self.deny(number, Some(failure), None, effects);
+            }
             Failure::Cancelled => {
                 let result = CANCELLED.to_owned();
                 self.settle(number, CallState::Cancelled, result, None, effects);
             }
-            failure @ Failure::Hook { .. } => self.deny_by_hook(number, failure, effects),
             failure => {
                 let (result, note) = (failure.for_model(), failure.to_string());
                 self.calls[number].failure = Some(failure);

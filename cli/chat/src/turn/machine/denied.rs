@@ -11,34 +11,56 @@ use super::Turn;
 const IN_PLAN_MODE: &str = "\n\nPlan mode is on: nothing is changed and nothing runs. Find out what you need by reading, and end with a plan.";
 
 impl Turn<'_> {
-    /// Refuses a call; without another question it is the one that its plan holds.
+    /// Refuses a call. `failure`: of a call that was about to run, or that a hook refuses; otherwise what its plan asks is
+    /// refused.
     pub(super) fn deny(
         &mut self,
         number: usize,
-        question: Option<String>,
+        failure: Option<Failure>,
         by: Option<DeniedBy>,
         effects: &mut Vec<Effect>,
     ) {
         let call = &mut self.calls[number];
-        let planned = || call.plan.as_ref().map(|plan| plan.question.clone());
-        let question = question
-            .or_else(planned)
-            .unwrap_or_else(|| call.call.tool.clone());
+        let planned = || {
+            let plan = call.plan.as_ref().map(|plan| plan.question.clone());
+            plan.unwrap_or_else(|| {
+                let view = call.view();
+                format!("{} {}", view.tool, view.target)
+                    .trim_end()
+                    .to_owned()
+            })
+        };
+        let failure = failure.unwrap_or_else(|| Failure::Denied {
+            question: planned(),
+        });
+        let (question, hook) = match &failure {
+            Failure::Denied { question } => (question.clone(), None),
+            Failure::Hook { hook, reason } => {
+                (planned(), Some(format!("the hook `{hook}`: {reason}")))
+            }
+            _ => (planned(), None),
+        };
+        let is_by_hook = hook.is_some();
+        let by = by.or_else(|| hook.map(|rule| DeniedBy { rule, revert: None }));
         // What the user explains is for the model to hear.
         let commented = by.is_none() && call.comment.is_some();
         let revert = by.as_ref().and_then(|by| by.revert.as_ref());
         let is_by_mode = revert == Some(&Revert::SessionMode);
-        // Whoever turns a tool off, or wants a plan, wants the model to do without it.
-        let goes_back = commented || is_by_mode || matches!(revert, Some(Revert::ToolMode(_)));
+        // Whoever turns a tool off, or wants a plan, wants the model to do without it; a hook tells the model why.
+        let goes_back =
+            commented || is_by_hook || is_by_mode || matches!(revert, Some(Revert::ToolMode(_)));
         let (needs, longest) = match call.plan.as_ref().map(|plan| &plan.standing) {
-            Some(Standing::Ask { needs, longest, .. }) => (needs.clone(), Some(*longest)),
+            // No answer allows what a hook denies.
+            Some(Standing::Ask { needs, longest, .. }) if !is_by_hook => {
+                (needs.clone(), Some(*longest))
+            }
             _ => (Vec::new(), None),
         };
         let denial = Denial {
             call: call.call.id.clone(),
             tool: call.call.tool.clone(),
             subagent: None,
-            question: question.clone(),
+            question,
             rule: by.as_ref().map(|by| by.rule.clone()),
             revert: by.as_ref().and_then(|by| by.revert.clone()),
             while_running: call.state == CallState::Running,
@@ -51,7 +73,6 @@ impl Turn<'_> {
             let first = self.stopped_by.map_or(number, |first| first.min(number));
             self.stopped_by = Some(first);
         }
-        let failure = Failure::Denied { question };
         let mut result = failure.for_model();
         if is_by_mode {
             result.push_str(IN_PLAN_MODE);
@@ -60,43 +81,6 @@ impl Turn<'_> {
         let note = by.as_ref().map(|by| by.rule.clone());
         call.denied_by = by;
         self.settle(number, CallState::Denied, result, note, effects);
-    }
-
-    /// Refuses a call because a hook does. The turn goes on: the hook tells the model why.
-    pub(super) fn deny_by_hook(
-        &mut self,
-        number: usize,
-        failure: Failure,
-        effects: &mut Vec<Effect>,
-    ) {
-        let call = &mut self.calls[number];
-        let view = call.view();
-        let planned = call.plan.as_ref().map(|plan| plan.question.clone());
-        let question = planned.unwrap_or_else(|| format!("{} {}", view.tool, view.target));
-        let rule = match &failure {
-            Failure::Hook { hook, reason } => format!("the hook `{hook}`: {reason}"),
-            other => other.to_string(),
-        };
-        let result = failure.for_model();
-        let denial = Denial {
-            call: call.call.id.clone(),
-            tool: call.call.tool.clone(),
-            subagent: None,
-            question: question.trim_end().to_owned(),
-            rule: Some(rule.clone()),
-            revert: None,
-            while_running: call.state == CallState::Running,
-            comment: call.comment.clone(),
-            needs: Vec::new(),
-            longest: None,
-        };
-        self.denials.insert(number, denial);
-        call.failure = Some(failure);
-        call.denied_by = Some(DeniedBy {
-            rule: rule.clone(),
-            revert: None,
-        });
-        self.settle(number, CallState::Denied, result, Some(rule), effects);
     }
 
     pub(super) fn leave_out(&mut self, number: usize, effects: &mut Vec<Effect>) {
