@@ -55,8 +55,8 @@ use dunlin_chat::request::report::{Cost, Spent};
 use dunlin_chat::session::record::Speaker;
 use dunlin_chat::session::{Entry, Loaded, Session, Store, StoreError, title_of};
 use dunlin_chat::turn::{
-    CallContext, Frontend, Interceptor, Journal, NoInterceptor, NoJournal, TurnContext, TurnEnd,
-    TurnReport, TurnRules, run_turn, with_joined,
+    CallContext, Frontend, Interceptor, Journal, NoInterceptor, NoJournal, TurnContext, TurnReport,
+    TurnRules, run_turn, with_joined,
 };
 use dunlin_terminal::ui::Ui;
 pub use hands_off::{HandsOff, hands_off, interrupted, unless_interrupted};

@@ -1,6 +1,6 @@
 //! `[[hook]]`: commands that run before calls, after edits and at the end of turns.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dunlin_host::display::shell_word;
@@ -107,8 +107,8 @@ impl HookEntry {
     }
 
     /// The files of a project that its command names.
-    pub fn pins(&self, project: &Path) -> Vec<Pinned> {
-        pins(project, &self.command.line())
+    pub fn pins(&self, project: &Path, search_path: &[PathBuf]) -> Vec<Pinned> {
+        pins(project, search_path, &self.command.line())
     }
 }
 

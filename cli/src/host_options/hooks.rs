@@ -32,9 +32,9 @@ pub fn line(settings: &Settings, hook: &ConfiguredHook) -> String {
         _ => "yours",
     };
     let host = hook.entry.value.hook(String::new(), Vec::new());
-    let tools = match host.tools.as_slice() {
-        [] => String::new(),
-        tools => format!(" · {}", escape(&tools.join(", "))),
+    let tools = match &host.tools {
+        None => String::new(),
+        Some(tools) => format!(" · {}", escape(&tools.join(", "))),
     };
     let (event, name) = (host.event.as_str(), host.name());
     format!("{event} · {name}{tools} · {whose}, {}", escape(&place))

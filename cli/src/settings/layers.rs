@@ -90,7 +90,9 @@ impl Settings {
         ConfiguredHook {
             entry: loaded.source(hook),
             pinned: match self.is_project {
-                true => hook.get_ref().pins(&self.project),
+                true => hook
+                    .get_ref()
+                    .pins(&self.project, &self.environment.search_path()),
                 false => Vec::new(),
             },
         }

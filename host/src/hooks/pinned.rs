@@ -15,6 +15,9 @@ use crate::open;
 /// The largest file whose content is looked at, in bytes. Scripts are much smaller.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
+/// Letters of one word that stand for options.
+const MAX_LETTERS: usize = 64;
+
 /// A file, and what it held.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pinned {
@@ -24,16 +27,19 @@ pub struct Pinned {
     pub digest: Option<String>,
 }
 
-/// The files of a project that a command line names, as they are now.
-pub fn pins(project: &Path, line: &str) -> Vec<Pinned> {
+/// The files of a project that a command line names, as they are now: also a program that is found in a folder of the project
+/// among those in which programs are searched for, as in an environment of Python.
+pub fn pins(project: &Path, search_path: &[PathBuf], line: &str) -> Vec<Pinned> {
+    let searched = search_path.iter().filter_map(|it| it.canonicalize().ok());
+    let mut folders: Vec<PathBuf> = searched.filter(|it| it.starts_with(project)).collect();
+    folders.push(project.to_owned());
     let words = words_of(line);
-    // `--config=FILE` names one, too.
-    let parts = words
+    let mut paths: Vec<PathBuf> = words
         .iter()
-        .flat_map(|word| std::iter::once(word.as_str()).chain(word.split('=').skip(1)));
-    let mut paths: Vec<PathBuf> = parts
+        .flat_map(|word| parts_of(word))
         .filter(|part| !part.is_empty() && !part.contains('\0'))
-        .filter_map(|part| project.join(part).canonicalize().ok())
+        .flat_map(|part| folders.iter().map(move |folder| folder.join(part)))
+        .filter_map(|path| path.canonicalize().ok())
         .filter(|path| path.starts_with(project) && path.is_file())
         .collect();
     paths.sort();
@@ -45,6 +51,18 @@ pub fn pins(project: &Path, line: &str) -> Vec<Pinned> {
     paths.into_iter().map(pin).collect()
 }
 
+/// What of a word may be a name: all of it, the value in `--config=FILE`, and what stands behind any letter of `-fFILE`.
+fn parts_of(word: &str) -> impl Iterator<Item = &str> {
+    let letters = match word.strip_prefix('-') {
+        Some(letters) if !letters.starts_with('-') => letters,
+        _ => "",
+    };
+    let behind = letters.char_indices().skip(1).map(|(at, _)| &letters[at..]);
+    std::iter::once(word)
+        .chain(word.split('=').skip(1))
+        .chain(behind.take(MAX_LETTERS))
+}
+
 impl Pinned {
     /// Whether the file is a program: it may be run, or begins like a script. One that is not can be a script all the same, if
     /// an interpreter is told to run it.
@@ -54,8 +72,13 @@ impl Pinned {
 }
 
 /// What is different now from what was pinned, in words; `None`: nothing.
-pub(super) fn difference(project: &Path, line: &str, pinned: &[Pinned]) -> Option<String> {
-    let now = pins(project, line);
+pub(super) fn difference(
+    project: &Path,
+    search_path: &[PathBuf],
+    line: &str,
+    pinned: &[Pinned],
+) -> Option<String> {
+    let now = pins(project, search_path, line);
     let all = pinned.iter().chain(&now);
     let is_same =
         |file: &&Pinned| file.digest.is_some() && pinned.contains(file) && now.contains(file);
@@ -101,7 +124,7 @@ mod tests {
         }
         fs::write(root.join("outside.sh"), "").unwrap();
         let check = |line: &str, expected: &[&str]| {
-            let pins = pins(&project, line);
+            let pins = pins(&project, &[], line);
             let found: Vec<&Path> = pins
                 .iter()
                 .map(|pin| pin.path.strip_prefix(&project).unwrap())
@@ -125,6 +148,12 @@ mod tests {
         );
         check("sh ../outside.sh scripts", &[]);
         check("", &[]);
+        check("awk -fa.json x", &["a.json"]);
+        check("awk -xvfa.json", &["a.json"]);
+        // In a folder of the project that is searched for programs.
+        let searched = [project.join("scripts"), root.clone()];
+        let found = super::pins(&project, &searched, "check.sh . outside.sh");
+        assert_eq!(found, super::pins(&project, &[], "sh scripts/check.sh"));
         let whole = format!("{} -x", project.join("a.json").display());
         check(&whole, &["a.json"]);
     }
@@ -135,15 +164,15 @@ mod tests {
         let project = root.path().canonicalize().unwrap();
         let line = "sh check.sh";
         let differs = |pinned: &[Pinned], what: &str| {
-            let why = difference(&project, line, pinned).unwrap();
+            let why = difference(&project, &[], line, pinned).unwrap();
             let expected =
                 format!("its command names check.sh, which {what} since Dunlin started.");
             assert!(why.starts_with(&expected), "{why}");
         };
-        let nothing = pins(&project, line);
+        let nothing = pins(&project, &[], line);
         fs::write(project.join("check.sh"), "exit 0").unwrap();
-        let pinned = pins(&project, line);
-        assert_eq!(difference(&project, line, &pinned), None);
+        let pinned = pins(&project, &[], line);
+        assert_eq!(difference(&project, &[], line, &pinned), None);
         // One that was not there is none that was looked at.
         differs(&nothing, "is new");
         fs::write(project.join("check.sh"), "exit 1").unwrap();
@@ -162,7 +191,7 @@ mod tests {
             let path = project.join(name);
             fs::write(&path, text).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-            let pins = pins(&project, name);
+            let pins = pins(&project, &[], name);
             assert_eq!(pins.len(), 1);
             assert_eq!(pins[0].is_program(), expected, "{name}");
         };

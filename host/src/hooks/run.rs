@@ -80,7 +80,13 @@ impl Hooks {
     ) -> Result<(Running, Watch), String> {
         let shared = &self.shared;
         let permissions = &shared.permissions;
-        if let Some(changed) = difference(permissions.project(), &hook.command, &hook.pinned) {
+        let changed = difference(
+            permissions.project(),
+            permissions.search_path(),
+            &hook.command,
+            &hook.pinned,
+        );
+        if let Some(changed) = changed {
             return Err(changed);
         }
         let command = CommandLine::read(hook.command.clone(), false, permissions);

@@ -206,6 +206,11 @@ impl Permissions {
         &self.places.project
     }
 
+    /// The folders in which programs of commands are searched for.
+    pub(crate) fn search_path(&self) -> &[PathBuf] {
+        &self.search_path
+    }
+
     /// Whether a tool may look through all of a folder: one that a home folder lies in is nobody's project, and has no end.
     pub(crate) fn is_searchable(&self, folder: &Path) -> bool {
         let home = self.places.home.as_deref();

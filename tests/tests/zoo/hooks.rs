@@ -29,7 +29,7 @@ fn hook(event: HookEvent, command: &str) -> Hook {
     Hook {
         event,
         command: command.to_owned(),
-        tools: Vec::new(),
+        tools: None,
         time_limit: Duration::from_secs(300),
         origin: "config.toml:1".to_owned(),
         pinned: Vec::new(),

@@ -11,6 +11,7 @@ use super::tests::{
 };
 use super::*;
 use crate::turn::approve::Choice;
+use crate::turn::event::OnDenial;
 
 #[test]
 fn a_denial_stops_what_comes_after_it() {

@@ -399,7 +399,7 @@ impl Ui {
     fn rows_of<'t>(&self, sink: Sink, text: &'t str, below: Rows) -> Cow<'t, str> {
         match self.is_terminal(sink) {
             // The last column stays free: writing into it wraps on some terminals.
-            true => wrap::lines(text, terminal::size().0.saturating_sub(1), below).into(),
+            true => wrap::lines(text, terminal::size().0.saturating_sub(1), below),
             false => text.into(),
         }
     }
