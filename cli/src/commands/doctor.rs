@@ -212,7 +212,7 @@ fn permissions(report: &mut Report<'_>, app: &App) {
         }
         (Err(error), _) => {
             report.line(Verdict::Bad, "permissions", &error.in_one_line());
-            report.way_out(&format!("correct {short}, or move it away to begin anew"));
+            report.way_out(&format!("fix {short}, or move it aside to start over"));
         }
     }
 }
@@ -481,7 +481,7 @@ fn commands(report: &mut Report<'_>, app: &App) {
         parts.push("namespaces".to_owned());
     }
     if sandbox.landlock > 0 {
-        parts.push(format!("Landlock {}", sandbox.landlock));
+        parts.push(format!("Landlock (ABI {})", sandbox.landlock));
     }
     if sandbox.no_filter.is_none() {
         parts.push("seccomp".to_owned());
@@ -496,11 +496,12 @@ fn commands(report: &mut Report<'_>, app: &App) {
     } else {
         Verdict::Note
     };
-    let parts = match parts.is_empty() {
-        true => "nothing".to_owned(),
-        false => parts.join(", "),
+    let held = match (parts.pop(), parts.is_empty()) {
+        (None, _) => "not sandboxed".to_owned(),
+        (Some(only), true) => format!("sandboxed with {only}"),
+        (Some(last), false) => format!("sandboxed with {} and {last}", parts.join(", ")),
     };
-    report.line(verdict, "commands", &format!("held by {parts}; {network}"));
+    report.line(verdict, "commands", &format!("{held}; {network}"));
     for gap in gaps {
         report.line(Verdict::Note, "commands", &gap);
     }

@@ -154,7 +154,7 @@ settings! {
         /// The dimmed text at the empty prompt; `""` for none.
         placeholder: String = "Type a message, @ to attach a file".to_owned(), Narrowing::Trusted;
         /// The line above the prompt of a new chat; `""` for none.
-        empty_state: String = "/help shows the commands, Ctrl-D leaves".to_owned(), Narrowing::Trusted;
+        empty_state: String = "/help for commands, Ctrl-D to quit".to_owned(), Narrowing::Trusted;
         /// Whether the chat shows a dimmed line with the model, the agent, how much of the context window is left, and the
         /// tokens used with their cost: during a turn, and at the prompt when it has changed.
         status_line: bool = false, Narrowing::Trusted;

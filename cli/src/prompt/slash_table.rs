@@ -517,7 +517,7 @@ pub fn parse(line: &str) -> Input {
 /// The message for a word that is neither a command nor one of these templates. It suggests the nearest of both.
 pub fn no_such_command<'a>(word: &str, templates: impl Iterator<Item = &'a str>) -> String {
     if let Some((_, way)) = ELSEWHERE.iter().find(|(name, _)| *name == word) {
-        return format!("There is no {word}. {way}");
+        return format!("Unknown command {word}. {way}");
     }
     // Without the slash: all names share it, which would make everything alike.
     let name = word.strip_prefix('/').unwrap_or(word);
@@ -530,8 +530,8 @@ pub fn no_such_command<'a>(word: &str, templates: impl Iterator<Item = &'a str>)
     };
     let word = escape(word);
     match near {
-        Some(near) => format!("There is no {word}. Did you mean {near}?"),
-        None => format!("There is no {word}. /help shows the commands."),
+        Some(near) => format!("Unknown command {word}. Did you mean {near}?"),
+        None => format!("Unknown command {word}. /help shows the commands."),
     }
 }
 
@@ -602,7 +602,7 @@ mod tests {
     fn an_unknown_word_gets_the_nearest_of_commands_and_templates() {
         let check = |word: &str, templates: &[&str], expected: &str| {
             let message = no_such_command(word, templates.iter().copied());
-            assert_eq!(message, format!("There is no {word}. {expected}"));
+            assert_eq!(message, format!("Unknown command {word}. {expected}"));
         };
         check("/hepl", &[], "Did you mean /help?");
         check("/hepl", &["hepp"], "Did you mean /help?");

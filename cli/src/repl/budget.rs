@@ -76,7 +76,7 @@ pub fn cost(app: &App, dialogue: &mut Option<Dialogue>) {
     }
 }
 
-/// Says that the price of an agent's model is not known.
+/// Says that the price of an agent's model is unknown.
 fn no_price(agent: &Agent) -> String {
     let model = one_line(&agent.model);
     let way = match agent.api {
@@ -86,7 +86,7 @@ fn no_price(agent: &Agent) -> String {
             one_line(&agent.name)
         ),
     };
-    format!("The price of {model} is not known{way}.")
+    format!("The price of {model} is unknown{way}.")
 }
 
 /// Prints below the history what of it is not sent.
@@ -226,7 +226,7 @@ fn head(report: &Report, styles: Styles) -> String {
 
 fn window_in_words(report: &Report) -> String {
     let Some(window) = report.window else {
-        return "not known; the agent's context_window can say it".to_owned();
+        return "unknown; set the agent's context_window".to_owned();
     };
     let tokens = grouped(window.tokens);
     match window.source {
@@ -234,7 +234,7 @@ fn window_in_words(report: &Report) -> String {
         Source::Configured => format!("{tokens} tokens, the agent's context_window"),
         Source::Table => format!("{tokens} tokens, as the table of models says"),
         Source::Refusal => format!("{tokens} tokens, as it said when it refused more"),
-        Source::RefusedMore => format!("not known, but less than {tokens} tokens"),
+        Source::RefusedMore => format!("unknown, but less than {tokens} tokens"),
     }
 }
 
@@ -261,7 +261,7 @@ fn not_sent(report: &Report) -> String {
 /// Columns of the names in `/cost`: the shortest, and the longest.
 const COST_COLUMNS: (usize, usize) = (12, 24);
 
-/// The rows of `/cost`; `each` are the subagents that are listed. `no_price` says that what the model costs is not known.
+/// The rows of `/cost`; `each` are the subagents that are listed. `no_price` says that what the model costs is unknown.
 pub fn cost_rows(
     spent: &Spent,
     each: &[(String, Cost)],
@@ -339,7 +339,7 @@ pub fn cost_rows(
     } else if !money.is_complete() {
         let count = counted(money.incomplete as usize, "request", "requests");
         rows.push(format!(
-            "{MARGIN}The cost of {count} is not known, or not all of it."
+            "{MARGIN}The cost of {count} is unknown, or partly unknown."
         ));
     }
     let about = match spent.all.charge.usage.input_tokens {
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_not_known_is_said_to_be() {
+    fn an_unknown_window_is_said_to_be_unknown() {
         let unknown = Report {
             window: None,
             ..report()
@@ -472,7 +472,7 @@ mod tests {
         let rows = context_rows(&unknown, &[], window(60));
         assert_eq!(rows[0], "  small\\u{1b}[2J · 5,832 tokens");
         assert!(!rows.iter().any(|row| row.contains("free")));
-        let said = "  window    not known; the agent's context_window can say it";
+        let said = "  window    unknown; set the agent's context_window";
         assert!(rows.iter().any(|row| row == said), "{rows:#?}");
         let refused = Report {
             window: report().window.map(|window| ReportedWindow {
@@ -482,7 +482,7 @@ mod tests {
             ..report()
         };
         let rows = context_rows(&refused, &[], window(60));
-        let said = "  window    not known, but less than 8,192 tokens";
+        let said = "  window    unknown, but less than 8,192 tokens";
         assert!(rows.iter().any(|row| row == said), "{rows:#?}");
     }
 
@@ -507,13 +507,13 @@ mod tests {
         };
         spent.add(cost(3), Cost::default());
         spent.add(cost(1), Cost::default());
-        let no_price = Some("The price of small is not known.");
+        let no_price = Some("The price of small is unknown.");
         let rows = cost_rows(&spent, &[], &report(), no_price, Styles::plain());
         let expected = "
                  requests  tokens in     cached tokens out
   last turn             1     12,345      8,000        512
   session               4     24,690     16,000      1,024
-  The price of small is not known.
+  The price of small is unknown.
   next request  5,832 of 8,192 tokens, 71 % of the window";
         assert_eq!(rows.join("\n"), expected.trim_start_matches('\n'));
         let priced = Cost {
@@ -539,7 +539,7 @@ mod tests {
       earlier ones          1     12,345      8,000        512          ?
       bird\\u{1b} 2          1          0          0          0         $0
     together                8     49,380     32,000      2,048    $0.0123
-  The cost of 3 requests is not known, or not all of it.";
+  The cost of 3 requests is unknown, or partly unknown.";
         assert_eq!(rows[..10].join("\n"), expected.trim_start_matches('\n'));
         let silent = Spent {
             all: Cost {

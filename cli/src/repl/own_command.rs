@@ -105,7 +105,7 @@ pub fn run(
     let tag = dialogue.tags_mut().add_output(&own.command, content);
     let line = tags::line(ui, &tag);
     quiet(&format!("  + {line}"));
-    quiet("  goes with your next message; /untag takes it away");
+    quiet("  attached to your next message; /untag removes it");
     Ok(())
 }
 

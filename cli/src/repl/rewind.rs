@@ -127,7 +127,7 @@ pub fn run(app: &App, dialogue: Option<&mut Dialogue>, rest: &str) -> Result<(),
         match begun {
             Some(begun) => undone = undo::since(app, begun, &edited)?,
             None => {
-                ui.status("An earlier build made this turn: which files it edited is not known. /undo takes edits back turn by turn.");
+                ui.status("An earlier build made this turn: which files it edited is unknown. /undo takes edits back turn by turn.");
                 return Ok(());
             }
         }

@@ -41,7 +41,7 @@ pub fn attach(
         Attached::Waiting => {
             let news = dialogue.tags().list().filter(|tag| !before.contains(tag));
             news.for_each(|tag| quiet(&format!("  + {}", line(ui, tag))));
-            quiet("  goes with your next message; /untag takes it away");
+            quiet("  attached to your next message; /untag removes it");
             Ok(None)
         }
         Attached::Back { problems, .. } => {
@@ -49,7 +49,7 @@ pub fn attach(
             for problem in problems {
                 ui.status(&format!("  {mark} {}", escape(&problem)));
             }
-            quiet("  nothing is sent; Enter sends the message without that");
+            quiet("  Not sent. Press Enter to send without it.");
             ui.keep_message(text);
             Ok(None)
         }
@@ -79,7 +79,7 @@ pub fn list(app: &App, dialogue: Option<&Dialogue>) {
     for (tag, number) in tags.into_iter().zip(1..) {
         let when = match tag.is_sent {
             true => "sent",
-            false => "goes with your next message",
+            false => "attached to your next message",
         };
         let when = ui.styles().paint(Label::Quiet, when);
         ui.data(&format!("{number:>4} {} · {when}", line(ui, tag)));

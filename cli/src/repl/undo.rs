@@ -15,8 +15,7 @@ pub fn last(app: &App) -> Result<Vec<String>, CliError> {
     match app.host()?.undo_last().map_err(CliError::failed)? {
         Some(undone) => Ok(say(app, &undone)),
         None => {
-            app.ui
-                .status("There is no edit of this session to take back in this project.");
+            app.ui.status("Nothing to undo.");
             Ok(Vec::new())
         }
     }

@@ -41,7 +41,7 @@ impl Tool for AskUser {
             let problem = "question: it is empty; write what you want to know";
             return Err(Failure::invalid_arguments(problem));
         }
-        Ok(Plan::ask("Answer a question of the model?"))
+        Ok(Plan::ask("Let the model ask you a question?"))
     }
 
     fn run(arguments: Arguments) -> Result<Output, Failure> {
@@ -73,7 +73,7 @@ mod tests {
         let arguments =
             parse_arguments(r#"{"question":"Which one?","options":["a","b"]}"#).unwrap();
         let plan = AskUser::prepare(&arguments).unwrap();
-        assert_eq!(plan, Plan::ask("Answer a question of the model?"));
+        assert_eq!(plan, Plan::ask("Let the model ask you a question?"));
         let arguments: Arguments = parse_arguments(r#"{"question":"Why?"}"#).unwrap();
         assert!(arguments.options.is_empty());
     }

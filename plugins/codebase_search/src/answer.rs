@@ -31,7 +31,7 @@ pub fn text(query: &Query, answer: &Answer, coverage: &Coverage) -> String {
     let mut text = String::new();
     if answer.hits.is_empty() {
         text += if answer.is_empty_question {
-            "The question has no word to search for: name what the code does or is about."
+            "No searchable words; describe what the code does."
         } else if query.globs.is_empty() {
             "Nothing in this project has to do with the question. Ask in other words, those that the code itself would use."
         } else {

@@ -125,7 +125,7 @@ fn of_block(block: ContentBlock) -> Content {
                 about.unwrap_or_default()
             ))
         }
-        _ => Content::Text("[something of a kind that is not known here]".to_owned()),
+        _ => Content::Text("[content of an unknown type]".to_owned()),
     }
 }
 
@@ -140,7 +140,7 @@ fn of_contents(contents: ResourceContents) -> Content {
             let media_type = mime_type.unwrap_or_else(|| "application/octet-stream".to_owned());
             blob(media_type, &data)
         }
-        _ => Content::Text("[something of a kind that is not known here]".to_owned()),
+        _ => Content::Text("[content of an unknown type]".to_owned()),
     }
 }
 

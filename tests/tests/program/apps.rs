@@ -168,7 +168,7 @@ fn a_reply_becomes_an_app() {
     let screen = chat.prompt();
     assert!(
         screen.contains(
-            "This is the first version of the app; /undo takes back changes of files from here on.\nThere is no edit of this session to take back"
+            "This is the first version of the app; /undo takes back changes of files from here on.\nNothing to undo."
         ),
         "{:?}",
         chat.terminal

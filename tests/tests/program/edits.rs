@@ -77,7 +77,7 @@ fn an_edit_is_approved_by_its_difference_and_taken_back() {
     let gone = "What the last turn changed in files was taken back.";
     assert!(screen.contains(gone), "{:?}", chat.terminal);
     let screen = chat.turn("/undo");
-    assert!(screen.contains("There is no edit of this session to take back in this project."));
+    assert!(screen.contains("Nothing to undo."));
     // The model would take its edit for done.
     chat.turn("and now?");
     chat.leave();
@@ -175,11 +175,7 @@ fn edits_are_taken_back_after_a_restart_unless_the_file_changed() {
     // It is none of another session.
     let mut chat = Chat::of(environment.terminal(["--fresh"]));
     let screen = chat.turn("/undo");
-    assert!(
-        screen.contains("There is no edit of this session to take back"),
-        "{:?}",
-        chat.terminal
-    );
+    assert!(screen.contains("Nothing to undo."), "{:?}", chat.terminal);
     assert_eq!(text(&environment), AFTER);
     chat.leave();
 

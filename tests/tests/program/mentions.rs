@@ -56,7 +56,10 @@ fn files_alone_wait_and_can_be_taken_away() {
     let mut chat = Chat::open(&environment);
     assert!(chat.turn("/tags").contains("No file is attached"));
     let screen = chat.turn("@a.md @b.md @c.md");
-    assert!(screen.contains("goes with your next message"), "{screen:?}");
+    assert!(
+        screen.contains("attached to your next message"),
+        "{screen:?}"
+    );
     assert!(chat.turn("/untag 2").contains("  - b.md\n"));
     assert!(chat.turn("/untag x.md").contains("Which one?"));
     assert!(chat.turn("/untag @a.md").contains("  - a.md\n"));

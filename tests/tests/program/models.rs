@@ -70,7 +70,7 @@ fn requests_cost_money() {
     let screen = chat.turn("/cost");
     let row = screen.line_with("  session").unwrap_or_default();
     assert!(row.ends_with("14    $0.0250"), "{screen:?}");
-    let said = "The price of scripted is not known; known_as in [agents.assistant] can name it.";
+    let said = "The price of scripted is unknown; known_as in [agents.assistant] can name it.";
     assert!(screen.contains(said), "{screen:?}");
     chat.leave();
 }
@@ -152,7 +152,7 @@ fn the_table_is_refreshed_and_listed() {
     assert!(
         output
             .stdout
-            .starts_with("other/quiet  8,192 tokens  price not known\n"),
+            .starts_with("other/quiet  8,192 tokens  price unknown\n"),
         "{output}"
     );
     let output = environment.run(["model", "list", "xyzzy"]);

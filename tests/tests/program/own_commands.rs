@@ -53,10 +53,10 @@ fn what_a_command_prints_goes_with_the_next_message() {
     let screen = chat.prompt();
     assert!(screen.contains("one\ntwothree\n  + !!printf"), "{screen:?}");
     assert!(
-        screen.contains("goes with your next message; /untag takes it away"),
+        screen.contains("attached to your next message; /untag removes it"),
         "{screen:?}"
     );
-    assert!(chat.turn("/tags").contains("goes with your next message"));
+    assert!(chat.turn("/tags").contains("attached to your next message"));
     chat.turn("what is that?");
     chat.turn("and now?");
     chat.leave();

@@ -27,7 +27,7 @@ fn one_message_per_line_and_only_replies_on_stdout() {
         output.stderr.contains("✓ 1 read_file a.txt · [TIME]"),
         "{output}"
     );
-    assert!(output.stderr.contains("There is no /me."), "{output}");
+    assert!(output.stderr.contains("Unknown command /me."), "{output}");
     assert!(!output.to_string().contains('\u{1b}'), "{output}");
     assert_eq!(provider.requests()[1].messages().len(), 3);
 }

@@ -308,7 +308,7 @@ fn slash_commands() {
         "/help permissions",
         "  /permissions [forget [KEY]] list everything in force, tool modes first; ",
     );
-    check("/help undoo", "There is no /undoo. Did you mean /undo?");
+    check("/help undoo", "Unknown command /undoo. Did you mean /undo?");
     check("/help undo x", "Usage: /help [COMMAND|all]");
     check("/tools", "\nread_file            prompt ");
     check("/history", "Nothing was said yet.");
@@ -320,9 +320,12 @@ fn slash_commands() {
     );
     check(
         "/permisions",
-        "There is no /permisions. Did you mean /permissions?",
+        "Unknown command /permisions. Did you mean /permissions?",
     );
-    check("/xyzzy", "There is no /xyzzy. /help shows the commands.");
+    check(
+        "/xyzzy",
+        "Unknown command /xyzzy. /help shows the commands.",
+    );
     check("   ", "");
     chat.say("read it");
     chat.question();

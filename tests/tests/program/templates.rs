@@ -84,12 +84,12 @@ fn a_template_is_sent_with_its_arguments() {
     template(&environment, "unknown.md", "x");
     let screen = chat.turn("/unknow");
     assert!(
-        screen.contains("There is no /unknow. Did you mean /unknown?"),
+        screen.contains("Unknown command /unknow. Did you mean /unknown?"),
         "{screen:?}"
     );
     let screen = chat.turn("/reviwe file=x");
     assert!(
-        screen.contains("There is no /reviwe. Did you mean /review?"),
+        screen.contains("Unknown command /reviwe. Did you mean /review?"),
         "{screen:?}"
     );
     let requests = provider.requests();

@@ -306,14 +306,14 @@ fn window(row: &Row) -> String {
             };
             format!("{} tokens{source}", grouped(window.tokens))
         }
-        None => "window not known".to_owned(),
+        None => "window unknown".to_owned(),
     }
 }
 
 fn price(row: &Row) -> String {
     match &row.price_in_words {
         Some(price) => format!("{price}, for a million tokens"),
-        None => "price not known".to_owned(),
+        None => "price unknown".to_owned(),
     }
 }
 
@@ -340,12 +340,12 @@ mod tests {
             row(&long, Some(8_192), None),
         ];
         let lines: Vec<String> = columns(&rows).iter().map(|row| row.join("  ")).collect();
-        let last = format!("{long}      8,192 tokens  price not known");
+        let last = format!("{long}    8,192 tokens  price unknown");
         assert_eq!(
             lines,
             [
-                "gpt-4o    128,000 tokens  $2.50 in, for a million tokens",
-                "größe   window not known  price not known",
+                "gpt-4o  128,000 tokens  $2.50 in, for a million tokens",
+                "größe   window unknown  price unknown",
                 &last,
             ]
         );

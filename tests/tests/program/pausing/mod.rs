@@ -509,7 +509,7 @@ fn what_is_known_of_a_request_is_shown_chosen_and_copied() {
     let rows: Vec<&str> = rows_of(&screen);
     assert!(rows[2].starts_with("  budget    "), "{screen}");
     assert!(
-        rows[2].ends_with(" tokens (context window not known)"),
+        rows[2].ends_with(" tokens (context window unknown)"),
         "{screen}"
     );
     assert!(rows[1].starts_with("  agent     "), "{screen}");

@@ -334,7 +334,7 @@ impl Paused {
                 let share = percent(total, window);
                 format!("{tokens} of {} tokens ({share})", grouped(window))
             }
-            None => format!("{tokens} tokens (context window not known)"),
+            None => format!("{tokens} tokens (context window unknown)"),
         }
     }
 
