@@ -49,7 +49,7 @@ pub enum SettingsError {
     NoPlugin(String),
     /// The file is damaged.
     #[error(
-        "{path} is not a JSON object with one object for each plugin: correct it, or remove it to begin anew"
+        "{path} is not a JSON object with one object for each plugin: fix it, or remove it to start over"
     )]
     Damaged {
         /// Which file.

@@ -72,7 +72,7 @@ fn main() -> Result<(), EditError> {
     });
     show("undo one of these edits and count again", undo);
     show(
-        "change an option (writes the body anew)",
+        "change an option (rewrites the body)",
         median(|| {
             number += 1;
             let value = format!("0.{number}");

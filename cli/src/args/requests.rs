@@ -37,7 +37,7 @@ pub enum RequestsCommand {
         #[arg(long, requires = "output")]
         force: bool,
     },
-    /// Send a request again and compare the answers; no tool runs. --agent composes it anew for another agent
+    /// Send a request again and compare the answers; no tool runs. --agent composes it for another agent
     Replay {
         /// The request
         #[command(flatten)]

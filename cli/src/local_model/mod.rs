@@ -338,7 +338,7 @@ pub fn way_out(model: &str, error: &LoadError) -> String {
         LoadError::Read { .. } => "check that the file can be read".to_owned(),
         LoadError::NotAModel { .. } | LoadError::Damaged { .. } => match entry {
             Some(entry) => format!("`dunlin model pull {}` fetches it again", entry.name),
-            None => "copy the file anew from where it came".to_owned(),
+            None => "copy the file from its source again".to_owned(),
         },
         LoadError::Unsupported { .. } => {
             "`dunlin model list` shows models that can be run; others need a server such as llama.cpp"

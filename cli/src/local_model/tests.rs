@@ -233,7 +233,7 @@ async fn what_cannot_be_used_is_named_with_a_way_out() {
         &page,
         asks("a"),
         "is not a GGUF model",
-        "copy the file anew",
+        "copy the file from its source again",
     )
     .await;
     let rig = rig(&Tiny::default());

@@ -57,7 +57,7 @@ const COMPONENTIZE_PY: &str =
 
 /// The same where there is one that cannot be started.
 const STALE_VENV: &str = "the python3 that .venv was made with is gone, or the folder has moved: rm -r .venv && python3 -m venv \
-                          .venv && .venv/bin/pip install componentize-py, in the folder of the plugin, makes it anew";
+                          .venv && .venv/bin/pip install componentize-py, in the folder of the plugin, recreates it";
 
 /// A source that needs the headers, the linker and the libraries, and nothing of the plugin.
 const C_PROBE: &str = "#include <stdlib.h>\nint probe(int value) { return abs(value); }\n";

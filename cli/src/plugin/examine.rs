@@ -239,7 +239,7 @@ pub fn examine_file(
     {
         let short = |path: &Path| escape(&app.settings.folders.short(path)).into_owned();
         app.ui.warn(&format!(
-            "{} is older than {}; {} builds it anew",
+            "{} is older than {}; {} rebuilds it",
             short(&path),
             short(&newer),
             own_command(&["plugin", "build", &given.to_string_lossy()])

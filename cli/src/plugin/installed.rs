@@ -84,7 +84,7 @@ pub enum InstalledError {
         source: io::Error,
     },
     /// A record makes no sense.
-    #[error("{} is damaged; `dunlin plugin install` writes it anew", path.display())]
+    #[error("{} is damaged; `dunlin plugin install` writes it again", path.display())]
     Damaged { path: PathBuf },
     /// There is no room.
     #[error("{MAX_PLUGINS} plugins are installed; no more are possible")]

@@ -331,7 +331,17 @@ mod tests {
         }
     }
 
-    /// JavaScript has its declarations of each function of the contract.
+    /// The text of comments, whatever marks their lines.
+    fn unmarked<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+        let words = lines.flat_map(|line| {
+            line.trim()
+                .trim_start_matches(['/', '*'])
+                .split_whitespace()
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    /// JavaScript has its declarations of each function of the contract, with what the contract says of the function.
     #[test]
     fn the_declarations_are_those_of_the_contract() {
         let declared = include_str!("templates/js/dunlin/contract.d.ts");
@@ -348,13 +358,21 @@ mod tests {
             let start = format!("declare module 'dunlin:tool/{name}@0.1.0' {{");
             let module = declared.split(&start).nth(1).expect(name);
             let module = module.split("\ndeclare module").next().unwrap();
+            let comments = unmarked(module.lines());
+            let mut about = Vec::new();
             for line in text.lines().map(str::trim) {
+                if line.starts_with("///") {
+                    about.push(line);
+                    continue;
+                }
+                if line.starts_with('@') {
+                    continue;
+                }
+                let said = unmarked(about.drain(..));
                 let Some((function, _)) = line.split_once(": func(") else {
                     continue;
                 };
-                if line.starts_with("///") {
-                    continue;
-                }
+                assert!(comments.contains(&said), "{name}: {function}: {said}");
                 let mut words = function.split('-');
                 let mut camel = words.next().unwrap().to_owned();
                 for word in words {

@@ -194,7 +194,7 @@ fn agent(app: &App, logged: &LoggedRequest, other: Option<&str>) -> Result<Agent
                 number: entry.number,
                 agent: entry.agent.clone(),
             };
-            let hint = "--agent NAME composes the request anew for another agent";
+            let hint = "--agent NAME composes the request for another agent";
             return Err(CliError::usage(gone).with_hint(hint.to_owned()));
         }
         None => with_key(app, settings.agent_named_without_key(&entry.agent)?)?,
@@ -211,7 +211,7 @@ fn agent(app: &App, logged: &LoggedRequest, other: Option<&str>) -> Result<Agent
             number: entry.number,
             model: entry.model.clone(),
         };
-        let hint = "--agent NAME composes the request anew for the model of an agent";
+        let hint = "--agent NAME composes the request for the model of an agent";
         return Err(CliError::usage(names).with_hint(hint.to_owned()));
     }
     Ok(Agent {

@@ -149,7 +149,7 @@ impl CallContext {
             ),
             needs: vec![need.clone()],
             actions: Vec::new(),
-            notices: vec!["A yes begins the count anew.".to_owned()],
+            notices: vec!["A yes resets the count.".to_owned()],
             longest: Scope::Once,
             origin: Origin::Undeclared,
         };

@@ -121,7 +121,7 @@ fn a_component_older_than_its_source_is_said_to_be() {
         component.set_modified(time).unwrap();
         let said = run(&environment, "plugin check words", 0);
         let warned = said.contains("words/plugin.wasm is older than words/")
-            && said.contains("dunlin plugin build words builds it anew");
+            && said.contains("dunlin plugin build words rebuilds it");
         assert_eq!(warned, is_old, "{said}");
         assert_eq!(said.contains("is older than"), is_old, "{said}");
     }

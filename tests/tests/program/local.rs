@@ -202,7 +202,7 @@ fn a_model_that_is_missing_or_broken_is_named_with_the_way_out() {
     check(&[
         "tiny cannot answer",
         "is not a GGUF model",
-        "copy the file anew",
+        "copy the file from its source again",
     ]);
     fs::remove_file(&file).unwrap();
     check(&["tiny cannot answer", "No such file", "dunlin model list"]);

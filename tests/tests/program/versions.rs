@@ -288,7 +288,7 @@ fn a_version_is_taken_back() {
     fs::copy(two, path).unwrap();
     let said = run(&environment, "plugin outdated", 0);
     assert!(
-        said.contains("[ROOT]/outside/echo.wasm was built anew"),
+        said.contains("[ROOT]/outside/echo.wasm was rebuilt"),
         "{said}"
     );
     run(&environment, "plugin update --yes", 0);

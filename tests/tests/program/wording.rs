@@ -2,7 +2,8 @@
 //! common word, and none denies a noun ("is no file") where it means the verb ("is not a file").
 //!
 //! The strings are those of the product's sources, read as Rust, so that comments and tests are left out. The help texts of
-//! the command line are doc comments, and count.
+//! the command line are doc comments, and count. Of the contract and of the other texts that are built in, such as what a new
+//! plugin gets, everything counts: authors of plugins read their comments.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use regex::Regex;
 
 /// A phrase, and what to write in its place.
-const PHRASES: [(&str, &str); 16] = [
+const PHRASES: [(&str, &str); 17] = [
     (r"\bgo(es|ing)? on\b", "resume, continue, or keep doing it"),
     (
         r"(^|[^-])\bfresh(ly)?\b",
@@ -35,6 +36,7 @@ const PHRASES: [(&str, &str); 16] = [
     (r"\ball the same\b", "anyway, still"),
     (r"\bnobody says\b", "what is missing"),
     (r"\btakes nothing\b", "takes no arguments"),
+    (r"\banew\b", "again, or what is reset or replaced"),
 ];
 
 /// Words that "is no" may stand in front of.
@@ -103,8 +105,13 @@ fn strings(tokens: TokenStream, has_help: bool, found: &mut Vec<String>) {
     }
 }
 
-/// The files below a folder with this extension that belong to the product.
-fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
+/// What texts that are built in, other than Rust, are written in.
+const BUILT_IN: [&str; 10] = [
+    "c", "css", "h", "html", "jinja", "js", "md", "mjs", "py", "ts",
+];
+
+/// The files below a folder that belong to the product and have one of these extensions.
+fn files(folder: &Path, extensions: &[&str], found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         let stem = path
@@ -117,11 +124,21 @@ fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
             continue;
         }
         if path.is_dir() {
-            files(&path, extension, found);
-        } else if path.extension().is_some_and(|it| it == extension) {
+            files(&path, extensions, found);
+        } else if let Some(extension) = path.extension().and_then(|it| it.to_str())
+            && extensions.contains(&extension)
+        {
             found.push(path);
         }
     }
+}
+
+/// The paragraphs of a text, without the marks of comments in front of its lines.
+fn paragraphs(text: &str) -> Vec<String> {
+    let lines = text.lines();
+    let lines = lines.map(|line| line.trim().trim_start_matches(['/', '*', '#']).trim_start());
+    let text = lines.collect::<Vec<_>>().join("\n");
+    text.split("\n\n").map(str::to_owned).collect()
 }
 
 #[test]
@@ -129,7 +146,7 @@ fn messages_and_pages_are_plain_english() {
     let repository = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let mut sources = Vec::new();
     for folder in ["cli", "host", "plugins"] {
-        files(&repository.join(folder), "rs", &mut sources);
+        files(&repository.join(folder), &["rs"], &mut sources);
     }
     let mut texts = Vec::new();
     for path in sources {
@@ -143,11 +160,27 @@ fn messages_and_pages_are_plain_english() {
     }
     assert!(texts.len() > 5_000, "{} strings were found", texts.len());
     let mut pages = vec![repository.join("README.md")];
-    files(&repository.join("docs"), "md", &mut pages);
+    for (folder, extensions, least) in [
+        ("docs", &["md"][..], 30),
+        ("wit", &["wit"], 15),
+        ("host/wit/syntax", &["wit"], 1),
+        ("cli", &BUILT_IN, 20),
+        ("cli/src/plugin/templates", &["txt", "wit"], 5),
+        ("plugins/js_engine", &BUILT_IN, 4),
+        ("plugins/sdk", &BUILT_IN, 1),
+    ] {
+        let before = pages.len();
+        files(&repository.join(folder), extensions, &mut pages);
+        let count = pages.len() - before;
+        assert!(count >= least, "{folder}: {count} texts were found");
+    }
     for path in pages {
         let page = fs::read_to_string(&path).expect("a page");
-        let paragraphs = page.split("\n\n").map(str::to_owned);
-        texts.extend(paragraphs.map(|text| (path.clone(), text)));
+        texts.extend(
+            paragraphs(&page)
+                .into_iter()
+                .map(|text| (path.clone(), text)),
+        );
     }
     let wrong: Vec<String> = texts
         .iter()
@@ -172,6 +205,12 @@ fn odd_phrases_are_found_where_they_stand() {
     ] {
         assert_eq!(odd(text).map(|it| it.0).as_deref(), phrase, "{text}");
     }
+    let comment = "  /// The call goes\n  /// on.\n  ///\n  /// It is\n * no file.";
+    let found: Vec<String> = paragraphs(comment)
+        .iter()
+        .filter_map(|text| Some(odd(text)?.0))
+        .collect();
+    assert_eq!(found, ["goes on", "It is no file"]);
     let source = r#"
         /// It goes on.
         #[error("it is no file")]

@@ -113,7 +113,7 @@
         }
       }
     } catch {
-      // What is no event of a mouse opens nothing.
+      // What is not an event of a mouse opens nothing.
       return;
     }
     const nodes = path(event);

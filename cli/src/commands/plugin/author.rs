@@ -282,7 +282,7 @@ pub fn dev(app: &App, folder: &Path, yes: bool) -> Result<Exit, CliError> {
                 }
                 put(app, &examined)?;
                 ui.status(&format!(
-                    "{} is installed anew · {:.1} s · Ctrl-C ends",
+                    "{} reinstalled · {:.1} s · Ctrl-C ends",
                     escape(&examined.name),
                     began.elapsed().as_secs_f64()
                 ));

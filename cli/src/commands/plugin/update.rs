@@ -301,6 +301,6 @@ fn newer_file(record: &Record) -> Option<Newest> {
     let bytes = (bytes <= MAX_COMPONENT_BYTES).then(|| read_regular(&path, MAX_COMPONENT_BYTES))?;
     (sha256_hex(&bytes.ok()?) != record.digest).then(|| Newest {
         from: From::File(origin.to_owned()),
-        about: format!("{} was built anew", path.display()),
+        about: format!("{} was rebuilt", path.display()),
     })
 }

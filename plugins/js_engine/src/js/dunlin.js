@@ -101,7 +101,7 @@
   function addTimer(callback, wait, values, repeats) {
     if (typeof callback !== "function") throw new TypeError("a timer takes a function");
     const number = Number(wait);
-    // As in browsers: what is too long for them is no wait at all.
+    // As in browsers: what is too long for them does not wait at all.
     let ms = number > 0 && number <= MAX_WAIT_MS ? number : 0;
     if (repeats) ms = Math.max(ms, MIN_INTERVAL_MS);
     lastTimer += 1;

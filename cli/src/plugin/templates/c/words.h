@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// A count that goes on from piece to piece; all zeros at first.
+// A count that continues from piece to piece; all zeros at first.
 struct words {
     unsigned long count;
     bool inside;

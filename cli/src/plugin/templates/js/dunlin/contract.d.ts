@@ -142,31 +142,31 @@ declare module 'dunlin:tool/files@0.1.0' {
   /**
    * Removes a file, or a symbolic link itself and never what it leads to.
    *
-   * Needs what `append-text` needs, declared as `plan.add-remove-file` or `plan.add-change`. Fails with `not-found` where
-   * there is nothing; with `wrong-kind` for folders and devices; otherwise as `edit` does: a file larger than 8 MiB could not
-   * be brought back.
+   * Needs what `append-text` needs, declared as `plan.add-remove-file`: `plan.add-change` does not stand for it. Fails
+   * with `not-found` where there is nothing; with `wrong-kind` for folders and devices; otherwise as `edit` does: a file
+   * larger than 8 MiB could not be brought back.
    */
   export function removeFile(path: string): void;
   /**
    * Gives a file another name, which may be in another folder; missing folders above it are made. Nothing is overwritten.
    *
-   * Needs `read` and `write` on the file, and `write` on the new name; declared as `plan.add-rename-file`, or as
-   * `plan.add-change` of both names. Fails with `conflict` where something has the new name; with `wrong-kind` for folders
-   * and symbolic links; otherwise as `remove-file` does.
+   * Needs `read` and `write` on the file, and `write` on the new name; declared as `plan.add-rename-file`:
+   * `plan.add-change` of both names does not stand for it. Fails with `conflict` where something has the new name; with
+   * `wrong-kind` for folders and symbolic links; otherwise as `remove-file` does.
    */
   export function renameFile(path: string, to: string): void;
   /**
    * Makes a folder, and those above it that are missing.
    *
-   * Needs `write` on what it makes, declared as `plan.add-create-folder` or `plan.add-change`. Fails with `conflict` where
-   * something has that name.
+   * Needs `write` on what it makes, declared as `plan.add-create-folder`. Fails with `conflict` where something has that
+   * name.
    */
   export function createFolder(path: string): void;
   /**
    * Removes an empty folder.
    *
-   * Needs `write` on it, declared as `plan.add-remove-folder` or `plan.add-change`. Fails with `conflict` where something is
-   * in it; with `wrong-kind` where it is no folder.
+   * Needs `write` on it, declared as `plan.add-remove-folder`. Fails with `conflict` where something is in it; with
+   * `wrong-kind` where it is not a folder.
    */
   export function removeFolder(path: string): void;
   export type Error = import('dunlin:tool/types@0.1.0').Error;
@@ -450,7 +450,7 @@ declare module 'dunlin:tool/search@0.1.0' {
    * Searches for 1 to 1,000 characters and waits for the whole answer. The waiting is counted against the time
    * limit of the call; the time in which the user is being asked is not.
    *
-   * The 11th search of a session within 15 minutes is asked about; a yes begins the count anew. Any status is an
+   * The 11th search of a session within 15 minutes is asked about; a yes resets the count. Any status is an
    * answer, but redirects are not followed.
    *
    * Fails with `denied`; with `invalid` for words that cannot be searched for; with `too-large` when too many searches
@@ -688,8 +688,9 @@ declare module 'dunlin:tool/tool-types@0.1.0' {
     /**
     * Adds a file that the call changes in a way that only `run` can tell, as its content has to be read first. The host
     * shows the user the difference as soon as it is known, unless a rule allows writing to the file. The question is that
-    * of this plan if the plan does nothing else. A further change of the same file in this call is not announced any more. Use one of the others where the change is
-    * known now: then the user can decide about the whole call at once.
+    * of this plan if the plan does nothing else. A further change of the same file in this call is not announced any more.
+    * Neither is a removal, a rename or a folder: add those as what they are. Use one of the others where the change is known
+    * now: then the user can decide about the whole call at once.
     */
     addChange(path: string): void;
     /**

@@ -61,7 +61,7 @@ function failure(error) {
 
 // The text of an exception, and its place: `Error: text; at deep (src/tool.js:12), run (src/tool.js:7)`.
 function told(error) {
-  // What the bindings throw is no Error of this program's, and has its parts all the same.
+  // What the bindings throw is not an Error of this program's, and still has its parts.
   if (typeof error?.stack !== 'string') return `${typeof error === 'object' ? JSON.stringify(error) : error} was thrown`;
   const places = [];
   for (const [, name, line] of `${error.stack}`.matchAll(/^(?:async\*)?(.*)@.*?:(\d+)(?::\d+)?$/gm)) {
