@@ -2,7 +2,7 @@
 //! `cargo bench --workspace --bench fuzz_editor -- --minutes 10`, with `--seed N` for the same cases again. Ends with
 //! the smallest case that breaks a law. It also reads random text as a body and as a path.
 
-#[path = "../src/request/editor/laws.rs"]
+#[path = "../src/request/editor/laws_tests.rs"]
 mod laws;
 
 use std::time::{Duration, Instant};

@@ -120,7 +120,7 @@ fn files(folder: &Path, extensions: &[&str], found: &mut Vec<PathBuf>) {
             .to_string_lossy()
             .into_owned();
         let is_test = stem == "tests" || stem.ends_with("_tests");
-        if is_test || ["benches", "examples", "target", "fuzz", "laws"].contains(&stem.as_str()) {
+        if is_test || ["benches", "examples", "target", "fuzz"].contains(&stem.as_str()) {
             continue;
         }
         if path.is_dir() {

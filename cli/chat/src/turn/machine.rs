@@ -333,21 +333,21 @@ fn history_call(call: &ProposedCall) -> ToolCall {
 mod tests;
 
 #[cfg(test)]
-#[path = "machine_denials.rs"]
+#[path = "machine_denials_tests.rs"]
 mod denials;
 
 #[cfg(test)]
-#[path = "machine_waiting.rs"]
+#[path = "machine_waiting_tests.rs"]
 mod waiting;
 
 #[cfg(test)]
-#[path = "machine_beside.rs"]
+#[path = "machine_beside_tests.rs"]
 mod beside;
 
 #[cfg(test)]
-#[path = "machine_replies.rs"]
+#[path = "machine_replies_tests.rs"]
 mod replies;
 
 #[cfg(test)]
-#[path = "machine_fuzz.rs"]
+#[path = "machine_fuzz_tests.rs"]
 mod fuzz;

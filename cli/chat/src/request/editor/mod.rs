@@ -26,6 +26,7 @@ mod edits;
 mod items;
 mod json_string;
 #[cfg(test)]
+#[path = "laws_tests.rs"]
 mod laws;
 mod layout;
 mod leaves;

@@ -3,7 +3,7 @@
 //! Bodies and edits are made of random bytes, one small decision each, so that the smallest failing case is short.
 
 // The fuzzer has this file from elsewhere.
-#[path = "laws/bodies.rs"]
+#[path = "laws_tests/bodies.rs"]
 mod bodies;
 
 use std::fmt::Debug;
