@@ -4,7 +4,7 @@ use dunlin_host::display::{chain, escape, one_line, shorten};
 
 use super::slash_table::{self, is_command};
 use crate::app::App;
-use crate::templates::text::{self, TemplateText};
+use crate::templates::text::{self, FillError, TemplateText};
 use crate::templates::{Owner, Places, Template};
 use dunlin_terminal::request::paused::Saved;
 use dunlin_terminal::ui::style::Label;
@@ -103,24 +103,36 @@ pub fn arguments(places: &Places, word: &str) -> Vec<String> {
     arguments.into_iter().map(|it| it.name).collect()
 }
 
+/// What is wrong with what was typed behind the name of a template, in sentences. Not escaped.
+#[derive(Debug, thiserror::Error)]
+pub enum ArgumentsError {
+    #[error("{usage}")]
+    NotNamed { usage: String },
+    #[error("{problem} {usage}")]
+    NotFilled { problem: FillError, usage: String },
+}
+
 /// The text that a template sends with what was typed behind its name.
 ///
 /// # Errors
-/// The arguments are wrong: why, in sentences. Not escaped.
-pub fn filled(template: &Template, text: &TemplateText, rest: &str) -> Result<String, String> {
-    let problem = match text::arguments(rest.split_whitespace()) {
-        Some(arguments) => match text.fill(&arguments) {
-            Ok(filled) => return Ok(filled),
-            Err(problem) => format!("{problem} "),
-        },
-        None => String::new(),
-    };
+/// The arguments are wrong.
+pub fn filled(
+    template: &Template,
+    text: &TemplateText,
+    rest: &str,
+) -> Result<String, ArgumentsError> {
     let name = &template.name;
-    let usage = match text.usage() {
+    let usage = || match text.usage() {
         usage if usage.is_empty() => format!("/{name} takes no arguments."),
         usage => format!("Usage: /{name} {usage}"),
     };
-    Err(format!("{problem}{usage}"))
+    let arguments = text::arguments(rest.split_whitespace())
+        .ok_or_else(|| ArgumentsError::NotNamed { usage: usage() })?;
+    text.fill(&arguments)
+        .map_err(|problem| ArgumentsError::NotFilled {
+            problem,
+            usage: usage(),
+        })
 }
 
 /// The template of this name, unless a command has it.

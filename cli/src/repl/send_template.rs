@@ -32,7 +32,7 @@ pub fn run(app: &App, word: &str, rest: &str) -> Result<Next, CliError> {
     let filled = match templates::filled(&template, &text, rest) {
         Ok(filled) => filled,
         Err(problem) => {
-            app.ui.status(&escape(&problem));
+            app.ui.status(&escape(&problem.to_string()));
             back();
             return Ok(Next::Prompt);
         }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::verdicts::Verdicts;
-use crate::media::{MAX_BASE64_IN_REQUEST, MAX_IN_REQUEST, Media, Takes};
+use crate::media::{MAX_BASE64_IN_REQUEST, MAX_IN_REQUEST, Media, NotTaken, Takes};
 use crate::message::{Message, Role};
 
 /// How the message begins that carries what results hold.
@@ -15,6 +15,24 @@ pub(super) const OF_RESULTS: &str = "Images and documents of the results above, 
 /// What stands before the same where the user's message carries it.
 const FIRST_OF_RESULTS: &str =
     "With this message come first the images and documents of the results above, in their order:";
+
+/// Why something stays out of a request.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LeftOut {
+    #[error(transparent)]
+    NotTaken(#[from] NotTaken),
+    #[error("the server did not accept a request with it")]
+    Refused,
+    #[error("there are too many later ones")]
+    TooMany,
+}
+
+impl LeftOut {
+    /// The line of text that stands for it.
+    pub(super) fn note(&self, media: &Media) -> String {
+        format!("\n[not shown: {self}] {media}")
+    }
+}
 
 /// What a request still takes. It is filled from its end: the latest matter most.
 pub(super) struct Room<'a> {
@@ -38,23 +56,18 @@ impl Room<'_> {
     /// Takes this in.
     ///
     /// # Errors
-    /// It is not sent: the line of text that stands for it.
-    pub(super) fn take(&mut self, media: &Media) -> Result<(), String> {
+    /// It is not sent.
+    pub(super) fn take(&mut self, media: &Media) -> Result<(), LeftOut> {
+        self.takes.check(media)?;
         let base64 = self.base64.saturating_add(media.base64().len());
-        let why = match self.takes.check(media) {
-            Err(why) => why.to_string(),
-            Ok(()) if self.verdicts.is_some_and(|it| it.is_refused(media)) => {
-                "the server did not accept a request with it".to_owned()
-            }
-            Ok(()) if self.count == MAX_IN_REQUEST || base64 > MAX_BASE64_IN_REQUEST => {
-                "there are too many later ones".to_owned()
-            }
-            Ok(()) => {
-                (self.count, self.base64) = (self.count + 1, base64);
-                return Ok(());
-            }
-        };
-        Err(format!("\n[not shown: {why}] {media}"))
+        if self.verdicts.is_some_and(|it| it.is_refused(media)) {
+            return Err(LeftOut::Refused);
+        }
+        if self.count == MAX_IN_REQUEST || base64 > MAX_BASE64_IN_REQUEST {
+            return Err(LeftOut::TooMany);
+        }
+        (self.count, self.base64) = (self.count + 1, base64);
+        Ok(())
     }
 }
 
@@ -69,7 +82,7 @@ pub(super) fn fit(messages: &mut [Cow<'_, Message>], mut room: Room<'_>) {
         for media in message.media.iter().rev() {
             match room.take(media) {
                 Ok(()) => kept.push(media.clone()),
-                Err(note) => notes.push(note),
+                Err(why) => notes.push(why.note(media)),
             }
         }
         if notes.is_empty() {

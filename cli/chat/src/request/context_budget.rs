@@ -535,9 +535,9 @@ impl ContextBudget {
             for media in message.media.iter().rev() {
                 match room.take(media) {
                     Ok(()) => entry.media += Cost::of_media(media),
-                    Err(note) => {
+                    Err(why) => {
                         entry.notes += Cost {
-                            tokens: self.measure.count(&note),
+                            tokens: self.measure.count(&why.note(media)),
                             lines: 1,
                         }
                     }

@@ -14,7 +14,7 @@ use document::Told;
 use dunlin_host::display::escape;
 use dunlin_host::json;
 use events::Events;
-use schema::OutputSchema;
+use schema::{OutputSchema, ReplyError};
 
 use crate::app::App;
 use crate::apps;
@@ -57,7 +57,7 @@ enum PromptError {
     Attach(String),
     /// What the schema asks for is not there, after the model could correct it.
     #[error("the reply does not fit the schema: {0}")]
-    Misfit(String),
+    Misfit(ReplyError),
 }
 
 /// Asks, prints, ends.
@@ -125,7 +125,7 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
     };
     let (output, misfit) = match output {
         Some(Ok(value)) => (Some(value), None),
-        Some(Err(misfit)) => (None, Some(misfit)),
+        Some(Err(misfit)) => (None, Some(PromptError::Misfit(misfit))),
         None => (None, None),
     };
     match (format, &output) {
@@ -142,9 +142,7 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
                 subagents: &subagents,
                 session,
                 output: output.as_ref(),
-                misfit: misfit
-                    .as_ref()
-                    .map(|misfit| PromptError::Misfit(misfit.clone()).to_string()),
+                misfit: misfit.as_ref().map(PromptError::to_string),
             };
             document::print(app, told)?;
         }
@@ -168,7 +166,7 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
             app.ui
                 .status(&format!("the reply was: {}", escape(&report.reply)));
         }
-        return Err(CliError::failed(PromptError::Misfit(misfit)));
+        return Err(CliError::failed(misfit));
     }
     Ok(match report.end {
         TurnEnd::Interrupted | TurnEnd::Withdrawn { .. } => Exit::Interrupted,
@@ -205,7 +203,7 @@ fn corrected(
     dialogue: &mut Dialogue,
     schema: &OutputSchema,
     (report, subagents): (&mut TurnReport, &mut Vec<Arc<Subagent>>),
-) -> Result<Result<serde_json::Value, String>, CliError> {
+) -> Result<Result<serde_json::Value, ReplyError>, CliError> {
     let mut value = schema.value(&report.reply);
     for _ in 0..MAX_CORRECTIONS {
         let (Err(misfit), TurnEnd::Answered) = (&value, &report.end) else {
@@ -221,7 +219,7 @@ fn corrected(
         let before = report.rounds;
         app.ui.status(&format!(
             "(the reply does not fit the schema: {}; the model may correct it)",
-            escape(misfit)
+            escape(&misfit.to_string())
         ));
         let again = dialogue.turn(
             app,

@@ -33,6 +33,16 @@ enum OutputSchemaError {
     Schema { path: PathBuf, source: SchemaError },
 }
 
+/// What of a reply does not fit.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplyError {
+    #[error("it is not one JSON value ({0})")]
+    Json(serde_json::Error),
+    /// In the words of the schema's library.
+    #[error("{0}")]
+    Misfit(String),
+}
+
 /// What the reply has to be.
 #[derive(Debug)]
 pub struct OutputSchema {
@@ -81,19 +91,21 @@ impl OutputSchema {
     }
 
     /// What is said of a reply that does not fit.
-    pub fn correction(misfit: &str) -> String {
+    pub fn correction(misfit: &ReplyError) -> String {
         format!(
             "That reply does not fit the schema: {misfit}. Reply again, with nothing but the JSON value."
         )
     }
 
-    /// The value that a reply is, or what does not fit.
-    pub fn value(&self, reply: &str) -> Result<Value, String> {
-        let value: Value = serde_json::from_str(without_fence(reply))
-            .map_err(|error| format!("it is not one JSON value ({error})"))?;
+    /// The value that a reply is.
+    ///
+    /// # Errors
+    /// It does not fit.
+    pub fn value(&self, reply: &str) -> Result<Value, ReplyError> {
+        let value = serde_json::from_str(without_fence(reply)).map_err(ReplyError::Json)?;
         match self.schema.misfit(&value) {
             None => Ok(value),
-            Some(misfit) => Err(misfit),
+            Some(misfit) => Err(ReplyError::Misfit(misfit)),
         }
     }
 }
@@ -129,8 +141,8 @@ mod tests {
             "```\n{\"n\":1}```",
         ] {
             assert_eq!(
-                schema.value(fits),
-                Ok(serde_json::json!({"n": 1})),
+                schema.value(fits).unwrap(),
+                serde_json::json!({"n": 1}),
                 "{fits}"
             );
         }
@@ -142,7 +154,7 @@ mod tests {
             ("{\"n\":\"1\"}", "is not of type"),
             ("{}", "\"n\" is a required property"),
         ] {
-            let error = schema.value(misfit).unwrap_err();
+            let error = schema.value(misfit).unwrap_err().to_string();
             assert!(error.contains(said), "{misfit}: {error}");
         }
     }
