@@ -4,9 +4,9 @@
 #   make test                everything that has to hold before a change goes in
 #   make test-quick          the unit tests: for every change
 #   make browser             installs Chromium where it is missing, as `make test` does
-#   make check-quick         whether everything compiles, in seconds
+#   make check-quick         whether the program compiles, in seconds
 #   make dev [ARGS="..."]    opens a chat as `make run` does, built in seconds after a change; it runs slower
-#   make check               formatting, lints and documentation
+#   make check               formatting, lints and documentation, with all tests and benchmarks compiled
 #   make build               leaves release/dunlin in the target folder
 #   make bench               runs the benchmarks, and the fuzzers for a moment
 #   make fuzz [MINUTES=10]   runs the fuzzers, one after the other, for so long each
@@ -63,8 +63,9 @@ test: browser check
 test-quick: setup
 	@$(CARGO_TEST) --lib --exclude 'guest-*'
 
+# Checking the tests as well would take four times as long.
 check-quick: setup
-	@$(INCREMENTAL) $(CARGO) check $(TESTED) --workspace --all-targets $(UNOPTIMISED)
+	@$(INCREMENTAL) $(CARGO) check $(TESTED) --workspace --lib --bin dunlin $(UNOPTIMISED)
 
 check: setup
 	$(call step,format,$(CARGO) fmt --all --check)
