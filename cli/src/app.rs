@@ -32,7 +32,7 @@ use crate::config::command_variables;
 use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::dialogue::aside::Aside;
 use crate::error::CliError;
-use crate::host_options::{commands, hooks, meaning, search};
+use crate::host_options::{commands, embedding, hooks, search};
 use crate::inspect::protocol::{Pauses, Subagents};
 use crate::inspect::shared_state::{Chat, SharedState, WAKE_AGAIN};
 use crate::pausing::Pausing;
@@ -544,7 +544,7 @@ pub fn host_options(settings: &Settings, session: &str) -> HostOptions {
         mcp: crate::mcp::options(settings),
         syntax: parsers(),
         app_engine: app_engine(),
-        embedder: meaning::embedder(settings),
+        embedder: embedding::embedder(settings),
     }
 }
 

@@ -14,11 +14,11 @@ use candle_nn::ops::{layer_norm, softmax_last_dim};
 use parking_lot::Mutex;
 
 use crate::adapter::Adapter;
+use crate::catch_panic::caught;
 use crate::dimensions::Misfit;
 use crate::error::{LoadError, ReplyError, one_line};
 use crate::memory;
-use crate::opened::{Failed, regular_file};
-use crate::quiet::caught;
+use crate::model_file::{Failed, regular_file};
 use crate::tensors::Tensors;
 use crate::wordpieces::WordPieces;
 

@@ -15,6 +15,7 @@
 //! control tokens. This crate never prints, and reads nothing but the file and `/proc/meminfo`.
 
 mod adapter;
+mod catch_panic;
 mod decoder;
 mod dimensions;
 mod encoder;
@@ -22,8 +23,7 @@ mod error;
 mod header;
 mod memory;
 mod model;
-mod opened;
-mod quiet;
+mod model_file;
 mod rendering;
 mod sample;
 mod template;
@@ -36,7 +36,7 @@ mod wordpieces;
 pub use encoder::{Encoder, MAX_TOKENS};
 pub use error::{LoadError, ReplyError};
 pub use model::{End, Model, Piece, Prompt, Reply};
-pub use opened::Facts;
+pub use model_file::Facts;
 pub use rendering::{Renderer, Rendering, TemplateError};
 pub use sample::Sampling;
 

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::catch_panic::caught;
 use crate::decoder::Decoder;
 use crate::dimensions::Misfit;
 use crate::error::{LoadError, ReplyError, one_line};
-use crate::opened::{Failed, opened};
-use crate::quiet::caught;
+use crate::model_file::{Failed, opened};
 use crate::rendering::{Renderer, Rendering};
 use crate::sample::{Sampler, Sampling};
 use crate::template::Template;

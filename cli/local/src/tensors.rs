@@ -7,7 +7,7 @@ use candle_core::{Device, Tensor};
 use serde::Deserialize;
 
 use crate::dimensions::Misfit;
-use crate::opened::Failed;
+use crate::model_file::Failed;
 
 /// Bytes of the longest head of a file: a hundred times that of a small model.
 const MAX_HEAD_BYTES: u64 = 1 << 20;

@@ -123,8 +123,8 @@ mod tests {
     use dunlin_chat::media::samples::picture;
     use dunlin_chat::message::{Conversation, Message, Reasoning, Role, ToolCall, UserMessage};
     use dunlin_chat::provider::Dialect;
-    use dunlin_chat::request::cuts::Cuts;
     use dunlin_chat::request::editor::{Counts, EditableRequest, origins};
+    use dunlin_chat::request::truncation::Cuts;
     use dunlin_chat::request::{ContextBudget, HistoryLimits, Occasion, Request, compose};
     use dunlin_host::Tool;
     use serde_json::json;

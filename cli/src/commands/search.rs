@@ -93,7 +93,7 @@ pub fn run(app: &App, args: &SearchArgs) -> Result<Exit, CliError> {
 #[cfg(feature = "local-model")]
 fn say_once_that_there_is_more(app: &App) {
     let settings = &app.settings;
-    let embedder = crate::host_options::meaning::embedder(settings);
+    let embedder = crate::host_options::embedding::embedder(settings);
     let has_meaning = embedder.is_some_and(|embedder| embedder.name().is_some());
     let said = settings.folders.data.join(SAID);
     if has_meaning || settings.codebase_search.is_some() || said.exists() {

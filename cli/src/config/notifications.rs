@@ -1,7 +1,7 @@
 //! `[notifications]`: how the user is told that Dunlin waits for them.
 
 use clap::ValueEnum;
-use dunlin_terminal::ui::absence::Signal;
+use dunlin_terminal::ui::idle::Signal;
 use serde::{Deserialize, Serialize};
 
 /// By what the user is told.

@@ -15,10 +15,10 @@ use toml::Spanned;
 use url::Url;
 
 use super::agent::{AgentPatch, ApiName, Kind};
+use super::embedding::CodebaseSearch;
 use super::file::KeyEntry;
 use super::hook::{HookCommand, HookEntry};
 use super::mcp::ServerEntry;
-use super::meaning::CodebaseSearch;
 use super::notifications::SignalName;
 use super::request_editor::{MetadataField, PauseMode};
 use super::search::{EngineName, WebSearch};

@@ -21,10 +21,10 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::agent::AgentPatch;
+use super::embedding::CodebaseSearch;
 use super::file::KeyEntry;
 use super::hook::HookEntry;
 use super::mcp::Mcp;
-use super::meaning::CodebaseSearch;
 use super::notifications::SignalName;
 use super::origin::{Origin, Sourced};
 use super::request_editor::{MetadataField, PauseMode};

@@ -9,8 +9,8 @@
 //! Models have one channel, their text, and call within it, as their templates tell them to. It is the same
 //! reader as for text from elsewhere that finds the calls (`TextCalls`); here they are nothing odd.
 
-mod asked;
-pub mod meaning;
+pub mod embedding;
+mod request_fields;
 pub mod template_process;
 pub mod threads;
 
@@ -29,7 +29,6 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::models;
-use asked::Asked;
 use dunlin_chat::agent::Agent;
 use dunlin_chat::provider::error::{ModelError, Overflow, ProviderError};
 use dunlin_chat::provider::{
@@ -42,6 +41,7 @@ use dunlin_provider::outline;
 use dunlin_provider::profile::Profile;
 use dunlin_provider::text_calls::TextCalls;
 use dunlin_provider::window::KnownWindow;
+use request_fields::Asked;
 
 /// Pieces that may wait to be shown. A reader that is behind by more makes the model wait.
 const PIECES_AHEAD: usize = 64;

@@ -4,7 +4,7 @@
 //! name until the file is whole and its checksum is right, so whatever bears that name can be used.
 
 #[cfg(feature = "local-model")]
-pub mod hub;
+pub mod model_hub;
 #[cfg(feature = "local-model")]
 pub mod package;
 #[cfg(feature = "local-model")]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use dunlin_guest_build::{BuildError, Request, Way, said};
-use dunlin_host::ceiling::{Ceiling, CeilingError};
+use dunlin_host::declared_permissions::{Ceiling, CeilingError};
 use dunlin_host::sha256_hex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

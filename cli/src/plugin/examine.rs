@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use dunlin_host::call::{Call, Failure, Standing};
-use dunlin_host::ceiling::{Ceiling, CeilingError};
+use dunlin_host::declared_permissions::{Ceiling, CeilingError};
 use dunlin_host::display::{escape, own_command};
 use dunlin_host::metadata::Metadata;
 use dunlin_host::{Host, HostOptions, LoadError, Plugin, Tool, sha256_hex, tools_digest};

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use dunlin_guest_build::Way;
-use dunlin_host::ceiling::Ceiling;
+use dunlin_host::declared_permissions::Ceiling;
 use dunlin_host::metadata::Metadata;
 use dunlin_host::nearest::misspelt;
 use serde::Deserialize;

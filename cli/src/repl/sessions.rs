@@ -4,7 +4,7 @@ use std::path::Path;
 
 use dunlin_host::display::escape;
 
-use super::hub;
+use super::session_picker;
 use crate::app::App;
 use crate::args::ExportFormat;
 use crate::dialogue::Dialogue;
@@ -84,7 +84,7 @@ fn sessions(app: &App, dialogue: &mut Option<Dialogue>, rest: &str) -> Result<()
     }
     let loaded = resume(app, dialogue, &entry)?;
     if let Some(dialogue) = dialogue {
-        hub::show_resumed(app, dialogue, &loaded);
+        session_picker::show_resumed(app, dialogue, &loaded);
     }
     Ok(())
 }
@@ -95,7 +95,7 @@ pub fn list(app: &App, current: Option<(&Entry, Option<&str>)>) {
     if let Some((entry, Some(title))) = current {
         ui.data(&format!("    {} {} · this one", entry.id, escape(title)));
     }
-    if !hub::list(app, current.map(|(entry, _)| entry)).is_empty() {
+    if !session_picker::list(app, current.map(|(entry, _)| entry)).is_empty() {
         let note = "/sessions N, or the id, resumes one";
         ui.status(&ui.status_styles().paint(Label::Quiet, note));
     }
@@ -195,7 +195,7 @@ fn fork_here(app: &App, dialogue: &mut Option<Dialogue>, rest: &str) -> Result<(
     }
     dialogue.go_on_with(app, copy, &loaded);
     if !is_this {
-        hub::show_resumed(app, dialogue, &loaded);
+        session_picker::show_resumed(app, dialogue, &loaded);
     }
     ui.status(&format!("Forked {was} into {id}; continuing in {id}."));
     Ok(())

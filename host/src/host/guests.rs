@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use wasmtime::Store;
 
 use crate::capability::{CallState, Phase, Shared};
-use crate::ceiling::Ceiling;
+use crate::declared_permissions::Ceiling;
 use crate::engine::cache::Cache;
 use crate::engine::error::{EngineError, one_line};
 use crate::engine::memory_limit::Limiter;

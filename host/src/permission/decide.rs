@@ -13,7 +13,7 @@ use super::procfs::{self, Tells};
 use super::{
     Change, Decision, PermissionError, Permissions, Rule, SessionAnswer, State, Verdict, loopback,
 };
-use crate::ceiling::{ANY_ADDRESS, Ceiling};
+use crate::declared_permissions::{ANY_ADDRESS, Ceiling};
 use crate::edit::beside::{Behind, behind};
 use crate::egress::{Place, Url, named_place};
 use crate::process::{is_git_name, may_be_repository};

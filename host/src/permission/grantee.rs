@@ -1,7 +1,7 @@
 //! To whom an allow is given: a plugin, in the version that is loaded.
 
 use super::file::{BUILT_IN, Grantee};
-use crate::ceiling::Ceiling;
+use crate::declared_permissions::Ceiling;
 
 /// Who wants something: a plugin in the version that is loaded.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

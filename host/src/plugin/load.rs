@@ -17,7 +17,7 @@ use super::{Description, Plugin, tools_digest};
 use crate::bindings::declared::{DeclaredPlugin, DeclaredTool};
 use crate::bindings::{Plugin as Instance, PluginPre};
 use crate::capability::{CallState, wasi};
-use crate::ceiling::Ceiling;
+use crate::declared_permissions::Ceiling;
 use crate::display::{chain, escape};
 use crate::engine::error::one_line;
 use crate::limits::{self, CONTRACT};

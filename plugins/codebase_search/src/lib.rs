@@ -5,7 +5,7 @@
 //! and the rest is read behind it.
 
 mod answer;
-mod meaning;
+mod embedding;
 mod project;
 mod syntax;
 #[cfg(test)]
@@ -18,7 +18,7 @@ use dunlin_sdk::{
 use serde::{Deserialize, Serialize};
 
 use answer::Coverage;
-use meaning::Meaning;
+use embedding::Meaning;
 use project::{OwnStore, Project};
 
 /// Bytes that one call reads into the index: about three seconds.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dunlin_host::ceiling::Ceiling;
+use dunlin_host::declared_permissions::Ceiling;
 use dunlin_tests::guests::guest;
 use dunlin_tests::{Environment, program};
 

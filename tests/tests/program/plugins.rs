@@ -5,7 +5,7 @@ use std::fs;
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 
-use dunlin_host::ceiling::Ceiling;
+use dunlin_host::declared_permissions::Ceiling;
 use dunlin_host::metadata::Metadata;
 use dunlin_tests::guests::guest;
 use dunlin_tests::{Environment, Provider, Response, program};

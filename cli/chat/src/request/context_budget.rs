@@ -1,7 +1,7 @@
 //! The book that is kept about a dialogue: what each message costs, what of it is not sent any more, and how far the
 //! provider's counts are from ours.
 //!
-//! [`Measure`] counts; [`cuts::fit`] decides.
+//! [`Measure`] counts; [`truncation::fit`] decides.
 //!
 //! A message is counted once, when it is first sent. What follows from the counts is kept in [`Cuts`], so that better
 //! counts, when they come, move nothing that was sent before: they only say when the room is full next.
@@ -14,8 +14,8 @@ use dunlin_host::Tool;
 use super::carried::{self, Room};
 use super::compact::{self, Compacting};
 use super::cost::Cost;
-use super::cuts::{self, Compacted, Cuts};
 use super::measure::Measure;
+use super::truncation::{self, Compacted, Cuts};
 use super::verdicts::Verdicts;
 use crate::agent::Agent;
 use crate::media::Takes;
@@ -336,16 +336,17 @@ impl ContextBudget {
         if before.tokens > room.tokens / 2 {
             self.measure.sharpen();
         }
-        let cuts = cuts::fit(messages, &costs, room, &self.cuts).map_err(|error| TooLong {
-            tokens: self.measure.real(error.needs.tokens),
-            lines: error.needs.lines,
-            fixed: self.measure.real(fixed),
-            limit: if error.needs.tokens > room.tokens {
-                limit
-            } else {
-                lines
-            },
-        })?;
+        let cuts =
+            truncation::fit(messages, &costs, room, &self.cuts).map_err(|error| TooLong {
+                tokens: self.measure.real(error.needs.tokens),
+                lines: error.needs.lines,
+                fixed: self.measure.real(fixed),
+                limit: if error.needs.tokens > room.tokens {
+                    limit
+                } else {
+                    lines
+                },
+            })?;
         let limit = if before.tokens > room.tokens {
             limit
         } else {

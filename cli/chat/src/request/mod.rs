@@ -12,12 +12,12 @@ mod carried;
 pub mod compact;
 pub mod context_budget;
 pub mod cost;
-pub mod cuts;
 mod described;
 mod draft;
 pub mod editor;
 pub mod measure;
 pub mod report;
+pub mod truncation;
 pub mod verdicts;
 
 use std::borrow::Cow;

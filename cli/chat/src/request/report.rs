@@ -2,7 +2,7 @@
 
 use super::context_budget::{ContextBudget, Limit, Occasion, reserve};
 use super::cost::Cost as Length;
-use super::cuts::ResultCut;
+use super::truncation::ResultCut;
 use crate::message::{Message, Role};
 use crate::provider::WindowSource;
 use crate::usage::Charge;

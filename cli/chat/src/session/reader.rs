@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use super::record::{CallEntry, FORMAT, Head, Record, Speaker};
 use crate::media::Media;
 use crate::message::{MAX_CALLS, Message, Role, ToolCall};
-use crate::request::cuts::Compacted;
+use crate::request::truncation::Compacted;
 use crate::turn::{CallRecord, CallState};
 use crate::usage::Charge;
 

@@ -510,7 +510,7 @@ proptest! {
 #[test]
 fn a_summary_is_kept_while_its_messages_are() {
     let compacted = || {
-        Record::Compacted(crate::request::cuts::Compacted {
+        Record::Compacted(crate::request::truncation::Compacted {
             through: 2,
             summary: "They met.".to_owned(),
         })

@@ -24,7 +24,7 @@ use super::requests::{AnswerEntry, RequestEntry};
 use crate::media::Media;
 use crate::message::Message;
 use crate::provider::Usage;
-use crate::request::cuts::Compacted;
+use crate::request::truncation::Compacted;
 use crate::turn::{CallRecord, CallState, ChangedLines};
 use crate::usage::{Charge, Money};
 

@@ -21,7 +21,7 @@ use super::requests::{Answered, RequestLog, Sent};
 use super::store::{Entry, Store, StoreError, sync_folder};
 use super::title_of;
 use crate::message::Conversation;
-use crate::request::cuts::Compacted;
+use crate::request::truncation::Compacted;
 use crate::turn::{CallRecord, Journal};
 use crate::usage::Charge;
 

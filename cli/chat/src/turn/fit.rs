@@ -17,7 +17,7 @@ use super::machine::Turn;
 use super::review::Review;
 use crate::provider::Dialect;
 use crate::provider::error::ProviderError;
-use crate::request::cuts::Compacted;
+use crate::request::truncation::Compacted;
 use crate::request::verdicts::{Suspicion, names};
 use crate::request::{ContextBudget, HistoryLimits, Occasion, Request, TooLong, compose};
 use crate::tokens::counted;

@@ -3,7 +3,7 @@
 use super::call::CallRecord;
 use super::machine::Turn;
 use crate::message::Conversation;
-use crate::request::cuts::Compacted;
+use crate::request::truncation::Compacted;
 use crate::session::requests::{Answered, Sent};
 
 /// Keeps what happens. Called in place after each event: it must not block for longer than a short write

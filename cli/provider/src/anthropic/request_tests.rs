@@ -7,8 +7,8 @@ use dunlin_chat::message::{Conversation, Message, Replay, ReplayPart, Role, User
 use dunlin_chat::provider::{Dialect, Provider};
 use dunlin_chat::request::Request;
 use dunlin_chat::request::compose;
-use dunlin_chat::request::cuts::Cuts;
 use dunlin_chat::request::editor::origins;
+use dunlin_chat::request::truncation::Cuts;
 use dunlin_host::Tool;
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -40,7 +40,7 @@ pub(super) fn agent(report: &mut Report<'_>, agent: &Agent, folders: &Folders) {
 /// Whether there is a model of meaning: without it searching goes by words alone.
 pub(super) fn meaning(report: &mut Report<'_>, settings: &Settings) {
     let chosen = settings.codebase_search.as_ref().map(|it| &it.value);
-    let embedder = crate::host_options::meaning::embedder(settings);
+    let embedder = crate::host_options::embedding::embedder(settings);
     let name = embedder.as_ref().and_then(|embedder| embedder.name());
     match name {
         Some(name) => report.line(Verdict::Good, "search", &format!("by words and by {name}")),

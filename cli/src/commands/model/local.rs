@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::config::env;
 use crate::dialogue::{HandsOff, interrupted};
 use crate::error::{CliError, Exit};
-use crate::models::hub::{self, HUB};
+use crate::models::model_hub::{self, HUB};
 use crate::models::package::{self, PackageError};
 use crate::models::receive::{self, is_whole};
 use crate::models::{self, CATALOGUE, Entry, Installed, MEANING};
@@ -166,7 +166,7 @@ pub fn pull(app: &App, entry: &Entry) -> Result<(), CliError> {
         let from_hub = tokio::select! {
             biased;
             () = &mut interrupt => return Err(stopped(app)),
-            fetched = hub::fetch(entry, endpoint, target.clone(), &mut told) => fetched,
+            fetched = model_hub::fetch(entry, endpoint, target.clone(), &mut told) => fetched,
         };
         let hub_error = match from_hub {
             Ok(path) => return Ok(path),
@@ -202,11 +202,15 @@ fn stopped(app: &App) -> CliError {
     CliError::silent(Exit::Interrupted)
 }
 
-fn hub_failed(error: hub::HubError) -> CliError {
+fn hub_failed(error: model_hub::HubError) -> CliError {
     let hint = match &error {
-        hub::HubError::Address(_) => "unset HF_ENDPOINT, or set it to an address with https://",
-        hub::HubError::BrokeOff { .. } => "the partial download is kept; pull again to continue",
-        hub::HubError::Receive(_) => "pull again; `dunlin model path` says where it goes",
+        model_hub::HubError::Address(_) => {
+            "unset HF_ENDPOINT, or set it to an address with https://"
+        }
+        model_hub::HubError::BrokeOff { .. } => {
+            "the partial download is kept; pull again to continue"
+        }
+        model_hub::HubError::Receive(_) => "pull again; `dunlin model path` says where it goes",
         _ => {
             "check the network and the proxy variables; HF_ENDPOINT names another hub, \
              and a file from elsewhere can be used by its path"

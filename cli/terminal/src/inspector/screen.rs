@@ -24,7 +24,7 @@ use super::view;
 use crate::editor::EditorError;
 use crate::request::paused::{Draft, Paused};
 use crate::ui::read_answer::SILENCE;
-use crate::ui::{Ui, alternate, stop};
+use crate::ui::{Ui, alternate, suspend};
 
 /// How long a key is waited for before others have their turn, and before a continued program notices that it was stopped.
 /// Nobody sees such a delay.
@@ -305,9 +305,10 @@ impl Screen {
             event::Event::Key(key) => {
                 let input = Input::from(key);
                 if is_control(&input, 'z') {
-                    self.outside(stop::stop_and_wait)?.unwrap_or_else(|error| {
-                        view.say(&format!("Dunlin cannot be suspended: {error}"));
-                    });
+                    self.outside(suspend::stop_and_wait)?
+                        .unwrap_or_else(|error| {
+                            view.say(&format!("Dunlin cannot be suspended: {error}"));
+                        });
                     return Ok(None);
                 }
                 Some(Event::Key(input))

@@ -9,10 +9,8 @@
 //! Nothing here fails while a turn runs: a reader that went away is remembered, [`Ui::closed`] tells
 //! whoever waits for it, and [`Ui::finish`] returns it in the end.
 
-pub mod absence;
 pub(crate) mod alternate;
 pub mod ask_during_call;
-mod attention;
 mod backstop;
 pub mod calls;
 mod clipboard;
@@ -24,6 +22,7 @@ mod dump;
 mod edge;
 mod foreign_line;
 mod guard;
+pub mod idle;
 pub mod input_marks;
 mod input_row;
 mod interrupted_line;
@@ -35,6 +34,7 @@ mod live;
 mod live_state;
 pub mod markdown;
 pub mod newline;
+mod notify;
 pub mod on_key;
 mod open_line;
 pub mod output;
@@ -51,10 +51,10 @@ pub mod review;
 pub mod running_commands;
 mod silence;
 mod sink;
-pub(crate) mod stop;
 pub mod stream;
 pub mod style;
 pub mod subagents;
+pub(crate) mod suspend;
 pub mod suspicion;
 pub mod tail;
 pub mod terminal;
@@ -77,9 +77,9 @@ use tokio::sync::Notify;
 
 use crate::approval::look::Window;
 use crate::variables::{self, Variables};
-use absence::Absence;
 use dunlin_chat::turn::CallState;
 use dunlin_chat::turn::CallView;
+use idle::Absence;
 pub use keyboard::EarlyText;
 use keys::EarlyKeys;
 use live_state::Live;

@@ -36,7 +36,7 @@ use super::style::Label;
 use super::terminal::TurnMode;
 use super::wake::CTRL_D;
 use super::wake::TypedSoFar;
-use super::{Typed, Ui, newline, stop, terminal};
+use super::{Typed, Ui, newline, suspend, terminal};
 use crate::approval::line::looks_like_answer;
 
 /// Says why a question or a prompt does not take keys yet.
@@ -253,7 +253,7 @@ impl Ui {
         let editor = || {
             let mut editor = editor()?;
             editor.bind_sequence(Event::Any, paste.inserts());
-            stop::bind(&mut editor, (above, false), paste, &self.early);
+            suspend::bind(&mut editor, (above, false), paste, &self.early);
             Ok(editor)
         };
         let typed = self.read_answer(line, how, mode.is_some(), paste, editor);
@@ -355,7 +355,7 @@ impl Ui {
         mut prompt: impl FnMut(&mut Editor<H, I>) -> Option<String>,
     ) -> Typed {
         let _keyboard = self.hold_keyboard();
-        stop::bind(editor, ("", self.redraws), paste, &self.early);
+        suspend::bind(editor, ("", self.redraws), paste, &self.early);
         if !self.redraws {
             typed.set(early, early.len());
             let Some(prompt) = prompt(editor) else {

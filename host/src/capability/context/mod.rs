@@ -24,7 +24,7 @@ use crate::ask::Ask;
 use crate::audit::LogRoom;
 use crate::bindings::dunlin::tool::types;
 use crate::call::{Action, WebRequest};
-use crate::ceiling::Ceiling;
+use crate::declared_permissions::Ceiling;
 use crate::edit::FileEdit;
 use crate::engine::time_limit::Clock;
 use crate::limits;

@@ -1,7 +1,7 @@
 //! What a person chose for a whole tool, or for all of them, and what is stronger than that.
 
 use super::*;
-use crate::ceiling::Ceiling;
+use crate::declared_permissions::Ceiling;
 use crate::hooks::{Hook, HookEvent, pins};
 
 /// Decides for one tool of a plugin that has two.

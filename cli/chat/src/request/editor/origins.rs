@@ -2,7 +2,7 @@
 
 use super::sections::{Origin, SectionId};
 use crate::message::{Message, Role};
-use crate::request::cuts::Cuts;
+use crate::request::truncation::Cuts;
 use crate::tokens::counted;
 
 /// The origins of the messages that [`compose`](crate::request::compose) makes of what `cuts` leave of a session, in
@@ -86,7 +86,7 @@ mod tests {
     use crate::message::{Conversation, ToolCall};
     use crate::provider::Dialect;
     use crate::provider::plain::Plain;
-    use crate::request::cuts::Compacted;
+    use crate::request::truncation::Compacted;
     use crate::request::{Draft, compose};
 
     struct InText;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::capability::context::CallContext;
 use crate::capability::resources::UseId;
 use crate::capability::shared::Shared;
-use crate::ceiling::Ceiling;
+use crate::declared_permissions::Ceiling;
 use crate::permission::{Caller, PluginId, Verdict};
 use crate::target::Need;
 

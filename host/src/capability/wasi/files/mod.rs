@@ -11,10 +11,10 @@
 mod access;
 mod change;
 pub(crate) mod error;
-mod facts;
 pub(super) mod handle;
 mod lease;
 pub(crate) mod listing;
+mod metadata;
 mod place;
 mod rename;
 mod stream;
@@ -27,9 +27,9 @@ use wasmtime::component::Resource;
 use wasmtime_wasi_io::streams::{DynInputStream, DynOutputStream};
 
 pub(super) use self::error::Fault;
-use self::facts::{hash_of, stat_of};
 use self::handle::{Descriptor, Folder};
 use self::listing::Listing;
+use self::metadata::{hash_of, stat_of};
 use self::place::{Link, Place};
 use self::stream::{Reading, write_all};
 pub(super) use super::bindings::wasi::filesystem::types::{DescriptorType, ErrorCode};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dunlin_host::embedding::Embedder;
 use dunlin_provider::embeddings::{Embeddings, Key};
 
-use crate::config::meaning::CodebaseSearch;
+use crate::config::embedding::CodebaseSearch;
 use crate::settings::Settings;
 
 /// What the host is handed: the server that the user has named, or the model of this machine, which need not be there.
@@ -37,7 +37,7 @@ pub fn embedder(settings: &Settings) -> Option<Arc<dyn Embedder>> {
 
 #[cfg(feature = "local-model")]
 fn of_this_machine(settings: &Settings) -> Option<Arc<dyn Embedder>> {
-    use crate::local_model::meaning::LocalMeaning;
+    use crate::local_model::embedding::LocalMeaning;
     Some(Arc::new(LocalMeaning::new(&settings.folders)))
 }
 

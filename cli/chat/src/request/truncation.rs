@@ -411,5 +411,5 @@ impl Fitting<'_> {
 }
 
 #[cfg(test)]
-#[path = "cuts_tests.rs"]
+#[path = "truncation_tests.rs"]
 mod tests;

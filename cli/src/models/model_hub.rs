@@ -360,5 +360,5 @@ fn first_byte(headers: &HeaderMap) -> Option<u64> {
 }
 
 #[cfg(test)]
-#[path = "hub_tests.rs"]
+#[path = "model_hub_tests.rs"]
 mod tests;

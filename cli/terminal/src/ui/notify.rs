@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::Ui;
-use super::absence::{Absence, Attention};
+use super::idle::{Absence, Attention};
 use super::sink::Sink;
 
 /// Keeps the title that the window has, and gives it back (xterm's stack of titles).

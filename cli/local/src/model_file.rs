@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use candle_core::quantized::gguf_file::Content;
 
+use crate::catch_panic::caught;
 use crate::dimensions::{Dimensions, Misfit};
 use crate::error::{LoadError, one_line};
 use crate::header::Header;
-use crate::quiet::caught;
 use crate::template::Template;
 use crate::tokens::Tokens;
 use crate::{memory, weights};
