@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::HookEvent;
+use super::hook::HookEvent;
 use crate::call::{Action, Plan};
 use crate::display::{escape, escape_multiline, shorten};
 use crate::edit::{EditKind, FileEdit};

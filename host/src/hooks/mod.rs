@@ -9,6 +9,7 @@
 
 mod contract;
 mod ended;
+mod hook;
 mod pinned;
 mod rewritten;
 mod run;
@@ -17,100 +18,32 @@ mod runs;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 pub use self::contract::TurnOutcome;
 use self::contract::{About, Input, Planned, denial, edited, message, planned};
 use self::ended::Ended;
+pub use self::hook::{Hook, HookEvent};
 pub use self::pinned::{Pinned, pins};
-use self::runs::Told;
 pub use self::runs::{Ran, Runs, Slow};
+use self::runs::{SlowHooks, Told};
 use crate::Progress;
 use crate::call::{Call, Failure, Outcome, Plan};
 use crate::capability::Shared;
 use crate::display::{one_line, shorten};
 use crate::engine::cache::sha256_hex;
 
-/// Characters of a command that name its hook.
-const MAX_NAME_CHARS: usize = 60;
-
 /// Characters of what a hook says that the user is shown.
 const MAX_SHOWN_CHARS: usize = 300;
-
-/// When a hook runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum HookEvent {
-    /// Before a call, which it can deny.
-    BeforeCall,
-    /// After a call that changed files.
-    AfterEdit,
-    /// When a turn is over.
-    TurnEnd,
-}
-
-impl HookEvent {
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            HookEvent::BeforeCall => "before-call",
-            HookEvent::AfterEdit => "after-edit",
-            HookEvent::TurnEnd => "turn-end",
-        }
-    }
-}
-
-/// A hook as it is configured.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hook {
-    /// When it runs.
-    pub event: HookEvent,
-    /// What the shell gets.
-    pub command: String,
-    /// The tools whose calls it is about: names, of which one may end with `*`; `None`: all.
-    pub tools: Option<Vec<String>>,
-    /// How long it may take.
-    pub time_limit: Duration,
-    /// Where it is configured: the file and the line.
-    pub origin: String,
-    /// The files of the project that its command names, as they were when it was configured or trusted.
-    pub pinned: Vec<Pinned>,
-}
-
-impl Hook {
-    /// What it is called where it is spoken of: its command, escaped and shortened.
-    pub fn name(&self) -> String {
-        shorten(&one_line(&self.command), MAX_NAME_CHARS).into_owned()
-    }
-
-    /// Where it is configured, for whoever has to look at it there. Escaped.
-    fn place(&self) -> String {
-        one_line(&self.origin)
-    }
-
-    fn is_about(&self, event: HookEvent, tool: &str) -> bool {
-        let fits = |pattern: &String| match pattern.strip_suffix('*') {
-            Some(start) => tool.starts_with(start),
-            None => tool == pattern,
-        };
-        self.event == event
-            && self
-                .tools
-                .as_ref()
-                .is_none_or(|tools| tools.iter().any(fits))
-    }
-}
 
 /// The hooks of a host.
 pub(crate) struct Hooks {
     shared: Arc<Shared>,
     all: Vec<Counted>,
     state: Mutex<State>,
-    slow: watch::Sender<Slow>,
+    slow: SlowHooks,
 }
 
 /// A hook, and how often it ran.
@@ -176,13 +109,21 @@ impl Hooks {
             shared,
             all: all.into_iter().map(counted).collect(),
             state: Mutex::default(),
-            slow: watch::Sender::default(),
+            slow: SlowHooks::default(),
         }
     }
 
     /// Learns of each hook that takes longer than a moment while no call runs.
     pub(crate) fn slow(&self) -> watch::Receiver<Slow> {
         self.slow.subscribe()
+    }
+
+    /// The hooks, in the order in which they run, and how often they did.
+    pub(crate) fn list(&self) -> Vec<(Hook, Runs)> {
+        let hooks = self.all.iter();
+        hooks
+            .map(|one| (one.hook.clone(), one.runs.lock().clone()))
+            .collect()
     }
 
     /// Asks the hooks about a call that is being prepared: whoever is asked about it afterwards need not be asked in vain.
@@ -382,7 +323,7 @@ impl Hooks {
         let input = input.to_bytes().map_err(|e| e.to_string())?;
         // Boxed: what holds this future would hold all of a command otherwise.
         let run = Box::pin(self.run_command(hook, call, &input));
-        self.telling(hook, told, run).await
+        self.slow.telling(hook, told, run).await
     }
 
     fn notice(&self, notice: String) {
@@ -414,7 +355,7 @@ mod tests {
             event,
             command: "check".to_owned(),
             tools: Some(tools.iter().map(|&tool| tool.to_owned()).collect()),
-            time_limit: Duration::from_secs(1),
+            time_limit: std::time::Duration::from_secs(1),
             origin: String::new(),
             pinned: Vec::new(),
         }
@@ -452,6 +393,9 @@ mod tests {
         };
         assert_eq!(named("cargo fmt"), "cargo fmt");
         assert_eq!(named("a\n\u{1b}[2J  b"), "a\\n\\u{1b}[2J b");
-        assert_eq!(named(&"x".repeat(500)).chars().count(), MAX_NAME_CHARS);
+        assert_eq!(
+            named(&"x".repeat(500)).chars().count(),
+            hook::MAX_NAME_CHARS
+        );
     }
 }

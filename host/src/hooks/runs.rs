@@ -3,7 +3,9 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use super::{Hook, Hooks};
+use tokio::sync::watch;
+
+use super::hook::Hook;
 use crate::Progress;
 
 /// What is quicker than this is not waited for.
@@ -47,7 +49,15 @@ pub(super) enum Told<'a> {
     Listeners(Option<&'a str>),
 }
 
-impl Hooks {
+/// Tells listeners of hooks that take longer than a moment.
+#[derive(Default)]
+pub(super) struct SlowHooks(watch::Sender<Slow>);
+
+impl SlowHooks {
+    pub(super) fn subscribe(&self) -> watch::Receiver<Slow> {
+        self.0.subscribe()
+    }
+
     /// Waits for a hook, and tells of it once that takes longer than a moment.
     pub(super) async fn telling<T>(
         &self,
@@ -70,22 +80,14 @@ impl Hooks {
             Told::Listeners(call) => {
                 let call = call.map(str::to_owned);
                 let hook = Some(what);
-                self.slow.send_replace(Slow {
+                self.0.send_replace(Slow {
                     call: call.clone(),
                     hook,
                 });
                 let done = work.await;
-                self.slow.send_replace(Slow { call, hook: None });
+                self.0.send_replace(Slow { call, hook: None });
                 done
             }
         }
-    }
-
-    /// The hooks, in the order in which they run, and how often they did.
-    pub(crate) fn list(&self) -> Vec<(Hook, Runs)> {
-        let hooks = self.all.iter();
-        hooks
-            .map(|one| (one.hook.clone(), one.runs.lock().clone()))
-            .collect()
     }
 }
