@@ -133,6 +133,14 @@ impl Need {
         parts.iter().map(need).collect()
     }
 
+    /// The [parts](Need::parts), or the need itself if it has none.
+    pub fn in_parts(&self) -> Vec<Need> {
+        match self.parts() {
+            parts if parts.is_empty() => vec![self.clone()],
+            parts => parts,
+        }
+    }
+
     /// Whether a server is asked for something under it, in requests that do no more than read.
     pub fn asks_server(&self) -> bool {
         self.operation == Operation::Read && matches!(self.target, Target::Url(_) | Target::Site(_))

@@ -26,6 +26,9 @@ use crate::limits::{MAX_COMMANDS, MAX_SHOWN_OUTPUT_BYTES, PROGRESS_PERIOD};
 use crate::permission::{Rule, Verdict};
 use crate::process::{CommandError, End, Running, Stream, linked_worktree};
 
+/// How often what a command runs may change while the user is asked about it.
+const MOST_CHANGES: usize = 3;
+
 /// The commands of a call.
 #[derive(Debug, Default)]
 pub(crate) struct Commands {
@@ -67,8 +70,26 @@ impl process::Host for View<'_, Commands> {
             .into());
         }
         self.own.started += 1;
-        let command = CommandLine::read(written.line, written.network, &self.shared.permissions)?;
-        let under = self.authorise_command(&command).await?;
+        let shared = Arc::clone(&self.shared);
+        let (line, network) = (written.line, written.network);
+        let read = || CommandLine::read(line.clone(), network, &shared.permissions);
+        let mut command = read()?;
+        let mut under = self.authorise_command(&command).await?;
+        // What was decided about is what starts, whatever was written while a question stood.
+        for _ in 0..MOST_CHANGES {
+            let now = read()?;
+            if now == command {
+                break;
+            }
+            command = now;
+            under = self.authorise_command(&command).await?;
+        }
+        if read()? != command {
+            return Err(Error::Failed(
+                "what the command runs changed again and again while it was decided about".into(),
+            )
+            .into());
+        }
         let options = &self.shared.commands;
         let permissions = &self.shared.permissions;
         // Still the one that was decided about.

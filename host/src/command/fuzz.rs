@@ -425,5 +425,7 @@ pub const KEPT: &[&str] = &[
     "probe | ! p",
     "probe; if p",
     "probe 2|p",
+    "A=\"./x\" probe",
+    "A='b/c' probe | p",
     "probe a;2>/dev/null p",
 ];

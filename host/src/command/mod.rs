@@ -71,8 +71,8 @@ pub struct CommandLine {
     /// Whether it names so many files that not all of them were looked at.
     pub is_overlong: bool,
     /// Whether it runs git to do more than look: only such a command may change the project's repository. So what the
-    /// user reads tells it, and a script or a test cannot do it unseen. This depends on the line alone, so that a yes to
-    /// the line never comes to mean more.
+    /// user reads tells it, and a script or a test cannot do it unseen. What a yes is bound to covers whatever else this
+    /// depends on, so that it never comes to mean more.
     pub may_change_repository: bool,
     /// Then also the repository elsewhere that the project is a worktree of, unless changing it is denied.
     pub repository_elsewhere: Option<PathBuf>,
@@ -182,7 +182,7 @@ pub(crate) fn is_script_file(path: &Path) -> bool {
 impl CommandLine {
     /// Reads a line. A program that does not exist, in a line that is simple otherwise, is an error.
     ///
-    /// Blocks for the file system: some look-ups for each word.
+    /// Blocks for the file system: some look-ups for each word, and the files that a yes would be bound to are read.
     pub(crate) fn read(
         line: String,
         network: bool,

@@ -365,10 +365,12 @@ fn is_plain(c: char) -> bool {
 /// The first word has to be the name of a program, or lead to one.
 fn check_program(written: &str, word: &str) -> Result<(), NotSimple> {
     let is_bare = written == word;
+    // Also with a value in quotes: `A="b c" program`.
+    let unquoted = written.split(['\'', '"']).next().unwrap_or(written);
     if is_bare && builtins::is_own(word) {
         return Err(NotSimple::Builtin(word.to_owned()));
     }
-    if is_bare && word.contains('=') {
+    if unquoted.contains('=') {
         return Err("a variable set in front".into());
     }
     let is_name = |c: char| c.is_ascii_alphanumeric() || "_-.+/".contains(c);

@@ -33,20 +33,20 @@ impl Permissions {
         }
         // A permanent yes to a line is one to each of its commands, where that is known to cover it.
         let is_of_parts = answer.allow && answer.scope == Scope::Always;
-        let needs: Vec<Need> = needs
-            .iter()
-            .flat_map(|need| match need.parts() {
-                parts if is_of_parts && !parts.is_empty() => parts,
-                _ => vec![need.clone()],
-            })
-            .collect();
+        let needs: Vec<Need> = match is_of_parts {
+            true => needs.iter().flat_map(Need::in_parts).collect(),
+            false => needs.to_vec(),
+        };
         let runs = |need: &Need| -> Result<Option<Runs>, PermissionError> {
             let Some(command) = need.target.command().filter(|_| answer.allow) else {
                 return Ok(None);
             };
             let runs = Runs::of(command);
+            let mut covers = command.covers.iter();
+            let unread = covers.find(|path| !command.contents.contains_key(*path));
             runs.map(Some).ok_or_else(|| PermissionError::Runs {
                 command: command.key.to_string(),
+                path: unread.cloned().unwrap_or_default(),
             })
         };
         match answer.scope {

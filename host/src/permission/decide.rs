@@ -113,10 +113,11 @@ impl Permissions {
         if let Some(refused) = self.refused_by_nature(&self.own.now(), caller, need) {
             return Ok(refused);
         }
-        let now = need.target.command().and_then(Runs::of);
+        // Read before anything is locked: the file may be large.
+        let content = self.content_to_change(need);
         let mut state = self.lock();
         self.refresh(&mut state)?;
-        Ok(self.decide_in(&state, caller, need, now.as_ref()))
+        Ok(self.decide_in(&state, caller, need, content.as_deref()))
     }
 
     /// What is refused whatever anybody has answered.
@@ -144,15 +145,17 @@ impl Permissions {
         None
     }
 
-    /// What answers, rules and defaults say. `now`: what a command runs as things are.
+    /// What answers, rules and defaults say. `content`: of [`Permissions::content_to_change`].
     fn decide_in(
         &self,
         state: &State,
         caller: Option<&Caller<'_>>,
         need: &Need,
-        now: Option<&Runs>,
+        content: Option<&str>,
     ) -> Decision {
         let command = need.target.command();
+        let now = command.and_then(Runs::of);
+        let now = now.as_ref();
         let mode = caller.and_then(|caller| state.modes.get(caller.tool).copied());
         if let (Some(ToolMode::Never), Some(caller)) = (mode, caller) {
             return Decision::deny(Rule::ToolNever(caller.tool.to_owned()));
@@ -226,7 +229,7 @@ impl Permissions {
                 })
             }
             (_, Some(caller)) if self.accepts_edit(state, caller, need, &default.rule) => {
-                match self.is_bound(state, need) {
+                match self.is_bound(state, need, content) {
                     true => Decision::ask(Rule::WritingBound),
                     false => Decision::allow(Rule::AcceptEdits),
                 }

@@ -42,10 +42,12 @@ pub enum PermissionError {
     #[error(transparent)]
     Bits(#[from] BitsError),
     /// What a command runs cannot be read, so no lasting yes can be bound to it.
-    #[error("cannot remember a yes to {command}: cannot read what it runs; answer y instead")]
+    #[error("cannot remember a yes to {command}: cannot read {path}; answer y instead", path = .path.display())]
     Runs {
         /// The key of the command.
         command: String,
+        /// A file that it names.
+        path: PathBuf,
     },
     /// The command line that a person typed cannot be read.
     #[error(transparent)]

@@ -234,11 +234,7 @@ impl Permissions {
     /// What [`Permissions::set_one`] has to be told so that these needs are allowed. Needs that nothing can allow are left
     /// out.
     pub fn ways_to_allow(&self, needs: &[Need]) -> Vec<WayOut> {
-        let needs = needs.iter().flat_map(|need| match need.parts() {
-            parts if parts.is_empty() => vec![need.clone()],
-            parts => parts,
-        });
-        let needs: Vec<Need> = needs.collect();
+        let needs: Vec<Need> = needs.iter().flat_map(Need::in_parts).collect();
         let can_be_stored = |need: &&Need| {
             let command = need.target.command();
             !self.is_protected(&need.target) && command.is_none_or(|it| it.is_storable)

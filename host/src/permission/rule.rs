@@ -244,7 +244,7 @@ impl fmt::Display for Rule {
             ),
             Rule::Writing => f.write_str("default: writing is asked"),
             Rule::WritingBound => f.write_str(
-                "default: a file that an allowed command or a hook runs is asked, also in mode accept-edits",
+                "default: changing a file that an allowed command or a hook runs asks, also in mode accept-edits",
             ),
             Rule::WritingGit => f.write_str(
                 "default: files of a git repository itself are asked, also in a folder that may be written",

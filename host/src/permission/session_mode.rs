@@ -172,9 +172,18 @@ impl Permissions {
             && !self.leaves_open(state, path)
     }
 
+    /// The digest of a file that is to be changed, where the mode accepts that.
+    pub(super) fn content_to_change(&self, need: &Need) -> Option<String> {
+        let accepts = self.mode.get() == SessionMode::AcceptEdits;
+        let is_change = accepts && need.operation == Operation::Write;
+        let path = need.target.path().filter(|_| is_change)?;
+        state_of(path).ok()
+    }
+
     /// Whether a command that the user allowed, or a hook, runs this file as it is: whoever writes it decides what runs. A yes
-    /// that has ended, since the file has changed, counts for nothing.
-    pub(super) fn is_bound(&self, state: &State, need: &Need) -> bool {
+    /// that has ended, since the file has changed, counts for nothing. `content`: the digest of what the file holds; `None`: not
+    /// known.
+    pub(super) fn is_bound(&self, state: &State, need: &Need, content: Option<&str>) -> bool {
         let Target::Path(path) = &need.target else {
             return false;
         };
@@ -193,8 +202,7 @@ impl Permissions {
         let once = once.filter_map(|need| need.target.command()?.contents.get(path));
         let mut bound = lasting.chain(once).peekable();
         self.run_by_hooks.contains(path)
-            || bound.peek().is_some()
-                && state_of(path).is_ok_and(|now| bound.any(|before| *before == now))
+            || bound.peek().is_some() && content.is_none_or(|now| bound.any(|before| before == now))
     }
 
     /// Whether the permission file names the file, or a folder around it in the project, and leaves writing open.

@@ -36,9 +36,9 @@ fn main() -> ExitCode {
         ["io-uring"] => system_call(libc::SYS_io_uring_setup, 1),
         ["session-keys"] => system_call(libc::SYS_keyctl, 0),
         ["lease", path] => lease(path),
-        // All processes of the user; the third argument is the usual priority.
         // What the first process of the sandbox may use.
         ["limit-of-first"] => system_call(libc::SYS_prlimit64, 1),
+        // All processes of the user; the third argument is the usual priority.
         ["priority-of-user"] => system_call(libc::SYS_setpriority, libc::PRIO_USER.into()),
         ["io-priority-of-user"] => system_call(libc::SYS_ioprio_set, IOPRIO_WHO_USER),
         ["vsock"] => socket(libc::AF_VSOCK, libc::SOCK_STREAM),

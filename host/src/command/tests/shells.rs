@@ -16,11 +16,11 @@ const SEED: [u8; 32] = *b"dunlin reads what the shell runs";
 
 /// The commands of a line, if it is a simple one or a chain of them.
 fn read(line: &str) -> Option<Vec<(&'static str, Vec<String>)>> {
-    if let Ok(words) = simple_words(line) {
-        return Some(vec![("", words)]);
-    }
     let commands = chained_commands(line)?;
     let is_run = !commands.iter().any(|command| command.is_of_shell);
+    if let (Ok(words), [command]) = (simple_words(line), commands.as_slice()) {
+        assert_eq!(words, command.words, "{line:?}");
+    }
     is_run.then(|| {
         let pairs = commands.into_iter();
         pairs.map(|it| (it.separator, it.words)).collect()

@@ -129,6 +129,9 @@ fn everything_else_is_named() {
         // The first word.
         ("X=1 a", "a variable set in front"),
         ("X+=1 a", "a variable set in front"),
+        ("X=\"./y\" a", "a variable set in front"),
+        ("X='/bin/git' a", "a variable set in front"),
+        ("X=a'/b' c", "a variable set in front"),
         ("eval a", "eval is a part of the shell"),
         ("source a", "source is a part of the shell"),
         (". a", ". is a part of the shell"),

@@ -1,9 +1,10 @@
 //! Guests that show one command and run another.
 
 use std::fs;
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
-use dunlin_host::ask::{Answer, Origin, Question, Scope};
+use dunlin_host::ask::{Answer, Ask, Origin, Question, Scope};
 use dunlin_host::call::{Action, Failure};
 use dunlin_tests::sandbox::{Asker, assert_alive};
 use serde_json::json;
@@ -108,4 +109,62 @@ async fn a_yes_to_a_command_is_one_to_one_start() {
     assert_eq!(asker.questions().len(), 2);
     let ran = fs::read_to_string(yard.sandbox.project().join("ran"));
     assert_eq!(ran.unwrap(), "a\n");
+}
+
+/// Says yes to everything, and so often writes another script before it does.
+struct Rewriting {
+    script: PathBuf,
+    most: usize,
+    asked: Mutex<Vec<Question>>,
+}
+
+#[async_trait::async_trait]
+impl Ask for Rewriting {
+    async fn ask(&self, question: Question) -> Answer {
+        let mut asked = self.asked.lock().expect("the questions");
+        asked.push(question);
+        if asked.len() <= self.most {
+            let text = format!("echo {} >>ran.txt\n", asked.len());
+            fs::write(&self.script, text).expect("the script");
+        }
+        Answer {
+            allow: true,
+            scope: Scope::Once,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_script_that_is_written_while_the_user_is_asked_does_not_run_under_that_yes() {
+    for (most, ran) in [
+        (0, Some("0\n")),
+        (1, Some("1\n")),
+        (2, Some("2\n")),
+        (99, None),
+    ] {
+        let yard = Yard::new();
+        let script = yard.sandbox.project().join("r.sh");
+        fs::write(&script, "echo 0 >>ran.txt\n").expect("the script");
+        let ask = Arc::new(Rewriting {
+            script,
+            most,
+            asked: Mutex::default(),
+        });
+        let arguments = json!({ "command": "sh r.sh" });
+        let ended = yard
+            .call("run_terminal_command", arguments, ask.clone())
+            .await;
+        assert_eq!(ended.is_ok(), ran.is_some(), "{most}: {ended:?}");
+        let found = fs::read_to_string(yard.sandbox.project().join("ran.txt")).ok();
+        assert_eq!(found.as_deref(), ran, "{most}");
+        let asked = ask.asked.lock().expect("the questions");
+        for (number, question) in asked.iter().enumerate() {
+            let is_told = question
+                .notices
+                .iter()
+                .any(|notice| notice.ends_with("r.sh has changed since the command was shown."));
+            assert_eq!(is_told, number > 0, "{question:?}");
+        }
+        assert!(most == 99 || asked.len() == most + 1, "{asked:?}");
+    }
 }
