@@ -103,6 +103,14 @@ pub fn typed(path: &str) -> Option<String> {
 }
 
 impl Mention<'_> {
+    /// Whether it is about this path. Behind it may stand what ends a sentence.
+    pub fn means(&self, path: &str) -> bool {
+        let behind = self.path.strip_prefix(path);
+        behind.is_some_and(|end| {
+            end.is_empty() || !self.quoted && end.chars().all(|c| PUNCTUATION.contains(&c))
+        })
+    }
+
     /// What it is about. Looks at names only.
     pub fn meaning(&self, project: &Path, home: Option<&Path>) -> Meaning {
         let mut path = self.path;

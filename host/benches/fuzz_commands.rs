@@ -15,11 +15,14 @@ const CASES: u32 = 2_000;
 
 /// The commands of a line, if it is a simple one or a chain of them.
 fn read(line: &str) -> Option<Vec<(&'static str, Vec<String>)>> {
-    if let Ok(words) = dunlin_host::command::simple_words(line) {
-        return Some(vec![("", words)]);
-    }
     let commands = dunlin_host::command::chained_commands(line)?;
     let is_run = !commands.iter().any(|command| command.is_of_shell);
+    if let (Ok(words), [command]) = (
+        dunlin_host::command::simple_words(line),
+        commands.as_slice(),
+    ) {
+        assert_eq!(words, command.words, "{line:?}");
+    }
     is_run.then(|| {
         let pairs = commands.into_iter();
         pairs.map(|it| (it.separator, it.words)).collect()

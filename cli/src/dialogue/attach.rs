@@ -172,8 +172,7 @@ impl Tags {
         goes: impl Fn(&str) -> bool,
     ) -> Vec<String> {
         let mentions = mentions::find(text);
-        // Behind a path may stand what ends a sentence.
-        let is_mentioned = |path: &str| mentions.iter().any(|it| it.path.starts_with(path));
+        let is_mentioned = |path: &str| mentions.iter().any(|it| it.means(path));
         let mut gone = Vec::new();
         self.tags.retain_mut(|tag| {
             if !tag.is_sent || !attached.contains(&tag.path) {

@@ -68,7 +68,7 @@ pub async fn say_slow(ui: &Ui, host: &Host, frontend: Option<&dyn Frontend>) -> 
         match (call, frontend, hook) {
             (Some(call), Some(frontend), hook) => frontend.hook(&call, hook.as_deref()),
             (_, _, Some(hook)) => ui.wait_for(&hook),
-            (_, _, None) => {}
+            (_, _, None) => ui.end_progress(),
         }
     }
 }

@@ -12,7 +12,7 @@ pub mod budget;
 mod compose;
 mod expand;
 mod help;
-pub mod hooks;
+mod hooks;
 mod instructions;
 mod last_request;
 mod leaving;

@@ -126,12 +126,8 @@ impl Settings {
 
     /// Goes on without the project's file, and says why.
     pub(super) fn leave_out_project(&mut self, error: FileError) {
-        let hint = match &error {
-            FileError::Invalid {
-                hint: Some(hint), ..
-            } => format!(" ({hint})"),
-            _ => String::new(),
-        };
+        let hint = error.hint().map(|hint| format!(" ({hint})"));
+        let hint = hint.unwrap_or_default();
         self.notices.push(format!(
             "{}{hint}; all of this file is ignored, also where it narrows your settings",
             chain(&error)

@@ -96,11 +96,11 @@ fn read(path: &Path, digest: &str) -> Result<String, String> {
     }
     let is_whole = bytes.len() as u64 <= MAX_SHOWN_BYTES;
     if is_whole && sha256_hex(&bytes) != digest {
-        return Err("changes at this moment: a yes is for what it was before".to_owned());
+        return Err("changed while it was being read: a yes is for what it was before".to_owned());
     }
     let text = String::from_utf8(bytes).ok().filter(|_| is_whole);
     text.ok_or_else(|| {
         let digest = shorten(digest, DIGEST_CHARS);
-        format!("is no text or too long to be shown, its SHA-256 begins with {digest}")
+        format!("is not text, or is too long to show, its SHA-256 begins with {digest}")
     })
 }

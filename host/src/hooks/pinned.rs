@@ -4,16 +4,10 @@
 //! tools, and with it what the hook does, so the script counts only as it was then. Which words of a line are read or run as a
 //! file is not known of every program: each word counts that is the name of a file.
 
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::command::{is_executable, is_script_file, words_of};
+use crate::command::{is_executable, is_script_file, state_of, words_of};
 use crate::display::shown;
-use crate::engine::cache::sha256_hex;
-use crate::open;
-
-/// The largest file whose content is looked at, in bytes. Scripts are much smaller.
-const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Letters of one word that stand for options.
 const MAX_LETTERS: usize = 64;
@@ -45,7 +39,7 @@ pub fn pins(project: &Path, search_path: &[PathBuf], line: &str) -> Vec<Pinned> 
     paths.sort();
     paths.dedup();
     let pin = |path: PathBuf| Pinned {
-        digest: digest_of(&path).ok(),
+        digest: state_of(&path).ok(),
         path,
     };
     paths.into_iter().map(pin).collect()
@@ -95,16 +89,6 @@ pub(super) fn difference(
         "its command names {path}, which {what} since Dunlin started. Restart Dunlin to accept that; a hook about edited files \
          takes their names from its input (dunlin help hooks)"
     ))
-}
-
-fn digest_of(path: &Path) -> io::Result<String> {
-    let file = open::for_reading(path)?;
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(io::ErrorKind::FileTooLarge.into());
-    }
-    Ok(sha256_hex(&bytes))
 }
 
 #[cfg(test)]

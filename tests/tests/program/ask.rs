@@ -309,7 +309,7 @@ fn a_run_can_be_given_all_that_the_chat_can_allow() {
     };
     denied(
         "cat a.txt | sort",
-        "hint: dunlin ask --allow-line 'cat a.txt | sort' allows it for one run\n",
+        "hint: dunlin ask --allow-line 'cat a.txt | sort' allows it for one run, dunlin permissions allow run '= ",
     );
     denied(
         "touch made.txt",

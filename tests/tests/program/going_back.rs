@@ -177,7 +177,7 @@ fn files_alone_go_back_unless_somebody_changed_them() {
     chat.say("/undo");
     assert!(
         chat.prompt_with("(edits accepted)")
-            .contains("There is no edit of this session")
+            .contains("Nothing to undo.")
     );
     chat.say("and now?");
     chat.prompt_with("(edits accepted)");

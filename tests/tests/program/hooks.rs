@@ -397,7 +397,7 @@ fn a_hook_that_denies_an_attachment_is_named() {
     environment.configure_more("", &hook("before-call", script, ""));
     let mut chat = Chat::open(&environment);
     chat.say("look at @a.txt");
-    let screen = chat.terminal.wait_for("not this");
+    let screen = chat.terminal.wait_for("was not read");
     let shown = screen.text.replace("\n  │ ", " ").replace('\n', " ");
     assert!(
         shown.contains("a.txt was not read: denied by the hook `echo"),

@@ -302,7 +302,7 @@ fn slash_commands() {
     };
     check(
         "/help",
-        "  This chat    /help /permissions /tools /mcp /model /agent /effort /mode /exit\n",
+        "  This chat    /help /permissions /tools /mcp /hooks /model /agent /effort /mode /exit\n",
     );
     check(
         "/help permissions",

@@ -111,7 +111,7 @@ impl TurnContext<'_> {
                 let again = self.compose(turn).map_err(Event::TooLong)?;
                 let error = error.to_string();
                 let notice = format!(
-                    "· {}: the request is sent again with {} only named, as are later ones",
+                    "· {}: the request is sent again without {}; later ones only name it",
                     shorten(&error, MAX_REFUSAL_CHARS),
                     names(&media)
                 );

@@ -103,16 +103,20 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
     if let Some(schema) = &schema {
         message.text.push_str(&schema.request());
     }
+    let is_begun = begun.is_some();
     if let (Some(title), Some(session)) = (begun, dialogue.session()) {
         session.begin_titled(title)?;
         app.ui.status(&format!("new session \"{}\"", escape(title)));
     }
-    let mut report = dialogue.turn(app, message, Recall::default())?;
+    let report = dialogue.turn(app, message, Recall::default());
+    // One that holds nothing would be found the next time.
     if let Some(session) = dialogue.session()
+        && is_begun
         && dialogue.messages().is_empty()
     {
         session.unsent(None);
     }
+    let mut report = report?;
     let mut subagents = app.subagents.of_turn();
     let output = match &schema {
         Some(schema) => Some(corrected(

@@ -149,19 +149,17 @@ pub fn after(tool: &str, needs: &[Need], answer: Answer) -> Vec<String> {
         return Vec::new();
     }
     let is_of_parts = answer.allow && answer.scope == Scope::Always;
-    let needs: Vec<Need> = needs
-        .iter()
-        .flat_map(|need| match distinct(&need.parts()) {
-            parts if is_of_parts && !parts.is_empty() => parts,
-            _ => vec![need.clone()],
-        })
-        .collect();
+    let needs: Vec<Need> = match is_of_parts {
+        true => needs
+            .iter()
+            .flat_map(|need| distinct(&need.in_parts()))
+            .collect(),
+        false => needs.to_vec(),
+    };
     let row = |need: &Need| {
         let scope = scope(folder(need).filter(|_| answer.allow));
         let about = match need.target.command() {
-            Some(command) if answer.allow && (is_of_parts || command.parts.is_empty()) => {
-                command.describe()
-            }
+            Some(command) if answer.allow && command.parts.is_empty() => command.describe(),
             Some(command) => command.key.describe(),
             None if need.sends() && answer.allow => format!(
                 "write {}, whatever the plugin sends there",

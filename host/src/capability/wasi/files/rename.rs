@@ -2,7 +2,7 @@
 //!
 //! What was looked at is what is renamed: between the two, whoever else writes in the folder may put something else there, such
 //! as a link that leads out of the project from its new place. So what has the new name is looked at once more, and gets its
-//! old name back if it is something else.
+//! old name back if it is something else. A file system without the flags for that renames without the second look.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -71,7 +71,8 @@ impl<'a> Name<'a> {
             Err(Errno::EXIST) => return Err(ErrorCode::Busy.into()),
             Err(error) => return Err(error.into()),
         }
-        if to.look()? != Some(*found) || self.look()? != replaced {
+        let is_same = |name: &Name<'_>, what| name.look().is_ok_and(|it| it == what);
+        if !is_same(to, Some(*found)) || !is_same(self, replaced) {
             // Whoever has put it there takes part in what becomes of it; where that fails it keeps the new name.
             let _ = renameat_with(to.folder, to.name, self.folder, self.name, flags);
             return Err(ErrorCode::Busy.into());
