@@ -6,6 +6,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -23,8 +24,11 @@ use crate::call::Action;
 use crate::command::{CommandError as LineError, CommandLine};
 use crate::display::chain;
 use crate::limits::{MAX_COMMANDS, MAX_SHOWN_OUTPUT_BYTES, PROGRESS_PERIOD};
-use crate::permission::{Rule, Verdict};
+use crate::permission::{Rule, SessionMode, Verdict};
 use crate::process::{CommandError, End, Running, Stream, linked_worktree};
+
+/// The key that changes the mode passes through plan mode. Longer than this is a choice.
+const PASSING_THROUGH: Duration = Duration::from_secs(1);
 
 /// How often what a command runs may change while the user is asked about it.
 const MOST_CHANGES: usize = 3;
@@ -159,12 +163,20 @@ fn watch_over(
     let mut modes = shared.permissions.modes();
     let mut watch = JoinSet::new();
     watch.spawn(async move {
-        while !shared.permissions.ends_commands(&tool) {
-            if modes.changed().await.is_err() {
-                return;
+        loop {
+            while !shared.permissions.ends_commands(&tool) {
+                if modes.changed().await.is_err() {
+                    return;
+                }
+            }
+            if shared.permissions.session_mode() != SessionMode::Plan {
+                return stop.now("it was stopped: its tool is set to never");
+            }
+            tokio::time::sleep(PASSING_THROUGH).await;
+            if shared.permissions.ends_commands(&tool) {
+                return stop.now("it was stopped, since plan mode began");
             }
         }
-        stop.now();
     });
     Ok(watch)
 }

@@ -38,17 +38,26 @@ impl CommandTarget {
         let words: Vec<String> = with_variables(variables)
             .chain(subject.iter().cloned())
             .collect();
-        // Relative names mean files of its folder, which need not be the project. Also a yes to one start alone is one to
-        // what these hold.
-        let programs = [(program.clone(), names.way(name))];
-        let bound = named::bound(&programs, arguments, folder.to_str(), names);
-        let key = match (is_sandboxed, variables) {
-            (false, _) => CommandKey::Server(words),
-            (true, []) => CommandKey::Line(words),
-            (true, _) => CommandKey::SandboxedServer(words),
+        let (key, bound) = match is_sandboxed {
+            true => {
+                // Relative names mean files of its folder, which need not be the project.
+                let programs = [(program.clone(), names.way(name))];
+                let bound = named::bound(&programs, arguments, folder.to_str(), names);
+                let key = match variables {
+                    [] => CommandKey::Line(words),
+                    _ => CommandKey::SandboxedServer(words),
+                };
+                (key, Some(bound))
+            }
+            false => (CommandKey::Server(words), None),
         };
+        let covers = bound
+            .as_ref()
+            .map(|bound| bound.files.clone())
+            .unwrap_or_default();
+        let can_be_stored = bound.as_ref().is_some_and(|bound| bound.can_be_stored);
         Ok(CommandTarget {
-            is_storable: key.is_storable() && is_sandboxed && bound.can_be_stored,
+            is_storable: key.is_storable() && can_be_stored,
             is_incomplete: !is_sandboxed,
             hides_program: false,
             unread: Vec::new(),
@@ -57,10 +66,10 @@ impl CommandTarget {
             programs: vec![program],
             mentioned: Vec::new(),
             commands: Vec::new(),
-            looked_up: bound.looked_up,
+            looked_up: bound.as_ref().and_then(|bound| bound.looked_up.clone()),
             parts: Vec::new(),
-            contents: contents::of(&bound.files),
-            covers: bound.files,
+            contents: contents::of(&covers),
+            covers,
             only_once: false,
             is_unclear: false,
             folder: is_sandboxed.then(|| folder.to_owned()),

@@ -157,7 +157,7 @@ impl Watch {
                 }
             }
             has_stopped.store(true, Ordering::Relaxed);
-            stop.now();
+            stop.now(PLAN_BEGAN);
         });
     }
 

@@ -6,6 +6,7 @@ use std::io::{self, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -84,6 +85,8 @@ pub(crate) enum Stream {
 /// A command on its way. Dropping it ends the command and everything it started, some milliseconds later.
 #[derive(Debug)]
 pub(crate) struct Running {
+    /// Why it was ended from here, if it was.
+    why_stopped: Arc<OnceLock<&'static str>>,
     /// Until it has ended.
     supervisor: Option<Supervisor>,
     stdout: Option<Receiver>,
@@ -105,12 +108,16 @@ pub(crate) struct Running {
 
 /// The way to end a command.
 #[derive(Debug)]
-pub(crate) struct Stop(Option<OwnedFd>);
+pub(crate) struct Stop {
+    life_line: Option<OwnedFd>,
+    why: Arc<OnceLock<&'static str>>,
+}
 
 impl Stop {
-    /// Ends it.
-    pub(crate) fn now(self) {
-        if let Some(life_line) = self.0 {
+    /// Ends it. Who waits for it is told why: a supervisor that is ended cannot say so.
+    pub(crate) fn now(self, why: &'static str) {
+        if let Some(life_line) = self.life_line {
+            let _ = self.why.set(why);
             // It fails where the command has ended. What the supervisor reports is still heard.
             let _ = shutdown(life_line, Shutdown::Write);
         }
@@ -261,6 +268,7 @@ impl Running {
             .spawn()
             .map_err(io_error("start the supervisor of the command"))?;
         let running = Running {
+            why_stopped: Arc::default(),
             supervisor: Some(Supervisor {
                 process,
                 life_line,
@@ -294,7 +302,10 @@ impl Running {
     pub(crate) fn stop(&self) -> Result<Stop, CommandError> {
         let life_line = self.supervisor.as_ref().map(|it| it.life_line.as_fd());
         let life_line = life_line.map(|it| it.try_clone_to_owned()).transpose();
-        Ok(Stop(life_line.map_err(io_error("watch over the command"))?))
+        Ok(Stop {
+            life_line: life_line.map_err(io_error("watch over the command"))?,
+            why: Arc::clone(&self.why_stopped),
+        })
     }
 
     /// What held the command; known once it has ended.
@@ -349,7 +360,8 @@ impl Running {
             (Some(end), _) => Ok(end),
             (None, failed) => {
                 let killed = "the supervisor of the command was killed, and the command with it";
-                let failed = failed.as_deref().unwrap_or(killed);
+                let why = self.why_stopped.get().copied().unwrap_or(killed);
+                let failed = failed.as_deref().unwrap_or(why);
                 let said = std::iter::once(failed).chain(self.notices.iter().map(String::as_str));
                 let said: Vec<&str> = said.collect();
                 Err(CommandError::Supervisor(said.join(". ")))

@@ -282,8 +282,6 @@ impl CommandTarget {
             _ => self.key.describe(),
         };
         match names.as_slice() {
-            // It holds for one start, of what is there now.
-            _ if matches!(self.key, CommandKey::Server(_)) => covers,
             // Whatever the program reads may change.
             [] if matches!(self.key, CommandKey::Line(_)) => {
                 format!("{covers}, bound to no file")

@@ -293,8 +293,8 @@ fn a_refused_image_of_a_result_is_only_named() {
     environment.project_file("tern.png", picture());
     let mut chat = Chat::open(&environment);
     let screen = chat.turn("Look");
-    let line = "answered 400: Could not process image: the request is sent again with [image PNG 800×600, 45 kB] only named, as \
-                are later ones";
+    let line = "answered 400: Could not process image: the request is sent again without [image PNG 800×600, 45 kB]; later \
+                ones only name it";
     assert!(said(&screen).contains(line), "{screen:?}");
     assert!(screen.contains("I cannot see it."), "{screen:?}");
     chat.turn("Really?");
@@ -333,7 +333,7 @@ fn a_session_with_a_refused_attachment_goes_on() {
     chat.leave();
     let mut chat = Chat::of(environment.terminal(["--resume"]));
     let screen = chat.turn("Hello?");
-    let line = "the request is sent again with tern.png only named";
+    let line = "the request is sent again without tern.png; later ones only name it";
     assert!(said(&screen).contains(line), "{screen:?}");
     assert!(screen.contains("Hello."), "{screen:?}");
     let requests = provider.requests();

@@ -159,6 +159,8 @@ fn in_words(message: &str, key: Option<&str>) -> String {
         other => other,
     };
     let found = match found.split_once(' ') {
+        // It may be a secret that stands in the wrong place.
+        Some(("string", _)) if expected == "a table" => "a text".to_owned(),
         Some(("string", text)) => format!("the text {text}"),
         Some(("integer" | "floating", value)) => {
             value.trim_start_matches("point ").replace('`', "")

@@ -187,6 +187,11 @@ fn errors_of_lists_of_tables_name_the_right_key() {
         &format!("{hook}tools = {{}}"),
         "config.toml:4: tools must be a list, not a table",
     );
+    // What stands there may be the key itself, and errors are passed on.
+    check(
+        "[keys]\nservice = \"sk-abcdef\"",
+        "config.toml:2: service must be a table, not a text",
+    );
 }
 
 #[test]
