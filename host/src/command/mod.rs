@@ -3,7 +3,7 @@
 //! A line that is plainly one program with plain words is *simple*. Everything else is *compound*: it can be allowed once
 //! or until the session ends, exactly as it stands, and is never stored. Not understanding something makes a line compound,
 //! never simple. A compound line that is nothing but simple commands of which something is known is covered by a yes to
-//! each of them ([`parts`]).
+//! each of them (`parts`).
 //!
 //! - `words` reads a simple command, by a grammar small enough to be seen through. No parser of others is used:
 //!   those for whole shell scripts understand more than may be granted, and the ones there are end the program
