@@ -38,7 +38,7 @@ use crate::inspect::shared_state::{Chat, SharedState, WAKE_AGAIN};
 use crate::pausing::Pausing;
 use crate::plugin::installed::InstalledPlugins;
 use crate::prompt::asked::Asked;
-use crate::prompt::slash_table::Slash;
+use crate::prompt::slash_table::{Command, SlashTable};
 use crate::settings::Settings;
 use crate::subagents::Roster;
 use dunlin_chat::session::Store;
@@ -58,6 +58,9 @@ const WORKER_THREADS: usize = 2;
 /// Slash commands, for what waits within a turn: the turn cannot know how each is done, as some begin another one.
 #[async_trait(?Send)]
 pub trait Commands {
+    /// Their names.
+    fn table(&self) -> SlashTable;
+
     /// Runs a command while calls wait: the messages and the tools of the conversation, the command and what was typed
     /// after it. The result says whether it changed permissions, on which waiting calls depend.
     ///
@@ -68,7 +71,7 @@ pub trait Commands {
         app: &App,
         messages: &[Message],
         tools: &[Tool],
-        command: Slash,
+        command: &Command,
         rest: &str,
     ) -> Result<bool, CliError>;
 
@@ -82,14 +85,14 @@ pub trait Commands {
         app: &App,
         agent: &Agent,
         messages: &[Message],
-        command: (Slash, &str),
+        command: (&Command, &str),
     ) -> Result<Option<String>, CliError>;
 
     /// Lists what a command would choose from. `agent` answers the paused request.
     ///
     /// # Errors
     /// The endpoint cannot be asked for its models.
-    async fn list(&self, app: &App, agent: &Agent, command: Slash) -> Result<(), CliError>;
+    async fn list(&self, app: &App, agent: &Agent, command: &Command) -> Result<(), CliError>;
 }
 
 /// Settings, output, and what is made on demand.

@@ -3,17 +3,16 @@
 use super::wire::{Block, Command, Input, Update};
 use crate::app::App;
 use crate::error::CliError;
-use crate::prompt::slash_table::is_command;
-use crate::prompt::templates;
-use crate::templates::{Owner, Places, Template};
+use crate::prompt::templates::{self, SlashNames};
+use crate::templates::{Owner, Template};
 use crate::trust;
 
 /// What can be typed behind a slash. `None`: nothing.
 pub(super) fn available(app: &App) -> Option<Update> {
-    let places = Places::of(&app.settings);
-    let templates = places.list(is_command).templates.into_iter();
+    let names = SlashNames::of(app);
+    let templates = names.templates().templates.into_iter();
     let command = |template: Template| {
-        let (_, text) = places.load(&template).ok()?;
+        let (_, text) = names.places.load(&template).ok()?;
         let usage = text.usage();
         Some(Command {
             name: template.name,
@@ -40,11 +39,11 @@ pub(super) fn expanded(app: &App, blocks: &[Block]) -> Result<Option<String>, Cl
         Some((word, rest)) => (word, rest),
         None => (text.trim(), ""),
     };
-    let places = Places::of(&app.settings);
-    let Some(template) = templates::named(&places, word) else {
+    let names = SlashNames::of(app);
+    let Some(template) = names.template(word) else {
         return Ok(None);
     };
-    let (file, text) = places.load(&template).map_err(CliError::failed)?;
+    let (file, text) = names.places.load(&template).map_err(CliError::failed)?;
     let filled = templates::filled(&template, &text, rest).map_err(CliError::usage)?;
     if template.owner == Owner::Project {
         // Nobody is asked here: it fails where the user has not trusted it.

@@ -11,7 +11,7 @@ use dunlin_host::permission::ToolMode;
 
 use super::line::Recall;
 use super::queue::{ApprovalQueue, Begun, Reply as QueuedReply};
-use super::slash_table::{self, Input, NEXT, Slash};
+use super::slash_table::{Input, NEXT, TOOLS};
 use super::templates;
 use crate::app::App;
 use crate::error::CliError;
@@ -210,9 +210,9 @@ impl<'a> TerminalApprover<'a> {
         // What a command prints may be the model's, and look like a question.
         let again =
             || ControlFlow::Continue(self.queue.state().approvals.after_command(ui.window()));
-        match slash_table::parse(line) {
+        match self.app.commands.table().parse(line) {
             Input::Slash(command, rest) => {
-                if command == Slash::Tools
+                if command.name == TOOLS
                     && let [tool, mode] = *rest.split_whitespace().collect::<Vec<_>>()
                     && mode == ToolMode::Always.to_string()
                     && let Some(rows) = self

@@ -8,13 +8,12 @@ use dunlin_terminal::ui::calls::cut;
 
 use super::files::FileIndex;
 use super::metadata::{COPY, SETS};
-use super::slash_table::{APP_VERBS, AUTO_VERBS, REQUEST_PARTS, VERBS, commands, is_command};
-use super::templates;
+use super::slash_table::{APP_VERBS, AUTO_VERBS, REQUEST_PARTS, VERBS};
+use super::templates::{self, SlashNames};
 use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::mentions;
 use crate::pausing::filter::TOOLS;
 use crate::saved_edits::Scope;
-use crate::templates::Places;
 use dunlin_chat::agent::Effort;
 
 /// How many entries of a folder are looked at: completing must not take noticeable time.
@@ -47,7 +46,7 @@ pub fn candidates(
     home: Option<&Path>,
     names: &Names,
     files: &FileIndex,
-    places: &Places,
+    slash: &SlashNames,
 ) -> (usize, Vec<String>) {
     for (command, names) in [("/agent ", &names.agents), ("/model ", &names.models)] {
         if let Some(typed) = before.strip_prefix(command) {
@@ -144,12 +143,12 @@ pub fn candidates(
         };
     }
     if before.starts_with('/') && !before[1..].contains(['/', ' ']) {
-        let fitting = slash_names(before, places);
+        let fitting = slash_names(before, slash);
         if !fitting.is_empty() {
             return (0, fitting);
         }
     }
-    if let Some(found) = template_argument(before, project, home, places) {
+    if let Some(found) = template_argument(before, project, home, slash) {
         return found;
     }
     if let Some((start, word)) = mentions::unfinished(before) {
@@ -168,9 +167,9 @@ fn fitting<'a>(names: impl IntoIterator<Item = &'a str>, typed: &str) -> Vec<Str
 }
 
 /// The commands and templates that a word can become.
-pub fn slash_names(word: &str, places: &Places) -> Vec<String> {
-    let commands = commands().map(|command| command.name.to_owned());
-    let templates = places.list(is_command).templates.into_iter();
+pub fn slash_names(word: &str, slash: &SlashNames) -> Vec<String> {
+    let commands = slash.commands.names().map(str::to_owned);
+    let templates = slash.templates().templates.into_iter();
     let templates = templates.map(|template| format!("/{}", template.name));
     let names = commands.chain(templates);
     names.filter(|name| name.starts_with(word)).collect()
@@ -180,20 +179,20 @@ pub fn slash_names(word: &str, places: &Places) -> Vec<String> {
 /// there are too many of them for the window, or something else is among them.
 pub fn described(
     names: &[String],
-    places: &Places,
+    slash: &SlashNames,
     (columns, rows): (usize, usize),
 ) -> Option<Vec<String>> {
     if names.len() + ROWS_BESIDE > rows {
         return None;
     }
-    let templates = places.list(is_command).templates;
+    let templates = slash.templates().templates;
     let about = |name: &String| {
-        if let Some(command) = commands().find(|command| command.name == name) {
+        if let Some(command) = slash.commands.find(name) {
             return Some(command.about.to_owned());
         }
         let name = name.strip_prefix('/')?;
         let template = templates.iter().find(|template| template.name == name)?;
-        let text = places.load(template).ok();
+        let text = slash.places.load(template).ok();
         Some(text.map_or_else(String::new, |(_, text)| one_line(&text.description)))
     };
     let widest = names
@@ -216,12 +215,12 @@ fn template_argument(
     before: &str,
     project: &Path,
     home: Option<&Path>,
-    places: &Places,
+    slash: &SlashNames,
 ) -> Option<(usize, Vec<String>)> {
     let (word, rest) = before.split_once(' ').filter(|_| before.starts_with('/'))?;
     let last = rest.rsplit(' ').next()?;
     if let Some((_, path)) = last.split_once('=') {
-        let known = templates::arguments(places, word);
+        let known = templates::arguments(slash, word);
         let is_known = known
             .iter()
             .any(|name| last.starts_with(&format!("{name}=")));
@@ -231,7 +230,7 @@ fn template_argument(
         rest.split(' ')
             .any(|it| it.starts_with(&format!("{name}=")))
     };
-    let names = templates::arguments(places, word).into_iter();
+    let names = templates::arguments(slash, word).into_iter();
     let fitting = names.filter(|name| name.starts_with(last) && !is_given(name));
     let fitting: Vec<String> = fitting.map(|name| format!("{name}=")).collect();
     (!fitting.is_empty()).then(|| (before.len() - last.len(), fitting))
@@ -298,6 +297,8 @@ fn paths(word: &str, project: &Path, home: Option<&Path>) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::config::paths::Folders;
+    use crate::repl::slash::table;
+    use crate::templates::Places;
 
     #[test]
     fn commands_and_paths_are_completed() {
@@ -318,7 +319,11 @@ mod tests {
         let outside = tempfile::tempdir().unwrap();
         let environment = [("HOME", outside.path())].into_iter().collect();
         let folders = Folders::find(&environment).unwrap();
-        let places = Places::new(&folders, (project.path(), false));
+        let slash = SlashNames {
+            commands: table(),
+            places: Places::new(&folders, (project.path(), false)),
+        };
+        let places = &slash.places;
         std::fs::create_dir_all(places.user()).unwrap();
         let template = "+++\narguments = [\"file\", \"focus=x\"]\n+++\n{{file}} {{focus}}";
         std::fs::write(places.user().join("heron.md"), template).unwrap();
@@ -341,7 +346,7 @@ mod tests {
                 Some(project.path()),
                 &names,
                 &files,
-                &places,
+                &slash,
             );
             assert_eq!(
                 found,

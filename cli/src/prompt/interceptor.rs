@@ -10,7 +10,7 @@ use dunlin_host::Tool;
 use super::inspecting;
 use super::line::{Completion, Recall};
 use super::metadata::{self, Answering, Metadata};
-use super::slash_table::{self, Input, Slash, commands};
+use super::slash_table::{Command, Input, METADATA, PAUSE, REQUEST, Waits};
 use super::templates;
 use crate::app::App;
 use crate::config::request_editor::{MetadataField, PauseMode};
@@ -292,14 +292,14 @@ impl<'a> TerminalInterceptor<'a> {
 
     /// Whether the user wants a command that begins another context, also where edits are lost with the request. The command
     /// itself asks nothing any more then.
-    async fn agrees_to_lose(&self, command: Slash, paused: &Paused) -> bool {
+    async fn agrees_to_lose(&self, command: &Command, paused: &Paused) -> bool {
         let edits = match paused.edits() {
             0 => String::new(),
             1 => "The request has 1 edit, which would be lost. ".to_owned(),
             edits => format!("The request has {edits} edits, which would be lost. "),
         };
-        let question = match command {
-            Slash::Clear => format!("{edits}{}", slash_table::FORGET),
+        let question = match command.confirms {
+            Some(question) => format!("{edits}{question}"),
             _ if edits.is_empty() => return true,
             _ => format!("{edits}Continue?"),
         };
@@ -312,7 +312,7 @@ impl<'a> TerminalInterceptor<'a> {
     async fn leave(
         &self,
         line: &str,
-        (command, rest): (Slash, &str),
+        (command, rest): (&Command, &str),
         paused: &Paused,
         messages: &[Message],
     ) -> Follow {
@@ -340,8 +340,10 @@ impl<'a> TerminalInterceptor<'a> {
         let app = self.app;
         let window = app.ui.window();
         let again = || Follow::Continue(paused.open(window));
-        match slash_table::parse(line) {
-            Input::Slash(Slash::Metadata, rest) => Follow::Continue(self.metadata(&rest, paused)),
+        match app.commands.table().parse(line) {
+            Input::Slash(command, rest) if command.name == METADATA => {
+                Follow::Continue(self.metadata(&rest, paused))
+            }
             Input::Slash(command, rest) if app.ui.is_chat() && command.leaves(&rest) => {
                 self.leave(line, (command, &rest), paused, messages).await
             }
@@ -355,9 +357,8 @@ impl<'a> TerminalInterceptor<'a> {
                 again()
             }
             Input::Slash(command, rest) => {
-                let entry = commands().find(|entry| entry.slash == command);
-                if let Some(entry) = entry.filter(|entry| !entry.waits.is_empty()) {
-                    let sentence = format!("{} has to wait: {FIRST}", entry.name);
+                if matches!(command.waits, Waits::Always(_)) {
+                    let sentence = format!("{} has to wait: {FIRST}", command.name);
                     return Follow::Continue(paused.say(&sentence, window));
                 }
                 if let Err(error) = app
@@ -366,14 +367,11 @@ impl<'a> TerminalInterceptor<'a> {
                 {
                     app.ui.error(&error);
                 }
-                match (command, app.pausing.mode()) {
-                    (Slash::Pause, PauseMode::Off) if rest == PauseMode::Off.as_str() => {
+                match (command.name, app.pausing.mode()) {
+                    (PAUSE, PauseMode::Off) if rest == PauseMode::Off.as_str() => {
                         Follow::Break(Err(CancelReason::ModeOff))
                     }
-                    // What these print is Dunlin's own; what others print may be the model's, and look like a list of sections.
-                    _ if matches!(command, Slash::Pause | Slash::Steps) => {
-                        Follow::Continue(Vec::new())
-                    }
+                    _ if command.prints_own_words => Follow::Continue(Vec::new()),
                     _ => again(),
                 }
             }
@@ -403,7 +401,7 @@ fn rows_of(remote: &RemotePause, paused: &mut Paused, ui: &Ui) -> Vec<String> {
 
 /// Whether a line is `/request`.
 fn is_request(line: &str) -> bool {
-    matches!(slash_table::parse(line), Input::Slash(Slash::Request, rest) if rest.is_empty())
+    line.trim() == REQUEST
 }
 
 /// Whether the first request of the next message may be held: its message is kept, in case that it is never sent.

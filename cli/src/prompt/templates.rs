@@ -2,10 +2,10 @@
 
 use dunlin_host::display::{chain, escape, one_line, shorten};
 
-use super::slash_table::{self, is_command};
+use super::slash_table::SlashTable;
 use crate::app::App;
 use crate::templates::text::{self, FillError, TemplateText};
-use crate::templates::{Owner, Places, Template};
+use crate::templates::{Listing, Owner, Places, Template};
 use dunlin_terminal::request::paused::Saved;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::{Ui, wrap};
@@ -20,15 +20,45 @@ pub struct Row {
     pub about: String,
 }
 
+/// What can stand behind a slash: commands, and templates.
+#[derive(Debug, Clone)]
+pub struct SlashNames {
+    pub commands: SlashTable,
+    pub places: Places,
+}
+
+impl SlashNames {
+    pub fn of(app: &App) -> SlashNames {
+        SlashNames {
+            commands: app.commands.table(),
+            places: Places::of(&app.settings),
+        }
+    }
+
+    /// The templates that no command hides.
+    pub fn templates(&self) -> Listing {
+        self.places.list(|name| self.commands.is_command(name))
+    }
+
+    /// The template of this name, which is with its slash, unless a command has it.
+    pub fn template(&self, word: &str) -> Option<Template> {
+        let name = word.strip_prefix('/')?;
+        self.places
+            .find(name, |name| self.commands.is_command(name))
+    }
+}
+
 /// The message for a word that is neither a command nor a template.
 pub fn no_such(app: &App, word: &str) -> String {
-    let templates = Places::of(&app.settings).list(is_command).templates;
-    slash_table::no_such_command(word, templates.iter().map(|it| it.name.as_str()))
+    let names = SlashNames::of(app);
+    let templates = names.templates().templates;
+    let templates = templates.iter().map(|it| it.name.as_str());
+    names.commands.no_such_command(word, templates)
 }
 
 /// The message for a template that cannot be sent now: that it has to wait, or that it does not exist.
 pub fn has_to_wait(app: &App, word: &str, why: &str) -> String {
-    match named(&Places::of(&app.settings), word) {
+    match SlashNames::of(app).template(word) {
         Some(template) => format!("/{} has to wait: {why}", template.name),
         None => no_such(app, word),
     }
@@ -37,10 +67,14 @@ pub fn has_to_wait(app: &App, word: &str, why: &str) -> String {
 /// Saves a text of a paused request as a template of the user's. What came of it, escaped.
 pub fn save(app: &App, saved: &Saved) -> String {
     let folders = &app.settings.folders;
-    let places = Places::of(&app.settings);
+    let names = SlashNames::of(app);
+    let is_command = |name: &str| names.commands.is_command(name);
     let description = format!("saved from a request: {}", saved.label);
     let description = shorten(&description, MAX_LABEL_CHARS);
-    match places.save(&saved.name, is_command, &description, &saved.text) {
+    match names
+        .places
+        .save(&saved.name, is_command, &description, &saved.text)
+    {
         Ok((path, is_escaped)) => {
             let path = folders.short(&path);
             let kept = match is_escaped {
@@ -58,11 +92,11 @@ pub fn save(app: &App, saved: &Saved) -> String {
 
 /// The templates with what they take and are for. Warns of those that cannot be used.
 pub fn rows(app: &App) -> Vec<Row> {
-    let places = Places::of(&app.settings);
-    let listing = places.list(is_command);
+    let names = SlashNames::of(app);
+    let listing = names.templates();
     let mut rows = Vec::with_capacity(listing.templates.len());
     for template in &listing.templates {
-        match places.load(template) {
+        match names.places.load(template) {
             Ok((_, text)) => {
                 let about = match text.description.is_empty() {
                     true => "no description".to_owned(),
@@ -97,8 +131,10 @@ pub fn print(ui: &Ui, rows: &[Row]) {
 }
 
 /// The names of the arguments of a template, for completion.
-pub fn arguments(places: &Places, word: &str) -> Vec<String> {
-    let loaded = named(places, word).and_then(|template| places.load(&template).ok());
+pub fn arguments(names: &SlashNames, word: &str) -> Vec<String> {
+    let loaded = names
+        .template(word)
+        .and_then(|template| names.places.load(&template).ok());
     let arguments = loaded.map_or_else(Vec::new, |(_, text)| text.arguments);
     arguments.into_iter().map(|it| it.name).collect()
 }
@@ -133,9 +169,4 @@ pub fn filled(
             problem,
             usage: usage(),
         })
-}
-
-/// The template of this name, unless a command has it.
-pub fn named(places: &Places, word: &str) -> Option<Template> {
-    places.find(word.strip_prefix('/')?, is_command)
 }

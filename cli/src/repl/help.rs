@@ -2,8 +2,9 @@
 
 use dunlin_host::display::width;
 
+use super::slash::{GROUPS, table};
 use crate::app::App;
-use crate::prompt::slash_table::{self, Command, GROUPS, Input, commands};
+use crate::prompt::slash_table::{Command, Input};
 use crate::prompt::templates;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
@@ -55,21 +56,14 @@ pub fn show(app: &App, rest: &str) {
     match rest {
         "" => overview(app),
         "all" => {
-            let all = commands().filter(|command| !command.about.is_empty());
-            list(ui, &all.map(entry).chain(keys()).collect::<Vec<_>>());
+            let all = GROUPS.iter().flat_map(|(_, rows)| rows.iter());
+            let all = all.map(|row| entry(&row.command)).chain(keys());
+            list(ui, &all.collect::<Vec<_>>());
         }
         word => {
             let name = format!("/{}", word.trim_start_matches('/'));
-            let all = commands().filter(|command| !command.about.is_empty());
-            match slash_table::parse(&name) {
-                Input::Slash(slash, rest) if rest.is_empty() => {
-                    list(
-                        ui,
-                        &all.filter(|it| it.slash == slash)
-                            .map(entry)
-                            .collect::<Vec<_>>(),
-                    );
-                }
+            match table().parse(&name) {
+                Input::Slash(command, rest) if rest.is_empty() => list(ui, &[entry(command)]),
                 Input::UnknownSlash { word, .. } => {
                     let mut found = templates::rows(app);
                     found.retain(|row| row.typed.split(' ').next() == Some(word.as_str()));
@@ -89,9 +83,8 @@ fn overview(app: &App) {
     let columns = ui.data_window().columns.saturating_sub(1);
     let widest = GROUPS.iter().map(|(heading, _)| width(heading)).max();
     let indent = widest.unwrap_or_default() + 4;
-    for (heading, commands) in GROUPS {
-        let named = commands.iter().filter(|command| !command.about.is_empty());
-        let names: Vec<&str> = named.map(|command| command.name).collect();
+    for (heading, rows) in GROUPS {
+        let names: Vec<&str> = rows.iter().map(|row| row.command.name).collect();
         let first = format!("  {heading:<width$}", width = indent - 2);
         ui.data_all(&wrap::hanging(&first, indent, &names.join(" "), columns));
     }

@@ -5,7 +5,7 @@ use super::sessions;
 use crate::app::App;
 use crate::dialogue::choice;
 use crate::error::CliError;
-use crate::prompt::slash_table::{Slash, surplus};
+use crate::prompt::slash_table::Command;
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::Message;
 
@@ -13,15 +13,15 @@ use dunlin_chat::message::Message;
 ///
 /// # Errors
 /// The endpoint cannot be asked for its models.
-pub async fn list(app: &App, agent: &Agent, command: Slash) -> Result<(), CliError> {
-    match command {
-        Slash::Sessions => {
+pub async fn list(app: &App, agent: &Agent, command: &Command) -> Result<(), CliError> {
+    match command.name {
+        "/sessions" => {
             let current = app.store().entry(&app.session_id());
             let title = current.path.exists().then(|| current.summary().title);
             sessions::list(app, Some((&current, title.as_deref())));
         }
-        Slash::Model => choice::list_models(app, agent).await?,
-        Slash::Agent => choice::list_agents(app, &agent.name),
+        "/model" => choice::list_models(app, agent).await?,
+        "/agent" => choice::list_agents(app, &agent.name),
         _ => {}
     }
     Ok(())
@@ -36,20 +36,20 @@ pub async fn refusal(
     app: &App,
     agent: &Agent,
     messages: &[Message],
-    (command, rest): (Slash, &str),
+    (command, rest): (&Command, &str),
 ) -> Result<Option<String>, CliError> {
-    if let Some(surplus) = surplus(command, rest) {
+    if let Some(surplus) = command.surplus(rest) {
         return Ok(Some(surplus));
     }
-    match command {
-        Slash::Fork if rest.is_empty() => {
+    match command.name {
+        "/fork" if rest.is_empty() => {
             let is_first = messages.len() < 2;
             return Ok(is_first.then(|| sessions::NOTHING_TO_FORK.to_owned()));
         }
-        Slash::Fork => {
+        "/fork" => {
             sessions::find(app, rest)?.load()?;
         }
-        Slash::Sessions => {
+        "/sessions" => {
             let current = app.store().entry(&app.session_id());
             let entry = sessions::named(app, Some(&current), rest)?;
             if entry == current {
@@ -57,8 +57,8 @@ pub async fn refusal(
             }
             sessions::check(app, &entry)?;
         }
-        Slash::Model => return choice::refusal_of_model(app, agent, rest).await,
-        Slash::Agent => choice::check_agent(app, rest).await?,
+        "/model" => return choice::refusal_of_model(app, agent, rest).await,
+        "/agent" => choice::check_agent(app, rest).await?,
         _ => {}
     }
     Ok(None)

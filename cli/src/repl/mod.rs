@@ -19,6 +19,7 @@ mod leaving;
 mod messages;
 mod mode;
 mod own_command;
+mod permissions;
 pub mod plain;
 mod queue;
 mod requests;
@@ -49,8 +50,8 @@ use crate::inspect::server;
 use crate::modes;
 use crate::prompt::line::{LineEditor, MessageLines};
 use crate::prompt::own_command::OwnCommand;
-use crate::prompt::slash_table::{Input, Slash};
-use crate::prompt::{interceptor, paste, slash_table};
+use crate::prompt::slash_table::{EDIT, Input};
+use crate::prompt::{interceptor, paste};
 use at_prompt::{attaches, names, placeholder};
 use dunlin_chat::message::{Role, UserMessage};
 use dunlin_chat::session::Session;
@@ -73,8 +74,8 @@ const UNANSWERED: &str = "Your message stays in the conversation: /retry sends i
 pub fn run(app: &App, args: &ChatArgs) -> Result<Exit, CliError> {
     let (ui, settings) = (&app.ui, &app.settings);
     let project = (settings.project.as_path(), settings.is_project);
-    let mut editor =
-        LineEditor::new(&settings.folders, project, ui.styles()).map_err(CliError::failed)?;
+    let mut editor = LineEditor::new(&settings.folders, project, slash::table(), ui.styles())
+        .map_err(CliError::failed)?;
     editor.toggle_steps_of(ui);
     editor.toggle_mode(ui, &app.mode);
     editor.toggle_pausing(ui, &app.pausing);
@@ -217,7 +218,9 @@ fn converse(
         };
         // What stands before it is done first; what is to be sent is not forgotten by that.
         let is_over = next.is_none() && (std::mem::take(&mut sends) | ui.takes_sending());
-        let queued = is_over.then(|| ui.take_queued(&MessageLines)).flatten();
+        let queued = is_over
+            .then(|| ui.take_queued(&MessageLines(slash::table())))
+            .flatten();
         if queued.is_none() && next.is_none() {
             ui.keep_queued();
         }
@@ -233,7 +236,7 @@ fn converse(
                 Some((line, is_foreign)) => editor.read_again(ui, prompt, (&line, is_foreign)),
                 None => {
                     queue::show_status(app, dialogue.as_ref(), &mut status);
-                    let early = ui.take_early_typing(&MessageLines);
+                    let early = ui.take_early_typing(&MessageLines(slash::table()));
                     match early.is_sent {
                         true => editor.read_put_back(ui, prompt, &early),
                         // The user is still typing it.
@@ -290,15 +293,18 @@ fn converse(
             }
             continue;
         }
-        let input = match how {
-            _ if is_for_editor => Input::Slash(Slash::Edit, line.clone()),
-            How::Typed => slash_table::parse(&line),
-            How::Message | How::MadeHere => Input::Message(line.clone()),
+        let input = match (how, slash::table().find(EDIT)) {
+            (_, Some(edit)) if is_for_editor => Input::Slash(edit, line.clone()),
+            (How::Typed, _) => slash::table().parse(&line),
+            (How::Message | How::MadeHere, _) => Input::Message(line.clone()),
         };
         let is_plain = how != How::Typed || is_for_editor;
         let own = OwnCommand::of(&line).filter(|_| !is_plain);
-        let is_message = matches!(input, Input::Message(_) | Input::Slash(Slash::Edit, _));
-        let is_message = is_message && own.is_none();
+        let is_message = match &input {
+            Input::Message(_) => own.is_none(),
+            Input::Slash(command, _) => command.name == EDIT && own.is_none(),
+            Input::Empty | Input::UnknownSlash { .. } => false,
+        };
         if !pasted.is_empty() && !is_message {
             ui.status(paste::NOT_SEEN);
             unsent = Some((line, false));

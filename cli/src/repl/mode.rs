@@ -10,6 +10,7 @@ use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::{Typed, Ui, input_marks};
 use rustyline::{Cmd, KeyCode, KeyEvent, Modifiers, Movement};
 
+use super::slash::table;
 use crate::app::App;
 use crate::modes::{about, choose};
 use crate::prompt::line::{MessageLines, Recall};
@@ -73,7 +74,7 @@ fn understand(line: &str) -> Said<'_> {
         (Some(_), _) | (_, "ok" | "okay") => Said::Unclear,
         (None, "n" | "no") if rest.is_empty() => Said::No,
         (None, "n" | "no") => Said::Change(rest.trim()),
-        _ if MessageLines.is_alone(line) => Said::Command(words),
+        _ if MessageLines(table()).is_alone(line) => Said::Command(words),
         _ if words.contains(char::is_whitespace) && !looks_like_answer(words) => {
             Said::Change(words)
         }

@@ -15,7 +15,7 @@ use crate::dialogue::way_out::say_unasked;
 use crate::dialogue::{Dialogue, choice, conclude, interrupted};
 use crate::error::{CliError, Exit};
 use crate::prompt::line::Recall;
-use crate::prompt::slash_table::{self, Input};
+use crate::prompt::slash_table::Input;
 use dunlin_chat::turn::TurnEnd;
 
 /// The longest line in bytes; a longer one is an error rather than a full memory.
@@ -41,7 +41,7 @@ pub fn run(app: &mut App, args: &ChatArgs) -> Result<Exit, CliError> {
     let mut exit = Exit::Done;
     let mut said_not_made = false;
     while let Some(line) = next_line(app)? {
-        let next = match slash_table::parse(&line) {
+        let next = match slash::table().parse(&line) {
             Input::Empty => continue,
             Input::UnknownSlash { word, rest } => send_template::run(app, &word, &rest)?,
             Input::Slash(command, rest) => slash::run(app, &mut dialogue, command, &rest)?,

@@ -5,8 +5,8 @@ use dunlin_host::display::escape;
 use super::slash::Next;
 use crate::app::App;
 use crate::error::CliError;
-use crate::prompt::templates;
-use crate::templates::{Owner, Places};
+use crate::prompt::templates::{self, SlashNames};
+use crate::templates::Owner;
 use crate::trust;
 
 /// Sends the template of this name: what follows its name are its arguments.
@@ -14,8 +14,8 @@ use crate::trust;
 /// # Errors
 /// Its file cannot be used, or it is a project's that is not trusted and nobody can be asked.
 pub fn run(app: &App, word: &str, rest: &str) -> Result<Next, CliError> {
-    let places = Places::of(&app.settings);
-    let Some(template) = templates::named(&places, word) else {
+    let names = SlashNames::of(app);
+    let Some(template) = names.template(word) else {
         app.ui.status(&templates::no_such(app, word));
         return Ok(Next::Prompt);
     };
@@ -25,7 +25,7 @@ pub fn run(app: &App, word: &str, rest: &str) -> Result<Next, CliError> {
             app.ui.keep_message(typed.trim_end());
         }
     };
-    let (file, text) = places.load(&template).map_err(|error| {
+    let (file, text) = names.places.load(&template).map_err(|error| {
         back();
         CliError::failed(error)
     })?;

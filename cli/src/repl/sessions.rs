@@ -11,7 +11,6 @@ use crate::dialogue::Dialogue;
 use crate::dialogue::resume::resume;
 use crate::error::CliError;
 use crate::output_file::{with_real_folder, write};
-use crate::prompt::slash_table::Slash;
 use crate::sessions::{fork, render};
 use dunlin_chat::session::export::file_name;
 use dunlin_chat::session::store::{Entry, StoreError};
@@ -24,28 +23,8 @@ pub const IS_OPEN: &str = "That session is open already.";
 /// Said where nothing was said yet.
 pub const NOTHING_TO_FORK: &str = "Nothing to fork yet; /fork ID forks another session.";
 
-/// Runs one of the commands.
-///
-/// # Errors
-/// There is no such session, it is open elsewhere, or a file cannot be written; everything is as it was then.
-pub fn run(
-    app: &App,
-    dialogue: &mut Option<Dialogue>,
-    slash: Slash,
-    rest: &str,
-) -> Result<(), CliError> {
-    match slash {
-        Slash::New => new(app, dialogue.as_mut()),
-        Slash::Sessions => return sessions(app, dialogue, rest),
-        Slash::Rename => rename(&app.ui, dialogue.as_ref(), rest),
-        Slash::Fork => return fork_here(app, dialogue, rest),
-        Slash::Export => return export(app, dialogue.as_ref(), rest),
-        _ => {}
-    }
-    Ok(())
-}
-
-fn new(app: &App, dialogue: Option<&mut Dialogue>) {
+/// Starts a new session.
+pub fn new(app: &App, dialogue: Option<&mut Dialogue>) {
     let ui = &app.ui;
     match dialogue {
         Some(dialogue) if !dialogue.messages().is_empty() => {
@@ -67,7 +46,11 @@ fn new(app: &App, dialogue: Option<&mut Dialogue>) {
     }
 }
 
-fn sessions(app: &App, dialogue: &mut Option<Dialogue>, rest: &str) -> Result<(), CliError> {
+/// Lists the sessions, or goes on with one.
+///
+/// # Errors
+/// There is no such session, it is open elsewhere, or it cannot be read; everything is as it was then.
+pub fn sessions(app: &App, dialogue: &mut Option<Dialogue>, rest: &str) -> Result<(), CliError> {
     let ui = &app.ui;
     let session = dialogue.as_ref().and_then(Dialogue::session);
     let current = session.map(|session| session.entry());
@@ -151,7 +134,8 @@ pub fn check(app: &App, entry: &Entry) -> Result<(), CliError> {
     }
 }
 
-fn rename(ui: &Ui, dialogue: Option<&Dialogue>, title: &str) {
+/// Gives the session a title.
+pub fn rename(ui: &Ui, dialogue: Option<&Dialogue>, title: &str) {
     let session = dialogue.and_then(Dialogue::session);
     match session.filter(|session| session.exists()) {
         None => ui.status("There is no session yet; it begins with your first message."),
@@ -169,7 +153,10 @@ fn rename(ui: &Ui, dialogue: Option<&Dialogue>, title: &str) {
 }
 
 /// Goes on with a copy: of this session, or of another one, wherever it is open.
-fn fork_here(app: &App, dialogue: &mut Option<Dialogue>, rest: &str) -> Result<(), CliError> {
+///
+/// # Errors
+/// There is no such session, or a file cannot be written; everything is as it was then.
+pub fn fork_here(app: &App, dialogue: &mut Option<Dialogue>, rest: &str) -> Result<(), CliError> {
     let ui = &app.ui;
     let entry = if rest.is_empty() {
         let session = dialogue.as_ref().and_then(Dialogue::session);
@@ -202,7 +189,10 @@ fn fork_here(app: &App, dialogue: &mut Option<Dialogue>, rest: &str) -> Result<(
 }
 
 /// `[md|json] [FILE]`: without a file one in the project is named after the title; `-` prints.
-fn export(app: &App, dialogue: Option<&Dialogue>, rest: &str) -> Result<(), CliError> {
+///
+/// # Errors
+/// The file cannot be written.
+pub fn export(app: &App, dialogue: Option<&Dialogue>, rest: &str) -> Result<(), CliError> {
     let (ui, settings) = (&app.ui, &app.settings);
     let Some(dialogue) = dialogue.filter(|dialogue| !dialogue.messages().is_empty()) else {
         ui.status("Nothing was said yet.");

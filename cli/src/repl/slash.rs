@@ -1,28 +1,24 @@
-//! Slash commands: what can be typed at the prompt beside messages.
+//! The slash commands, and how they are run at the prompt and while something waits. [`rows`] lists them.
 
-use std::borrow::Cow;
+mod rows;
+
+use std::sync::LazyLock;
 
 use async_trait::async_trait;
 use dunlin_host::Tool;
-use dunlin_host::display::{escape, own_command};
-use dunlin_host::permission::SessionMode;
+use dunlin_host::display::own_command;
 
-use super::{
-    agents, apps, auto, budget, compose, expand, help, hooks, instructions, last_request, leaving,
-    messages, mode, requests, rewind, servers, sessions, tags, undo,
-};
+use super::{agents, apps, budget, expand, leaving, messages, undo};
+pub use rows::GROUPS;
+
 use crate::app::{App, Commands};
-use crate::dialogue::{Dialogue, choice, effort, look_at_tools};
+use crate::dialogue::{Dialogue, look_at_tools};
 use crate::error::CliError;
-use crate::modes;
-use crate::pausing;
-use crate::prompt::slash_table::{FORGET, SERVERS, Slash, commands, surplus};
-use crate::prompt::steps;
+use crate::prompt::slash_table::{Command, Leaves, SlashTable, Waits};
 use crate::tools;
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::{Message, UserMessage};
 use dunlin_chat::turn::CallRecord;
-use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
 
 /// What follows a command.
@@ -39,94 +35,163 @@ pub enum Next {
     Leave,
 }
 
+/// What a command that works at any time looks at.
+pub struct Looking<'a> {
+    app: &'a App,
+    messages: &'a [Message],
+    /// `None`: calls wait, and the conversation is the turn's.
+    dialogue: Option<&'a Dialogue>,
+    /// Those of the turn whose calls wait.
+    tools: Option<&'a [Tool]>,
+}
+
+/// How a command is run.
+enum Run {
+    /// It only looks, at any time.
+    Looks(fn(&Looking<'_>, &str) -> Result<(), CliError>),
+    /// It decides something, at any time. The result says whether it changed what waiting calls depend on.
+    Decides(fn(&Looking<'_>, &str) -> Result<bool, CliError>),
+    /// It acts, at the prompt.
+    Acts(fn(&App, &mut Option<Dialogue>, &str) -> Result<(), CliError>),
+    /// It says what follows, at the prompt.
+    Leads(fn(&App, &mut Option<Dialogue>, &str) -> Result<Next, CliError>),
+}
+
+/// A command.
+pub struct Row {
+    pub command: Command,
+    run: Run,
+}
+
+const fn row(
+    name: &'static str,
+    arguments: &'static str,
+    about: &'static str,
+    waits: Waits,
+    run: Run,
+) -> Row {
+    let command = Command {
+        name,
+        arguments,
+        about,
+        waits,
+        leaves: Leaves::No,
+        confirms: None,
+        prints_own_words: false,
+    };
+    Row { command, run }
+}
+
+const fn looks(
+    name: &'static str,
+    arguments: &'static str,
+    about: &'static str,
+    run: fn(&Looking<'_>, &str) -> Result<(), CliError>,
+) -> Row {
+    row(name, arguments, about, Waits::No, Run::Looks(run))
+}
+
+const fn decides(
+    name: &'static str,
+    arguments: &'static str,
+    about: &'static str,
+    run: fn(&Looking<'_>, &str) -> Result<bool, CliError>,
+) -> Row {
+    row(name, arguments, about, Waits::No, Run::Decides(run))
+}
+
+/// `why` it has to wait while calls wait.
+const fn acts(
+    name: &'static str,
+    arguments: &'static str,
+    about: &'static str,
+    why: &'static str,
+    run: fn(&App, &mut Option<Dialogue>, &str) -> Result<(), CliError>,
+) -> Row {
+    row(name, arguments, about, Waits::Always(why), Run::Acts(run))
+}
+
+/// `why` it has to wait while calls wait.
+const fn leads(
+    name: &'static str,
+    arguments: &'static str,
+    about: &'static str,
+    why: &'static str,
+    run: fn(&App, &mut Option<Dialogue>, &str) -> Result<Next, CliError>,
+) -> Row {
+    row(name, arguments, about, Waits::Always(why), Run::Leads(run))
+}
+
+impl Row {
+    const fn arguments_wait(mut self, why: &'static str) -> Row {
+        self.command.waits = Waits::WithArguments(why);
+        self
+    }
+
+    const fn leaves(mut self, leaves: Leaves) -> Row {
+        self.command.leaves = leaves;
+        self
+    }
+
+    const fn confirms(mut self, question: &'static str) -> Row {
+        self.command.confirms = Some(question);
+        self
+    }
+
+    const fn own_words(mut self) -> Row {
+        self.command.prints_own_words = true;
+        self
+    }
+}
+
+static COMMANDS: LazyLock<Vec<&'static Command>> =
+    LazyLock::new(|| rows().map(|row| &row.command).collect());
+
+fn rows() -> impl Iterator<Item = &'static Row> {
+    GROUPS.iter().flat_map(|(_, rows)| rows.iter())
+}
+
+/// The commands, for what understands and completes lines.
+pub fn table() -> SlashTable {
+    SlashTable(&COMMANDS)
+}
+
 /// Runs a command at the prompt.
+///
+/// # Errors
+/// The command failed.
 pub fn run(
     app: &App,
     dialogue: &mut Option<Dialogue>,
-    slash: Slash,
+    command: &Command,
     rest: &str,
 ) -> Result<Next, CliError> {
-    let ui = &app.ui;
-    if let Some(surplus) = surplus(slash, rest) {
-        ui.status(&surplus);
+    if let Some(surplus) = command.surplus(rest) {
+        app.ui.status(&surplus);
         return Ok(Next::Prompt);
     }
-    match slash {
-        Slash::Exit => return Ok(Next::Leave),
-        Slash::App => apps::run(app, rest)?,
-        Slash::Fix => {
-            if let Some(message) = apps::fix(app, dialogue.as_ref())? {
-                return Ok(Next::Shown(message));
-            }
+    if let Some(question) = command.confirms {
+        let asks = app.asks() && !app.pausing.is_agreed();
+        if asks && !app.ui.confirms(question) {
+            return Ok(Next::Prompt);
         }
-        Slash::Undo => {
-            if apps::undo(app, dialogue.as_mut())? {
-                return Ok(Next::Prompt);
-            }
-            let undone = undo::last(app)?;
-            if let Some(dialogue) = dialogue {
-                dialogue.tell_undone(undone);
-            }
+    }
+    let Some(row) = rows().find(|row| row.command.name == command.name) else {
+        return Ok(Next::Prompt);
+    };
+    let looking = |dialogue| Looking {
+        app,
+        messages: Option::map_or(dialogue, &[][..], Dialogue::messages),
+        dialogue,
+        tools: None,
+    };
+    match row.run {
+        Run::Looks(run) => run(&looking(dialogue.as_ref()), rest)?,
+        Run::Decides(run) => {
+            run(&looking(dialogue.as_ref()), rest)?;
         }
-        Slash::Rewind => rewind::run(app, dialogue.as_mut(), rest)?,
-        Slash::Edit => {
-            if let Some(text) = compose::write(app, rest, false)? {
-                return Ok(Next::Say(text));
-            }
-        }
-        Slash::Retry => match dialogue.as_mut().and_then(Dialogue::take_back_turn) {
-            Some(text) => return Ok(Next::AsItIs(text)),
-            None => ui.status("There is no message to send again."),
-        },
-        Slash::Prompt => {
-            if let Some(text) = servers::prompt(app, rest)? {
-                return Ok(Next::AsItIs(text.into()));
-            }
-        }
-        Slash::Instructions => instructions::run(app, dialogue, rest)?,
-        Slash::Init => {
-            if let Some(text) = instructions::init(app, dialogue)? {
-                return Ok(Next::AsItIs(text.into()));
-            }
-        }
-        Slash::Remember => instructions::remember(app, dialogue.as_mut(), rest)?,
-        Slash::Tags => tags::list(app, dialogue.as_ref()),
-        Slash::Untag => tags::untag(app, dialogue.as_mut(), rest),
-        Slash::Model => choice::model(app, dialogue, rest)?,
-        Slash::Agent => choice::agent(app, dialogue, rest)?,
-        Slash::Effort => effort::run(app, dialogue, rest)?,
-        Slash::Clear => {
-            let asks = app.asks() && !app.pausing.is_agreed();
-            if asks && !ui.confirms(FORGET) {
-                return Ok(Next::Prompt);
-            }
-            if let Some(dialogue) = dialogue {
-                dialogue.clear();
-            }
-            ui.status("The conversation is empty.");
-            say_what_stays(ui, dialogue.as_ref());
-        }
-        Slash::New | Slash::Sessions | Slash::Rename | Slash::Fork | Slash::Export => {
-            sessions::run(app, dialogue, slash, rest)?;
-        }
-        Slash::Requests => requests::run(app, dialogue.as_ref(), rest)?,
-        Slash::Request => requests::look_at(app, dialogue, rest)?,
-        Slash::Metadata => last_request::run(app, dialogue.as_ref(), rest)?,
-        Slash::Context => budget::context(app, dialogue),
-        Slash::Cost => budget::cost(app, dialogue),
-        Slash::Compact => budget::compact(app, dialogue)?,
-        Slash::Tools => {
-            let mut tools = look_at_tools(app)?;
-            tools.extend(app.host()?.joined());
-            look(app, &[], &tools, slash, rest)?;
-        }
-        _ => {
-            let messages = dialogue.as_ref().map_or(&[][..], Dialogue::messages);
-            look(app, messages, &[], slash, rest)?;
-            if slash == Slash::History {
-                budget::not_sent_of(app, dialogue.as_ref());
-            }
-        }
+        Run::Acts(run) => run(app, dialogue, rest)?,
+        Run::Leads(run) => return run(app, dialogue, rest),
     }
     Ok(Next::Prompt)
 }
@@ -136,12 +201,16 @@ pub struct SlashCommands;
 
 #[async_trait(?Send)]
 impl Commands for SlashCommands {
+    fn table(&self) -> SlashTable {
+        table()
+    }
+
     fn while_waiting(
         &self,
         app: &App,
         messages: &[Message],
         tools: &[Tool],
-        command: Slash,
+        command: &Command,
         rest: &str,
     ) -> Result<bool, CliError> {
         while_waiting(app, messages, tools, command, rest)
@@ -152,12 +221,12 @@ impl Commands for SlashCommands {
         app: &App,
         agent: &Agent,
         messages: &[Message],
-        command: (Slash, &str),
+        command: (&Command, &str),
     ) -> Result<Option<String>, CliError> {
         leaving::refusal(app, agent, messages, command).await
     }
 
-    async fn list(&self, app: &App, agent: &Agent, command: Slash) -> Result<(), CliError> {
+    async fn list(&self, app: &App, agent: &Agent, command: &Command) -> Result<(), CliError> {
         leaving::list(app, agent, command).await
     }
 }
@@ -166,188 +235,65 @@ fn while_waiting(
     app: &App,
     messages: &[Message],
     tools: &[Tool],
-    slash: Slash,
+    command: &Command,
     rest: &str,
 ) -> Result<bool, CliError> {
-    if let Some(surplus) = surplus(slash, rest) {
+    if let Some(surplus) = command.surplus(rest) {
         app.ui.status(&format!("  {surplus}"));
         return Ok(false);
     }
-    let command = commands().find(|command| command.slash == slash);
-    let waits = command.and_then(|command| match command.waits {
-        // Looking is possible at any time.
-        "" if slash == Slash::Mcp && !rest.is_empty() => Some((command.name, SERVERS)),
-        "" => None,
-        why => Some((command.name, why)),
-    });
-    if let Some((name, why)) = waits {
-        let text = format!("  {name} has to wait: {why}");
+    if let Some(why) = command.waits(rest) {
+        let text = format!("  {} has to wait: {why}", command.name);
         app.ui.status(&text);
         return Ok(false);
     }
-    look(app, messages, tools, slash, rest)
-}
-
-/// Runs a command that only looks, or changes nothing but permissions.
-fn look(
-    app: &App,
-    messages: &[Message],
-    tools: &[Tool],
-    slash: Slash,
-    rest: &str,
-) -> Result<bool, CliError> {
-    let ui = &app.ui;
-    match slash {
-        Slash::Help => help::show(app, rest),
-        Slash::Permissions if rest.is_empty() => show_permissions(app)?,
-        Slash::Permissions => return forget_answers(app, rest),
-        Slash::Mcp => servers::run(app, rest)?,
-        Slash::Hooks => hooks::run(app)?,
-        Slash::Tools if rest.is_empty() => tools::print(app, tools)?,
-        Slash::Tools => return tools::set_mode(app, tools, rest),
-        Slash::History => ui.data_all(&messages::history(
-            messages,
-            &app.calls,
-            rest == "all",
-            ui.shows_steps(),
-            ui.window(),
-        )),
-        Slash::Show => match messages::show(messages, &app.calls, rest, ui.window()) {
-            Some(rows) => ui.data_all(&rows),
-            None if rest.is_empty() => ui.status("Nothing was said yet."),
-            None => ui.status(
-                "Nothing has this number. /show 2 shows call 2, /show m2 the second message; /history lists both.",
-            ),
-        },
-        Slash::Expand => {
-            ui.data_all(&expand::rows(&app.calls, rest, ui.window()));
-            agents::expand(app, rest);
-        }
-        Slash::Agents => agents::run(app, rest),
-        Slash::Mode => return Ok(mode::run((ui, &app.mode), rest)),
-        Slash::Diff => {
-            let within = |call: &CallRecord| agents::calls_of(app, call);
-            ui.data_all(&expand::edits(
-                &app.calls,
-                rest,
-                within,
-                (&app.settings.project, ui.window()),
-            ));
-        }
-        Slash::Steps => steps::run(ui, rest),
-        Slash::Auto => auto::run(app, rest)?,
-        Slash::Pause => pausing::run(app, rest),
-        Slash::Copy => copy(ui, messages),
-        // At the prompt only.
-        Slash::Exit
-        | Slash::App
-        | Slash::Fix
-        | Slash::Undo
-        | Slash::Rewind
-        | Slash::Edit
-        | Slash::Retry
-        | Slash::Tags
-        | Slash::Untag
-        | Slash::Model
-        | Slash::Agent
-        | Slash::Effort
-        | Slash::Clear
-        | Slash::New
-        | Slash::Sessions
-        | Slash::Rename
-        | Slash::Prompt
-        | Slash::Instructions
-        | Slash::Init
-        | Slash::Remember
-        | Slash::Fork
-        | Slash::Export
-        | Slash::Context
-        | Slash::Cost
-        | Slash::Compact
-        | Slash::Requests
-        | Slash::Metadata
-        | Slash::Request => {}
-    }
-    Ok(false)
-}
-
-fn copy(ui: &Ui, messages: &[Message]) {
-    let Some(reply) = messages::last_reply(messages) else {
-        return ui.status("There is no reply to copy.");
+    let looking = Looking {
+        app,
+        messages,
+        dialogue: None,
+        tools: Some(tools),
     };
-    ui.status(&ui.copy(&reply, "the last reply", "/show prints it"));
+    match rows()
+        .find(|row| row.command.name == command.name)
+        .map(|row| &row.run)
+    {
+        Some(Run::Looks(run)) => run(&looking, rest).map(|()| false),
+        Some(Run::Decides(run)) => run(&looking, rest),
+        Some(Run::Acts(_) | Run::Leads(_)) | None => Ok(false),
+    }
 }
 
-fn show_permissions(app: &App) -> Result<(), CliError> {
-    let ui = &app.ui;
-    let store = app.host()?.permissions();
-    let (modes, stored, session) = (store.tool_modes(), store.list()?, store.session_answers());
-    let heading = |text: &str| ui.status(&ui.status_styles().paint(Label::Quiet, text));
-    let mode = app.mode.get();
-    let is_usual = mode == SessionMode::default();
-    if modes.is_empty() && stored.is_empty() && session.is_empty() && is_usual {
-        ui.status("Nothing is stored or answered for this session.");
+fn sent(text: Option<String>) -> Result<Next, CliError> {
+    Ok(text.map_or(Next::Prompt, |text| Next::AsItIs(text.into())))
+}
+
+fn retry(app: &App, dialogue: &mut Option<Dialogue>) -> Next {
+    if let Some(message) = dialogue.as_mut().and_then(Dialogue::take_back_turn) {
+        return Next::AsItIs(message);
     }
-    if !modes.is_empty() {
-        heading("tools, until the session ends (/tools NAME prompt takes it back):");
-        for (tool, mode) in &modes {
-            ui.data(&format!("{:<6}  {}", mode.as_str(), escape(tool)));
-        }
+    app.ui.status("There is no message to send again.");
+    Next::Prompt
+}
+
+fn undo(app: &App, dialogue: &mut Option<Dialogue>) -> Result<(), CliError> {
+    if apps::undo(app, dialogue.as_mut())? {
+        return Ok(());
     }
-    if !is_usual {
-        heading("mode, until the session ends (Shift-Tab and /mode change it):");
-        ui.data(&format!("{mode}  {}", modes::about(mode)));
+    let undone = undo::last(app)?;
+    if let Some(dialogue) = dialogue {
+        dialogue.tell_undone(undone);
     }
-    if !session.is_empty() {
-        heading("answers, until the session ends (/permissions forget takes them back):");
-        tools::print_stored(app, &session);
-    }
-    if !stored.is_empty() {
-        heading("stored, in all projects (dunlin permissions ask takes one back):");
-        tools::print_stored(app, &stored);
-    }
-    heading(
-        "everything else: reading inside the project is allowed, secrets excepted; the rest asks",
-    );
     Ok(())
 }
 
-/// A key as it is, which may be quoted as for a shell.
-fn unquoted(key: &str) -> Cow<'_, str> {
-    let within = |quote| key.strip_prefix(quote)?.strip_suffix(quote);
-    match (within('\''), within('"')) {
-        (Some(key), _) => Cow::Owned(key.replace(r"'\''", "'")),
-        (None, Some(key)) => Cow::Borrowed(key),
-        (None, None) => Cow::Borrowed(key),
+fn clear(app: &App, dialogue: &mut Option<Dialogue>) {
+    if let Some(dialogue) = dialogue.as_mut() {
+        dialogue.clear();
     }
-}
-
-/// Takes back answers of the session.
-fn forget_answers(app: &App, typed: &str) -> Result<bool, CliError> {
     let ui = &app.ui;
-    let rest = typed.strip_prefix("forget");
-    let is_word = |rest: &&str| rest.is_empty() || rest.starts_with(char::is_whitespace);
-    let Some(key) = rest.filter(is_word) else {
-        ui.status("Usage: /permissions, /permissions forget, or /permissions forget KEY");
-        return Ok(false);
-    };
-    let key = unquoted(key.trim());
-    let key = Some(&*key).filter(|key| !key.is_empty());
-    let count = app.host()?.permissions().forget_answers(key);
-    ui.status(&match (count, key) {
-        (0, Some(_)) => {
-            "No answer of this session has this key; /permissions lists them.".to_owned()
-        }
-        (0, None) => "There is no answer of this session to forget.".to_owned(),
-        (1, _) => "Forgot 1 answer of this session.".to_owned(),
-        (count, _) => format!("Forgot {count} answers of this session."),
-    });
-    Ok(count > 0)
-}
-
-/// What is forgotten is not erased, and whoever wants that should know how.
-fn say_what_stays(ui: &Ui, dialogue: Option<&Dialogue>) {
-    let session = dialogue.and_then(Dialogue::session);
+    ui.status("The conversation is empty.");
+    // What is forgotten is not erased, and whoever wants that should know how.
+    let session = dialogue.as_ref().and_then(Dialogue::session);
     if let Some(session) = session.filter(|session| session.exists()) {
         let note = format!(
             "the file of the session still has it: {}",
@@ -357,33 +303,89 @@ fn say_what_stays(ui: &Ui, dialogue: Option<&Dialogue>) {
     }
 }
 
+fn tools(looking: &Looking<'_>, rest: &str) -> Result<bool, CliError> {
+    let app = looking.app;
+    let found;
+    let tools = match looking.tools {
+        Some(tools) => tools,
+        None => {
+            let mut tools = look_at_tools(app)?;
+            tools.extend(app.host()?.joined());
+            found = tools;
+            &found
+        }
+    };
+    match rest {
+        "" => tools::print(app, tools).map(|()| false),
+        _ => tools::set_mode(app, tools, rest),
+    }
+}
+
+fn history(looking: &Looking<'_>, rest: &str) {
+    let (app, ui) = (looking.app, &looking.app.ui);
+    let steps = ui.shows_steps();
+    let is_all = rest == "all";
+    let rows = messages::history(looking.messages, &app.calls, is_all, steps, ui.window());
+    ui.data_all(&rows);
+    budget::not_sent_of(app, looking.dialogue);
+}
+
+fn show(looking: &Looking<'_>, rest: &str) {
+    let (app, ui) = (looking.app, &looking.app.ui);
+    match messages::show(looking.messages, &app.calls, rest, ui.window()) {
+        Some(rows) => ui.data_all(&rows),
+        None if rest.is_empty() => ui.status("Nothing was said yet."),
+        None => ui.status(
+            "Nothing has this number. /show 2 shows call 2, /show m2 the second message; /history lists both.",
+        ),
+    }
+}
+
+fn expand_call(app: &App, rest: &str) {
+    let rows = expand::rows(&app.calls, rest, app.ui.window());
+    app.ui.data_all(&rows);
+    agents::expand(app, rest);
+}
+
+fn diff(app: &App, rest: &str) {
+    let within = |call: &CallRecord| agents::calls_of(app, call);
+    let place = (app.settings.project.as_path(), app.ui.window());
+    let rows = expand::edits(&app.calls, rest, within, place);
+    app.ui.data_all(&rows);
+}
+
+fn copy(looking: &Looking<'_>) {
+    let ui = &looking.app.ui;
+    match messages::last_reply(looking.messages) {
+        Some(reply) => ui.status(&ui.copy(&reply, "the last reply", "/show prints it")),
+        None => ui.status("There is no reply to copy."),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn keys_may_be_quoted() {
-        assert_eq!(unquoted("$ /usr/bin/git"), "$ /usr/bin/git");
-        assert_eq!(unquoted("'$ /usr/bin/git'"), "$ /usr/bin/git");
-        assert_eq!(unquoted("\"a b\""), "a b");
-        assert_eq!(unquoted(r"'it'\''s'"), "it's");
-        assert_eq!(unquoted("'"), "'");
+    fn words_that_mean_nothing_are_refused() {
+        let check = |name, rest: &str, expected: Option<&str>| {
+            let surplus = table().find(name).unwrap().surplus(rest);
+            assert_eq!(surplus.as_deref(), expected, "{name:?} {rest:?}");
+        };
+        check("/retry", "", None);
+        check("/retry", "x", Some("/retry takes no arguments."));
+        check("/quit", "now", Some("/exit takes no arguments."));
+        check("/history", "all", None);
+        check("/history", "foo", Some("Usage: /history [all]"));
+        check("/tools", "read_file sometimes", None);
     }
 
     #[test]
-    fn words_that_mean_nothing_are_refused() {
-        let check = |slash, rest: &str, expected: Option<&str>| {
-            assert_eq!(
-                surplus(slash, rest).as_deref(),
-                expected,
-                "{slash:?} {rest:?}"
-            );
-        };
-        check(Slash::Retry, "", None);
-        check(Slash::Retry, "x", Some("/retry takes no arguments."));
-        check(Slash::Exit, "now", Some("/exit takes no arguments."));
-        check(Slash::History, "all", None);
-        check(Slash::History, "foo", Some("Usage: /history [all]"));
-        check(Slash::Tools, "read_file sometimes", None);
+    fn each_name_is_one_command() {
+        let mut names: Vec<_> = table().names().collect();
+        names.sort_unstable();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count, "{names:?}");
     }
 }

@@ -8,10 +8,10 @@ use dunlin_terminal::ui::keys::EarlyLines;
 use dunlin_terminal::ui::running_commands::RunningCommands;
 
 use super::agents::AgentsWhileRunning;
-use super::mode;
+use super::{mode, slash};
 use crate::modes;
 use crate::prompt::line::MessageLines;
-use crate::prompt::slash_table::{self, Input, Slash};
+use crate::prompt::slash_table::{Input, MODE};
 
 /// Does all of it.
 pub struct WhileRunning {
@@ -25,8 +25,8 @@ pub struct WhileRunning {
 
 /// What is typed behind `/mode`, if a line is that.
 fn of_mode(line: &str) -> Option<String> {
-    match slash_table::parse(line) {
-        Input::Slash(Slash::Mode, rest) => Some(rest),
+    match slash::table().parse(line) {
+        Input::Slash(command, rest) if command.name == MODE => Some(rest),
         _ => None,
     }
 }
@@ -46,7 +46,7 @@ impl RunningCommands for WhileRunning {
     }
 
     fn waits(&self, line: &str) -> bool {
-        MessageLines.is_alone(line)
+        MessageLines(slash::table()).is_alone(line)
     }
 
     fn next_mode(&self) {

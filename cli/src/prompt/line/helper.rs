@@ -24,7 +24,7 @@ use crate::prompt::files::FileIndex;
 use crate::prompt::paste::Pastes;
 use crate::prompt::put_back::PutBack;
 use crate::prompt::slash_table::REMEMBERS;
-use crate::templates::Places;
+use crate::prompt::templates::SlashNames;
 
 /// Columns beside the placeholder: the prompt, and the last one, which stays free.
 const PROMPT_COLUMNS: usize = 3;
@@ -43,7 +43,7 @@ pub(super) struct LineHelper {
     pub(super) home: Option<PathBuf>,
     pub(super) names: Names,
     pub(super) files: FileIndex,
-    pub(super) templates: Places,
+    pub(super) slash: SlashNames,
     /// What stands there as long as nothing was typed.
     pub(super) placeholder: String,
     /// Text that was put back into the line.
@@ -130,11 +130,10 @@ impl Completer for LineHelper {
             self.home.as_deref(),
             &self.names,
             &self.files,
-            &self.templates,
+            &self.slash,
         );
         let is_name = start == 0 && line.starts_with('/');
-        let described =
-            is_name.then(|| complete::described(&found, &self.templates, terminal::size()));
+        let described = is_name.then(|| complete::described(&found, &self.slash, terminal::size()));
         let pairs = match described.flatten() {
             Some(rows) => {
                 let pairs = rows.into_iter().zip(found);
@@ -199,7 +198,7 @@ impl LineHelper {
                 fits: false,
             });
         }
-        if let Some(shown) = hint(line, &self.templates) {
+        if let Some(shown) = hint(line, &self.slash) {
             return Some(Rest { shown, fits: true });
         }
         let (_, word) = mentions::unfinished(line).filter(|(_, word)| !word.is_empty())?;
@@ -267,11 +266,11 @@ impl Validator for LineHelper {
 }
 
 /// The rest of the one command or template that the line can become.
-fn hint(line: &str, places: &Places) -> Option<String> {
+fn hint(line: &str, slash: &SlashNames) -> Option<String> {
     if line.len() < 2 || !line.starts_with('/') || line.contains([' ', '\n']) {
         return None;
     }
-    let fitting = complete::slash_names(line, places);
+    let fitting = complete::slash_names(line, slash);
     let [name] = fitting.as_slice() else {
         return None;
     };
@@ -293,6 +292,8 @@ pub(super) fn is_complete(text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::config::paths::Folders;
+    use crate::repl::slash::table;
+    use crate::templates::Places;
 
     #[test]
     fn enter_sends_what_is_complete() {
@@ -311,9 +312,14 @@ mod tests {
     fn hints_finish_commands() {
         let home = tempfile::tempdir().unwrap();
         let environment = [("HOME", home.path())].into_iter().collect();
-        let places = Places::new(&Folders::find(&environment).unwrap(), (home.path(), false));
+        let folders = Folders::find(&environment).unwrap();
+        let slash = SlashNames {
+            commands: table(),
+            places: Places::new(&folders, (home.path(), false)),
+        };
+        let places = &slash.places;
         let check = |line, expected: Option<&str>| {
-            assert_eq!(hint(line, &places).as_deref(), expected, "{line:?}");
+            assert_eq!(hint(line, &slash).as_deref(), expected, "{line:?}");
         };
         check("/hel", Some("p"));
         check("/help", None);

@@ -30,8 +30,9 @@ use super::files::FileIndex;
 use super::own_command::OwnCommand;
 use super::paste::Pastes;
 use super::put_back::PutBack;
-use super::slash_table::{self, Input};
+use super::slash_table::{Input, SlashTable};
 use super::steps;
+use super::templates::SlashNames;
 use crate::config::paths::Folders;
 use crate::pausing::Pausing;
 use crate::templates::Places;
@@ -47,12 +48,12 @@ const MAX_ENTRY_BYTES: usize = 4 * 1024;
 const MAX_HISTORY_BYTES: u64 = (MAX_HISTORY_ENTRIES * MAX_ENTRY_BYTES * 2) as u64;
 
 /// Which lines that were typed before the prompt are commands, and where messages end.
-pub struct MessageLines;
+pub struct MessageLines(pub SlashTable);
 
 impl EarlyLines for MessageLines {
     fn is_alone(&self, line: &str) -> bool {
         let is_slash = matches!(
-            slash_table::parse(line),
+            self.0.parse(line),
             Input::Slash(..) | Input::UnknownSlash { .. }
         );
         is_slash || OwnCommand::of(line).is_some()
@@ -66,6 +67,7 @@ impl EarlyLines for MessageLines {
 /// The editor with its history file.
 pub struct LineEditor {
     editor: Editor<LineHelper, FileHistory>,
+    commands: SlashTable,
     history: PathBuf,
     /// Whose steps Ctrl-V turns on and off.
     ui: Option<Arc<Ui>>,
@@ -88,6 +90,7 @@ impl LineEditor {
     pub fn new(
         folders: &Folders,
         (project, is_project): (&Path, bool),
+        commands: SlashTable,
         styles: Styles,
     ) -> rustyline::Result<LineEditor> {
         let config = Config::builder()
@@ -110,7 +113,10 @@ impl LineEditor {
             home: folders.home.clone(),
             names: Names::default(),
             files: FileIndex::new(project, is_project),
-            templates: Places::new(folders, (project, is_project)),
+            slash: SlashNames {
+                commands,
+                places: Places::new(folders, (project, is_project)),
+            },
             placeholder: String::new(),
             early: Arc::clone(&early),
             pastes: Arc::clone(&pastes),
@@ -152,6 +158,7 @@ impl LineEditor {
         }
         Ok(LineEditor {
             editor,
+            commands,
             history,
             to_editor,
             early,
@@ -247,7 +254,7 @@ impl LineEditor {
         let start = self.pastes.put_back(text, terminal::size().0);
         self.early
             .begin(&start, Some(text).filter(|_| early.is_foreign));
-        let is_command = !early.is_foreign && MessageLines.is_alone(text);
+        let is_command = !early.is_foreign && MessageLines(self.commands).is_alone(text);
         self.early.tell(is_command, early.left);
         let read = self.read_begun(ui, prompt, &start);
         // Without the command, nobody would know why it did nothing.
@@ -465,6 +472,7 @@ fn toggle_steps<I: History>(editor: &mut Editor<LineHelper, I>, paste: &LinePast
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::repl::slash::table;
 
     #[test]
     fn the_history_is_private_and_comes_back() {
@@ -472,7 +480,8 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let environment = [("HOME", home.path())].into_iter().collect();
         let folders = Folders::find(&environment).unwrap();
-        let open = || LineEditor::new(&folders, (home.path(), true), Styles::plain()).unwrap();
+        let open =
+            || LineEditor::new(&folders, (home.path(), true), table(), Styles::plain()).unwrap();
         let mut editor = open();
         for line in [
             "one",
