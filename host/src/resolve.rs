@@ -56,7 +56,7 @@ impl Places {
     }
 
     /// The absolute path that is written, links and all.
-    fn absolute(&self, written: &str) -> Result<PathBuf, ResolveError> {
+    pub(crate) fn absolute(&self, written: &str) -> Result<PathBuf, ResolveError> {
         let full = self.word(written)?;
         match self.at_home(written) {
             Some(path) => Ok(path),

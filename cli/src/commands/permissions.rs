@@ -8,7 +8,7 @@ use dunlin_host::display::{escape, own_command, shell_word};
 use dunlin_host::permission::key::Decided;
 use dunlin_host::permission::{ExplainedCommand, Verdict};
 use dunlin_host::target::{CommandKey, Operation, Target};
-use dunlin_host::{Explained, Permissions, Stored};
+use dunlin_host::{Explained, PermissionError, Permissions, Stored};
 use serde::Serialize;
 
 use crate::app::App;
@@ -363,10 +363,15 @@ pub fn allow_for_session(app: &App, allowed: &[Allow]) -> Result<(), CliError> {
 pub fn allow_file(app: &App, path: &Path) -> Result<(), CliError> {
     let target = path.to_string_lossy();
     let option = format!("--file {}", shell_word(&target));
-    app.host()?
-        .permissions()
-        .allow_by_option(&target, "r??", &option)?;
-    Ok(())
+    let permissions = app.host()?.permissions();
+    match permissions.allow_by_option(&target, "r??", &option) {
+        Ok(_) => Ok(()),
+        // What ordinary rules let be read in the project needs no yes, and a secret there keeps asking.
+        Err(PermissionError::Link { real, .. }) if real.starts_with(&app.settings.project) => {
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Allows for this run what the options name, and says what was taken for what.

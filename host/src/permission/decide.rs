@@ -6,7 +6,7 @@ use std::path::Path;
 use super::command_lines::{self, Found};
 use super::file::Runs;
 use super::grantee::{Caller, grantee};
-use super::key::{Decided, Key};
+use super::key::{Bits, Decided, Key};
 use super::mode::ToolMode;
 use super::own;
 use super::procfs::{self, Tells};
@@ -98,7 +98,7 @@ impl Permissions {
     /// What a target of a ceiling means here; `None`: nothing, as a program that is not there.
     fn ceiling_key(&self, target: &str) -> Option<Key> {
         if target.contains('/') {
-            return self.typed_key(target).ok();
+            return self.typed_key(target, Bits::default()).ok();
         }
         let program = self.places.program(target, &self.search_path).ok()?;
         Some(Key::Exact(program.real))

@@ -66,6 +66,14 @@ pub enum PermissionError {
         /// Why it is not.
         why: Option<NotSimple>,
     },
+    /// The target is reached by a link that commands can change.
+    #[error("{link} is a link, which commands can change; name what it leads to: {real}", link = .link.display(), real = .real.display())]
+    Link {
+        /// The link.
+        link: PathBuf,
+        /// Where the target is now.
+        real: PathBuf,
+    },
     /// Dunlin's own folders are never granted.
     #[error("{target} belongs to Dunlin itself and is never granted to a tool")]
     Protected {

@@ -1,13 +1,13 @@
 //! What a person types: keys and three characters, set and taken away by hand.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::file::{OperationName, Order};
 use super::key::{Bits, Decided, Key};
 use super::stored::{command_key, resolved_key};
 use super::{PermissionError, Permissions, SessionAnswer};
 use crate::command::{CommandError, CommandLine, Names, simple_words};
-use crate::resolve;
+use crate::resolve::{self, follow};
 use crate::target::{CommandKey, Operation, Target};
 
 impl Permissions {
@@ -114,6 +114,7 @@ impl Permissions {
         operation: Operation,
         decided: Decided,
     ) -> Result<String, PermissionError> {
+        let any = Bits::default().with(operation, decided);
         let key = match operation {
             Operation::Execute => {
                 // A mistyped name would be a file of the project, which somebody may make later.
@@ -125,17 +126,17 @@ impl Permissions {
                 let any = Bits::default().with(operation, Decided::Deny);
                 let keys = self.typed(target, any)?;
                 let first = keys.into_iter().next();
-                first.map_or_else(|| self.typed_key(target), |(key, _)| Ok(key))?
+                first.map_or_else(|| self.typed_key(target, any), |(key, _)| Ok(key))?
             }
             // Only what is run is looked for among the programs.
-            _ if !is_address(target) && self.typed_command(target)?.is_none() => {
-                let path = self.places.path(target)?;
+            _ if !is_address(target) && self.typed_command(target, any)?.is_none() => {
+                let path = self.typed_path(target, any)?;
                 match target.ends_with('/') {
                     true => Key::Below(path),
                     false => Key::Exact(path),
                 }
             }
-            _ => self.typed_key(target)?,
+            _ => self.typed_key(target, any)?,
         };
         if operation != Operation::Execute && matches!(key, Key::Command(_)) {
             return Err(PermissionError::OnlyExecute {
@@ -179,11 +180,12 @@ impl Permissions {
     /// Removes a key. `false` when there was none.
     pub fn unset(&self, target: &str) -> Result<bool, PermissionError> {
         // What stands in the file must be removable even if it resolves to something else by now.
-        let key = self.typed_key(target).ok();
+        let executes = Bits::default().with(Operation::Execute, Decided::Deny);
+        let keys = [Bits::default(), executes].map(|bits| self.typed_key(target, bits).ok());
         self.files.update(Order::PermissionsFirst, |contents| {
             let before = contents.entries.len();
             contents.entries.retain(|(other, _)| {
-                let same = other == target || key.as_ref().is_some_and(|key| means(other, key));
+                let same = other == target || keys.iter().flatten().any(|key| means(other, key));
                 if same {
                     contents.digests.grants.remove(other);
                 }
@@ -224,7 +226,7 @@ impl Permissions {
     /// What a person means: keys with their three characters. A link to a program is two targets: the file that it leads
     /// to, and the program as it is called.
     fn typed(&self, typed: &str, bits: Bits) -> Result<Vec<(Key, Bits)>, PermissionError> {
-        let key = self.typed_key(typed)?;
+        let key = self.typed_key(typed, bits)?;
         self.refuse_protected(&key, bits)?;
         let execute = bits.get(Operation::Execute);
         let Key::Exact(path) = &key else {
@@ -253,13 +255,14 @@ impl Permissions {
     }
 
     /// The command that a person typed: as it is stored, or as it is written in a shell.
-    fn typed_command(&self, typed: &str) -> Result<Option<Key>, PermissionError> {
+    fn typed_command(&self, typed: &str, bits: Bits) -> Result<Option<Key>, PermissionError> {
         let (prefix, rest) = match CommandKey::split(typed) {
             Some(parts) => parts,
-            // Several words are a command, unless they look like a path or there is such a file.
+            // Several words are a command, unless they look like a path, or it is not about running and there is such a
+            // file: whoever makes files in the project must not decide which command is meant.
             None if typed.trim().contains(char::is_whitespace)
                 && !typed.starts_with(['/', '.', '~'])
-                && !self.places.path(typed).is_ok_and(|path| path.exists()) =>
+                && (executes(bits) || !self.places.path(typed).is_ok_and(|path| path.exists())) =>
             {
                 match simple_words(typed) {
                     Ok(words) => {
@@ -298,36 +301,66 @@ impl Permissions {
             return Ok(resolve::url(typed)?);
         }
         let path = self.places.path(typed)?;
-        Ok(match self.typed_program(typed, &path) {
+        Ok(match self.typed_program(typed).filter(|_| !path.exists()) {
             Some(program) => Target::Program(program),
             None => Target::Path(path),
         })
     }
 
-    /// The program that a bare word means, where it is not a file of the project.
-    fn typed_program(&self, typed: &str, path: &Path) -> Option<PathBuf> {
-        if typed.contains('/') || path.exists() {
+    /// The program that a bare word means.
+    fn typed_program(&self, typed: &str) -> Option<PathBuf> {
+        if typed.contains('/') {
             return None;
         }
         let program = self.places.program(typed, &self.search_path).ok()?;
         Some(program.real)
     }
 
-    /// The key for what a person typed.
-    pub(super) fn typed_key(&self, typed: &str) -> Result<Key, PermissionError> {
+    /// The real path of what a person typed. Where it is to be read or written, no link is followed that commands can
+    /// change: a file of the project would decide what the yes is for.
+    fn typed_path(&self, typed: &str, bits: Bits) -> Result<PathBuf, PermissionError> {
+        let files = [Operation::Read, Operation::Write];
+        let allows = |operation: &Operation| bits.get(*operation) == Decided::Allow;
+        if !files.iter().any(allows) {
+            return Ok(self.places.path(typed)?);
+        }
+        let mut changeable = None;
+        let real = follow(&self.places.absolute(typed)?, |link| {
+            if changeable.is_none() && self.is_writable_for_commands(link) {
+                changeable = Some(link.to_owned());
+            }
+        })?;
+        match changeable {
+            Some(link) => Err(PermissionError::Link { link, real }),
+            None => Ok(real),
+        }
+    }
+
+    /// The key for what a person typed, to decide about what `bits` decide. A bare word that is to be run is a program that
+    /// is installed, if there is one: a file of the project with its name is written `./NAME`.
+    pub(super) fn typed_key(&self, typed: &str, bits: Bits) -> Result<Key, PermissionError> {
         if is_address(typed) {
             return Ok(resolve::url_key(typed)?.into());
         }
-        if let Some(key) = self.typed_command(typed)? {
+        if let Some(key) = self.typed_command(typed, bits)? {
             return Ok(key);
         }
-        let path = self.places.path(typed)?;
-        Ok(if typed.ends_with('/') {
-            Key::Below(path)
-        } else {
-            Key::Exact(self.typed_program(typed, &path).unwrap_or(path))
+        let program = self.typed_program(typed);
+        if let Some(program) = program.clone().filter(|_| executes(bits)) {
+            return Ok(Key::Exact(program));
+        }
+        let path = self.typed_path(typed, bits)?;
+        Ok(match program.filter(|_| !path.exists()) {
+            _ if typed.ends_with('/') => Key::Below(path),
+            Some(program) => Key::Exact(program),
+            None => Key::Exact(path),
         })
     }
+}
+
+/// Whether something is to be run, or not to be.
+fn executes(bits: Bits) -> bool {
+    bits.get(Operation::Execute) != Decided::Open
 }
 
 /// Whether a stored key means this one.

@@ -82,6 +82,33 @@ fn files_are_attached_by_an_option_and_by_a_mention() {
 }
 
 #[test]
+fn a_link_of_the_project_decides_not_what_is_attached_or_allowed() {
+    let provider = Provider::always(Response::reply("Yes."));
+    let environment = environment(&provider);
+    environment.project_file("docs/guide.md", "text of the guide\n");
+    environment.project_file(".env", "KEY=secret\n");
+    environment.outside_file("b.txt", "text of b\n");
+    let link = |to: &str, name: &str| {
+        std::os::unix::fs::symlink(to, environment.project().join(name)).expect("a link");
+    };
+    link("../outside/b.txt", "NOTES.md");
+    link("docs/guide.md", "README.md");
+    link(".env", "HELP.md");
+    link("../outside", "out");
+    let is_a_link = "is a link, which commands can change; name what it leads to: ";
+    failed(&environment, &["ask", "-f", "NOTES.md", "see"], 2, is_a_link);
+    failed(&environment, &["ask", "--allow", "out/=rw", "see"], 2, is_a_link);
+    let stored = ["permissions", "allow", "read", "out/"];
+    failed(&environment, &stored, 2, is_a_link);
+    let secret = ["ask", "-f", "HELP.md", "see"];
+    failed(&environment, &secret, 3, "HELP.md was not read: it was denied");
+    assert_eq!(provider.requests().len(), 0);
+    let output = environment.run(["ask", "-f", "README.md", "see"]);
+    assert_eq!(output.status, Some(0), "{output}");
+    assert!(said(&provider).remove(0).contains("\ttext of the guide\n"));
+}
+
+#[test]
 fn a_session_is_begun_by_its_title_and_continued() {
     let provider = Provider::always(Response::reply("Yes."));
     let environment = environment(&provider);

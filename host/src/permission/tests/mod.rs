@@ -6,6 +6,7 @@ mod folders;
 mod model;
 mod modes;
 mod places;
+mod typed;
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
