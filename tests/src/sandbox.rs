@@ -3,10 +3,12 @@
 //! There is a project with a `README.md`, a secret beside it, and Dunlin's own folders. The secret and
 //! the stored permissions each hold a text that must turn up nowhere: [`leaks`] looks for both.
 
-use std::fs;
+use std::collections::HashSet;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::{Duration, UNIX_EPOCH};
 
 use dunlin::app::built_in_plugins;
 use dunlin_host::ask::{Answer, Ask, Question, Scope};
@@ -47,15 +49,26 @@ pub const PATIENT: Limits = Limits {
 pub struct Sandbox {
     _folder: TempDir,
     root: PathBuf,
+    /// Whether it begins with what earlier ones have compiled, and leaves to later ones what it compiles.
+    is_warm: bool,
 }
 
 impl Sandbox {
-    /// Makes the folders.
+    /// Makes the folders. The machine code of guests that earlier sandboxes have compiled is there already: to compile
+    /// them takes longer than most tests.
     #[expect(
         clippy::new_without_default,
         reason = "it makes files: more than a value"
     )]
     pub fn new() -> Self {
+        let mut sandbox = Self::cold();
+        sandbox.is_warm = true;
+        link_all(compiled_before(), &sandbox.cache());
+        sandbox
+    }
+
+    /// The same with nothing compiled yet.
+    pub fn cold() -> Self {
         let folder = tempfile::Builder::new()
             .prefix("dunlin-sandbox-")
             .tempdir()
@@ -67,6 +80,7 @@ impl Sandbox {
         let sandbox = Self {
             _folder: folder,
             root,
+            is_warm: false,
         };
         fs::write(sandbox.project().join("README.md"), README).expect("a file of the project");
         fs::write(sandbox.secret(), SECRET).expect("the secret");
@@ -166,6 +180,62 @@ impl Sandbox {
     /// The lines of the plugins' log.
     pub fn log(&self) -> Vec<Value> {
         json_lines(&self.log_file())
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        if self.is_warm {
+            link_all(&self.cache(), compiled_before());
+        }
+    }
+}
+
+/// Where the machine code of guests is kept for all tests of this build.
+fn compiled_before() -> &'static Path {
+    static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
+        let program = std::env::current_exe().expect("the path of the tests");
+        let built = fs::metadata(&program).and_then(|meta| meta.modified());
+        let built = built
+            .expect("the time of the tests")
+            .duration_since(UNIX_EPOCH);
+        let all = program.with_extension("compiled");
+        let folder = all.join(built.expect("a time").as_nanos().to_string());
+        for other in fs::read_dir(&all).into_iter().flatten().flatten() {
+            if other.path() != folder {
+                let _ = fs::remove_dir_all(other.path());
+            }
+        }
+        folder
+    });
+    &FOLDER
+}
+
+/// Puts the machine code in one cache folder into another, of guests and of what comes with Dunlin: what tests make up is
+/// of no use to others. Its files are never written again, so they can have several names.
+fn link_all(from: &Path, to: &Path) {
+    static KNOWN: LazyLock<HashSet<String>> = LazyLock::new(|| {
+        let guests = guests::all().iter().map(|guest| guest.digest.to_owned());
+        let built_in = built_in_plugins().into_iter().map(|plugin| plugin.digest);
+        guests.chain(built_in).collect()
+    });
+    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
+    for folder in entries(from).filter(|it| {
+        it.file_name()
+            .as_encoded_bytes()
+            .starts_with(b"components-")
+    }) {
+        let there = to.join(folder.file_name());
+        let private = DirBuilder::new().recursive(true).mode(0o700).create(&there);
+        private.expect("a folder for machine code");
+        for file in entries(&folder.path()) {
+            let name = file.file_name();
+            let digest = name.to_str().and_then(|name| name.split_once('-'));
+            if digest.is_some_and(|(digest, _)| KNOWN.contains(digest)) {
+                // Another test may have been faster, with the same.
+                let _ = fs::hard_link(file.path(), there.join(&name));
+            }
+        }
     }
 }
 

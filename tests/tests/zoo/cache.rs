@@ -42,7 +42,7 @@ async fn start(sandbox: &Sandbox) {
 
 #[tokio::test]
 async fn the_second_start_compiles_nothing() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::cold();
     start(&sandbox).await;
     let first = entries(&sandbox.cache());
     assert_eq!(
@@ -121,7 +121,7 @@ async fn a_damaged_cache_mends_itself() {
         }),
     ];
     for (what, spoil) in damages {
-        let sandbox = Sandbox::new();
+        let sandbox = Sandbox::cold();
         start(&sandbox).await;
         spoil(&sandbox.cache());
         start(&sandbox).await;
@@ -134,7 +134,7 @@ async fn a_damaged_cache_mends_itself() {
 /// Another Dunlin may make room, or remove the plugin, while this one runs it.
 #[tokio::test]
 async fn what_runs_does_not_need_its_entry() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::cold();
     start(&sandbox).await;
     let host = sandbox.host(&[], PATIENT);
     assert_alive(&host).await;
@@ -147,7 +147,7 @@ async fn what_runs_does_not_need_its_entry() {
 /// A cache that others can write to could hold anything: neither code nor words are taken from it.
 #[tokio::test]
 async fn a_shared_cache_is_not_believed() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::cold();
     start(&sandbox).await;
     let mut rewritten = 0;
     for (path, ..) in entries(&sandbox.cache()) {
@@ -171,7 +171,7 @@ async fn a_shared_cache_is_not_believed() {
 /// Without a place to keep anything every start compiles, and works.
 #[tokio::test]
 async fn no_cache_is_needed() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::cold();
     // A file in the place of the folder: nobody, not even root, can write below it.
     fs::remove_dir(sandbox.cache()).unwrap();
     fs::write(sandbox.cache(), "in the way").unwrap();
