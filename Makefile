@@ -80,10 +80,10 @@ fuzz: setup
 	@$(CARGO) bench --locked --workspace --bench 'fuzz_*' -- --minutes $(or $(MINUTES),10)
 
 search-quality: setup
-	@./benchmarks/search/run
+	@./tests/benchmarks/search/run
 
 tasks: setup
-	@./benchmarks/tasks/run
+	@./tests/benchmarks/tasks/run
 
 quirks: setup
 	@$(CARGO) build $(PROFILE) --workspace --bins

@@ -105,7 +105,7 @@ impl Encoder {
     }
 
     /// Reads a model and, where it is the one that was taught so, has it tell which function a question about code
-    /// means: see `benchmarks/search/teach.py`.
+    /// means: see `tests/benchmarks/search/teach.py`.
     ///
     /// # Errors
     /// As of [`Encoder::load`].

@@ -6,7 +6,7 @@
 //! microseconds; with `--explain` also what speaks for each candidate, with `--passages` what a model of meaning
 //! would be given, as text and as its `gist`, and the `gists` of the passages that the question has itself; `--meaning` has
 //! one order the passages, without a limit of time, with `--as-published` without what it was taught about code, and
-//! with `--alone` nothing but that orders them. The last line says what indexing took. See `benchmarks/search`.
+//! with `--alone` nothing but that orders them. The last line says what indexing took. See `tests/benchmarks/search`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@
 /// begins with.
 pub const FEATURES: usize = 12;
 
-/// The weights. They were chosen on other repositories than those whose figures are reported; see `benchmarks/search`.
+/// The weights. They were chosen on other repositories than those whose figures are reported; see `tests/benchmarks/search`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights {
     /// BM25's saturation, for chunks.

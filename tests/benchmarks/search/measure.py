@@ -21,7 +21,7 @@ import zipfile
 
 import sources
 
-PROGRAM = os.environ.get("DUNLIN_SEARCH_QUALITY", sources.HERE / "../../target/release/examples/search_quality")
+PROGRAM = os.environ.get("DUNLIN_SEARCH_QUALITY", sources.HERE / "../../../target/release/examples/search_quality")
 DEPTH = 10
 
 # BM25 over chunks and nothing else.

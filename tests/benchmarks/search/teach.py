@@ -24,8 +24,8 @@ import examples_of
 import measure
 import sources
 
-RESULT = sources.HERE / "../../cli/local/src/code.safetensors"
-VOCABULARY = sources.HERE / "../../cli/local/src/wordpieces.txt"
+RESULT = sources.HERE / "../../../cli/local/src/code.safetensors"
+VOCABULARY = sources.HERE / "../../../cli/local/src/wordpieces.txt"
 
 WIDTH, HEADS, LAYERS = 384, 12, 6
 MATRICES = [(f"attention.self.{name}", WIDTH, WIDTH) for name in ("query", "key", "value")] + [

@@ -23,9 +23,9 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "search"))
 import sources  # noqa: E402
 
-DATA = Path(os.environ.get("DUNLIN_TASKS_DATA", HERE / "../../target/tasks")).resolve()
+DATA = Path(os.environ.get("DUNLIN_TASKS_DATA", HERE / "../../../target/tasks")).resolve()
 sources.DATA = DATA
-BUILT = HERE / "../../target/release"
+BUILT = HERE / "../../../target/release"
 DUNLIN = os.environ.get("DUNLIN", str((BUILT / "dunlin").resolve()))
 TRANSCRIPT = os.environ.get("DUNLIN_TRANSCRIPT", str((BUILT / "transcript").resolve()))
 

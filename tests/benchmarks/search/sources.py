@@ -10,7 +10,7 @@ import tarfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-DATA = Path(os.environ.get("DUNLIN_SEARCH_DATA", HERE / "../../target/search-quality")).resolve()
+DATA = Path(os.environ.get("DUNLIN_SEARCH_DATA", HERE / "../../../target/search-quality")).resolve()
 
 SOURCE = re.compile(
     r"\.(rs|py|js|mjs|cjs|ts|tsx|jsx|go|c|cc|cpp|cxx|h|hh|hpp|java|cs|rb|php|vala|kt|swift|scala|pl|pm|m|mm|qml)$"
