@@ -40,7 +40,7 @@ OWN := $(addprefix dunlin-,apps ask-user chat code code-index codebase-search ed
 UNOPTIMISED := $(foreach crate,$(OWN),--config 'profile.release.package.$(crate).opt-level=0')
 # Whoever builds once (CARGO_INCREMENTAL=0) saves what the next build would gain. Tests wait for programs most of the time.
 INCREMENTAL = CARGO_INCREMENTAL=$${CARGO_INCREMENTAL:-1}
-CARGO_TEST = $(INCREMENTAL) RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(nproc)))} \
+CARGO_TEST = $(INCREMENTAL) RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((3 * $$(nproc)))} \
 	$(CARGO) test $(TESTED) --workspace $(UNOPTIMISED)
 
 # Says what a step is and how long it took.
