@@ -1,12 +1,14 @@
 //! From the actions of a plan, as a tool declares them, to what the user is asked about.
 
 mod command;
+mod wording;
 
 use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
 pub(crate) use self::command::Conditions;
+use self::wording::Step;
 use crate::arguments::is_of;
 use crate::bindings::declared::{DeclaredAction, DeclaredGet};
 use crate::bindings::dunlin::tool::types;
@@ -20,9 +22,6 @@ use crate::limits;
 use crate::permission::{Caller, Verdict};
 use crate::plugin::Registered;
 use crate::target::{Need, Operation};
-
-/// Of so many changes a question says each.
-const MOST_IN_WORDS: usize = 4;
 
 /// Characters of a path or an address that are repeated of a plan.
 const MAX_WRITTEN_CHARS: usize = 60;
@@ -84,25 +83,16 @@ pub(crate) async fn look(
     let mut planned_actions = PlannedActions {
         actions: Vec::with_capacity(planned.len()),
         needs: Vec::new(),
-        wording: match planned.len() {
-            0 => format!("Run {}?", call.tool),
-            1 if let [DeclaredAction::EditLater { path }] = planned.as_slice() => {
-                format!("Edit file '{path}'?")
-            }
-            count if planned.iter().all(is_edit) => format!("Edit {count} files?"),
-            count if count > MOST_IN_WORDS && planned.iter().all(is_of_file) => {
-                format!("Change {count} files and folders?")
-            }
-            _ => in_one_question(&planned),
-        },
+        wording: String::new(),
         conditions: Conditions::default(),
         is_binding: !planned.iter().all(is_edit),
     };
-    let is_only = planned.len() == 1;
+    let mut steps = Vec::with_capacity(planned.len());
     let mut bytes = 0;
     // All files of a question together: it must not wait for each.
     let mut left = limits::SYNTAX_TIME;
     for action in planned {
+        let mut step = Step::of(&action);
         let (path, change) = match action {
             DeclaredAction::Edit { path, change } => (path, change),
             DeclaredAction::EditLater { path } => {
@@ -116,6 +106,7 @@ pub(crate) async fn look(
                     operation: Operation::Write,
                 };
                 is_first(&planned_actions.actions, call, &path)?;
+                steps.push(step);
                 let decision = shared.permissions.decide(&caller(call, plugin), &need);
                 match decision.map_err(|e| Failure::Host(chain(&e)))?.verdict {
                     Verdict::Deny => planned_actions.needs.push(need),
@@ -130,12 +121,12 @@ pub(crate) async fn look(
             }
             DeclaredAction::Command(command) => {
                 command::look_at(shared, command, &mut planned_actions)?;
+                steps.push(step);
                 continue;
             }
         };
         tokio::task::yield_now().await;
-        let wording = wording(&path, &change);
-        let created = format!("Create file '{path}'?");
+        let known = planned_actions.actions.len();
         let edit = (path.as_str(), change);
         bytes += look_at_edit(shared, call, plugin, edit, &mut planned_actions, &mut left).await?;
         if bytes > limits::MAX_EDITED_BYTES {
@@ -146,15 +137,18 @@ pub(crate) async fn look(
                 ),
             });
         }
-        if is_only {
-            planned_actions.wording = match planned_actions.actions.last() {
-                Some(Action::Edit(edit)) if edit.base.is_none() && !edit.change.is_of_name() => {
-                    created
-                }
-                _ => wording,
-            };
+        if let Some(Action::Edit(edit)) = planned_actions.actions.get(known)
+            && edit.base.is_none()
+            && !edit.change.is_of_name()
+        {
+            step.creates(&path);
         }
+        steps.push(step);
     }
+    planned_actions.wording = match steps.is_empty() {
+        true => format!("Run {}?", call.tool),
+        false => wording::of(&steps),
+    };
     Ok(planned_actions)
 }
 
@@ -257,47 +251,5 @@ fn is_edit(action: &DeclaredAction) -> bool {
         DeclaredAction::Edit { change, .. } => !change.is_of_name(),
         DeclaredAction::EditLater { .. } => true,
         DeclaredAction::Command(_) => false,
-    }
-}
-
-/// Whether it changes a file or a folder.
-fn is_of_file(action: &DeclaredAction) -> bool {
-    !matches!(action, DeclaredAction::Command(_))
-}
-
-/// Commands and edits together, each named: `Run command: cargo build?`
-fn in_one_question(planned: &[DeclaredAction]) -> String {
-    let parts: Vec<String> = planned
-        .iter()
-        .map(|action| match action {
-            DeclaredAction::Command(command) => format!("run command: {}", command.line),
-            DeclaredAction::Edit { path, change } => change.in_words(path),
-            DeclaredAction::EditLater { path } => format!("edit file '{path}'"),
-        })
-        .collect();
-    asked(&parts.join(", and "))
-}
-
-/// As a question: `Remove file 'a'?`
-fn asked(words: &str) -> String {
-    let mut question = format!("{words}?");
-    // The first letter is ours, and ASCII.
-    if let Some(first) = question.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    question
-}
-
-fn wording(path: &str, change: &FileChange) -> String {
-    match change {
-        FileChange::Lines(edits) if edits.len() == 1 => format!("Edit file '{path}' with 1 edit?"),
-        FileChange::Lines(edits) => format!("Edit file '{path}' with {} edits?", edits.len()),
-        FileChange::Append(_) => format!("Append to file '{path}'?"),
-        FileChange::Texts(edits) if edits.len() == 1 => format!("Replace text in file '{path}'?"),
-        FileChange::Texts(edits) => format!("Replace {} texts in file '{path}'?", edits.len()),
-        FileChange::AllLines(_) | FileChange::Write(_) | FileChange::WriteBytes(_) => {
-            format!("Rewrite file '{path}'?")
-        }
-        change => asked(&change.in_words(path)),
     }
 }

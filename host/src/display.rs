@@ -181,6 +181,15 @@ pub fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
+/// `a`, `a and b`, `a, b and c`.
+pub fn listed(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.clone(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+    }
+}
+
 /// A path as guests are told of it: theirs to write, so escaped like everything they could forge.
 pub(crate) fn shown(path: &Path) -> String {
     escape(&path.to_string_lossy()).into_owned()

@@ -524,7 +524,10 @@ async fn a_folder_is_tidied_up_with_one_question() {
     let [question] = questions.as_slice() else {
         panic!("not one question: {questions:?}");
     };
-    assert_eq!(question.wording, "Change 5 files and folders?");
+    assert_eq!(
+        question.wording,
+        "Remove 1 and rename 1 file, and make 2 folders, and remove 1 empty folder?"
+    );
     assert_eq!(edits.len(), 5);
     assert_eq!(fs::read_to_string(stage.at("new/deep/x")).unwrap(), "x\n");
     assert!(!stage.at("old").exists() && stage.at("empty").is_dir());

@@ -249,6 +249,27 @@ async fn a_patch_is_one_question_about_several_files() {
     );
     assert_eq!(asker.questions().len(), 1);
     assert_eq!(asker.questions()[0].actions.len(), 4);
+    assert_eq!(
+        asker.questions()[0].wording,
+        "Edit file 'a.txt', and create file 'sub/new.txt', and remove file 'gone.txt', and rename file 'old.txt' to \
+         'moved.txt'?"
+    );
+    // A file that is made is not said to be edited.
+    for (more, wording) in [
+        ("", "Create 2 files?"),
+        (
+            "*** Update File: a.txt\n@@\n-2\n+3\n",
+            "Create 2 and edit 1 file?",
+        ),
+    ] {
+        let asker = Arc::new(Asker::no());
+        let input = format!(
+            "*** Begin Patch\n*** Add File: x/1.txt\n+new\n*** Add File: x/2.txt\n+new\n{more}*** End Patch"
+        );
+        let denied = desk.call("apply_patch", patch(&input), asker.clone());
+        assert!(denied.await.is_err());
+        assert_eq!(asker.questions()[0].wording, wording);
+    }
     assert_eq!(desk.text("a.txt"), "one\r\n2\r\nthree\r\n");
     assert_eq!(desk.text("sub/new.txt"), "new\n");
     assert_eq!(desk.text("moved.txt"), "y\n");
