@@ -120,7 +120,8 @@ pub(crate) async fn look(
                 continue;
             }
             DeclaredAction::Command(command) => {
-                command::look_at(shared, command, &mut planned_actions)?;
+                let caller = caller(call, plugin);
+                command::look_at(shared, &caller, command, &mut planned_actions)?;
                 steps.push(step);
                 continue;
             }

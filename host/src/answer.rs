@@ -43,6 +43,11 @@ impl Answer {
         }
     }
 
+    /// Whether it is a yes that is stored.
+    pub fn is_permanent_yes(self) -> bool {
+        self.allow && self.scope == Scope::Always
+    }
+
     /// The answer as the audit log has it.
     pub(crate) fn in_words(self) -> String {
         let word = if self.allow { "yes" } else { "no" };

@@ -47,10 +47,22 @@ pub struct Question {
     /// Things the user should know before answering, each one short sentence: outside the project,
     /// looks like a secret, the plugin changed since the grant.
     pub notices: Vec<String>,
+    /// What a permanent yes stores: the needs, or in place of a compound line those of its commands that are not stored yet.
+    pub lasting: Vec<Need>,
     /// The longest that a yes may hold; a longer one is shortened to it.
     pub longest: Scope,
     /// Whether the tool declared it.
     pub origin: Origin,
+}
+
+impl Question {
+    /// What an answer is about: what it stores, or decides for now. The answer holds no longer than it may.
+    pub fn answered(&self, answer: Answer) -> &[Need] {
+        match answer.at_most(self.longest).is_permanent_yes() {
+            true => &self.lasting,
+            false => &self.needs,
+        }
+    }
 }
 
 /// A question that a tool has for the user, answered with a text. Its own texts may hold anything a model or a

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::ask::{Origin, Question, Scope};
+use crate::ask::{Answer, Origin, Question, Scope};
 pub use crate::command::CommandLine;
 use crate::display::{escape, shorten};
 use crate::edit::{FileChange, FileEdit};
@@ -152,11 +152,21 @@ impl Plan {
         requests.filter(is_asked).cloned().collect()
     }
 
+    /// What an answer is about: what it stores, or decides for now.
+    pub fn answered(&self, answer: Answer) -> &[Need] {
+        match &self.standing {
+            Standing::Ask { lasting, .. } if answer.is_permanent_yes() => lasting,
+            Standing::Ask { needs, .. } => needs,
+            Standing::Allowed | Standing::Denied { .. } => &[],
+        }
+    }
+
     /// The question for the user about what is undecided; `None` when nothing is.
     pub fn question(&self, call: &Call) -> Option<Question> {
         let Standing::Ask {
             needs,
             notices,
+            lasting,
             longest,
         } = &self.standing
         else {
@@ -170,6 +180,7 @@ impl Plan {
             needs: needs.clone(),
             actions: self.actions.clone(),
             notices: notices.clone(),
+            lasting: lasting.clone(),
             longest: *longest,
             origin: Origin::Declared,
         })
@@ -187,6 +198,8 @@ pub enum Standing {
         needs: Vec<Need>,
         /// What the user should know before answering, a short sentence each.
         notices: Vec<String>,
+        /// What a permanent yes stores: these, or in place of a compound line those of its commands that are not stored yet.
+        lasting: Vec<Need>,
         /// The longest that a yes may hold; a longer one is shortened to it.
         longest: Scope,
     },

@@ -120,25 +120,17 @@ pub struct Need {
 }
 
 impl Need {
-    /// One need for each of the [parts](CommandTarget::parts) of a compound line; empty: it counts as a whole.
-    pub fn parts(&self) -> Vec<Need> {
-        let parts = self
-            .target
-            .command()
-            .map_or(&[][..], |command| &command.parts);
+    /// One need for each of the [parts](CommandTarget::parts) of a compound line, or the need itself if it has none.
+    pub(crate) fn in_parts(&self) -> Vec<Need> {
+        let parts = match self.target.command() {
+            Some(command) if !command.parts.is_empty() => &command.parts,
+            _ => return vec![self.clone()],
+        };
         let need = |part: &Arc<CommandTarget>| Need {
             target: Target::Command(Arc::clone(part)),
             operation: self.operation,
         };
         parts.iter().map(need).collect()
-    }
-
-    /// The [parts](Need::parts), or the need itself if it has none.
-    pub fn in_parts(&self) -> Vec<Need> {
-        match self.parts() {
-            parts if parts.is_empty() => vec![self.clone()],
-            parts => parts,
-        }
     }
 
     /// Whether a server is asked for something under it, in requests that do no more than read.

@@ -300,6 +300,7 @@ mod tests {
             tool: "read_file".to_owned(),
             arguments: json!({"file_path": "/q/a"}),
             wording: "Read file '/q/a'?\u{202e}\n```".to_owned(),
+            lasting: vec![need.clone()],
             needs: vec![need],
             actions: Vec::new(),
             notices: vec!["Outside the project.".to_owned()],

@@ -218,7 +218,7 @@ fn show_diff(ui: &Ui, number: usize, edits: &[FileEdit]) {
 pub fn say_stored(ui: &Ui, tool: &str, needs: &[Need], answer: Answer) {
     let said = match needs {
         [] => storing::after_call(tool, answer).into_iter().collect(),
-        needs => storing::after(tool, needs, answer),
+        needs => storing::after_needs(tool, needs, answer),
     };
     for text in said {
         ui.say_stored(&text);

@@ -67,8 +67,7 @@ impl Ask for ElsewhereAsk {
             return Answer::DENY;
         };
         let answer = possible(&entry, answer);
-        let question = &entry.question;
-        for text in storing::after(&question.tool, &question.needs, answer) {
+        for text in storing::after(&entry.question, answer) {
             self.ui.say_stored(&text);
         }
         answer

@@ -319,8 +319,7 @@ pub struct QueueAsk {
 #[async_trait]
 impl Ask for QueueAsk {
     async fn ask(&self, question: Question) -> Answer {
-        let (needs, longest) = (question.needs.clone(), question.longest);
-        let tool = question.tool.clone();
+        let asked = question.clone();
         // A call that the user made has no number.
         let index = self.calls.number_of(&question.call).unwrap_or_default();
         let entry = Entry {
@@ -337,7 +336,7 @@ impl Ask for QueueAsk {
             _ => None,
         });
         let answer = answer.unwrap_or(Answer::DENY);
-        for text in storing::after(&tool, &needs, answer.at_most(longest)) {
+        for text in storing::after(&asked, answer) {
             self.ui.say_stored(&text);
         }
         answer

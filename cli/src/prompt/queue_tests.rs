@@ -42,6 +42,7 @@ fn entry(index: usize, number: usize) -> Entry {
                 }],
                 actions: Vec::new(),
                 notices: Vec::new(),
+                lasting: Vec::new(),
                 longest: Scope::Always,
                 origin: Origin::Declared,
             },

@@ -185,12 +185,14 @@ impl Running {
         };
         match &plan.standing {
             Standing::Allowed => {}
-            Standing::Ask { needs, longest, .. } => {
+            Standing::Ask {
+                lasting, longest, ..
+            } => {
                 // For the audit log. What it cannot take is told as well.
                 if let Err(failure) = self.host.answer(&self.call, &plan, Answer::DENY).await {
                     return failed(&failure, "");
                 }
-                return denied(&plan, &self.way_out(needs, *longest));
+                return denied(&plan, &self.way_out(lasting, *longest));
             }
             Standing::Denied { need, rule, revert } => {
                 let way_out = match revert {

@@ -7,11 +7,13 @@ use crate::call::{Action, Failure, Standing};
 use crate::capability::Shared;
 use crate::command::CommandLine;
 use crate::display::chain;
+use crate::permission::Caller;
 use crate::target::Need;
 
 /// Adds one command. One that names secrets or needs the network is asked about even where it is granted.
 pub(super) fn look_at(
     shared: &Shared,
+    caller: &Caller<'_>,
     command: DeclaredCommand,
     planned_actions: &mut PlannedActions,
 ) -> Result<(), Failure> {
@@ -21,7 +23,10 @@ pub(super) fn look_at(
     let needs = command.needs();
     let has_network = shared.commands.network;
     let conditions = &mut planned_actions.conditions;
-    conditions.notices.extend(command.notices(has_network));
+    let is_allowed = |it: &_| shared.permissions.allows_command(caller, it);
+    conditions
+        .notices
+        .extend(command.notices(has_network, &is_allowed));
     conditions.longest = conditions.longest.min(command.longest(has_network));
     if command.is_sensitive(has_network) {
         conditions.each_time.extend(needs.iter().cloned());
@@ -64,11 +69,13 @@ impl Conditions {
             Standing::Allowed => Standing::Ask {
                 needs: self.each_time,
                 notices: self.notices,
+                lasting: Vec::new(),
                 longest: Scope::Once,
             },
             Standing::Ask {
                 mut needs,
                 notices,
+                lasting,
                 longest,
             } => {
                 for need in self.each_time {
@@ -81,6 +88,7 @@ impl Conditions {
                 Standing::Ask {
                     needs,
                     notices: all,
+                    lasting,
                     longest: longest.min(self.longest),
                 }
             }

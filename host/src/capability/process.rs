@@ -4,7 +4,7 @@
 //! about again, even where it is granted. It is decided about once more at this
 //! moment. What the command may then do to files and to the network is [`crate::process`]'s business.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -133,7 +133,7 @@ impl process::Host for View<'_, Commands> {
 }
 
 /// What of a command is different from what the plan of its call has shown, as a sentence; `None`: nothing.
-fn changed_since(shown: &CommandLine, now: &CommandLine) -> Option<String> {
+fn changed_since(shown: &CommandLine, now: &CommandLine, project: &Path) -> Option<String> {
     let (before, after) = (&shown.target, &now.target);
     if before == after {
         return None;
@@ -143,7 +143,7 @@ fn changed_since(shown: &CommandLine, now: &CommandLine) -> Option<String> {
     Some(match paths.find(is_changed) {
         Some(path) => format!(
             "{} has changed since the command was shown.",
-            path.display()
+            path.strip_prefix(project).unwrap_or(path).display()
         ),
         None => {
             "A name in the command has come to mean something else since it was shown.".to_owned()
@@ -280,7 +280,8 @@ impl View<'_, Commands> {
             _ => None,
         });
         let is_declared = declared.is_some();
-        let changed = declared.and_then(|declared| changed_since(declared, command));
+        let project = self.shared.permissions.project();
+        let changed = declared.and_then(|declared| changed_since(declared, command, project));
         let needs = command.needs();
         // In the guest's own words: which programs it comes to is the host's knowledge.
         let written = || WrittenTarget::Program(shortened(&command.line));

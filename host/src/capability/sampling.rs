@@ -130,6 +130,7 @@ impl View<'_, Chat> {
             needs: Vec::new(),
             actions: vec![Action::Prompt(prompt.clone())],
             notices: Vec::new(),
+            lasting: Vec::new(),
             longest: Scope::Session,
             origin: Origin::Server,
         };

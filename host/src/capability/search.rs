@@ -150,6 +150,7 @@ impl CallContext {
             needs: vec![need.clone()],
             actions: Vec::new(),
             notices: vec!["A yes resets the count.".to_owned()],
+            lasting: Vec::new(),
             longest: Scope::Once,
             origin: Origin::Undeclared,
         };

@@ -30,6 +30,7 @@ mod named;
 mod names;
 mod parts;
 mod programs;
+mod reason;
 mod script;
 mod server;
 mod started;
@@ -45,6 +46,7 @@ use self::known::Known;
 use self::named::Bound;
 pub use self::names::CommandError;
 pub(crate) use self::names::{Guard, Named, Names, Way};
+pub use self::parts::LineCommand;
 use self::programs::Programs;
 pub use self::started::StartError;
 pub use self::words::{NotSimple, SimpleCommand, chained_commands, simple_words};
@@ -65,6 +67,8 @@ pub struct CommandLine {
     pub compound: Option<NotSimple>,
     /// What is decided about.
     pub target: Arc<CommandTarget>,
+    /// Its commands, where it is a chain of simple ones.
+    pub commands: Vec<LineCommand>,
     /// Files that it names, resolved, and that no tool reads without being asked for: what looks like a secret,
     /// what belongs to Dunlin.
     pub guarded: Vec<PathBuf>,
@@ -197,6 +201,7 @@ impl CommandLine {
         if line.trim().is_empty() {
             return Err(CommandError::Empty);
         }
+        let mut commands = Vec::new();
         let (compound, target, guarded, may_change_repository) = match simple_words(&line) {
             Ok(words) => {
                 let target = simple_target(&words, names)?;
@@ -206,7 +211,8 @@ impl CommandLine {
             }
             Err(why) => {
                 let found = find::commands(&line);
-                let target = compound_target(&line, names);
+                commands = parts::read(&line, names);
+                let target = compound_target(&line, &commands, names);
                 let mut called = found
                     .commands
                     .iter()
@@ -236,6 +242,7 @@ impl CommandLine {
             network,
             compound,
             target: Arc::new(target),
+            commands,
             is_overlong: guarded.is_overlong,
             guarded: guarded.files,
             may_change_repository,
@@ -282,52 +289,30 @@ impl CommandLine {
             || (self.network && !has_network)
     }
 
-    /// What the user should know before answering, a short sentence each.
-    pub fn notices(&self, has_network: bool) -> Vec<String> {
+    /// How long a yes to it may hold and why, and what changes that; `None`: there is nothing to say. `longest`: the longest
+    /// that it may hold here.
+    pub fn explanation(&self, longest: Scope) -> Option<String> {
+        reason::long(self, longest)
+    }
+
+    /// What the user should know before answering, a short sentence each. `is_allowed`: whether a lasting yes covers a
+    /// command of it.
+    pub fn notices(
+        &self,
+        has_network: bool,
+        is_allowed: &dyn Fn(&CommandTarget) -> bool,
+    ) -> Vec<String> {
         let mut notices = Vec::new();
-        let is_sensitive = self.is_sensitive(has_network);
-        if let Some(why) = &self.compound {
-            let label = why.label();
-            notices.push(match why {
-                _ if is_sensitive => format!("{label}."),
-                _ if !self.target.parts.is_empty() => {
-                    format!("{label}: s allows exactly this line, always each of its commands.")
-                }
-                _ if self.target.only_once => format!("{label}. {ONLY_ONCE}"),
-                NotSimple::Builtin(word) => format!(
-                    "The shell carries out {word} itself, so a permanent yes would name no program: s allows exactly \
-                     this line until the session ends."
-                ),
-                NotSimple::Expansion(_) => format!(
-                    "{label}: s allows exactly this line until the session ends. It can't be allowed permanently; \
-                     the same command with everything written out can."
-                ),
-                NotSimple::OpenQuote => format!(
-                    "{label}: s allows exactly this line until the session ends. It can't be allowed permanently."
-                ),
-                NotSimple::Construct(_) => format!(
-                    "{label}: s allows exactly this line until the session ends. It can't be allowed \
-                     permanently; single commands can, so have the model run them one by one."
-                ),
-            });
-        } else if self.target.only_once && !is_sensitive {
-            notices.push(ONLY_ONCE.to_owned());
-        } else if !self.target.is_storable && !is_sensitive {
-            let arguments = self.target.subject.get(1..).unwrap_or_default();
-            notices.push(match named::may_be_code(arguments) {
-                true => "A word with spaces or special characters may be code, which Dunlin does not read: s allows \
-                         exactly this line until the session ends. It can't be allowed permanently.".to_owned(),
-                false => "This line is too long or too unusual to be stored: it can be allowed for this session, not \
-                          permanently.".to_owned(),
-            });
+        match &self.compound {
+            _ if !self.is_sensitive(has_network) => {
+                notices.extend(reason::short(self, is_allowed));
+            }
+            Some(NotSimple::Unseen(what)) => notices.push(format!("This line has {what}.")),
+            _ => {}
         }
         notices.extend(danger::dangers(&self.line));
         if self.network && !has_network {
-            notices.push(
-                "Needs network access, so this is asked about each time. network = true below [commands] in your \
-                 configuration gives it to all commands."
-                    .to_owned(),
-            );
+            notices.push("Needs network access, so this is asked about each time.".to_owned());
         }
         if self.may_change_repository {
             notices.push(match &self.repository_elsewhere {
@@ -356,10 +341,6 @@ impl CommandLine {
         notices
     }
 }
-
-/// Said of a line of which not everything is known.
-const ONLY_ONCE: &str =
-    "Not all that it runs and reads is known before it runs, so a yes holds only once.";
 
 /// To change what is at a path.
 fn writing(path: PathBuf) -> Need {
@@ -436,7 +417,8 @@ fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, C
     })
 }
 
-fn compound_target(line: &str, names: &dyn Names) -> CommandTarget {
+/// `commands`: those of a chain.
+fn compound_target(line: &str, commands: &[LineCommand], names: &dyn Names) -> CommandTarget {
     let mut found = Programs::new(names);
     found.line(line);
     let shell = ProgramFile {
@@ -462,7 +444,7 @@ fn compound_target(line: &str, names: &dyn Names) -> CommandTarget {
     let only_once = bound.is_incomplete || found.hides_program || found.hides_words;
     let parts = match only_once {
         true => Vec::new(),
-        false => parts::known(line, names),
+        false => parts::of(commands),
     };
     CommandTarget {
         key: CommandKey::Text(line.to_owned()),

@@ -10,49 +10,94 @@
 //! - a line that may change the repository gives this right to no code of the project.
 //!
 //! Of the commands of the shell itself, `echo` is harmless, and so is `cd` into the folder that the line begins in.
+//!
+//! Where one of the commands is in the way, the question names it.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use super::words::{SimpleCommand, chained_commands};
 use super::{Names, is_git, may_change_repository, simple_target};
+use crate::display;
 use crate::target::{CommandKey, CommandTarget};
 
 /// Commands of one line that a question can name so that somebody reads them.
-const MAX_PARTS: usize = 8;
+pub(super) const MAX_PARTS: usize = 8;
 
-/// The commands of the line if a yes to each of them covers it; none otherwise. Those of the shell itself are left out.
-pub(super) fn known(line: &str, names: &dyn Names) -> Vec<Arc<CommandTarget>> {
-    let parts = chained_commands(line).and_then(|commands| read(&commands, names));
+/// Characters of a command that is in the way, in a sentence.
+const MAX_NAME_CHARS: usize = 60;
+
+/// A command of a line that is nothing but simple commands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineCommand {
+    /// In words: `git push`. Not escaped.
+    pub name: String,
+    /// What has to be allowed. `None`: only a yes to the line as a whole covers it.
+    pub target: Option<Arc<CommandTarget>>,
+}
+
+/// The commands of a chain; none if the line is anything else. Those of the shell that are harmless are left out.
+pub(super) fn read(line: &str, names: &dyn Names) -> Vec<LineCommand> {
+    let commands = chained_commands(line).unwrap_or_default();
+    let commands = commands.iter().enumerate();
+    let mut commands: Vec<LineCommand> = commands
+        .filter(|(at, it)| !(it.is_of_shell && is_harmless(&it.words, *at == 0, names)))
+        .map(|(_, command)| of_command(command, names))
+        .collect();
+    // Code of the project does not get the right to change the repository beside git.
+    let is_contained = |it: &&LineCommand| it.target.as_deref().is_none_or(is_contained);
+    if let Some(code) = commands.iter().find(|it| !is_contained(it)) {
+        let beside = format!(" beside {}", code.name);
+        for command in &mut commands {
+            if command.target.as_deref().is_some_and(may_change_repository) {
+                command.target = None;
+                command.name.push_str(&beside);
+            }
+        }
+    }
+    commands
+}
+
+/// What has to be allowed so that the line is; none: it counts as a whole.
+pub(super) fn of(commands: &[LineCommand]) -> Vec<Arc<CommandTarget>> {
+    let parts: Option<Vec<_>> = commands.iter().map(|it| it.target.clone()).collect();
+    let parts = parts.filter(|parts| parts.len() <= MAX_PARTS);
     parts.unwrap_or_default()
 }
 
-fn read(commands: &[SimpleCommand], names: &dyn Names) -> Option<Vec<Arc<CommandTarget>>> {
-    let mut parts = Vec::new();
-    for (at, command) in commands.iter().enumerate() {
-        if command.is_of_shell {
-            if !is_harmless(&command.words, at == 0, names) {
-                return None;
-            }
-            continue;
+fn of_command(command: &SimpleCommand, names: &dyn Names) -> LineCommand {
+    let in_the_way = |place: &str| {
+        let words = CommandKey::Line(command.words.clone()).short();
+        let words = display::shorten(&words, MAX_NAME_CHARS);
+        LineCommand {
+            name: format!("{words}{place}"),
+            target: None,
         }
-        let part = simple_target(&command.words, names).ok()?;
-        let is_known = match part.key {
-            CommandKey::Program(_) => true,
-            CommandKey::Words(_) => command.separator != "|",
-            _ => false,
-        };
-        if !is_known || !part.is_storable || part.is_unclear || part.only_once {
-            return None;
-        }
-        parts.push(Arc::new(part));
+    };
+    let target = match command.is_of_shell {
+        true => None,
+        false => simple_target(&command.words, names).ok(),
+    };
+    let Some(target) = target else {
+        return in_the_way("");
+    };
+    let is_known = matches!(target.key, CommandKey::Program(_) | CommandKey::Words(_));
+    if !is_known || !target.is_storable || target.is_unclear || target.only_once {
+        return in_the_way("");
     }
-    let changes_repository = parts.iter().any(|part| may_change_repository(part));
-    let is_contained = parts.iter().all(|part| {
-        matches!(part.key, CommandKey::Program(_))
-            || part.programs.iter().any(|it| is_git(&it.called))
-    });
-    (parts.len() <= MAX_PARTS && (is_contained || !changes_repository)).then_some(parts)
+    if matches!(target.key, CommandKey::Words(_)) && command.separator == "|" {
+        return in_the_way(" behind a pipe");
+    }
+    LineCommand {
+        name: target.key.short(),
+        target: Some(Arc::new(target)),
+    }
+}
+
+/// Whether it runs no code of the project, or is git itself.
+fn is_contained(command: &CommandTarget) -> bool {
+    matches!(command.key, CommandKey::Program(_))
+        || command.programs.iter().any(|it| is_git(&it.called))
 }
 
 /// Whether a command of the shell itself changes nothing about the commands behind it.

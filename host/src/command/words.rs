@@ -28,8 +28,10 @@ const GAP: &str = "                ";
 /// What keeps a line from being one simple command. `Display` says it in few words: `a pipe`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotSimple {
-    /// It is several commands, or a person would not see all of it.
+    /// It is several commands.
     Construct(&'static str),
+    /// A person would not see all of it.
+    Unseen(&'static str),
     /// The shell puts something in the place of a part of it.
     Expansion(&'static str),
     /// It is not finished: a quote is still open.
@@ -42,7 +44,7 @@ impl NotSimple {
     /// What the line is instead, and why: the start of a sentence.
     pub fn label(&self) -> String {
         match self {
-            NotSimple::Construct(_) => format!("Compound command ({self})"),
+            NotSimple::Construct(_) | NotSimple::Unseen(_) => format!("Compound command ({self})"),
             NotSimple::Expansion(_) => {
                 format!("The shell changes this line before it runs it ({self})")
             }
@@ -55,8 +57,8 @@ impl NotSimple {
 impl fmt::Display for NotSimple {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NotSimple::Construct(construct) | NotSimple::Expansion(construct) => {
-                f.write_str(construct)
+            NotSimple::Construct(what) | NotSimple::Unseen(what) | NotSimple::Expansion(what) => {
+                f.write_str(what)
             }
             NotSimple::OpenQuote => f.write_str("a quote without end"),
             NotSimple::Builtin(word) => write!(f, "{word} is a part of the shell"),
@@ -128,17 +130,19 @@ fn refuse_the_unseen(line: &str) -> Result<(), NotSimple> {
         return Err("several lines".into());
     }
     if line.chars().any(char::is_control) {
-        return Err("a control character".into());
+        return Err(NotSimple::Unseen("a control character"));
     }
     let is_odd_space = |c: char| c != ' ' && (c.is_whitespace() || c == '\u{2800}');
     if matches!(display::escape(line), Cow::Owned(_)) || line.contains(is_odd_space) {
-        return Err("an invisible character".into());
+        return Err(NotSimple::Unseen("an invisible character"));
     }
     if line.contains(GAP) {
-        return Err("a long gap".into());
+        return Err(NotSimple::Unseen("a long gap"));
     }
     if depends_on_locale(line) {
-        return Err("a character that some locales take for a part of the letter before it".into());
+        return Err(NotSimple::Unseen(
+            "a character that some locales take for a part of the letter before it",
+        ));
     }
     if line.len() > MAX_BYTES {
         return Err("a very long line".into());

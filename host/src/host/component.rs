@@ -404,6 +404,16 @@ impl Components {
             Action::Edit(edit) => edit.is_of_text(),
             _ => true,
         });
+        // A command that names a secret says so itself.
+        let is_named = |need: &Need| {
+            actions.iter().any(|action| match action {
+                Action::Command(command) => {
+                    let mut guarded = command.guarded.iter();
+                    guarded.any(|path| need.target.path() == Some(path))
+                }
+                _ => false,
+            })
+        };
         let mut open = Vec::new();
         let mut notices = Vec::new();
         let mut later = Vec::new();
@@ -431,7 +441,7 @@ impl Components {
                 Verdict::Ask => {
                     open.push(need.clone());
                     for notice in capability::notices(&rule) {
-                        if !notices.contains(&notice) {
+                        if !is_named(need) && !notices.contains(&notice) {
                             notices.push(notice);
                         }
                     }
@@ -448,7 +458,9 @@ impl Components {
         Ok(if open.is_empty() {
             Standing::Allowed
         } else {
+            let lasting = self.shared.permissions.to_be_stored(&caller, &open);
             Standing::Ask {
+                lasting: lasting.map_err(|e| Failure::Host(chain(&e)))?,
                 needs: open,
                 notices,
                 longest: Scope::Always,

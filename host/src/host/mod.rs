@@ -192,11 +192,12 @@ impl Host {
     ///
     /// An answer for always is on the disk when this returns; it blocks for some milliseconds.
     pub async fn answer(&self, call: &Call, plan: &Plan, answer: Answer) -> Result<(), Failure> {
-        let (open, longest) = match &plan.standing {
-            Standing::Ask { needs, longest, .. } => (needs.as_slice(), *longest),
-            Standing::Allowed | Standing::Denied { .. } => (&[][..], Scope::Once),
+        let longest = match &plan.standing {
+            Standing::Ask { longest, .. } => *longest,
+            Standing::Allowed | Standing::Denied { .. } => Scope::Once,
         };
         let answer = answer.at_most(longest);
+        let open = plan.answered(answer);
         let rule = self.in_words(answer);
         let Inner {
             components,

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use super::decide::is_in_file;
 use super::file::{Grantee, OperationName, Order, Runs};
-use super::grantee::grantee;
+use super::grantee::{Caller, grantee};
 use super::key::{Decided, Key};
 use super::stored::store_answer;
 use super::{PermissionError, Permissions, PluginId, SessionAnswer};
@@ -11,8 +12,40 @@ use crate::ask::{Answer, Scope};
 use crate::target::{CommandKey, Need, Operation};
 
 impl Permissions {
-    /// Remembers an answer to the needs of one call. A permanent yes to a compound line stores one for each of its
-    /// [`CommandTarget::parts`](crate::target::CommandTarget::parts).
+    /// What a permanent yes to these needs stores: in place of a compound line that is nothing but its
+    /// [`CommandTarget::parts`](crate::target::CommandTarget::parts), those of them that the permission file does not allow
+    /// yet, each once.
+    pub(crate) fn to_be_stored(
+        &self,
+        caller: &Caller<'_>,
+        needs: &[Need],
+    ) -> Result<Vec<Need>, PermissionError> {
+        let mut state = self.lock();
+        self.refresh(&mut state)?;
+        let mut lasting: Vec<Need> = Vec::new();
+        for need in needs {
+            let mut parts: Vec<Need> = Vec::new();
+            for part in need.in_parts() {
+                let key = Key::exact(&part.target);
+                if !parts.iter().any(|it| Key::exact(&it.target) == key) {
+                    parts.push(part);
+                }
+            }
+            let is_new = |part: &&Need| {
+                let command = part.target.command();
+                !command.is_some_and(|it| is_in_file(&state, caller, it))
+            };
+            // What counts as a whole is open, and a line whose commands are all stored is asked about as if none was.
+            match parts.iter().filter(is_new).cloned().collect::<Vec<_>>() {
+                new if !new.is_empty() => lasting.extend(new),
+                _ => lasting.extend(parts),
+            }
+        }
+        Ok(lasting)
+    }
+
+    /// Remembers an answer to needs of one call; of a permanent yes, to what
+    /// [`Permissions::to_be_stored`] has named before it.
     ///
     /// `Always` writes the file, under a lock and through a rename, and returns when it is on the disk.
     /// When it cannot be written the answer does not hold at all.
@@ -31,12 +64,6 @@ impl Permissions {
                 target: need.target.to_string(),
             });
         }
-        // A permanent yes to a line is one to each of its commands, where that is known to cover it.
-        let is_of_parts = answer.allow && answer.scope == Scope::Always;
-        let needs: Vec<Need> = match is_of_parts {
-            true => needs.iter().flat_map(Need::in_parts).collect(),
-            false => needs.to_vec(),
-        };
         let runs = |need: &Need| -> Result<Option<Runs>, PermissionError> {
             let Some(command) = need.target.command().filter(|_| answer.allow) else {
                 return Ok(None);
@@ -89,7 +116,7 @@ impl Permissions {
                 })?;
                 // An answer for the session would outrank the new one.
                 let mut state = self.lock();
-                for need in &needs {
+                for need in needs {
                     let key = (Key::exact(&need.target), need.operation);
                     state.session.remove(&key);
                     if !answer.allow && allows_more(&state.session, need) {

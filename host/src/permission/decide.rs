@@ -120,6 +120,18 @@ impl Permissions {
         Ok(self.decide_in(&state, caller, need, content.as_deref()))
     }
 
+    /// Whether a lasting yes covers this command of a line.
+    pub(crate) fn allows_command(&self, caller: &Caller<'_>, command: &CommandTarget) -> bool {
+        let mut state = self.lock();
+        // A file that cannot be read allows nothing.
+        if self.refresh(&mut state).is_err() {
+            return false;
+        }
+        let now = Runs::of(command);
+        let found = lasting_of_names(&state, Some(caller), command, now.as_ref(), None);
+        matches!(found, Found::Allow(_))
+    }
+
     /// What is refused whatever anybody has answered.
     fn refused_by_nature(
         &self,
@@ -405,6 +417,13 @@ fn allowed_by_parts(
         })
         .collect();
     rules.filter(|rules| !rules.is_empty()).map(Rule::Parts)
+}
+
+/// Whether the permission file allows this command of a line.
+pub(super) fn is_in_file(state: &State, caller: &Caller<'_>, command: &CommandTarget) -> bool {
+    let now = Runs::of(command);
+    let found = command_lines::in_file(state, Some(caller), command, now.as_ref(), None);
+    matches!(found, Found::Allow(_))
 }
 
 /// The same, if all names lead for the command where they lead for Dunlin.

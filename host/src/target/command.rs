@@ -21,6 +21,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::command::simple_words;
+use crate::display::listed;
 
 /// How much of a command line an answer covers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -117,7 +118,7 @@ impl CommandKey {
     }
 
     /// The name of the program and the words behind it: `cargo test`. Not escaped.
-    fn short(&self) -> String {
+    pub(crate) fn short(&self) -> String {
         let name = self.program().and_then(Path::file_name);
         let name = name.map(|name| name.to_string_lossy().into_owned());
         let words = self.words().iter().skip(1).map(|word| quote(word));
@@ -258,26 +259,33 @@ pub struct CommandTarget {
 }
 
 impl CommandTarget {
-    /// What a lasting answer covers, in words: `cargo test, with any arguments`. Not escaped.
-    pub fn describe(&self) -> String {
-        let mut parts: Vec<String> = Vec::new();
-        for part in self.parts.iter().map(|part| part.key.short()) {
-            if !parts.contains(&part) {
-                parts.push(part);
+    /// What a lasting yes to each of these commands of a line covers, in words. Not escaped.
+    pub fn describe_all(commands: &[&CommandTarget]) -> String {
+        match commands {
+            [only] => only.describe(),
+            several => {
+                let names: Vec<String> = several.iter().map(|it| it.key.short()).collect();
+                format!("{}, each with harmless arguments", listed(&names))
             }
         }
-        if let Some((last, others)) = parts.split_last() {
-            let (all, each) = match others {
-                [] => (last.clone(), ""),
-                others => (format!("{} and {last}", others.join(", ")), "each "),
-            };
-            return format!("{all}, {each}with any arguments that Dunlin knows to be harmless");
+    }
+
+    /// What a lasting yes covers, in words: `cargo test, with harmless arguments`. Not escaped.
+    pub fn describe(&self) -> String {
+        if !self.parts.is_empty() {
+            let mut parts: Vec<&CommandTarget> = Vec::new();
+            for part in &self.parts {
+                if !parts.iter().any(|it| it.key == part.key) {
+                    parts.push(part);
+                }
+            }
+            return CommandTarget::describe_all(&parts);
         }
         let names = distinct_ends(&self.covers);
         // A yes that is given to what was shown covers less than a key that a person wrote.
         let covers = match self.key {
             CommandKey::Program(_) | CommandKey::Words(_) => {
-                format!("{} that Dunlin knows to be harmless", self.key.describe())
+                format!("{}, with harmless arguments", self.key.short())
             }
             _ => self.key.describe(),
         };

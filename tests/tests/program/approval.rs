@@ -31,7 +31,7 @@ fn read_outside(chat: &mut Chat, fate: Fate, answer: &str) {
     if fate == Fate::Asked {
         let question = chat.question();
         let path = question.line_with("    read ").unwrap_or_default();
-        assert!(path.ends_with("/outside/notes.txt"), "{:?}", chat.terminal);
+        assert!(path.contains("/outside/notes.txt"), "{:?}", chat.terminal);
         chat.answer(answer);
     }
     chat.prompt();
@@ -394,7 +394,7 @@ fn the_question_is_shown_again_below_what_a_command_prints() {
     chat.answer("/show m2");
     let screen = chat.question();
     let target = screen.line_with("    read ").unwrap_or_default();
-    assert!(target.ends_with("/outside/notes.txt"), "{screen:?}");
+    assert!(target.contains("/outside/notes.txt"), "{screen:?}");
     chat.answer("y");
     chat.prompt();
 }

@@ -100,7 +100,7 @@ fn command_lines_are_explained() {
     let explain = |line: &str| environment.run(["permissions", "explain", line]).stdout;
     let simple = explain("timeout 5 ls -l");
     assert!(
-        simple.starts_with("one simple command; always would allow ls, with any arguments that Dunlin knows to be harmless\n"),
+        simple.starts_with("one simple command; always would allow ls, with harmless arguments\n"),
         "{simple}"
     );
     assert_eq!(simple.matches("  execute  ask  ").count(), 1, "{simple}");

@@ -62,13 +62,13 @@ fn a_body_is_shown_and_a_yes_sends_it() {
         format!("│ Allow post_otherwise to POST to '{}'?", site.url("/up")),
         format!("write   {}", site.url("/up")),
         "s, always: the plugin may send anything to it; you no longer see what".to_owned(),
-        "always, never: stored for all projects".to_owned(),
+        "    always: in all projects".to_owned(),
         "│ sends 51 bytes of text/plain".to_owned(),
         "│   dear server,".to_owned(),
         "│   →   the key is hunter2\\u{1b}[2J\\u{202e}".to_owned(),
         "│     allow? y".to_owned(),
         "! This is a server on this machine, not on the internet.".to_owned(),
-        "y yes · n no · s session · always · never · v view · ? help".to_owned(),
+        "y yes · n no · s session · always · never · v details · ? help".to_owned(),
     ] {
         assert!(
             screen.contains(&expected),

@@ -31,14 +31,14 @@ fn never_at_a_compound_line_is_for_that_line() {
     environment.project_file("a.txt", "a");
     let mut chat = Chat::open(&environment);
     chat.say("search");
+    chat.question();
+    chat.answer("v");
     let screen = chat.question();
-    let undo = "undo:   dunlin permissions ask run '= cat a.txt | grep a'";
     assert_shows(
         &screen,
         &[
             "    never:  denies exactly this line, in all projects\n",
-            undo,
-            "! Compound command (a pipe): s allows exactly this line, always each of its commands.",
+            "undo:   dunlin permissions ask run '= cat a.txt | grep a'",
         ],
     );
     chat.answer("never");
@@ -90,9 +90,15 @@ fn an_answer_for_the_session_is_taken_back() {
     let mut chat = Chat::open(&environment);
     chat.say("read it");
     let screen = chat.question();
+    assert_shows(&screen, &["b.txt (always: in all projects)\n"]);
+    chat.answer("v");
+    let screen = chat.question();
     assert_shows(
         &screen,
-        &["    always, never: stored for all projects; undo: dunlin permissions ask read "],
+        &[
+            "    always, never: stored for all projects",
+            "dunlin permissions ask read ",
+        ],
     );
     chat.answer("s");
     let screen = chat.prompt();

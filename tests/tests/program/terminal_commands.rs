@@ -27,21 +27,27 @@ fn a_permanent_yes_to_a_pipe_is_one_to_each_command_and_covers_other_pipes_of_th
     let mut chat = Chat::open(&environment);
     chat.say("read it");
     let screen = chat.question();
+    let question = "? 1 run_terminal_command asks to run\n  │ cat a.txt | head -n 1\n    \
+                    always: allows cat and head, each with harmless arguments, in all projects\n  y yes";
+    assert!(screen.text.contains(question), "{screen:?}");
+    chat.answer("v");
+    let screen = chat.question();
     for shown in [
-        "always: allows cat and head, each with any arguments that Dunlin",
+        "execute /usr/bin/head",
         "never:  denies exactly this line",
         "undo:   dunlin permissions ask run /usr/bin/cat",
         "undo:   dunlin permissions ask run /usr/bin/head",
+        "note:   Compound command (a pipe): s allows exactly this line, always each of its commands.",
     ] {
         assert!(screen.text.contains(shown), "{screen:?}");
     }
     chat.answer("always");
-    // The second line runs without a question, the third has another program.
+    // The second line runs without a question, the third has another program: that alone is asked about.
     let screen = chat.question();
-    assert!(
-        screen.text.contains("3 run_terminal_command asks"),
-        "{screen:?}"
-    );
+    let question = "? 3 run_terminal_command asks to run\n  │ cat a.txt | tail -n 1\n    \
+                    always: allows tail, with harmless arguments, in all projects\n  \
+                    ! Because of tail; cat is allowed already.\n  y yes";
+    assert!(screen.text.contains(question), "{screen:?}");
     let result = last_result(&provider);
     assert!(result.contains("one\ntwo\n--\none\ntwo"), "{result}");
     chat.answer("n");
@@ -360,7 +366,7 @@ fn a_crate_is_read_mended_and_tested() {
     // A simple command: allowed for the session, it is not asked about a second time.
     let question = chat.question();
     assert!(
-        question.contains("  │ Run this command?\n  │ cargo test --offline\n"),
+        question.contains(" run_terminal_command asks to run\n  │ cargo test --offline\n"),
         "{:?}",
         chat.terminal
     );

@@ -94,7 +94,7 @@ async fn a_simple_command_is_asked_in_the_hosts_words_and_granted_as_it_was_show
     assert_eq!(command.compound, None);
     assert_eq!(
         command.target.describe(),
-        "cargo test, with any arguments that Dunlin knows to be harmless"
+        "cargo test, with harmless arguments"
     );
 
     shop.answer("cargo test", true, Scope::Always).await;
@@ -123,8 +123,8 @@ async fn a_compound_command_can_be_allowed_until_the_session_ends_and_is_never_s
         assert_eq!(question.wording, "Run command: cargo build | git log?");
         assert_eq!(question.longest, Scope::Session);
         assert_eq!(programs(&question), ["cargo", "git", "sh"]);
-        let notice = "Compound command (a pipe): s allows exactly this line until the session ends. It can't be \
-             allowed permanently; single commands can, so have the model run them one by one.";
+        let notice =
+            "Can't be stored because of git log behind a pipe; s allows exactly this line.";
         assert_eq!(
             question.notices,
             [notice, "It may change the git repository."]

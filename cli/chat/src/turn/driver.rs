@@ -412,9 +412,10 @@ impl CallContext<'_> {
             return Ok(());
         };
         let kept = self.tools.answer(call, plan, answer).await;
-        if let (Ok(()), Standing::Ask { needs, longest, .. }) = (&kept, &plan.standing) {
-            self.frontend
-                .stored(&call.tool, needs, answer.at_most(*longest));
+        if let (Ok(()), Standing::Ask { longest, .. }) = (&kept, &plan.standing) {
+            let answer = answer.at_most(*longest);
+            let needs = plan.answered(answer);
+            self.frontend.stored(&call.tool, needs, answer);
         }
         if let (false, Err(failure)) = (answer.allow, &kept) {
             self.frontend

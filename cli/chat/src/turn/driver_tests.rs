@@ -138,8 +138,9 @@ impl Tools for FakeTools {
         };
         let standing = match path {
             "outside" => Standing::Ask {
-                needs: vec![need],
+                needs: vec![need.clone()],
                 notices: vec!["outside the project".to_owned()],
+                lasting: vec![need],
                 longest: Scope::Always,
             },
             "forbidden" => Standing::Denied {
@@ -198,6 +199,7 @@ impl Tools for FakeTools {
                 needs: Vec::new(),
                 actions: Vec::new(),
                 notices: Vec::new(),
+                lasting: Vec::new(),
                 longest: Scope::Always,
                 origin: Origin::Undeclared,
             };

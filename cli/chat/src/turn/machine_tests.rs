@@ -61,6 +61,7 @@ pub(super) fn undecided(number: usize) -> Event {
         Ok(plan(Standing::Ask {
             needs: vec![need()],
             notices: Vec::new(),
+            lasting: vec![need()],
             longest: dunlin_host::ask::Scope::Always,
         })),
     )

@@ -46,6 +46,7 @@ impl Entry {
             needs: planned.map_or_else(Vec::new, |plan| plan.needs.clone()),
             actions: planned.map_or_else(Vec::new, |plan| plan.actions.clone()),
             notices: Vec::new(),
+            lasting: Vec::new(),
             longest: Scope::Always,
             origin: Origin::Declared,
         });

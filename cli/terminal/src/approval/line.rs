@@ -69,7 +69,11 @@ pub const WORDS: &[(&str, Word, &str)] = &[
         Word::Skip,
         "don't run it; the model is told it was skipped",
     ),
-    ("v", Word::View, "show everything about it"),
+    (
+        "v",
+        Word::View,
+        "show everything about it, also what takes the answers back",
+    ),
     ("e", Word::Edit, "change its arguments in your editor"),
     (
         "run",
@@ -86,6 +90,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("a", "always"),
     ("session", "s"),
     ("view", "v"),
+    ("details", "v"),
     ("edit", "e"),
     ("help", "?"),
 ];

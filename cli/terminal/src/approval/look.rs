@@ -74,7 +74,7 @@ pub fn question(entry: &Entry, numbered: bool, window: Window, most: usize) -> S
     page.rows.push(heading(entry, numbered, window));
     page.asked(entry, &one_line(&entry.question.wording));
     let before = page.rows.len();
-    page.needs(entry);
+    page.needs(entry, false);
     let needs = page.rows.len() - before;
     let notices = page.notices(entry);
     let rest = most.min(MAX_ROWS).saturating_sub(notices.len());
@@ -191,7 +191,8 @@ pub fn view(entry: &Entry, numbered: bool, window: Window) -> Shown {
     let mut page = Page::new(window, indent);
     page.rows.push(heading(entry, numbered, window));
     page.asked(entry, &display::escape(&entry.question.wording));
-    page.needs(entry);
+    page.needs(entry, true);
+    page.explanations(entry);
     let counts = diff::counts(&entry.question.actions);
     for row in &counts {
         page.foreign(row, None);
@@ -252,7 +253,7 @@ pub fn key(entries: &[&Entry], several: bool, always: bool, window: Window) -> S
     if several {
         parts.extend([("skip", ""), ("y all", ""), ("run", "")]);
     }
-    parts.push(("v", "view"));
+    parts.push(("v", "details"));
     if entries.iter().any(|entry| is_waiting(entry)) {
         parts.push(("e", "edit"));
     }
@@ -403,6 +404,12 @@ fn only_command(entry: &Entry) -> Option<&str> {
     }
 }
 
+/// Whether the heading says that a command is to be run.
+fn asks_to_run(entry: &Entry) -> bool {
+    let is_plain = matches!(entry.question.origin, Origin::Declared | Origin::App);
+    is_plain && only_command(entry).is_some()
+}
+
 /// A tool's name; one that is none stands in quotes, so that it cannot begin a row as if it were more.
 fn name(tool: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -450,6 +457,7 @@ fn heading(entry: &Entry, numbered: bool, window: Window) -> String {
     let number = styles.paint(label, &number);
     let asks = match entry.question.origin {
         Origin::Declared if numbered => "",
+        _ if asks_to_run(entry) => " asks to run",
         Origin::Declared if web_request::sent(&entry.question.actions).is_some() => {
             " asks before it sends this"
         }
@@ -465,3 +473,7 @@ fn heading(entry: &Entry, numbered: bool, window: Window) -> String {
 #[cfg(test)]
 #[path = "look_tests.rs"]
 pub(super) mod tests;
+
+#[cfg(test)]
+#[path = "question_tests.rs"]
+mod question_tests;

@@ -142,14 +142,13 @@ fn several_calls_are_answered_by_number() {
         window(100, 60),
     );
     assert_eq!(
-        rows[..8],
+        rows[..7],
         [
             "",
             "  2 calls need your approval",
             "  ? 1 read_file",
             "    │ Read file '/outside/1'?",
-            "      read    /outside/1",
-            "      always, never: stored for all projects; undo: dunlin permissions ask read /outside/1",
+            "      read    /outside/1 (always: in all projects)",
             "    ! Outside the project.",
             "  + 2 read_file Read file '/outside/2'? · approved",
         ]

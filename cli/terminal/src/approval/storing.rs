@@ -21,61 +21,103 @@ const FORGET: &str = "/permissions forget";
 /// Stands in the place of a command whose target cannot be typed.
 pub const SHOWS_KEY: &str = "dunlin permissions list shows the key";
 
+/// What a permanent yes to a question stores, a label and an escaped text for each row: what stands with the question itself.
+pub fn always(question: &Question) -> Vec<(&'static str, String)> {
+    let (commands, others): (Vec<&Need>, Vec<&Need>) = question
+        .needs
+        .iter()
+        .partition(|need| need.target.command().is_some());
+    let command = |need: &&Need| {
+        let text = match commands.len() {
+            1 => allowed(need, &question.lasting)?,
+            _ => format!("{}, in {}", escape(&need.target.to_string()), place(need)),
+        };
+        Some(("always", text))
+    };
+    let mut rows: Vec<_> = commands.iter().filter_map(command).collect();
+    let said = others.iter().filter_map(|need| {
+        let covers = covers(need)?;
+        let text = match others.len() {
+            1 => covers.to_owned(),
+            _ => format!("{}: {covers}", named(need)),
+        };
+        Some(("s, always", text))
+    });
+    rows.extend(said);
+    more(&mut rows, "v shows them");
+    let what = match (others.len(), commands.is_empty()) {
+        (0, _) => return rows,
+        (1, true) => "",
+        (_, true) => "all of these, ",
+        (_, false) => "the rest, ",
+    };
+    let app = app(&question.tool).map(|app| format!(", only for this version of {}", escape(app)));
+    let app = app.unwrap_or_default();
+    rows.push(("always", format!("{what}in all projects{app}")));
+    rows
+}
+
 /// What the lasting answers to a question store, a label and an escaped text for each row; behind a line end the command that
 /// takes it back. `always`: whether a yes can be stored.
-pub fn before(question: &Question, always: bool) -> Vec<(&'static str, String)> {
-    match question.needs.as_slice() {
-        [] if question.origin == Origin::Declared => vec![(
-            "never",
-            format!(
-                "denies all calls of this tool until the session ends\nundo: /tools {} prompt",
-                escape(&question.tool)
-            ),
-        )],
-        [] => Vec::new(),
-        [need] => match need.target.command() {
-            Some(command) => of_command(need, command, always),
-            None => {
-                let yes = match app(&question.tool).filter(|_| always) {
-                    Some(app) => format!(", a yes only for this version of {}", escape(app)),
-                    None => String::new(),
-                };
-                let stored = (
-                    label(always),
-                    format!("stored for all projects{yes}\nundo: {}", undo(need)),
-                );
-                let covers = covers(need).filter(|_| always);
-                let covers = covers.map(|covers| ("s, always", covers.to_owned()));
-                covers.into_iter().chain([stored]).collect()
-            }
-        },
-        needs => {
-            let row = |need: &Need| {
-                let about = match need.target.command() {
-                    Some(command) => command.key.to_string(),
-                    None => format!("{} {}", need.operation.verb(), need.target.shown()),
-                };
-                let about = escape(&about);
-                let about = match covers(need).filter(|_| always) {
-                    Some(covers) => format!("{about}: {covers}"),
-                    None => about.into_owned(),
-                };
-                let place = match folder(need).filter(|_| always) {
-                    Some(folder) => format!("always in {folder}, never in all projects"),
-                    None => "in all projects".to_owned(),
-                };
-                let text = format!("{about}, {place}\nundo: {}", undo(need));
-                (label(always), text)
-            };
-            let mut rows: Vec<_> = needs.iter().take(MAX_NAMED).map(row).collect();
-            if needs.len() > MAX_NAMED {
-                let more = needs.len() - MAX_NAMED;
-                let text = format!("{more} more; dunlin permissions list shows them");
-                rows.push((label(always), text));
-            }
-            rows
-        }
+pub fn details(question: &Question, always: bool) -> Vec<(&'static str, String)> {
+    if question.needs.is_empty() {
+        let denies = format!(
+            "denies all calls of this tool until the session ends\nundo: /tools {} prompt",
+            escape(&question.tool)
+        );
+        let is_of_tool = question.origin == Origin::Declared;
+        return is_of_tool
+            .then_some(("never", denies))
+            .into_iter()
+            .collect();
     }
+    let is_only = question.needs.len() == 1;
+    let row = |need: &Need| {
+        if let Some(command) = need.target.command() {
+            return of_command(need, command, &question.lasting, always);
+        }
+        let label = match always {
+            true => "always, never",
+            false => "never",
+        };
+        let undo = undo(need);
+        let covers = covers(need).filter(|_| always);
+        if is_only {
+            let app = match app(&question.tool).filter(|_| always) {
+                Some(app) => format!(", a yes only for this version of {}", escape(app)),
+                None => String::new(),
+            };
+            let stored = (label, format!("stored for all projects{app}\nundo: {undo}"));
+            let covers = covers.map(|covers| ("s, always", covers.to_owned()));
+            return covers.into_iter().chain([stored]).collect();
+        }
+        let covers = covers.map_or_else(String::new, |covers| format!(": {covers}"));
+        let text = format!("{}{covers}, in all projects\nundo: {undo}", named(need));
+        vec![(label, text)]
+    };
+    let named = question.needs.iter().take(MAX_NAMED);
+    let mut rows: Vec<_> = named.flat_map(row).collect();
+    if question.needs.len() > MAX_NAMED {
+        let more = question.needs.len() - MAX_NAMED;
+        let text = format!("{more} more; dunlin permissions list shows them");
+        rows.push(("stored", text));
+    }
+    rows
+}
+
+/// Leaves so many rows that somebody reads them, and says what is left out.
+fn more(rows: &mut Vec<(&'static str, String)>, where_all: &str) {
+    if rows.len() > MAX_NAMED {
+        let more = rows.len() - MAX_NAMED;
+        rows.truncate(MAX_NAMED);
+        rows.push(("always", format!("{more} more; {where_all}")));
+    }
+}
+
+/// A need as it is stored: `write /home/ada/a.txt`. Escaped.
+fn named(need: &Need) -> String {
+    let text = format!("{} {}", need.operation.verb(), need.target.shown());
+    escape(&text).into_owned()
 }
 
 /// The app that asks, if it is one: no tool has a name with a gap.
@@ -93,45 +135,63 @@ fn covers(need: &Need) -> Option<&'static str> {
     }
 }
 
-fn label(always: bool) -> &'static str {
-    match always {
-        true => "always, never",
-        false => "never",
-    }
-}
-
-fn of_command(need: &Need, command: &CommandTarget, always: bool) -> Vec<(&'static str, String)> {
+fn of_command(
+    need: &Need,
+    command: &CommandTarget,
+    lasting: &[Need],
+    always: bool,
+) -> Vec<(&'static str, String)> {
     let denied = escape(&command.key.describe()).into_owned();
-    let mut rows = Vec::new();
-    if always {
-        let covers = escape(&command.describe()).into_owned();
-        let place = folder(need).unwrap_or_else(|| "all projects".to_owned());
-        rows.push(("always", format!("allows {covers}, in {place}")));
-    }
+    let allowed = allowed(need, lasting).filter(|_| always);
+    let mut rows: Vec<_> = allowed.map(|text| ("always", text)).into_iter().collect();
     rows.push(("never", format!("denies {denied}, in all projects")));
-    if always {
-        let parts = distinct(&need.parts());
-        rows.extend(parts.iter().map(|part| ("undo", undo(part))));
+    let stored = stored_of(need, lasting).filter(|_| always);
+    for need in stored.chain([need]) {
+        let row = ("undo", undo(need));
+        if !rows.contains(&row) {
+            rows.push(row);
+        }
     }
-    rows.push(("undo", undo(need)));
     rows
 }
 
-/// Those of the needs that are stored under different keys.
-fn distinct(needs: &[Need]) -> Vec<Need> {
-    let mut distinct: Vec<Need> = Vec::new();
-    let key = |need: &Need| need.target.command().map(|command| command.key.clone());
-    for need in needs {
-        if !distinct.iter().any(|other| key(other) == key(need)) {
-            distinct.push(need.clone());
-        }
+/// What a permanent yes stores for the need of a command.
+fn stored_of<'a>(need: &'a Need, lasting: &'a [Need]) -> impl Iterator<Item = &'a Need> {
+    lasting.iter().filter(move |stored| {
+        let (Some(stored), Some(command)) = (stored.target.command(), need.target.command()) else {
+            return false;
+        };
+        stored == command || command.parts.iter().any(|part| **part == *stored)
+    })
+}
+
+/// What a permanent yes allows of a command, and where: `allows cargo test, with harmless arguments, in all projects`.
+/// Escaped; `None`: nothing is left to be stored.
+fn allowed(need: &Need, lasting: &[Need]) -> Option<String> {
+    let stored: Vec<&CommandTarget> = stored_of(need, lasting)
+        .filter_map(|need| need.target.command())
+        .collect();
+    if stored.is_empty() {
+        return None;
     }
-    distinct
+    let covers = CommandTarget::describe_all(&stored);
+    Some(format!("allows {}, in {}", escape(&covers), place(need)))
+}
+
+/// Where a permanent yes to a command holds, escaped.
+fn place(need: &Need) -> String {
+    folder(need).unwrap_or_else(|| "all projects".to_owned())
+}
+
+/// What an answer to a question has stored, as [`after_needs`] says it.
+pub fn after(question: &Question, answer: Answer) -> Vec<String> {
+    let answer = answer.at_most(question.longest);
+    after_needs(&question.tool, question.answered(answer), answer)
 }
 
 /// What an answer to this tool or app has stored, as one escaped sentence for each target, and behind a line end what takes that back. Empty:
 /// nothing.
-pub fn after(tool: &str, needs: &[Need], answer: Answer) -> Vec<String> {
+pub fn after_needs(tool: &str, needs: &[Need], answer: Answer) -> Vec<String> {
     let verb = if answer.allow { "allow" } else { "deny" };
     let granted = app(tool).filter(|_| answer.allow);
     let scope = |place: Option<String>| match (answer.scope, place) {
@@ -148,14 +208,6 @@ pub fn after(tool: &str, needs: &[Need], answer: Answer) -> Vec<String> {
     if answer.scope == Scope::Once {
         return Vec::new();
     }
-    let is_of_parts = answer.allow && answer.scope == Scope::Always;
-    let needs: Vec<Need> = match is_of_parts {
-        true => needs
-            .iter()
-            .flat_map(|need| distinct(&need.in_parts()))
-            .collect(),
-        false => needs.to_vec(),
-    };
     let row = |need: &Need| {
         let scope = scope(folder(need).filter(|_| answer.allow));
         let about = match need.target.command() {
@@ -312,7 +364,7 @@ mod tests {
             target: Target::Path("/etc/hosts".into()),
             operation: Operation::Read,
         }];
-        let said = |allow, scope| after("read_file", &needs, Answer { allow, scope });
+        let said = |allow, scope| after_needs("read_file", &needs, Answer { allow, scope });
         assert_eq!(said(true, Scope::Once), [""; 0]);
         assert_eq!(
             said(true, Scope::Always),
@@ -322,7 +374,7 @@ mod tests {
         );
         let of_app = |allow| {
             let scope = Scope::Always;
-            after("app 'tides'", &needs, Answer { allow, scope })[0].clone()
+            after_needs("app 'tides'", &needs, Answer { allow, scope })[0].clone()
         };
         assert_eq!(
             of_app(true).lines().next(),
@@ -345,14 +397,14 @@ mod tests {
             scope: Scope::Session,
         };
         assert_eq!(
-            after("web_fetch", &sent, allow),
+            after_needs("web_fetch", &sent, allow),
             [
                 "Until the session ends: allow write https://example.com/up, whatever the plugin sends there.\n\
                  Undo: /permissions forget https://example.com/up"
             ]
         );
         let many: Vec<Need> = (0..7).map(|_| needs[0].clone()).collect();
-        let said = after(
+        let said = after_needs(
             "read_file",
             &many,
             Answer {

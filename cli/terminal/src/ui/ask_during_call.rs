@@ -61,8 +61,7 @@ impl Ask for TerminalAsk {
 
 fn converse(ui: &Ui, entry: Entry, pager: Option<&Pager>) -> Answer {
     let mut approvals = PendingApprovals::default();
-    let (needs, longest) = (entry.question.needs.clone(), entry.longest);
-    let tool = entry.question.tool.clone();
+    let question = entry.question.clone();
     let mut rows = approvals.open(0, vec![entry], ui.window());
     loop {
         let line = match ui.ask_line(&rows.join("\n"), approvals.prompt()) {
@@ -82,7 +81,7 @@ fn converse(ui: &Ui, entry: Entry, pager: Option<&Pager>) -> Answer {
                         _ => None,
                     });
                 let answer = answer.unwrap_or(Answer::DENY);
-                for text in storing::after(&tool, &needs, answer.at_most(longest)) {
+                for text in storing::after(&question, answer) {
                     ui.say_stored(&text);
                 }
                 return answer;

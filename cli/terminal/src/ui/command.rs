@@ -53,6 +53,7 @@ pub(crate) mod tests {
                 is_unclear: false,
                 folder: None,
             }),
+            commands: Vec::new(),
             guarded: Vec::new(),
             is_overlong: false,
             may_change_repository: false,

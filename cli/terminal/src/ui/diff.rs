@@ -1,8 +1,10 @@
 //! What an edit does, as it stands in a question: the difference that it makes, and what is not told by lines.
 
+use dunlin_host::ask::Question;
 use dunlin_host::call::Action;
 use dunlin_host::edit::diff::{Change, Diff};
 use dunlin_host::edit::{ContentHash, EditKind, FileEdit};
+use dunlin_host::target::Need;
 
 use super::calls::fit;
 use super::dump;
@@ -11,7 +13,7 @@ use super::style::Label;
 use super::wrap;
 use crate::approval::look::Window;
 use crate::approval::text::{BAR, BAR_COLUMNS};
-use dunlin_chat::turn::Changes;
+use dunlin_chat::turn::{ChangedLines, Changes};
 
 /// What stands before the bar.
 const ROW_MARGIN: &str = "  ";
@@ -37,6 +39,61 @@ fn edits(actions: &[Action]) -> Vec<&FileEdit> {
         _ => None,
     });
     edits.collect()
+}
+
+/// A file of a question, in one row.
+#[derive(Debug)]
+pub struct ListedFile {
+    /// What is done to it.
+    pub verb: &'static str,
+    /// Its name and how much of it changes. Escaped.
+    pub text: String,
+    needs: Vec<Need>,
+}
+
+impl ListedFile {
+    /// Whether the row says of what this need is.
+    pub fn says(&self, need: &Need) -> bool {
+        self.needs.contains(need)
+    }
+}
+
+/// The files of a question about several, which are an overview of its difference; none where it is about one.
+pub fn files(question: &Question) -> Vec<ListedFile> {
+    let edits = edits(&question.actions);
+    let listed = |edit: &&FileEdit| {
+        let mut text = edit.path.to_string_lossy().into_owned();
+        match &edit.kind {
+            EditKind::Renamed(to) => text = format!("{text} → {}", to.display()),
+            EditKind::Bytes { .. } => text.push_str("  not text"),
+            EditKind::Text => {
+                if let Some(lines) = ChangedLines::of([*edit]) {
+                    text = format!("{text}  {lines}");
+                }
+            }
+            EditKind::Link(_) | EditKind::Folder => {}
+        }
+        // A folder that is made for it has a row of its own.
+        let mut needs = edit.needs();
+        needs.retain(|need| edit.paths().any(|path| need.target.path() == Some(path)));
+        let is_open = needs.iter().any(|it| question.needs.contains(it));
+        if !is_open {
+            text.push_str(", allowed already");
+        }
+        let is_new = edit.base.is_none() && edit.is_of_text();
+        ListedFile {
+            verb: match is_new {
+                true => "create",
+                false => edit.phrase().infinitive,
+            },
+            text: foreign_line::shown(&text),
+            needs,
+        }
+    };
+    match edits.len().min(question.needs.len()) {
+        0 | 1 => Vec::new(),
+        _ => edits.iter().map(listed).collect(),
+    }
 }
 
 /// A row for each file that is edited: its name, and how many lines come and go.

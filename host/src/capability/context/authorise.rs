@@ -458,7 +458,10 @@ impl CallContext {
             match action {
                 Action::Command(command) => {
                     longest = longest.min(command.longest(has_network));
-                    warnings.extend(command.notices(has_network));
+                    let permissions = &self.shared.permissions;
+                    let caller = self.caller(true);
+                    let is_allowed = |it: &_| permissions.allows_command(&caller, it);
+                    warnings.extend(command.notices(has_network, &is_allowed));
                 }
                 Action::Request(request) => asked_request = Some(request.clone()),
                 _ => {}
@@ -472,6 +475,11 @@ impl CallContext {
                 warnings.push("Changes that are not announced are asked about each time.".into());
             }
         }
+        let lasting = self
+            .shared
+            .permissions
+            .to_be_stored(&self.caller(true), &needs)
+            .map_err(|e| host_failed(&e))?;
         let question = Question {
             call: self.call.clone(),
             tool: self.tool.clone(),
@@ -494,6 +502,7 @@ impl CallContext {
             needs: needs.clone(),
             actions,
             notices: warnings,
+            lasting: lasting.clone(),
             longest,
             origin: match origin {
                 Origin::Undeclared if self.kind == CallerKind::App => Origin::App,
@@ -518,9 +527,12 @@ impl CallContext {
                 crate::display::escape(written_text(written))
             ));
         }
-        let mut lasting = needs.clone();
+        let mut remembered = match answer.is_permanent_yes() {
+            true => lasting,
+            false => needs,
+        };
         if answer.allow && answer.scope == Scope::Once {
-            lasting.retain(|need| !is_edited(need));
+            remembered.retain(|need| !is_edited(need));
         }
         let is_remembered = match asked_request {
             Some(request) if answer.allow && answer.scope == Scope::Once => {
@@ -536,7 +548,7 @@ impl CallContext {
         if is_remembered {
             self.shared
                 .permissions
-                .remember(&self.call, &self.plugin, &lasting, answer)
+                .remember(&self.call, &self.plugin, &remembered, answer)
                 .map_err(|e| host_failed(&e))?;
         }
         Ok((answer.allow, answer.in_words()))

@@ -191,7 +191,7 @@ fn a_permanent_yes_to_a_line_of_known_commands_is_one_to_each_of_them() {
     assert_eq!(read.longest(false), Scope::Always);
     assert_eq!(
         read.target.describe(),
-        "cargo test and sort, each with any arguments that Dunlin knows to be harmless"
+        "cargo test and sort, each with harmless arguments"
     );
     plugin.answer(&machine, line, true, Scope::Always);
     let root = machine.root().display();

@@ -220,18 +220,34 @@ impl Caller1 {
     /// Says yes to what was read before, in the call that decides.
     pub(super) fn remember(&self, machine: &Machine, need: Need, scope: Scope) {
         let answer = Answer { allow: true, scope };
-        let remembered = machine
-            .permissions
-            .remember("c", &self.plugin, &[need], answer);
-        remembered.unwrap();
+        self.remember_for("c", machine, need, answer);
     }
 
     pub(super) fn answer(&self, machine: &Machine, line: &str, allow: bool, scope: Scope) {
         let need = need(&machine.read(line).unwrap());
-        let answer = Answer { allow, scope };
-        machine
-            .permissions
-            .remember("other", &self.plugin, &[need], answer)
+        self.remember_for("other", machine, need, Answer { allow, scope });
+    }
+
+    fn remember_for(&self, call: &str, machine: &Machine, need: Need, answer: Answer) {
+        let permissions = &machine.permissions;
+        let needs = match answer.is_permanent_yes() {
+            true => permissions.to_be_stored(&self.caller(), &[need]).unwrap(),
+            false => vec![need],
+        };
+        permissions
+            .remember(call, &self.plugin, &needs, answer)
+            .unwrap();
+    }
+
+    /// Stores what was named before.
+    pub(super) fn store(&self, machine: &Machine, needs: &[Need]) {
+        let answer = Answer {
+            allow: true,
+            scope: Scope::Always,
+        };
+        let permissions = &machine.permissions;
+        permissions
+            .remember("c", &self.plugin, needs, answer)
             .unwrap();
     }
 }

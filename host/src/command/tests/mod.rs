@@ -4,6 +4,7 @@ mod grants;
 mod machine;
 mod needs;
 mod programs;
+mod reasons;
 mod shells;
 mod simple;
 mod ways;

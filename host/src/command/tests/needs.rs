@@ -38,20 +38,11 @@ fn a_yes_lasts_only_for_what_is_simple_and_harmless() {
     for (line, longest, notices) in [
         ("cargo build", Scope::Always, &[][..]),
         ("ls src credentials secrets", Scope::Always, &[]),
-        (
-            "cargo build | sort",
-            Scope::Always,
-            &[
-                "Compound command (a pipe): s allows exactly this line, always each of its commands.",
-            ],
-        ),
+        ("cargo build | sort", Scope::Always, &[]),
         (
             "cargo build | make",
             Scope::Session,
-            &[
-                "Compound command (a pipe): s allows exactly this line until the session ends. It can't be \
-                 allowed permanently; single commands can, so have the model run them one by one.",
-            ],
+            &["Can't be stored because of make; s allows exactly this line."],
         ),
         (
             "ls .env",
@@ -99,10 +90,7 @@ fn a_yes_lasts_only_for_what_is_simple_and_harmless() {
         (
             "node -e 'console.log(process.env.x, d.key)'",
             Scope::Session,
-            &[
-                "A word with spaces or special characters may be code, which Dunlin does not read: s allows exactly \
-               this line until the session ends. It can't be allowed permanently.",
-            ],
+            &["Can't be stored as a word in it may be code; s allows exactly this line."],
         ),
         (
             "ls .ssh",
@@ -120,17 +108,14 @@ fn a_yes_lasts_only_for_what_is_simple_and_harmless() {
         (
             "sort < sub/../.env",
             Scope::Once,
-            &[
-                "Compound command (a redirection).",
-                "It names /.env, which usually holds secrets.",
-            ],
+            &["It names /.env, which usually holds secrets."],
         ),
     ] {
         let command = machine.read(line).unwrap();
         assert_eq!(command.longest(false), longest, "{line}");
         let project = machine.root().join("project").display().to_string();
         let found: Vec<String> = command
-            .notices(false)
+            .notices(false, &|_| false)
             .iter()
             .map(|notice| notice.replace(&project, ""))
             .collect();
@@ -139,13 +124,13 @@ fn a_yes_lasts_only_for_what_is_simple_and_harmless() {
     let mut command = machine.read("cargo build").unwrap();
     command.network = true;
     assert_eq!(command.longest(false), Scope::Once);
-    let notices = command.notices(false);
+    let notices = command.notices(false, &|_| false);
     assert!(
-        matches!(notices.as_slice(), [notice] if notice.starts_with("Needs network access, so this is asked")),
+        matches!(notices.as_slice(), [notice] if notice== "Needs network access, so this is asked about each time."),
         "{notices:?}"
     );
     assert_eq!(command.longest(true), Scope::Always);
-    assert!(command.notices(true).is_empty());
+    assert!(command.notices(true, &|_| false).is_empty());
 }
 
 #[test]

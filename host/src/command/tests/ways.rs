@@ -102,7 +102,7 @@ fn what_the_command_may_find_elsewhere_is_asked_about_each_time() {
         assert!(read.is_sensitive(true), "{line}");
         assert_eq!(read.longest(true), Scope::Once, "{line}");
         assert!(!read.target.is_storable, "{line}");
-        let notices = read.notices(true).join(" ");
+        let notices = read.notices(true, &|_| false).join(" ");
         assert!(notices.contains("/proc, or something"), "{line}: {notices}");
     }
     let long = format!("cat {}", "x".repeat(300));
@@ -249,7 +249,7 @@ fn what_is_known_only_when_a_line_runs_is_allowed_only_once() {
         let read = machine.read(line).unwrap();
         assert_eq!(read.longest(true), Scope::Once, "{line}");
         assert!(!read.is_sensitive(true), "{line}");
-        let notices = read.notices(true).join(" ");
+        let notices = read.notices(true, &|_| false).join(" ");
         assert!(notices.contains("holds only once"), "{line}: {notices}");
     }
     for line in [

@@ -155,6 +155,7 @@ impl McpTools {
             _ if open.is_empty() => Standing::Allowed,
             _ => Standing::Ask {
                 longest: longest_start(&open),
+                lasting: open.clone(),
                 needs: open,
                 notices,
             },

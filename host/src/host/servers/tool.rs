@@ -55,6 +55,7 @@ impl McpTools {
                     true => Standing::Ask {
                         needs: Vec::new(),
                         notices: Vec::new(),
+                        lasting: Vec::new(),
                         longest: Scope::Session,
                     },
                     false => Standing::Allowed,
@@ -91,6 +92,7 @@ impl McpTools {
                     };
                     standing = Standing::Ask {
                         longest: longest.min(longest_start(&needs)),
+                        lasting: needs.clone(),
                         needs,
                         notices: capability::notices(&rules),
                     };

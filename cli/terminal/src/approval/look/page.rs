@@ -1,13 +1,15 @@
 //! Rows of a question: what Dunlin says, and behind a bar what is foreign.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use dunlin_chat::tokens::counted;
-use dunlin_host::ask::Scope;
+use dunlin_host::ask::{Question, Scope};
+use dunlin_host::call::Action;
 use dunlin_host::display::{self, one_line};
-use dunlin_host::target::{Operation, Target};
+use dunlin_host::target::{Operation, ProgramFile, Target};
 
-use super::{MAX_VIEW_CHARS, Window, only_command, pretty, shows_arguments};
+use super::{MAX_VIEW_CHARS, Window, asks_to_run, only_command, pretty, shows_arguments};
 use crate::approval::entry::Entry;
 use crate::approval::storing::{self, READS};
 use crate::approval::text::{BAR, room, wrap};
@@ -17,6 +19,23 @@ use crate::ui::{command, diff, prompt_of_server, web_request};
 
 /// The label of a command that takes back what would be stored.
 const UNDO: &str = "undo";
+
+/// How far in the target of a need stands.
+const NEED_INDENT: usize = 10;
+
+/// Where the programs of the machine are, which nobody but its administrator changes: a command that runs one of them by its
+/// name says all that there is to know.
+const SYSTEM_FOLDERS: [&str; 6] = [
+    "/bin",
+    "/sbin",
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/local/bin",
+    "/usr/local/sbin",
+];
+
+/// What the links in these folders may lead to.
+const SYSTEM: [&str; 5] = ["/bin", "/sbin", "/usr", "/lib", "/opt"];
 
 /// Rows with one margin.
 pub(super) struct Page {
@@ -49,12 +68,15 @@ impl Page {
         self.rows.push(row);
     }
 
-    /// The sentence that asks. A command stands below it, where nothing of the sentence can be taken for a part of it.
+    /// The sentence that asks. A command stands by itself, where nothing of the sentence can be taken for a part of it; that it
+    /// is to be run, the heading says.
     pub(super) fn asked(&mut self, entry: &Entry, wording: &str) {
         let Some(line) = only_command(entry) else {
             return self.wording(wording);
         };
-        self.wording("Run this command?");
+        if !asks_to_run(entry) {
+            self.wording("Run this command?");
+        }
         let said = one_line(&entry.question.wording);
         // One of several lines, or with gaps, is shown with the difference.
         if command::lines(&entry.question.actions, &said).is_empty() {
@@ -106,15 +128,21 @@ impl Page {
             .collect()
     }
 
-    /// What would be granted: the operation in Dunlin's words, the target behind it.
-    pub(super) fn needs(&mut self, entry: &Entry) {
+    /// What would be granted: the operation in Dunlin's words, the target behind it; and what a permanent yes would store.
+    /// `whole`: with everything that says no more than the command, and with what takes the answers back.
+    pub(super) fn needs(&mut self, entry: &Entry, whole: bool) {
+        let question = &entry.question;
+        let files = match whole {
+            true => Vec::new(),
+            false => diff::files(question),
+        };
         let mut programs = Vec::new();
-        for need in &entry.question.needs {
+        for need in &question.needs {
             match need.target.command() {
+                None if files.iter().any(|file| file.says(need)) => {}
                 None => {
                     let verb = need.operation.verb();
-                    let mut urls =
-                        web_request::read_under(need, &entry.question.actions).peekable();
+                    let mut urls = web_request::read_under(need, &question.actions).peekable();
                     if urls.peek().is_none() {
                         let any = match (&need.target, need.operation) {
                             (Target::Site(_), Operation::Read) => format!(", {READS}"),
@@ -130,7 +158,7 @@ impl Page {
                     for program in &command.programs {
                         let path = program.called.to_string_lossy();
                         // Several servers may run with one program.
-                        if !programs.contains(&path) {
+                        if (whole || !is_of_system(program)) && !programs.contains(&path) {
                             self.need(need.operation.verb(), &display::escape(&path));
                             programs.push(path);
                         }
@@ -138,10 +166,57 @@ impl Page {
                 }
             }
         }
+        for file in &files {
+            self.need(file.verb, &file.text);
+        }
         // What a lasting answer would store is part of the question.
         let always = entry.longest == Scope::Always && entry.problem.is_none();
-        for (label, text) in storing::before(&entry.question, always) {
-            self.stored(label, &text);
+        let stored = match whole {
+            true => storing::details(question, always),
+            false if always => storing::always(question),
+            false => Vec::new(),
+        };
+        for (label, text) in stored {
+            if !self.fold(question, label, &text) {
+                self.stored(label, &text);
+            }
+        }
+    }
+
+    /// Adds what is stored for the only target to the row of this, if the row is the last and has room. `false`: it does not
+    /// belong there.
+    fn fold(&mut self, question: &Question, label: &str, text: &str) -> bool {
+        let [need] = question.needs.as_slice() else {
+            return false;
+        };
+        // In a name with gaps it could stand as well.
+        let target = target_text(&need.target);
+        let is_plain = need.target.path().is_some() && !target.contains(' ');
+        let more = format!(" ({label}: {text})");
+        let room = self.window.columns.saturating_sub(1);
+        match self.rows.last_mut() {
+            Some(row)
+                if is_plain
+                    && !text.contains('\n')
+                    && visible(row).saturating_sub(target.len()) <= self.indent + NEED_INDENT
+                    && visible(row) + visible(&more) <= room =>
+            {
+                row.push_str(&self.window.styles.paint(Label::Quiet, &more));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// How long a yes to its commands may hold, and what changes that.
+    pub(super) fn explanations(&mut self, entry: &Entry) {
+        let commands = entry.question.actions.iter();
+        let commands = commands.filter_map(|action| match action {
+            Action::Command(command) => command.explanation(entry.longest),
+            _ => None,
+        });
+        for text in commands {
+            self.stored("note", &display::escape(&text));
         }
     }
 
@@ -179,11 +254,10 @@ impl Page {
 
     /// A row of what would be granted, and more rows where it does not fit.
     fn need(&mut self, verb: &str, target: &str) {
-        const OPERATION: usize = 8;
         let room = self
             .window
             .columns
-            .saturating_sub(self.indent + 2 + OPERATION + 1);
+            .saturating_sub(self.indent + NEED_INDENT + 1);
         let mut rows = wrap(target, room).into_iter();
         let first = rows.next().unwrap_or_default();
         let styles = self.window.styles;
@@ -192,7 +266,7 @@ impl Page {
         for row in rows {
             let bar = styles.paint(Label::Quiet, BAR.trim_end());
             let row = styles.paint(Label::Target, &row);
-            self.own(&format!("{}{bar} {row}", " ".repeat(OPERATION)));
+            self.own(&format!("{}{bar} {row}", " ".repeat(NEED_INDENT - 2)));
         }
     }
 
@@ -263,6 +337,15 @@ impl Page {
 
 fn target_text(target: &Target) -> String {
     display::escape(&target.shown()).into_owned()
+}
+
+/// Whether it is one of the machine's programs, by its own path and by where that leads.
+fn is_of_system(program: &ProgramFile) -> bool {
+    let folder = program.called.parent();
+    SYSTEM_FOLDERS
+        .iter()
+        .any(|it| folder == Some(Path::new(it)))
+        && SYSTEM.iter().any(|it| program.real.starts_with(it))
 }
 
 /// A line with a space at its end made visible: behind a backslash, it decides what a command does.

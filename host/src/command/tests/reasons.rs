@@ -1,0 +1,108 @@
+//! Because of which of its commands a line is asked about, and what a permanent yes stores then.
+
+use super::machine::{Caller1, Machine};
+use crate::ask::Scope;
+use crate::permission::Verdict;
+
+/// What is stored already is neither listed nor stored again, and is named beside what the line is asked about for.
+#[test]
+fn a_line_is_asked_about_because_of_the_commands_that_are_not_allowed_yet() {
+    let machine = Machine::new();
+    let plugin = Caller1::new("1");
+    plugin.answer(&machine, "cargo build", true, Scope::Always);
+    plugin.answer(&machine, "ls", true, Scope::Session);
+    let look = |line: &str| {
+        let read = machine.read(line).unwrap();
+        let is_allowed = |it: &_| machine.permissions.allows_command(&plugin.caller(), it);
+        let notices = read.notices(false, &is_allowed).join(" ");
+        let stored = machine
+            .permissions
+            .to_be_stored(&plugin.caller(), &read.needs()[..1]);
+        let stored: Vec<String> = stored
+            .unwrap()
+            .iter()
+            .map(|need| need.target.to_string())
+            .collect();
+        let stored = stored
+            .join(", ")
+            .replace(&*machine.root().to_string_lossy(), "");
+        (notices, stored)
+    };
+    for (line, notices, stored) in [
+        (
+            "cargo build && cargo test 2>&1 | sort",
+            "Because of cargo test and sort; cargo build is allowed already.",
+            "$ /bin/cargo test, /bin/sort",
+        ),
+        // A yes for the session is one for now.
+        (
+            "ls && cargo build && sort a; sort b",
+            "Because of sort; ls and cargo build are allowed already.",
+            "/bin/ls, /bin/sort",
+        ),
+        // Nothing of it is allowed, and all of it can be: the line itself says what is asked.
+        ("cargo test | sort", "", "$ /bin/cargo test, /bin/sort"),
+        (
+            "cargo build && git push 2>&1 | sort",
+            "Because of git push and sort; cargo build is allowed already. It may change the git repository.",
+            "= cargo build && git push 2>&1 | sort",
+        ),
+        (
+            "cargo test && make",
+            "Can't be stored because of make; s allows exactly this line.",
+            "= cargo test && make",
+        ),
+        (
+            "cargo test && git add a",
+            "Can't be stored because of git add beside cargo test; s allows exactly this line. \
+             It may change the git repository.",
+            "= cargo test && git add a",
+        ),
+        (
+            "cargo build; cd sub && sort f",
+            "Because of cd sub and sort; cargo build is allowed already.",
+            "= cargo build; cd sub && sort f",
+        ),
+        (
+            "sort a > b",
+            "Can't be stored because of a redirection; s allows exactly this line.",
+            "= sort a > b",
+        ),
+        (
+            "sort a; sort b; sort c; sort d; sort e; sort f; sort g; sort h; sort i",
+            "Can't be stored as it has more than 8 commands; s allows exactly this line.",
+            "= sort a; sort b; sort c; sort d; sort e; sort f; sort g; sort h; sort i",
+        ),
+        (
+            "echo hi",
+            "Can't be stored as echo is a part of the shell; s allows exactly this line.",
+            "= echo hi",
+        ),
+        (
+            "ls $x",
+            "Not all that it runs and reads is known beforehand (a variable): a yes holds only once.",
+            "= ls $x",
+        ),
+        (
+            "sort 'a\u{200b}' b",
+            "Can't be stored because of an invisible character; s allows exactly this line.",
+            "= sort 'a\u{200b}' b",
+        ),
+        ("make", "", "= /bin/make"),
+    ] {
+        let found = look(line);
+        assert_eq!(found, (notices.to_owned(), stored.to_owned()), "{line}");
+    }
+    // What was shown is what is stored, whatever is taken back meanwhile.
+    let line = "cargo build && cargo test";
+    let needs = machine.read(line).unwrap().needs();
+    let permissions = &machine.permissions;
+    let stored = permissions.to_be_stored(&plugin.caller(), &needs).unwrap();
+    let root = machine.root().display();
+    permissions
+        .unset(&format!("$ {root}/bin/cargo build"))
+        .unwrap();
+    plugin.store(&machine, &stored);
+    assert_eq!(plugin.verdict(&machine, "cargo test"), Verdict::Allow);
+    assert_eq!(plugin.verdict(&machine, "cargo build"), Verdict::Ask);
+}
