@@ -14,19 +14,23 @@ mod fuzz;
 const CASES: u32 = 2_000;
 
 /// The commands of a line, if it is a simple one or a chain of them.
-fn read(line: &str) -> Option<Vec<(&'static str, Vec<String>)>> {
+fn read(line: &str) -> Option<Vec<fuzz::Command>> {
     let commands = dunlin_host::command::chained_commands(line)?;
-    let is_run = !commands.iter().any(|command| command.is_of_shell);
     if let (Ok(words), [command]) = (
         dunlin_host::command::simple_words(line),
         commands.as_slice(),
     ) {
         assert_eq!(words, command.words, "{line:?}");
     }
-    is_run.then(|| {
-        let pairs = commands.into_iter();
-        pairs.map(|it| (it.separator, it.words)).collect()
-    })
+    let commands = commands.into_iter().map(|it| fuzz::Command {
+        separator: it.separator,
+        variables: it.variables,
+        words: it.words,
+        patterns: it.patterns,
+        shows_status: it.shows_status,
+        is_of_shell: it.is_of_shell,
+    });
+    Some(commands.collect())
 }
 
 #[expect(clippy::print_stdout, reason = "its figures are its output")]

@@ -22,6 +22,7 @@ mod builtins;
 mod contents;
 mod danger;
 mod find;
+mod folder;
 #[cfg(test)]
 mod fuzz;
 mod known;
@@ -29,6 +30,7 @@ mod missing;
 mod named;
 mod names;
 mod parts;
+mod patterns;
 mod programs;
 mod reason;
 mod script;
@@ -36,17 +38,20 @@ mod server;
 mod started;
 #[cfg(test)]
 mod tests;
+mod variables;
 mod words;
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 pub(crate) use self::contents::{MAX_BOUND_BYTES, state_of};
+use self::folder::InFolder;
 use self::known::Known;
-use self::named::Bound;
+use self::named::{Bound, Guarded};
 pub use self::names::CommandError;
-pub(crate) use self::names::{Guard, Named, Names, Way};
+pub(crate) use self::names::{Folder, Guard, Named, Names, Way};
 pub use self::parts::LineCommand;
+use self::parts::Parts;
 use self::programs::Programs;
 pub use self::started::StartError;
 pub use self::words::{NotSimple, SimpleCommand, chained_commands, simple_words};
@@ -151,6 +156,14 @@ impl Names for Permissions {
             && passed.real.ok().flatten().is_some_and(is_there)
     }
 
+    fn has_usual_shell(&self) -> bool {
+        Permissions::has_usual_shell(self)
+    }
+
+    fn folder(&self, word: &str) -> Option<Folder> {
+        self.folder_of_project(word)
+    }
+
     fn repository_elsewhere(&self) -> Option<PathBuf> {
         let repository = linked_worktree(self.project())?.repository;
         let need = writing(repository.clone());
@@ -206,13 +219,18 @@ impl CommandLine {
             Ok(words) => {
                 let target = simple_target(&words, names)?;
                 let runs_git = may_change_repository(&target);
-                let guarded = named::guarded(words[1..].iter().map(String::as_str), names);
+                let mut guarded = named::guarded(words[1..].iter().map(String::as_str), names);
+                if let Some(folder) = known::folder(&words) {
+                    guarded.add(guarded_in(folder, &words[1..], names));
+                }
                 (None, target, guarded, runs_git)
             }
             Err(why) => {
                 let found = find::commands(&line);
-                commands = parts::read(&line, names);
-                let target = compound_target(&line, &commands, names);
+                let parts = parts::read(&line, names);
+                let in_parts = parts.words.clone();
+                let target = compound_target(&line, &parts, names);
+                commands = parts.commands;
                 let mut called = found
                     .commands
                     .iter()
@@ -227,7 +245,10 @@ impl CommandLine {
                     .flatten()
                     .flatten()
                     .chain(&found.files);
-                let guarded = named::guarded(words.map(String::as_str), names);
+                let mut guarded = named::guarded(words.map(String::as_str), names);
+                for (folder, words) in &in_parts {
+                    guarded.add(guarded_in(folder, words, names));
+                }
                 (Some(why), target, guarded, runs_git)
             }
         };
@@ -380,7 +401,10 @@ fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, C
         && known::takes_data(&name, arguments);
     let key = match known::of_program(program, simple.way, arguments, names) {
         Known::Inert => CommandKey::Program(program.called.clone()),
-        Known::Words(count) => CommandKey::Words(subject[..=count].to_vec()),
+        Known::Words { before, count } => {
+            let words = arguments[before..].iter().take(count);
+            CommandKey::Words(subject[..1].iter().chain(words).cloned().collect())
+        }
         Known::Nothing => CommandKey::Line(subject.clone()),
     };
     let bound = match key {
@@ -417,8 +441,16 @@ fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, C
     })
 }
 
-/// `commands`: those of a chain.
-fn compound_target(line: &str, commands: &[LineCommand], names: &dyn Names) -> CommandTarget {
+/// What of the words is guarded in a folder of the project; empty is the project.
+fn guarded_in(folder: &str, words: &[String], names: &dyn Names) -> Guarded {
+    let words = words.iter().map(String::as_str);
+    match folder {
+        "" => named::guarded(words, names),
+        folder => named::guarded(words, &InFolder { names, folder }),
+    }
+}
+
+fn compound_target(line: &str, parts: &Parts, names: &dyn Names) -> CommandTarget {
     let mut found = Programs::new(names);
     found.line(line);
     let shell = ProgramFile {
@@ -441,11 +473,13 @@ fn compound_target(line: &str, commands: &[LineCommand], names: &dyn Names) -> C
     if !programs.iter().any(|program| program.real == shell.real) {
         programs.push(shell);
     }
-    let only_once = bound.is_incomplete || found.hides_program || found.hides_words;
-    let parts = match only_once {
+    let parts = match bound.is_incomplete {
         true => Vec::new(),
-        false => parts::of(commands),
+        false => parts.targets(),
     };
+    // What is hidden there decides nothing about what runs.
+    let hides = (found.hides_program || found.hides_words) && parts.is_empty();
+    let only_once = bound.is_incomplete || hides;
     CommandTarget {
         key: CommandKey::Text(line.to_owned()),
         is_storable: false,

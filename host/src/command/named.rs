@@ -59,6 +59,18 @@ pub(super) struct Guarded {
     pub(super) is_unclear: bool,
 }
 
+impl Guarded {
+    /// Adds what was found among other words.
+    pub(super) fn add(&mut self, other: Guarded) {
+        other
+            .files
+            .into_iter()
+            .for_each(|path| add(&mut self.files, path));
+        self.is_overlong |= other.is_overlong || self.files.len() > MAX_FOUND;
+        self.is_unclear |= other.is_unclear;
+    }
+}
+
 /// Finds what of the words is guarded.
 ///
 /// The words are final, but a program may be a shell: a word that begins with `~` counts in both ways.

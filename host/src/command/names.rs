@@ -76,6 +76,15 @@ pub(crate) enum Way {
     Unclear,
 }
 
+/// A folder of the project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Folder {
+    /// The path to it from the project.
+    pub(crate) path: String,
+    /// Whether git finds the same repository in it as in the project: there is no other one in it or on the way to it.
+    pub(crate) is_of_repository: bool,
+}
+
 /// Whether a file is guarded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Guard {
@@ -121,6 +130,16 @@ pub(crate) trait Names {
 
     /// Whether a relative path leads to a file or folder that exists in the project.
     fn is_inside(&self, word: &str) -> bool;
+
+    /// Whether the shell takes folders and patterns for what they are usually: no variable tells it otherwise.
+    fn has_usual_shell(&self) -> bool {
+        true
+    }
+
+    /// The folder of the project, below it, that a plain path leads to, without a link.
+    fn folder(&self, _word: &str) -> Option<Folder> {
+        None
+    }
 
     /// The repository that the project is a worktree of, if that lies elsewhere.
     fn repository_elsewhere(&self) -> Option<PathBuf> {

@@ -42,10 +42,15 @@ pub(super) fn of_simple(words: &[String], names: &dyn Names) -> Result<Simple, C
     loop {
         let program = names.program(&words[start])?;
         let way = names.way(&words[start]);
+        let name = known::name_of(&program);
         let behind = match way {
-            Way::Fixed => known::behind_wrapper(&known::name_of(&program), &words[start + 1..]),
+            Way::Fixed => known::behind_wrapper(&name, &words[start + 1..]),
             Way::Changeable | Way::Unclear => None,
         };
+        let behind = behind.filter(|at| {
+            let takes = known::takes_unnamed_files;
+            !known::adds_words(&name) || is_inert(&words[start + 1 + at..], takes, names)
+        });
         programs.push(program);
         match behind {
             Some(at) if programs.len() < MAX_DEPTH => start += at + 1,
@@ -58,6 +63,22 @@ pub(super) fn of_simple(words: &[String], names: &dyn Names) -> Result<Simple, C
             }
         }
     }
+}
+
+/// Whether a command runs nothing else and writes nothing, whatever words are added to it. They may look like options.
+pub(super) fn takes_any_word(words: &[String], names: &dyn Names) -> bool {
+    is_inert(words, known::takes_any_word, names)
+}
+
+/// Whether a command runs nothing else and writes nothing, and its program is one of these.
+fn is_inert(words: &[String], is_one: fn(&str) -> bool, names: &dyn Names) -> bool {
+    let Some((name, arguments)) = words.split_first() else {
+        return false;
+    };
+    names.program(name).is_ok_and(|program| {
+        is_one(&known::name_of(&program))
+            && known::of_program(&program, names.way(name), arguments, names) == Known::Inert
+    })
 }
 
 /// Collects the programs that can be made out.
@@ -128,12 +149,13 @@ impl<'a> Programs<'a> {
     pub(super) fn arguments_of(&mut self, program: &ProgramFile, way: Way, arguments: &[String]) {
         let name = program.called.file_name().unwrap_or_default();
         let name = name.to_string_lossy();
-        if known::of_program(program, way, arguments, self.names) == Known::Nothing {
-            let words: Vec<Word> = arguments.iter().cloned().map(Some).collect();
-            let subcommand = known::subcommand(&name, &words);
-            if subcommand.at > 0 || subcommand.is_unread {
-                self.add_command(program, way, &words);
-            }
+        let is_unknown = known::of_program(program, way, arguments, self.names) == Known::Nothing;
+        let words: Vec<Word> = arguments.iter().cloned().map(Some).collect();
+        let subcommand = known::subcommand(&name, &words);
+        if subcommand.at > 0 || is_unknown && subcommand.is_unread {
+            self.add_command(program, way, &words);
+        }
+        if is_unknown {
             self.arguments(&name, &words, 0);
         }
     }

@@ -89,7 +89,11 @@ pub(super) fn long(command: &CommandLine, longest: Scope) -> Option<String> {
     let label = why.label();
     Some(match why {
         _ if !command.target.parts.is_empty() => {
-            format!("{label}: s allows exactly this line, always each of its commands.")
+            let commands = match command.target.parts.len() {
+                1 => "its command",
+                _ => "each of its commands",
+            };
+            format!("{label}: s allows exactly this line, always {commands}.")
         }
         NotSimple::Builtin(word) => format!(
             "The shell carries out {word} itself, so a permanent yes would name no program: s allows exactly \

@@ -7,16 +7,22 @@
 //!
 //! ```text
 //! line        = program { " "+ word } { " "+ redirection } " "*
-//! chain       = line { ( "|" | "||" | "&&" | ";" ) " "* line }
 //! word        = { plain | 'any' | "any, and \" \\ \$ \`" }+
 //! redirection = [ "1" | "2" ] ( ">" | ">>" ) " "* "/dev/null"
 //!             | [ "0" ] "<" " "* "/dev/null" | [ "1" | "2" ] ">&" ( "1" | "2" )
+//!
+//! chain       = command { ( "|" | "||" | "&&" | ";" ) " "* command }
+//! command     = { variable " "+ } program { " "+ ( word | status | pattern ) } { " "+ redirection } " "*
+//!             | { variable " "+ } "[" { " "+ word } " "+ "]" { " "+ redirection } " "*
+//! variable    = name "=" { plain }+, as `variables` lists them
+//! status      = a word with "$?" in it, within double quotes or outside of quotes
+//! pattern     = { plain | "*" | "?" }+, a path below the folder, without "..", of names that are not hidden
 //! ```
 
 use std::borrow::Cow;
 use std::fmt;
 
-use super::builtins;
+use super::{builtins, variables};
 use crate::display;
 
 /// Longest line that is read as a simple command, in bytes. What is longer is not judged at a glance.
@@ -75,6 +81,9 @@ impl From<&'static str> for NotSimple {
 /// Characters that end a command, outside of quotes.
 const SEPARATE: [char; 3] = ['|', '&', ';'];
 
+/// The exit status of the command before.
+const STATUS: &str = "$?";
+
 /// Where a redirection may lead.
 const NOWHERE: &str = "/dev/null";
 
@@ -85,6 +94,7 @@ pub fn simple_words(line: &str) -> Result<Vec<String>, NotSimple> {
     refuse_the_unseen(line)?;
     let mut reader = Reader::new(line);
     let command = reader.command()?;
+    command.check_simple()?;
     if let Some(c) = reader.rest.chars().next() {
         return Err(reader.name_of(c));
     }
@@ -94,18 +104,39 @@ pub fn simple_words(line: &str) -> Result<Vec<String>, NotSimple> {
     }
 }
 
-/// A simple command of a line.
+/// A command of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimpleCommand {
-    /// As its program gets them, the name first. There is at least one.
+    /// Variables that are set for it, with their values: none but those that decide nothing about what runs.
+    pub variables: Vec<(String, String)>,
+    /// As its program gets them, the name first, but for [patterns](SimpleCommand::patterns) and the
+    /// [exit status](SimpleCommand::shows_status). There is at least one.
     pub words: Vec<String>,
+    /// Which of the words are patterns, by their places, never the first. The shell puts in the place of each the files that
+    /// match it, or leaves it as it is if there are none. Whatever it puts there begins with the same characters as the pattern,
+    /// up to its first `*` or `?`.
+    pub patterns: Vec<usize>,
+    /// Whether a `$?` in its words stands for a number, the exit status of the command before it.
+    pub shows_status: bool,
     /// Whether the shell carries it out itself, or takes its first word for syntax.
     pub is_of_shell: bool,
     /// What stands between the command before it and this one: `|`, `||`, `&&` or `;`. Empty: it is the first.
     pub separator: &'static str,
 }
 
-/// The commands of a line that is nothing but simple commands with `|`, `||`, `&&` and `;` between them; `None`: it is
+impl SimpleCommand {
+    /// Says why it is not simple: the shell sets variables for it, or changes its words.
+    fn check_simple(&self) -> Result<(), NotSimple> {
+        match self {
+            it if !it.variables.is_empty() => Err("a variable set in front".into()),
+            it if it.shows_status => Err(NotSimple::Expansion("a variable")),
+            it if !it.patterns.is_empty() => Err(NotSimple::Expansion("a pattern")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The commands of a line that is nothing but simple commands, or almost simple ones, with `|`, `||`, `&&` and `;` between them; `None`: it is
 /// anything else. The shell may skip some of them, and starts no others.
 ///
 /// Pure: looks at nothing but the line.
@@ -161,21 +192,30 @@ struct Reader<'a> {
     rest: &'a str,
     /// The character before `rest`.
     before: char,
+    /// Whether there was a `$?` in a word.
+    has_status: bool,
 }
+
+/// How a command that the shell carries out itself begins and ends, if its name is `[`.
+const TEST: [&str; 2] = ["[", "]"];
 
 impl Reader<'_> {
     fn new(line: &str) -> Reader<'_> {
         Reader {
             rest: line,
             before: ' ',
+            has_status: false,
         }
     }
 
     /// Takes one command, up to what separates it from the next or the end.
     fn command(&mut self) -> Result<SimpleCommand, NotSimple> {
+        let mut variables = Vec::new();
         let mut words: Vec<String> = Vec::new();
+        let mut patterns = Vec::new();
         let mut is_redirected = false;
         let mut is_of_shell = false;
+        self.has_status = false;
         loop {
             self.skip_spaces();
             if self.rest.is_empty() || self.rest.starts_with(SEPARATE) {
@@ -188,26 +228,67 @@ impl Reader<'_> {
             if is_redirected {
                 return Err("a word behind a redirection".into());
             }
+            let is_test = words.first().is_some_and(|word| word == TEST[0]);
+            if is_test && words.last().is_some_and(|word| word == TEST[1]) {
+                return Err("a word behind a bracket".into());
+            }
+            if words.is_empty() && self.bracket(TEST[0]) || is_test && self.bracket(TEST[1]) {
+                is_of_shell = true;
+                words.push(TEST[usize::from(is_test)].to_owned());
+                continue;
+            }
             let start = self.rest;
-            let word = self.word()?;
+            let (word, is_pattern) = self.word()?;
+            let written = &start[..start.len() - self.rest.len()];
             if words.is_empty() {
-                match check_program(&start[..start.len() - self.rest.len()], &word) {
+                if let Some(variable) = variables::harmless(written) {
+                    variables.push(variable);
+                    continue;
+                }
+                match check_program(written, &word) {
+                    _ if is_pattern => return Err(NotSimple::Expansion("a pattern")),
+                    _ if self.has_status => return Err(NotSimple::Expansion("a variable")),
                     // Whether there is more than this one command is to be known first.
                     Err(NotSimple::Builtin(_)) => is_of_shell = true,
                     checked => checked?,
                 }
             }
+            if is_pattern {
+                patterns.push(words.len());
+            }
             words.push(word);
+        }
+        if words.first().is_some_and(|it| it == TEST[0])
+            && words.last().is_none_or(|it| it != TEST[1])
+        {
+            return Err(NotSimple::Expansion("a pattern"));
         }
         match (words.is_empty(), self.rest.chars().next()) {
             (false, _) => Ok(SimpleCommand {
+                variables,
                 words,
+                patterns,
+                shows_status: self.has_status,
                 is_of_shell,
                 separator: "",
             }),
+            (true, _) if !variables.is_empty() => Err("a variable set in front".into()),
             (true, Some(c)) => Err(self.name_of(c)),
             (true, None) => Err("no command".into()),
         }
+    }
+
+    /// Takes a bracket that is a word of its own.
+    fn bracket(&mut self, bracket: &str) -> bool {
+        let Some(after) = self.rest.strip_prefix(bracket) else {
+            return false;
+        };
+        let is_word = after.is_empty() || after.starts_with(' ') || after.starts_with(SEPARATE);
+        if is_word {
+            self.rest = after;
+            self.before = ' ';
+        }
+        is_word
     }
 
     /// Takes what stands between two commands.
@@ -273,14 +354,27 @@ impl Reader<'_> {
         }
     }
 
-    /// Takes one word, up to a space or the end.
-    fn word(&mut self) -> Result<String, NotSimple> {
+    /// Takes one word, up to a space or the end, and says whether it is a pattern.
+    fn word(&mut self) -> Result<(String, bool), NotSimple> {
         let mut word = String::new();
+        let (mut is_pattern, mut is_bare) = (false, true);
         while let Some(c) = self.rest.chars().next() {
+            is_bare &= is_plain(c) || matches!(c, ' ' | '*' | '?') || SEPARATE.contains(&c);
             match c {
                 c if c == ' ' || SEPARATE.contains(&c) => break,
                 '\'' => self.single_quoted(&mut word)?,
                 '"' => self.double_quoted(&mut word)?,
+                '*' | '?' => {
+                    is_pattern = true;
+                    self.take(c);
+                    word.push(c);
+                }
+                '$' if self.rest.starts_with(STATUS) => {
+                    self.has_status = true;
+                    word.push_str(STATUS);
+                    self.rest = &self.rest[STATUS.len()..];
+                    self.before = '?';
+                }
                 c if is_plain(c) => {
                     self.take(c);
                     word.push(c);
@@ -293,7 +387,11 @@ impl Reader<'_> {
                 _ => return Err(self.name_of(c)),
             }
         }
-        Ok(word)
+        // In quotes such a character stands for itself.
+        match is_pattern && !(is_bare && is_pattern_below(&word)) {
+            true => Err(NotSimple::Expansion("a pattern")),
+            false => Ok((word, is_pattern)),
+        }
     }
 
     fn single_quoted(&mut self, word: &mut String) -> Result<(), NotSimple> {
@@ -316,6 +414,10 @@ impl Reader<'_> {
                     self.rest = &inside[at + 1..];
                     self.before = '"';
                     return Ok(());
+                }
+                '$' if inside[at..].starts_with(STATUS) => {
+                    self.has_status = true;
+                    word.push('$');
                 }
                 '$' if inside[at + 1..].starts_with('(') => {
                     return Err("a command substitution".into());
@@ -364,6 +466,14 @@ impl Reader<'_> {
 /// Characters that stand for themselves wherever they are in a word.
 fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_-./,:=+@%^".contains(c)
+}
+
+/// Whether a pattern stands for nothing but files below the folder, none of them by way of a hidden one: `.?` also means `..`.
+fn is_pattern_below(pattern: &str) -> bool {
+    pattern.split('/').enumerate().all(|(at, part)| match part {
+        "." => at == 0,
+        part => !part.is_empty() && !part.starts_with('.'),
+    })
 }
 
 /// The first word has to be the name of a program, or lead to one.

@@ -90,6 +90,11 @@ impl Permissions {
         })
     }
 
+    /// Whether no variable tells the shell to take folders and patterns for others.
+    pub(crate) fn has_usual_shell(&self) -> bool {
+        self.has_usual_shell
+    }
+
     /// Whether commands may write to something in a folder, though not to the folder.
     fn can_write_in(&self, folder: &Path) -> bool {
         let mut state = self.lock();
@@ -339,6 +344,11 @@ impl Keys {
                     own.push(covered(CommandKey::Words(
                         command.subject[..count].to_vec(),
                     )));
+                }
+                // Options stand before its words: `git --no-pager log`.
+                let is_words = matches!(command.key, CommandKey::Words(_));
+                if is_words && !own.iter().any(|(key, _)| *key == command.key) {
+                    own.push(covered(command.key.clone()));
                 }
                 subject = command.subject.first().map(Path::new);
             }

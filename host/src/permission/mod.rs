@@ -83,6 +83,8 @@ pub struct Permissions {
     writable: Vec<PathBuf>,
     /// What the dynamic linker reads for every program that a command starts.
     libraries: Vec<PathBuf>,
+    /// Whether no variable tells the shell to take folders and patterns for others.
+    has_usual_shell: bool,
     /// What runs command lines, resolved.
     shell: PathBuf,
     /// The files of the project that hooks run.
@@ -154,6 +156,10 @@ pub(crate) struct PermissionOptions<'a> {
     pub(crate) run_by_hooks: HashSet<PathBuf>,
 }
 
+/// Variables that change which folder `cd` leads to, and which files match a pattern. No command gets them unless the
+/// configuration names them.
+const SHELL_SETTINGS: &[&str] = &["BASHOPTS", "CDPATH", "GLOBIGNORE", "SHELLOPTS"];
+
 /// The paths in the variables whose names begin with `LD_`: ld.so(8) has no others, and reads them for every program.
 fn libraries(environment: &[(OsString, OsString)]) -> impl Iterator<Item = PathBuf> {
     let own = environment.iter();
@@ -194,6 +200,10 @@ impl Permissions {
             files: Files::new(options.file),
             writable,
             libraries: libraries(options.environment).collect(),
+            has_usual_shell: !options.environment.iter().any(|(name, _)| {
+                let name = name.to_str();
+                name.is_some_and(|name| SHELL_SETTINGS.contains(&name))
+            }),
             shell: resolve::real_path(options.shell)?,
             run_by_hooks: options.run_by_hooks,
             mode: options.mode,

@@ -96,12 +96,27 @@ fn a_link_of_the_project_decides_not_what_is_attached_or_allowed() {
     link(".env", "HELP.md");
     link("../outside", "out");
     let is_a_link = "is a link, which commands can change; name what it leads to: ";
-    failed(&environment, &["ask", "-f", "NOTES.md", "see"], 2, is_a_link);
-    failed(&environment, &["ask", "--allow", "out/=rw", "see"], 2, is_a_link);
+    failed(
+        &environment,
+        &["ask", "-f", "NOTES.md", "see"],
+        2,
+        is_a_link,
+    );
+    failed(
+        &environment,
+        &["ask", "--allow", "out/=rw", "see"],
+        2,
+        is_a_link,
+    );
     let stored = ["permissions", "allow", "read", "out/"];
     failed(&environment, &stored, 2, is_a_link);
     let secret = ["ask", "-f", "HELP.md", "see"];
-    failed(&environment, &secret, 3, "HELP.md was not read: it was denied");
+    failed(
+        &environment,
+        &secret,
+        3,
+        "HELP.md was not read: it was denied",
+    );
     assert_eq!(provider.requests().len(), 0);
     let output = environment.run(["ask", "-f", "README.md", "see"]);
     assert_eq!(output.status, Some(0), "{output}");

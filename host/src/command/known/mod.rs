@@ -15,10 +15,11 @@ mod table;
 mod tests;
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use self::table::{
-    FILE_NAMES, GLOBAL_OPTIONS, INERT, Inert, MULTI_CALL, Operands, SUBCOMMANDS, Subcommand, Value,
-    WRAPPERS, Wrapper,
+    FILE_NAMES, GLOBAL_OPTIONS, INERT, Inert, MULTI_CALL, OF_UNNAMED_FILES, Operands, SUBCOMMANDS,
+    Subcommand, Value, WRAPPERS, Wrapper,
 };
 use super::{Names, Way};
 use crate::target::ProgramFile;
@@ -30,8 +31,13 @@ pub(super) use self::table::SHELLS;
 pub(super) enum Known {
     /// It runs nothing else and writes nothing, nor would it with other arguments that are read as inert.
     Inert,
-    /// So many leading arguments run no more than the project's own code.
-    Words(usize),
+    /// So many arguments run no more than the project's own code. They lead, but for the options before them.
+    Words {
+        /// How many options, and values of options, stand before them: `git --no-pager log`.
+        before: usize,
+        /// How many they are.
+        count: usize,
+    },
     /// Nothing: the exact line has to be remembered.
     Nothing,
 }
@@ -83,6 +89,7 @@ pub(super) fn of_program(
 pub(super) fn known(name: &str, arguments: &[String], names: &dyn Names) -> Known {
     if name == "find" && !arguments.iter().any(|word| acts_in_find(word))
         || name == "sed" && sed::reads_only(arguments)
+        || name == "uniq" && uniq_reads_only(arguments)
     {
         return Known::Inert;
     }
@@ -92,16 +99,78 @@ pub(super) fn known(name: &str, arguments: &[String], names: &dyn Names) -> Know
             false => Known::Inert,
         };
     }
+    let Some((before, is_elsewhere)) = before_subcommand(name, arguments, names) else {
+        return Known::Nothing;
+    };
+    let arguments = &arguments[before..];
+    if is_elsewhere && !arguments.first().is_some_and(|word| only_looks(word)) {
+        return Known::Nothing;
+    }
     let of_program = SUBCOMMANDS.iter().filter(|known| program_of(known) == name);
     let found = of_program
         .filter_map(|known| leading(known, arguments, names))
         .max();
-    found.map_or(Known::Nothing, Known::Words)
+    found.map_or(Known::Nothing, |count| Known::Words { before, count })
+}
+
+/// Whether a program runs nothing else and writes nothing, whatever its words are, those that look like options included.
+pub(super) fn takes_any_word(name: &str) -> bool {
+    let inert = INERT.iter().find(|inert| inert.name == name);
+    inert.is_some_and(|inert| inert.short.is_empty() && inert.long.is_empty())
+}
+
+/// Whether this also holds where its words name files that do not stand in the line, so that no secrets are seen among them.
+pub(super) fn takes_unnamed_files(name: &str) -> bool {
+    OF_UNNAMED_FILES.contains(&name) && takes_any_word(name)
+}
+
+/// How many arguments stand before the subcommand that change nothing about it, and whether it runs in another folder of the
+/// project; `None`: not in one in which git finds the repository of the project.
+fn before_subcommand(name: &str, arguments: &[String], names: &dyn Names) -> Option<(usize, bool)> {
+    let harmless = GLOBAL_OPTIONS.iter().find(|known| known.name == name);
+    let harmless = harmless.map_or(&[][..], |known| known.harmless);
+    let flags = arguments
+        .iter()
+        .take_while(|word| harmless.contains(&word.as_str()));
+    let mut before = flags.count();
+    let Some(folder) = folder_of_git(name, &arguments[before..]) else {
+        return Some((before, false));
+    };
+    names.folder(folder).filter(|it| it.is_of_repository)?;
+    before += 2;
+    let flags = arguments[before..].iter();
+    before += flags
+        .take_while(|word| harmless.contains(&word.as_str()))
+        .count();
+    Some((before, true))
+}
+
+/// The folder that git is told to run in by the first of these options of it.
+fn folder_of_git<'a>(name: &str, options: &'a [String]) -> Option<&'a str> {
+    match options {
+        [option, folder, ..] if name == "git" && option == "-C" => Some(folder),
+        _ => None,
+    }
+}
+
+/// The folder that a command names to run in. It means something only where something is known of the command.
+pub(super) fn folder(words: &[String]) -> Option<&str> {
+    let start = words
+        .iter()
+        .position(|word| Path::new(word).file_name() == Some("git".as_ref()))?;
+    let options = &words[start + 1..];
+    let count = options
+        .iter()
+        .take_while(|word| word.starts_with('-'))
+        .count();
+    (0..count).find_map(|at| folder_of_git("git", &options[at..]))
 }
 
 /// The known subcommands of git that change nothing in a repository.
 const LOOKING: &[&str] = &[
     "blame",
+    // Known without an operand only: it lists branches then.
+    "branch",
     "cat-file",
     "describe",
     "diff",
@@ -112,17 +181,33 @@ const LOOKING: &[&str] = &[
     "ls-files",
     "ls-tree",
     "merge-base",
+    // The same: it lists them.
+    "reflog",
+    "remote",
     "rev-list",
     "rev-parse",
     "shortlog",
     "show",
     "show-ref",
     "status",
+    // The same.
+    "tag",
 ];
 
 /// Whether a subcommand of git is known to change nothing in a repository.
 pub(super) fn only_looks(subcommand: &str) -> bool {
     LOOKING.contains(&subcommand)
+}
+
+/// `uniq` that writes to no file: its second operand is one. Words that may be the value of an option count as operands.
+fn uniq_reads_only(arguments: &[String]) -> bool {
+    let is_option = |word: &&String| {
+        let letters = word.strip_prefix('-');
+        letters.is_some_and(|it| !it.is_empty() && it.chars().all(|c| "cdDiuz".contains(c)))
+    };
+    let mut others = arguments.iter().filter(|word| !is_option(word));
+    let is_file = |word: &String| word == "-" || !word.starts_with(['-', '+']);
+    others.next().is_none_or(is_file) && others.next().is_none()
 }
 
 /// Programs that take every file they are given as data, whatever their options are: they neither run it nor read
@@ -199,6 +284,13 @@ pub(super) fn is_wrapper(name: &str) -> bool {
     WRAPPERS.iter().any(|wrapper| wrapper.name == name)
 }
 
+/// Whether a wrapper adds words to its command that do not stand in the line.
+pub(super) fn adds_words(name: &str) -> bool {
+    WRAPPERS
+        .iter()
+        .any(|wrapper| wrapper.name == name && wrapper.adds_words)
+}
+
 /// Where the command of a wrapper begins, if the program is one and all before the command is known.
 pub(super) fn behind_wrapper(name: &str, arguments: &[String]) -> Option<usize> {
     let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == name)?;
@@ -252,6 +344,36 @@ fn acts_in_find(word: &str) -> bool {
     ["-delete", "-exec", "-fls", "-fprint", "-ok"]
         .iter()
         .any(|action| word.starts_with(action))
+}
+
+/// Tests and actions of `find` that are known to print nothing but names below the folders that it looks into.
+const PRINT_NAMES: &[&str] = &[
+    "-a",
+    "-empty",
+    "-iname",
+    "-ipath",
+    "-maxdepth",
+    "-mindepth",
+    "-mtime",
+    "-name",
+    "-newer",
+    "-not",
+    "-o",
+    "-path",
+    "-print0",
+    "-prune",
+    "-size",
+    "-type",
+];
+
+/// Whether a `find` prints nothing but names, each with a NUL behind it.
+pub(super) fn prints_names(arguments: &[String]) -> bool {
+    let options: Vec<&str> = arguments
+        .iter()
+        .map(String::as_str)
+        .filter(|word| word.starts_with('-'))
+        .collect();
+    options.contains(&"-print0") && options.iter().all(|word| PRINT_NAMES.contains(word))
 }
 
 /// How many leading arguments belong to the key; `None`: the arguments are not those of this subcommand, or one of

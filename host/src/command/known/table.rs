@@ -17,9 +17,13 @@ const fn inert_but(name: &'static str, short: &'static str, long: &'static str) 
     Inert { name, short, long }
 }
 
-/// `find` and `sed` are looked at by functions of their own.
+/// As the manuals of GNU coreutils, findutils, grep and diffutils, of util-linux, procps, binutils, file, jq, ripgrep and fd
+/// say; busybox has no more options of these programs. `find`, `sed` and `uniq` are looked at by functions of their own.
 pub(super) const INERT: &[Inert] = &[
+    inert("arch"),
     inert("b2sum"),
+    inert("base32"),
+    inert("base64"),
     inert("basename"),
     inert("cat"),
     inert("cksum"),
@@ -36,6 +40,8 @@ pub(super) const INERT: &[Inert] = &[
     inert("du"),
     inert("egrep"),
     inert("expand"),
+    inert("expr"),
+    inert("factor"),
     inert_but("fd", "lxX", "exec exec-batch list-details"),
     inert_but("fdfind", "lxX", "exec exec-batch list-details"),
     inert("fgrep"),
@@ -44,15 +50,18 @@ pub(super) const INERT: &[Inert] = &[
     inert("fold"),
     inert("free"),
     inert("grep"),
+    inert("groups"),
     inert("head"),
     inert("hexdump"),
     inert("id"),
     inert("join"),
     inert("jq"),
+    inert("logname"),
     inert("ls"),
     inert("md5sum"),
     inert("nl"),
     inert("nproc"),
+    inert("numfmt"),
     inert("od"),
     inert("paste"),
     inert("printenv"),
@@ -68,6 +77,7 @@ pub(super) const INERT: &[Inert] = &[
     inert("sha256sum"),
     inert("sha384sum"),
     inert("sha512sum"),
+    inert_but("shuf", "o", "output"),
     inert("sleep"),
     inert_but("sort", "oT", "compress-program output temporary-directory"),
     inert("stat"),
@@ -79,6 +89,7 @@ pub(super) const INERT: &[Inert] = &[
     // `-o` writes, and so does `-R` in every folder.
     inert_but("tree", "oR", "output"),
     inert("tsort"),
+    inert("tty"),
     inert("uname"),
     inert("unexpand"),
     inert("uptime"),
@@ -247,6 +258,14 @@ pub(super) const SUBCOMMANDS: &[Subcommand] = &[
         "all dry-run intent-to-add update verbose",
     ),
     git("git blame", "ceflswC", "L=", "date= no-progress"),
+    // A word would be a new branch.
+    known(
+        "git branch",
+        "arv",
+        "",
+        "all color? contains= format= list merged= no-color no-contains= no-merged= points-at= remotes show-current sort= \
+         verbose",
+    ),
     git("git cat-file", "epst", "", ""),
     git(
         "git commit",
@@ -284,6 +303,10 @@ pub(super) const SUBCOMMANDS: &[Subcommand] = &[
         "abbrev? full-tree long name-only",
     ),
     git("git merge-base", "a", "", "all is-ancestor"),
+    // A word would be what it does: `expire`.
+    known("git reflog", "", "n#", "date= max-count#"),
+    // A word would be what it does: `add`.
+    known("git remote", "v", "", "verbose"),
     git(
         "git rev-list",
         "",
@@ -304,6 +327,13 @@ pub(super) const SUBCOMMANDS: &[Subcommand] = &[
         "bsuvz",
         "",
         "branch ignored? long porcelain? short untracked-files?",
+    ),
+    // A word would be a new tag.
+    known(
+        "git tag",
+        "l",
+        "n#",
+        "color? contains= format= list merged= no-color no-contains= no-merged= points-at= sort=",
     ),
     go("go build").operands(Operands::GoPackages),
     // It prints what it finds about any name, and builds nothing.
@@ -393,6 +423,8 @@ pub(super) struct Wrapper {
     pub(super) valued: &'static [&'static str],
     /// Words between the options and the command, each of which begins with a digit.
     pub(super) operands: usize,
+    /// Whether it adds words to the command, which it reads from its input.
+    pub(super) adds_words: bool,
 }
 
 pub(super) const WRAPPERS: &[Wrapper] = &[
@@ -401,18 +433,21 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
         flags: &[],
         valued: &["-n", "--adjustment"],
         operands: 0,
+        adds_words: false,
     },
     Wrapper {
         name: "nohup",
         flags: &[],
         valued: &[],
         operands: 0,
+        adds_words: false,
     },
     Wrapper {
         name: "stdbuf",
         flags: &[],
         valued: &["-i", "-o", "-e", "--input", "--output", "--error"],
         operands: 0,
+        adds_words: false,
     },
     Wrapper {
         name: "timeout",
@@ -426,12 +461,49 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
         ],
         valued: &["-k", "-s", "--kill-after", "--signal"],
         operands: 1,
+        adds_words: false,
     },
+    // Not `-I`: it puts what it reads also in the place of the program's name.
+    Wrapper {
+        name: "xargs",
+        flags: &["-0", "-r", "-t", "-x", "--null", "--no-run-if-empty"],
+        valued: &[
+            "-L",
+            "-P",
+            "-d",
+            "-n",
+            "--delimiter",
+            "--max-args",
+            "--max-procs",
+        ],
+        operands: 0,
+        adds_words: true,
+    },
+];
+
+/// Programs that may be given files that do not stand in the line: they print nothing of what files hold, or find every file by
+/// themselves anyway, as `grep -r` does. Each of them keeps the promise of [`INERT`] with any words.
+pub(super) const OF_UNNAMED_FILES: &[&str] = &[
+    "basename",
+    "cksum",
+    "dirname",
+    "du",
+    "grep",
+    "ls",
+    "md5sum",
+    "readlink",
+    "realpath",
+    "sha1sum",
+    "sha256sum",
+    "stat",
+    "wc",
 ];
 
 /// Options of a program that stand before its subcommand.
 pub(super) struct GlobalOptions {
     pub(super) name: &'static str,
+    /// Those of the flags that change nothing about what the subcommand runs and finds.
+    pub(super) harmless: &'static [&'static str],
     pub(super) flags: &'static [&'static str],
     /// Those with a value, as the next word or behind a `=`.
     pub(super) valued: &'static [&'static str],
@@ -441,6 +513,7 @@ pub(super) struct GlobalOptions {
 
 pub(super) const GLOBAL_OPTIONS: &[GlobalOptions] = &[GlobalOptions {
     name: "git",
+    harmless: &["--no-optional-locks", "--no-pager", "-P"],
     flags: &[
         "--bare",
         "--glob-pathspecs",

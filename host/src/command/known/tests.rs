@@ -3,9 +3,9 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::*;
-use crate::command::{CommandError, Guard, Named};
+use crate::command::{CommandError, Folder, Guard, Named};
 
-/// A project with some files and folders.
+/// A project with some files and folders, and another repository in one of them.
 struct Project;
 
 impl Names for Project {
@@ -41,6 +41,13 @@ impl Names for Project {
         [".", "src", "build", "tests", "tests/a.py", "a.py", "a.b"].contains(&written)
     }
 
+    fn folder(&self, word: &str) -> Option<Folder> {
+        ["src", "vendor"].contains(&word).then(|| Folder {
+            path: word.to_owned(),
+            is_of_repository: word == "src",
+        })
+    }
+
     fn guarded(&self, _: &str) -> Guard {
         Guard::default()
     }
@@ -66,6 +73,11 @@ fn reading_programs_are_inert_unless_an_option_breaks_that() {
         "sed -n 10,20p src/main.rs",
         "sed -n -e 5p f",
         "grep -rn --include=*.rs x .",
+        "uniq",
+        "uniq -c",
+        "uniq -cd f",
+        "uniq -",
+        "shuf -n 3 f",
     ] {
         assert_eq!(of(line), Known::Inert, "{line}");
     }
@@ -93,6 +105,14 @@ fn reading_programs_are_inert_unless_an_option_breaks_that() {
         "diff -l a b",
         "tree -o f",
         "date -s 0",
+        "uniq a b",
+        "uniq -c a b",
+        "uniq -f 1 b",
+        "uniq --skip-fields=1 b",
+        "uniq - b",
+        "uniq +1 b",
+        "shuf -o f a",
+        "shuf --output=f a",
     ] {
         assert_eq!(of(line), Known::Nothing, "{line}");
     }
@@ -142,10 +162,65 @@ fn subcommands_are_known_with_their_harmless_options() {
         ("git log --pretty=format:%h --abbrev=8 --abbrev", 1),
         ("git status --porcelain=v2 --untracked-files=no", 1),
         ("git diff -U --stat", 1),
+        ("git branch -a", 1),
+        ("git branch -vv --sort=-committerdate --contains HEAD", 1),
+        ("git branch --show-current", 1),
+        ("git remote -v", 1),
+        ("git reflog -n 5", 1),
+        ("git tag -l -n1", 1),
         ("ruff check src a.py", 1),
         ("mypy --strict src", 0),
     ] {
-        assert_eq!(of(line), Known::Words(words), "{line}");
+        let known = Known::Words {
+            before: 0,
+            count: words,
+        };
+        assert_eq!(of(line), known, "{line}");
+    }
+}
+
+#[test]
+fn harmless_options_may_stand_before_the_subcommand_of_git() {
+    for (line, before) in [
+        ("git --no-pager log -5", 1),
+        ("git -P --no-optional-locks status", 2),
+        ("git -C src status", 2),
+        ("git --no-pager -C src -P log --oneline", 4),
+        ("git --no-pager add x", 1),
+    ] {
+        assert_eq!(of(line), Known::Words { before, count: 1 }, "{line}");
+    }
+    for line in [
+        "git --no-pager",
+        "git --no-pager -c core.pager=./evil log",
+        "git -c core.pager=./evil --no-pager log",
+        "git --no-pager --exec-path=. log",
+        "git --no-pager=x log",
+        "git -p log",
+        "git --paginate log",
+        "git --bare log",
+        "git --git-dir=src log",
+        "git --work-tree=src log",
+        "git --no-pager push",
+        // Another repository, or none of the project's folders.
+        "git -C vendor status",
+        "git -C . status",
+        "git -C .. status",
+        "git -C /elsewhere status",
+        "git -C src/.. status",
+        "git -C",
+        "git -C src",
+        "git -Csrc status",
+        "git -C src -C src status",
+        "git -C src -c core.pager=./evil log",
+        // More than looking.
+        "git -C src add x",
+        "git -C src commit -m x",
+        "cargo --no-pager test",
+        "npm -C src test",
+        "make -C src test",
+    ] {
+        assert_eq!(of(line), Known::Nothing, "{line}");
     }
 }
 
@@ -172,6 +247,21 @@ fn whatever_is_not_listed_is_the_exact_line() {
         "git diff --no-index a b",
         "git grep -O./evil x",
         "git grep -lO./evil x",
+        "git branch x",
+        "git branch -D x",
+        "git branch -m x",
+        "git branch -a x",
+        "git branch --edit-description",
+        "git branch -u origin/x",
+        "git remote add x y",
+        "git remote update",
+        "git remote -v show origin",
+        "git reflog expire",
+        "git tag x",
+        "git tag -d x",
+        "git tag -a -m x y",
+        "git tag -l x",
+        "git tag -s x",
         "git push",
         "git difftool -x ./evil",
         "git merge-index ./evil -a",
@@ -336,7 +426,16 @@ fn wrappers_are_seen_through_when_all_before_the_command_is_known() {
         ("nice -x ls", None),
         ("nohup A=b ls", None),
         ("env ls", None),
-        ("xargs ls", None),
+        ("xargs ls", Some(0)),
+        ("xargs -0 -r -n1 -P 4 ls", Some(5)),
+        ("xargs -d x --max-args=2 ls", Some(3)),
+        ("xargs -I ls ls", None),
+        ("xargs -Ils ls", None),
+        ("xargs -i ls", None),
+        ("xargs -a f ls", None),
+        ("xargs --arg-file=f ls", None),
+        ("xargs -- ls", None),
+        ("xargs", None),
     ] {
         assert_eq!(at(line), command, "{line}");
     }

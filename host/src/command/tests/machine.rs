@@ -22,6 +22,7 @@ const PROGRAMS: &[&str] = &[
     "env",
     "find",
     "git",
+    "head",
     "ionice",
     "less",
     "ls",
@@ -47,8 +48,10 @@ const PROGRAMS: &[&str] = &[
     "tar",
     "time",
     "timeout",
+    "uniq",
     "vim.basic",
     "watch",
+    "wc",
     "xargs",
 ];
 

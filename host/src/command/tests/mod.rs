@@ -1,5 +1,6 @@
 //! What command lines are read as, row by row.
 
+mod everyday;
 mod grants;
 mod machine;
 mod needs;

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use crate::command::fuzz::{KEPT, Range, any_line, chain, command};
+use crate::command::fuzz::{Command, KEPT, Range, any_line, chain, command};
 use crate::command::{chained_commands, simple_words};
 
 /// Lines of each kind that are tried. The bench `fuzz_commands` tries as many as there is time for.
@@ -15,16 +15,20 @@ const CASES: u32 = 400;
 const SEED: [u8; 32] = *b"dunlin reads what the shell runs";
 
 /// The commands of a line, if it is a simple one or a chain of them.
-fn read(line: &str) -> Option<Vec<(&'static str, Vec<String>)>> {
+fn read(line: &str) -> Option<Vec<Command>> {
     let commands = chained_commands(line)?;
-    let is_run = !commands.iter().any(|command| command.is_of_shell);
     if let (Ok(words), [command]) = (simple_words(line), commands.as_slice()) {
         assert_eq!(words, command.words, "{line:?}");
     }
-    is_run.then(|| {
-        let pairs = commands.into_iter();
-        pairs.map(|it| (it.separator, it.words)).collect()
-    })
+    let commands = commands.into_iter().map(|it| Command {
+        separator: it.separator,
+        variables: it.variables,
+        words: it.words,
+        patterns: it.patterns,
+        shows_status: it.shows_status,
+        is_of_shell: it.is_of_shell,
+    });
+    Some(commands.collect())
 }
 
 #[test]

@@ -238,7 +238,7 @@ fn what_is_known_only_when_a_line_runs_is_allowed_only_once() {
     for line in [
         "./r.sh $HOME",
         "$x",
-        "ls *.py",
+        "sort *.py",
         "for f in *; do sh \"$f\"; done",
         "sh `ls`",
         "eval \"$x\"",
@@ -254,7 +254,7 @@ fn what_is_known_only_when_a_line_runs_is_allowed_only_once() {
     }
     for line in [
         "cargo build && make",
-        "cd sub && cargo test 2>&1 | sort",
+        "cd sub; cargo test 2>&1 | sort",
         "A=1 cargo test",
         "ls > out.txt",
         "~/bin/ls -l",
