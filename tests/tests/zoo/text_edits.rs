@@ -230,6 +230,23 @@ async fn files_are_created_and_replaced_once_they_were_read() {
 }
 
 #[tokio::test]
+async fn a_file_that_is_gone_is_created_anew() {
+    let desk = Desk::new();
+    let created = "Created 'a.txt' with 1 line.";
+    assert_eq!(desk.write("a.txt", "a\n").await.unwrap(), created);
+    desk.host.undo_last().unwrap();
+    assert_eq!(desk.write("a.txt", "b\n").await.unwrap(), created);
+    fs::remove_file(desk.sandbox.project().join("a.txt")).unwrap();
+    assert_eq!(desk.write("a.txt", "c\n").await.unwrap(), created);
+    // What has taken its place was read by nobody.
+    fs::remove_file(desk.sandbox.project().join("a.txt")).unwrap();
+    desk.put("a.txt", "somebody's\n");
+    let changed = "changed since it was read; read it again";
+    refused(desk.write("a.txt", "d\n").await, changed);
+    assert_eq!(desk.text("a.txt"), "somebody's\n");
+}
+
+#[tokio::test]
 async fn a_patch_is_one_question_about_several_files() {
     let desk = Desk::new();
     desk.put("a.txt", "one\r\ntwo\r\nthree\r\n");
