@@ -2,9 +2,9 @@
 //! of a chat, and its prompt templates, asked about when one is sent. `dunlin config trust` and `untrust` give and take back
 //! trust in all.
 //!
-//! What is trusted is the text that was read. The question shows what it would set, each value whole and with its line. A
-//! yes counts only if all of that was on the screen, or if the file was read to its end with `v`. Where nobody can be asked
-//! nothing is trusted, and the settings say what they left out.
+//! What is trusted is the text that was read. The question shows what it would set, each value whole and with its line, and
+//! what the files of the project hold that its hooks name. A yes counts only if all of that was on the screen, or if it was
+//! read to its end with `v`. Where nobody can be asked nothing is trusted, and the settings say what they left out.
 
 mod named;
 
@@ -19,7 +19,7 @@ use crate::config::markdown::Owner as FileOwner;
 use crate::config::trust::{self, Trust};
 use crate::error::{CliError, Exit};
 use crate::settings::Settings;
-use crate::settings::project::{HOOK, ProjectFile};
+use crate::settings::project::{HOOK, ProjectFile, Wish};
 use crate::templates::{Owner, Places};
 use dunlin_chat::tokens::counted;
 use dunlin_terminal::approval::look::Window;
@@ -161,6 +161,7 @@ fn give_file(ui: &Ui, settings: &Settings, file: &ProjectFile, yes: bool) -> Res
             ui.data(&format!("{short} sets:"));
             show_wishes(ui, file);
             show_refused(ui, file);
+            ui.data_all(&named::Texts::of(file).rows(ui.window()));
             Some(true)
         }
         false if !ui.can_ask() => return Err(nobody_to_ask()),
@@ -468,14 +469,20 @@ fn ask(ui: &Ui, settings: &Settings, file: &ProjectFile) -> Option<bool> {
         }
         _ => format!("{short} wants to set more than a project may by itself:"),
     };
-    let changed = named::Texts::of_changed(file);
-    let rows = |window| match named {
-        Some(_) => named::question_rows(file, &changed, window),
-        None => question_rows(file, window),
+    let texts = named::Texts::of(file);
+    let is_wanted = |wish: &&Wish| named.is_none() || wish.name == HOOK;
+    let rows = |window| {
+        let mut rows = question_rows(file, is_wanted, window);
+        rows.extend(texts.rows(window));
+        rows
     };
-    let whole = |window| match named {
-        Some(_) => changed.rows(window),
-        None => text_rows(&file.text, window),
+    let whole = |window| {
+        let mut rows = match named {
+            Some(_) => Vec::new(),
+            None => text_rows(&file.text, window),
+        };
+        rows.extend(texts.rows(window));
+        rows
     };
     ask_about(ui, &heading, &rows, &whole)
 }
@@ -495,11 +502,16 @@ fn ask_about(
     })
 }
 
-/// Everything the file would set and what never counts, each value whole.
-fn question_rows(file: &ProjectFile, window: Window) -> Vec<String> {
+/// What of it the file would set and what never counts, each value whole.
+fn question_rows(
+    file: &ProjectFile,
+    is_wanted: impl Fn(&&Wish) -> bool,
+    window: Window,
+) -> Vec<String> {
     let wishes = file
         .wishes
         .iter()
+        .filter(is_wanted)
         .map(|wish| format!("{}: {} = {}", wish.line, wish.name, wish.value));
     let refused = file
         .refused

@@ -5,13 +5,14 @@ use std::path::Path;
 
 use dunlin_host::display::shorten;
 use dunlin_host::files::open_regular;
+use dunlin_host::hooks::Pinned;
 use dunlin_host::sha256_hex;
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::ui::review::quoted;
 
 use super::{INDENT, text_rows};
 use crate::config::hook::digest_of;
-use crate::settings::project::{Difference, HOOK, ProjectFile};
+use crate::settings::project::{HOOK, ProjectFile};
 
 /// The largest file that is shown, in bytes: nobody reads a longer one.
 const MAX_SHOWN_BYTES: u64 = 1024 * 1024;
@@ -37,35 +38,39 @@ pub(super) fn about_hooks(file: &ProjectFile) -> Vec<String> {
 
 /// The names of the files, in the project; `None`: there are none.
 pub(super) fn list(file: &ProjectFile) -> Option<String> {
-    let project = file.path.parent().and_then(Path::parent)?;
-    let names = file.named.iter().map(|named| {
-        let path = named.path.strip_prefix(project).unwrap_or(&named.path);
-        path.display().to_string()
-    });
+    let names = file.named.iter().map(|named| in_project(file, &named.path));
     let names: Vec<String> = names.collect();
     (!names.is_empty()).then(|| names.join(", "))
+}
+
+fn in_project(file: &ProjectFile, path: &Path) -> String {
+    let project = file.path.parent().and_then(Path::parent);
+    let path = project
+        .and_then(|it| path.strip_prefix(it).ok())
+        .unwrap_or(path);
+    path.display().to_string()
 }
 
 /// What files hold that are trusted by a yes.
 pub(super) struct Texts(Vec<(String, Result<String, String>)>);
 
 impl Texts {
-    /// Reads the files that are different from what was trusted.
-    pub(super) fn of_changed(file: &ProjectFile) -> Texts {
-        let one = |difference: &Difference| {
-            let mut named = file.named.iter();
-            let named = named.find(|named| named.path == difference.path)?;
-            let text = read(&named.path, digest_of(named));
-            Some((difference.shown.clone(), text))
-        };
-        Texts(file.differences.iter().filter_map(one).collect())
+    /// Reads the files: those that are not what was trusted, where nothing else is new.
+    pub(super) fn of(file: &ProjectFile) -> Texts {
+        let is_alone = file.only_named_changed().is_some();
+        let is_new = |path: &Path| file.differences.iter().any(|it| it.path == path);
+        let named = file.named.iter();
+        let named = named.filter(|named| !is_alone || is_new(&named.path));
+        let text = |named: &Pinned| read(&named.path, digest_of(named));
+        let texts = named.map(|named| (in_project(file, &named.path), text(named)));
+        Texts(texts.collect())
     }
 
     /// Each file with its name and its text, or what there is to say instead.
     pub(super) fn rows(&self, window: Window) -> Vec<String> {
         let rows = self.0.iter().flat_map(|(name, text)| match text {
             Ok(text) => {
-                let mut rows = quoted(&format!("{name} is now:"), INDENT, window);
+                let mut rows = quoted(&format!("{name} holds:"), INDENT, window);
                 rows.extend(text_rows(text, window));
                 rows
             }
@@ -73,17 +78,6 @@ impl Texts {
         });
         rows.collect()
     }
-}
-
-/// The hooks, what trust in them means, and what the files hold.
-pub(super) fn question_rows(file: &ProjectFile, changed: &Texts, window: Window) -> Vec<String> {
-    let hooks = file.wishes.iter().filter(|wish| wish.name == HOOK);
-    let hooks = hooks.map(|wish| format!("{}: {} = {}", wish.line, wish.name, wish.value));
-    hooks
-        .chain(about_hooks(file))
-        .flat_map(|line| quoted(&line, INDENT, window))
-        .chain(changed.rows(window))
-        .collect()
 }
 
 /// The text of a file, if it is one and is what has this digest; otherwise what there is to say of it.

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
-use dunlin_tests::{DEADLINE, Environment, McpClient, Provider, Response, Screen};
+use dunlin_tests::{DEADLINE, Environment, McpClient, Provider, Response, Screen, Terminal};
 use serde_json::{Value, json};
 
 use crate::stage::{Chat, environment, read};
@@ -284,6 +284,8 @@ fn a_projects_hook_runs_only_as_it_was_trusted() {
         shown.contains("scripts/end.sh: it is trusted as it is now"),
         "{screen:?}"
     );
+    assert!(shown.contains("scripts/end.sh holds:"), "{screen:?}");
+    assert!(shown.contains("1: echo ran >> ran"), "{screen:?}");
     let mut terminal = terminal;
     terminal.type_line("y");
     let mut chat = Chat::of(terminal);
@@ -311,7 +313,7 @@ fn a_projects_hook_runs_only_as_it_was_trusted() {
     let screen = terminal.wait_for(TRUST);
     let shown: String = screen.text.replace("\n  │ ", "").replace('\n', "");
     assert!(shown.contains(what), "{screen:?}");
-    assert!(shown.contains("scripts/end.sh is now:"), "{screen:?}");
+    assert!(shown.contains("scripts/end.sh holds:"), "{screen:?}");
     assert!(shown.contains("1: echo worse >> ran"), "{screen:?}");
     terminal.type_line("n");
     let chat = Chat::of(terminal);
@@ -319,6 +321,35 @@ fn a_projects_hook_runs_only_as_it_was_trusted() {
     let trusted = environment.run(["config", "trust", "--yes"]);
     let what = "and so is what its hooks name: scripts/end.sh.";
     assert!(trusted.stdout.contains(what), "{trusted}");
+}
+
+#[test]
+fn a_script_that_was_not_read_to_its_end_is_not_trusted() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let hook = hook("turn-end", "sh scripts/end.sh", "");
+    environment.project_file(".dunlin/config.toml", hook);
+    let script = (1..60).map(|number| format!("echo {number}\n"));
+    environment.project_file("scripts/end.sh", script.collect::<String>());
+    let mut terminal = environment.terminal(["config", "trust"]);
+    let asked = |terminal: &Terminal, times: usize| {
+        let question = "Trust this version of the file? [y/n], v shows all of it";
+        terminal.wait_until("the question", |screen| {
+            screen.count(question) == times && screen.cursor_line.trim_end() == question
+        })
+    };
+    assert!(!asked(&terminal, 1).contains("59: echo 59"), "{terminal:?}");
+    terminal.type_line("y");
+    asked(&terminal, 2);
+    terminal.wait_for("There is more than the screen shows: read it with v first.");
+    terminal.type_line("v");
+    terminal.wait_for("rows; Enter shows more, q stops:");
+    terminal.type_line("");
+    assert!(asked(&terminal, 3).contains("59: echo 59"), "{terminal:?}");
+    terminal.type_line("y");
+    terminal
+        .wait_for("is trusted until it changes, and so is what its hooks name: scripts/end.sh.");
+    assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
 }
 
 #[test]
