@@ -35,9 +35,9 @@ pub fn in_one_line(error: &ProviderError, media: &[Media]) -> String {
 pub fn hint(media: &[Media], is_chat: bool) -> String {
     let is = |kind| media.iter().all(|it| it.about().format.kind() == kind);
     let (how, takes) = match (is(MediaKind::Image), is(MediaKind::Document)) {
-        (true, _) => ("without what is damaged", "images"),
+        (true, _) => ("without the attachment", "images"),
         (_, true) => ("with the text instead (pdftotext FILE)", "PDF documents"),
-        _ => ("without what is damaged", "images and PDF documents"),
+        _ => ("without the attachment", "images and PDF documents"),
     };
     match is_chat {
         true => format!(

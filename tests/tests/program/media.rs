@@ -274,7 +274,7 @@ fn a_refused_attachment_does_not_stay_in_the_conversation() {
         .command(["ask", "--continue", "see @tern.png"])
         .run();
     assert_eq!(output.status, Some(4), "{output}");
-    let hint = "hint: send it without what is damaged, or use a model that takes images";
+    let hint = "hint: send it without the attachment, or use a model that takes images";
     assert!(output.stderr.contains(hint), "{output}");
     let shown = environment.command(["sessions", "show"]).run();
     assert!(!shown.stdout.contains("tern.png"), "{shown}");
@@ -314,6 +314,63 @@ fn a_refused_image_of_a_result_is_only_named() {
         screen.contains("answered 400: something else"),
         "{screen:?}"
     );
+    chat.leave();
+}
+
+#[test]
+fn an_attachment_of_a_kind_that_a_model_does_not_take_is_put_back() {
+    let provider = Provider::play([
+        refusal("image input is not supported"),
+        Response::reply("Hello."),
+        refusal("this model does not support pdf"),
+    ]);
+    let environment = environment(&provider);
+    environment.project_file("tern.png", picture());
+    environment.project_file("eggs.pdf", pdf(1));
+    let mut chat = Chat::open(&environment);
+    chat.say("See @tern.png");
+    let screen = chat.prompt_with("See @tern.png");
+    for line in [
+        "error: the server did not accept the message with tern.png",
+        "hint: your message is back in the line",
+    ] {
+        assert!(said(&screen).contains(line), "{screen:?}");
+    }
+    chat.terminal.press(Key::CtrlC);
+    chat.prompt_cleared();
+    chat.turn("See");
+    assert_eq!(provider.requests()[1].messages().len(), 1);
+    // What the server said is known from now on.
+    chat.say("See @tern.png");
+    let screen = chat.prompt_with("See @tern.png");
+    let line = "tern.png cannot be sent to scripted: this model takes no images";
+    assert!(said(&screen).contains(line), "{screen:?}");
+    chat.terminal.press(Key::CtrlC);
+    chat.prompt_cleared();
+    chat.leave();
+    let output = environment.command(["ask", "see @eggs.pdf"]).run();
+    assert_eq!(output.status, Some(4), "{output}");
+}
+
+#[test]
+fn an_image_that_is_refused_later_is_only_named() {
+    let provider = Provider::play([
+        read("tern.png"),
+        Response::reply("A tern."),
+        refusal("Could not process image"),
+        Response::reply("I see it no more."),
+        Response::reply("No."),
+    ]);
+    let environment = environment(&provider);
+    environment.project_file("tern.png", picture());
+    let mut chat = Chat::open(&environment);
+    chat.turn("Look");
+    let screen = chat.turn("And now?");
+    let line =
+        "the request is sent again without [image PNG 800×600, 45 kB]; later ones only name it";
+    assert!(said(&screen).contains(line), "{screen:?}");
+    assert!(screen.contains("I see it no more."), "{screen:?}");
+    chat.turn("Really?");
     chat.leave();
 }
 

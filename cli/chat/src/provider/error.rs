@@ -219,6 +219,15 @@ pub struct ProfileChange {
     pub notice: Option<String>,
 }
 
+/// How an endpoint answers to what it may not be able to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContentFault {
+    /// It does not accept the request.
+    Refused,
+    /// It breaks, as it may for any other reason.
+    Failed,
+}
+
 impl ProviderError {
     /// By how much the request was too long for the model's window, as far as the endpoint says so; `None`: it
     /// failed for another reason.
@@ -232,16 +241,17 @@ impl ProviderError {
         }
     }
 
-    /// Whether the endpoint may have refused what the messages hold. Local servers answer a picture that they cannot read with
-    /// a fault of their own, some of them after a good status.
-    pub fn may_be_about_content(&self) -> bool {
+    /// Whether what the messages hold may be the reason. Local servers answer a picture that they cannot read with a fault of
+    /// their own, some of them after a good status.
+    pub fn content_fault(&self) -> Option<ContentFault> {
         match self {
-            ProviderError::Status(refusal) => {
-                matches!(refusal.status, 400 | 413 | 415 | 422 | 500 | 501)
-                    && refusal.overflow.is_none()
-            }
-            ProviderError::Reported { overflow, .. } => overflow.is_none(),
-            _ => false,
+            ProviderError::Status(refusal) if refusal.overflow.is_none() => match refusal.status {
+                400 | 413 | 415 | 422 => Some(ContentFault::Refused),
+                500 | 501 => Some(ContentFault::Failed),
+                _ => None,
+            },
+            ProviderError::Reported { overflow: None, .. } => Some(ContentFault::Failed),
+            _ => None,
         }
     }
 

@@ -4,10 +4,11 @@
 //! they have in common: the request is refused as long as it holds that. So everything that no accepted request has held yet
 //! is under suspicion once a request is refused, and the request is tried without it.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 
 use crate::media::Media;
 use crate::message::{Message, Role};
+use crate::provider::error::ContentFault;
 
 /// What is known of pictures and documents at one server and model.
 #[derive(Debug, Clone, Default)]
@@ -48,41 +49,62 @@ impl Verdicts {
     }
 
     /// A request with these was refused. What is the latest is suspected first, except for what the user just attached: the
-    /// model has answered to the rest.
-    pub fn refused(&mut self, sent: &[Media], messages: &[Message]) -> Suspicion {
-        let said = messages.last().filter(|it| it.role == Role::User);
-        let said = said.map_or(&[][..], |message| &message.media);
+    /// model has answered to the rest. What was accepted before is suspected last, and only where it is sure that the server
+    /// refuses the request: some change their mind, and the conversation would be refused for as long as it holds that.
+    pub fn refused(
+        &mut self,
+        sent: &[Media],
+        messages: &[Message],
+        fault: ContentFault,
+    ) -> Suspicion {
+        let own = attached(messages);
         let answered = messages.iter().rposition(|it| it.role == Role::Assistant);
         let unanswered = messages.get(answered.unwrap_or_default()..);
-        let unanswered = || {
-            unanswered
-                .unwrap_or_default()
-                .iter()
-                .flat_map(|it| &it.media)
+        let unanswered = media_of(unanswered.unwrap_or_default().iter());
+        let results = media_of(messages.iter().filter(|it| it.role == Role::Tool));
+        let (known, new): (Vec<&Media>, Vec<&Media>) =
+            sent.iter().partition(|media| has(&self.accepted, media));
+        let known = match fault {
+            ContentFault::Refused => known,
+            ContentFault::Failed => Vec::new(),
         };
-        let new = sent.iter().filter(|media| !has(&self.accepted, media));
-        let (said, earlier): (Vec<&Media>, Vec<&Media>) = new.partition(|it| has(said, it));
-        let is_latest = |media: &&&Media| unanswered().any(|it| it.has_bytes_of(media));
-        let latest = earlier.iter().filter(is_latest).copied();
-        let latest: Vec<Media> = latest.cloned().collect();
-        let left_out = match latest.is_empty() {
-            true => earlier.into_iter().cloned().collect(),
-            false => latest,
-        };
-        if !left_out.is_empty() {
-            self.suspected.extend(left_out.iter().cloned());
-            return Suspicion::LeftOut(left_out);
+        let suspects = [(new, &unanswered), (known, &results)];
+        for (suspects, first) in suspects {
+            let (own, others): (Vec<&Media>, Vec<&Media>) =
+                suspects.into_iter().partition(|it| has(own, it));
+            let are_first: Vec<&Media> =
+                others.iter().copied().filter(|it| has(first, it)).collect();
+            let left_out = match are_first.is_empty() {
+                true => others,
+                false => are_first,
+            };
+            if !left_out.is_empty() {
+                let left_out: Vec<Media> = left_out.into_iter().cloned().collect();
+                self.suspected.extend(left_out.iter().cloned());
+                return Suspicion::LeftOut(left_out);
+            }
+            if !own.is_empty() {
+                self.suspected.clear();
+                return Suspicion::OfMessage(own.into_iter().cloned().collect());
+            }
         }
         self.suspected.clear();
-        match said.is_empty() {
-            true => Suspicion::Nothing,
-            false => Suspicion::OfMessage(said.into_iter().cloned().collect()),
-        }
+        Suspicion::Nothing
     }
 }
 
-fn has(list: &[Media], media: &Media) -> bool {
-    list.iter().any(|it| it.has_bytes_of(media))
+/// What the user has attached to the message that waits for its answer.
+pub fn attached(messages: &[Message]) -> &[Media] {
+    let said = messages.last().filter(|it| it.role == Role::User);
+    said.map_or(&[], |message| &message.media)
+}
+
+fn media_of<'a>(messages: impl Iterator<Item = &'a Message>) -> Vec<&'a Media> {
+    messages.flat_map(|it| &it.media).collect()
+}
+
+fn has<M: Borrow<Media>>(list: &[M], media: &Media) -> bool {
+    list.iter().any(|it| it.borrow().has_bytes_of(media))
 }
 
 /// What they are called in a sentence; what has no name, as what it is.
@@ -124,33 +146,54 @@ mod tests {
         ];
         let all = [old.clone(), result.clone(), own.clone()];
         let mut verdicts = Verdicts::default();
-        let first = verdicts.refused(&all, &messages);
+        let first = verdicts.refused(&all, &messages, ContentFault::Failed);
         assert_eq!(first, Suspicion::LeftOut(vec![result.clone()]));
         let sent = [old.clone(), own.clone()];
-        let second = verdicts.refused(&sent, &messages);
+        let second = verdicts.refused(&sent, &messages, ContentFault::Failed);
         assert_eq!(second, Suspicion::LeftOut(vec![old.clone()]));
         assert!(verdicts.is_refused(&old) && verdicts.is_refused(&result));
-        let third = verdicts.refused(std::slice::from_ref(&own), &messages);
+        let third = verdicts.refused(std::slice::from_ref(&own), &messages, ContentFault::Failed);
         assert_eq!(third, Suspicion::OfMessage(vec![own.clone()]));
         // It was not for the others, so they are sent again.
         assert!(all.iter().all(|media| !verdicts.is_refused(media)));
-        assert_eq!(verdicts.refused(&[], &messages), Suspicion::Nothing);
+        let rest = verdicts.refused(&[], &messages, ContentFault::Failed);
+        assert_eq!(rest, Suspicion::Nothing);
     }
 
     #[test]
-    fn what_was_accepted_is_not_suspected_again() {
-        let [good, bad] =
-            [("good.png", 1), ("bad.png", 2)].map(|(name, width)| picture(name, width, 1));
+    fn what_was_accepted_is_suspected_last() {
+        let [good, bad, result] = [("good.png", 1), ("bad.png", 2), ("result.png", 3)]
+            .map(|(name, width)| picture(name, width, 1));
         let mut verdicts = Verdicts::default();
-        verdicts.accepted(std::slice::from_ref(&good));
-        let messages = [message(Role::User, &[&good]), message(Role::Tool, &[&bad])];
-        let suspicion = verdicts.refused(&[good.clone(), bad.clone()], &messages);
+        verdicts.accepted(&[good.clone(), result.clone()]);
+        let mut messages = vec![
+            message(Role::User, &[&good]),
+            message(Role::Tool, &[&result]),
+            message(Role::Assistant, &[]),
+            message(Role::Tool, &[&bad]),
+        ];
+        let all = [good.clone(), result.clone(), bad.clone()];
+        let suspicion = verdicts.refused(&all, &messages, ContentFault::Refused);
         assert_eq!(suspicion, Suspicion::LeftOut(vec![bad.clone()]));
-        verdicts.accepted(std::slice::from_ref(&good));
-        // A later refusal has another reason.
+        let sent = [good.clone(), result.clone()];
+        // It may have failed for another reason.
+        let failed = verdicts
+            .clone()
+            .refused(&sent, &messages, ContentFault::Failed);
+        assert_eq!(failed, Suspicion::Nothing);
+        let mut refused = |sent: &[Media]| verdicts.refused(sent, &messages, ContentFault::Refused);
+        assert_eq!(refused(&sent), Suspicion::LeftOut(vec![result.clone()]));
         let sent = std::slice::from_ref(&good);
-        assert_eq!(verdicts.refused(sent, &messages), Suspicion::Nothing);
-        assert!(verdicts.is_refused(&bad) && !verdicts.is_refused(&good));
+        assert_eq!(refused(sent), Suspicion::LeftOut(vec![good.clone()]));
+        assert!(all.iter().all(|media| verdicts.is_refused(media)));
+        // It was for none of them.
+        let nothing = verdicts.refused(&[], &messages, ContentFault::Refused);
+        assert_eq!(nothing, Suspicion::Nothing);
+        assert!(all.iter().all(|media| !verdicts.is_refused(media)));
+        // What the user attaches once more is theirs to take away.
+        messages.push(message(Role::User, &[&good]));
+        let again = verdicts.refused(sent, &messages, ContentFault::Refused);
+        assert_eq!(again, Suspicion::OfMessage(vec![good]));
     }
 
     #[test]

@@ -15,10 +15,11 @@ use super::context::{TurnContext, unless};
 use super::event::Event;
 use super::machine::Turn;
 use super::review::Review;
+use crate::media::Media;
 use crate::provider::Dialect;
 use crate::provider::error::ProviderError;
 use crate::request::truncation::Compacted;
-use crate::request::verdicts::{Suspicion, names};
+use crate::request::verdicts::{Suspicion, attached, names};
 use crate::request::{ContextBudget, HistoryLimits, Occasion, Request, TooLong, compose};
 use crate::tokens::counted;
 use crate::usage::Charge;
@@ -96,14 +97,14 @@ impl TurnContext<'_> {
         error: ProviderError,
         refused: &Request,
     ) -> Result<Request, Box<Event>> {
-        if !error.may_be_about_content() {
+        let Some(fault) = error.content_fault() else {
             return Err(Event::StreamFailed(error).into());
-        }
+        };
         let messages = turn.conversation().messages();
         let suspicion = self
             .context_budget()
             .verdicts
-            .refused(refused.media(), messages);
+            .refused(refused.media(), messages, fault);
         match suspicion {
             Suspicion::Nothing => Err(Event::StreamFailed(error).into()),
             Suspicion::OfMessage(media) => Err(Event::Refused(error, media).into()),
@@ -119,6 +120,22 @@ impl TurnContext<'_> {
                 Ok(again)
             }
         }
+    }
+
+    /// What the user has attached to the message, and what would be missing from a request in the place of this one.
+    pub(super) fn missing_of_message(
+        &self,
+        turn: &Turn<'_>,
+        sent: &Request,
+        again: &Request,
+    ) -> Vec<Media> {
+        let holds = |request: &Request, media: &Media| {
+            let mut held = request.media().iter();
+            held.any(|it| it.has_bytes_of(media))
+        };
+        let attached = attached(turn.conversation().messages()).iter();
+        let missing = attached.filter(|media| holds(sent, media) && !holds(again, media));
+        missing.cloned().collect()
     }
 
     /// Has earlier turns compacted, where the limits want it. Whatever comes of it, the turn goes on: what does not

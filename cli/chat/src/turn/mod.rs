@@ -14,7 +14,7 @@
 //! The user may have requests paused, look at them and edit them before they are sent ([`pause`]). A request that the
 //! endpoint takes only in another form is paused again.
 //!
-//! A refused request is tried without the pictures and documents that no accepted request has held
+//! A refused request is tried without pictures and documents, first without those that no accepted request has held
 //! ([`verdicts`](crate::request::verdicts)). Where those are of the user's own message the turn ends, and the message is taken
 //! back: with them every later request would be refused, too.
 //!

@@ -16,6 +16,7 @@ use super::context::{Frontend, TurnContext};
 use super::in_flight::InFlight;
 use super::journal::Journal;
 use super::machine::Turn;
+use crate::media::Media;
 use crate::provider::EventStream;
 use crate::provider::Usage;
 use crate::provider::error::ProviderError;
@@ -36,6 +37,8 @@ const TICK: Duration = Duration::from_secs(1);
 pub(super) enum Unsent {
     /// The last attempt failed.
     Failed(ProviderError),
+    /// The endpoint does not take these, which the user has attached to the message.
+    NotTaken(Box<ProviderError>, Vec<Media>),
     /// The endpoint wants the request otherwise than the user has seen it.
     Outdated,
 }
@@ -74,6 +77,10 @@ impl TurnContext<'_> {
             {
                 // The same request would be refused once more.
                 if again.bytes() != request.original() {
+                    let missing = self.missing_of_message(turn, request, &again);
+                    if !missing.is_empty() {
+                        return Err(Unsent::NotTaken(Box::new(error), missing));
+                    }
                     if let Some(notice) = &change.notice {
                         self.calls.frontend.notice(notice);
                     }
