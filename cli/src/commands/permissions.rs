@@ -3,8 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use dunlin_host::command::{NotSimple, simple_words};
-use dunlin_host::display::{escape, own_command, shell_word};
+use dunlin_host::command::{NotSimple, chained_commands, simple_words};
+use dunlin_host::display::{chain, escape, own_command, shell_word};
 use dunlin_host::permission::key::Decided;
 use dunlin_host::permission::{ExplainedCommand, Verdict};
 use dunlin_host::target::{CommandKey, Operation, Target};
@@ -112,7 +112,16 @@ pub fn run(app: &App, command: PermissionsCommand) -> Result<Exit, CliError> {
             ui.status(&format!("Removed what was stored for {}", escape(&target)));
         }
         PermissionsCommand::Explain { target } => {
-            let target = match target.as_slice() {
+            // As behind allow, the operation may stand before the target.
+            let is_operation = |word: &String| {
+                let mut operations = Operation::ALL.into_iter();
+                operations.any(|operation| storing::word(operation) == word)
+            };
+            let words = match target.as_slice() {
+                [operation, words @ ..] if !words.is_empty() && is_operation(operation) => words,
+                words => words,
+            };
+            let target = match words {
                 [target] => target.clone(),
                 words => {
                     let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
@@ -126,6 +135,9 @@ pub fn run(app: &App, command: PermissionsCommand) -> Result<Exit, CliError> {
                     .explain_command(&target)
                     .map_err(CliError::failed)?;
                 explain_command(ui, &command);
+                if command.compound.is_some() {
+                    explain_parts(ui, &permissions, &target, &command);
+                }
                 return Ok(Exit::Done);
             }
             let (target, explained) = permissions.explain(&target)?;
@@ -177,7 +189,9 @@ fn decide(
             &target,
         ]))));
     }
-    let key = permissions.set_one(&target, operation, decided)?;
+    let key = permissions
+        .set_one(&target, operation, decided)
+        .map_err(|error| in_parts(permissions, &target, error))?;
     ui.data(&format!(
         "{} {}  {}",
         storing::verb(decided),
@@ -196,6 +210,32 @@ fn decide(
     }
     say_folder(ui, &key);
     Ok(())
+}
+
+/// A yes cannot be stored for several commands: how each of them is allowed instead.
+fn in_parts(permissions: &Permissions, line: &str, error: PermissionError) -> CliError {
+    if !matches!(error, PermissionError::Compound { .. }) {
+        return error.into();
+    }
+    let explained = permissions.explain_command(line).ok();
+    let parts = explained.iter().flat_map(|it| &it.command.parts);
+    let mut ways: Vec<String> = parts
+        .filter_map(|part| {
+            let words: Vec<String> = part.subject.iter().map(|word| shell_word(word)).collect();
+            let part = permissions.explain_command(&words.join(" ")).ok()?;
+            let way_out = part.execute.way_out?;
+            (part.execute.verdict == Verdict::Ask).then(|| storing::command(&way_out))
+        })
+        .collect();
+    ways.dedup();
+    let hint = match ways.as_slice() {
+        [] => format!(
+            "s at the question allows this line until the session ends; {} looks at each of its commands",
+            own_command(&["permissions", "explain", line])
+        ),
+        ways => format!("allow each of its commands: {}", ways.join("; ")),
+    };
+    CliError::from(error).with_hint(Some(hint))
 }
 
 /// The target that was typed. Several words are the words of a command, as the shell passed them on.
@@ -487,6 +527,28 @@ fn explain_command(ui: &Ui, explained: &ExplainedCommand) {
             ),
             2,
         );
+    }
+}
+
+/// Says what holds for each command of a line.
+fn explain_parts(ui: &Ui, permissions: &Permissions, line: &str, whole: &ExplainedCommand) {
+    // A key is about the line as it is.
+    let commands = chained_commands(line).filter(|_| !CommandKey::is_command(line));
+    let Some(commands) = commands.filter(|commands| commands.len() > 1) else {
+        return;
+    };
+    ui.data(match whole.command.parts.is_empty() {
+        true => "  each of its commands, where it is the only one of a line:",
+        false => "  each of its commands:",
+    });
+    for command in commands.iter().filter(|command| !command.is_of_shell) {
+        let words: Vec<String> = command.words.iter().map(|word| shell_word(word)).collect();
+        let command = words.join(" ");
+        ui.data(&ui.styles().paint(Label::Target, &escape(&command)));
+        match permissions.explain_command(&command) {
+            Ok(explained) => explain(ui, &explained.execute),
+            Err(error) => ui.data_rows(&format!("  {}", escape(&chain(&error))), 2),
+        }
     }
 }
 

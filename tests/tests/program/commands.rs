@@ -187,6 +187,48 @@ fn command_lines_are_explained() {
     assert!(failed.stderr.contains("no-such-program"), "{failed}");
 }
 
+#[test]
+fn the_commands_of_a_line_are_explained_and_allowed_one_by_one() {
+    let provider = Provider::play([]);
+    let environment = environment(&provider);
+    let run = |words: &[&str]| environment.run(words);
+    let line = "git status | head";
+    let explained = run(&["permissions", "explain", line]).stdout;
+    for part in [
+        "\n  each of its commands:\ngit status\n  execute  ask",
+        "\nhead\n  execute  ask",
+        "to allow it: dunlin permissions allow run /usr/bin/head",
+    ] {
+        assert!(explained.contains(part), "{explained}");
+    }
+    let named = run(&["permissions", "explain", "run", line]);
+    assert_eq!(named.stdout, explained, "{named}");
+    let refused = run(&["permissions", "allow", "run", line]);
+    assert_eq!(refused.status, Some(2), "{refused}");
+    let hint = "hint: allow each of its commands: dunlin permissions allow run '$ ";
+    assert!(refused.stderr.contains(hint), "{refused}");
+    let last = "; dunlin permissions allow run /usr/bin/head\n";
+    assert!(refused.stderr.ends_with(last), "{refused}");
+    for part in ["git status", "head"] {
+        let allowed = run(&["permissions", "allow", "run", part]);
+        assert_eq!(allowed.status, Some(0), "{allowed}");
+    }
+    let explained = run(&["permissions", "explain", line]).stdout;
+    assert_eq!(
+        explained.matches("  execute  allow  ").count(),
+        3,
+        "{explained}"
+    );
+    // Whoever reads a pipe may run what it gets: no rule covers that.
+    let line = "cat x | sh";
+    let explained = run(&["permissions", "explain", line]).stdout;
+    let each = "\n  each of its commands, where it is the only one of a line:\ncat x\n";
+    assert!(explained.contains(each), "{explained}");
+    let refused = run(&["permissions", "allow", "run", line]);
+    let hint = "hint: s at the question allows this line until the session ends; dunlin permissions explain 'cat x | sh'";
+    assert!(refused.stderr.contains(hint), "{refused}");
+}
+
 /// One word means the same wherever it is typed: a file of the project, else a program.
 #[test]
 fn a_bare_word_is_a_program_where_it_is_no_file() {
