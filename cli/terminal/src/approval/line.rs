@@ -1,6 +1,7 @@
 //! What was typed at an approval.
 
 use dunlin_host::ask::{Answer, Scope};
+use dunlin_host::nearest::misspelt;
 use dunlin_host::permission::ToolMode;
 
 /// A word that can be typed, and what it does.
@@ -277,12 +278,33 @@ fn unknown(first: &str, rest: &str) -> Line {
     let is_word = first.chars().count() <= MAX_MISTYPED_CHARS
         && first.chars().all(char::is_alphanumeric)
         && numbers;
-    match is_word {
-        true => Line::Mistyped(format!(
+    match (is_word, meant(first)) {
+        (true, Some(word)) => Line::Mistyped(format!(
+            "\"{first}\" is not an answer; did you mean {word}?"
+        )),
+        (true, None) => Line::Mistyped(format!(
             "\"{first}\" is not an answer; ? explains the answers."
         )),
-        false => Line::Other,
+        (false, _) => Line::Other,
     }
+}
+
+/// The word that a mistyped one is most like.
+fn meant(typed: &str) -> Option<&'static str> {
+    let words = || {
+        let aliases = ALIASES.iter().map(|(alias, _)| *alias);
+        WORDS.iter().map(|(name, ..)| *name).chain(aliases)
+    };
+    let letters = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    // In a short word, even two letters in the wrong order are too many to be near.
+    let is_swapped = |word: &&str| word.len() > 1 && letters(word) == letters(typed);
+    words()
+        .find(is_swapped)
+        .or_else(|| misspelt(typed, words()))
 }
 
 /// What stands behind the word for the tool of a call: a mode, and perhaps the number of the call.
@@ -420,6 +442,25 @@ mod tests {
         }
         assert_eq!(parse("  "), Line::Empty);
         assert_eq!(parse("/help y"), Line::Slash);
+    }
+
+    #[test]
+    fn a_mistyped_word_is_told_what_it_is_like() {
+        for (typed, near) in [
+            ("alway", "always"),
+            ("allways", "always"),
+            ("yse", "yes"),
+            ("nevr 2", "never"),
+            ("sesion", "session"),
+        ] {
+            let Line::Mistyped(said) = parse(typed) else {
+                panic!("{typed:?} is taken for an answer")
+            };
+            let end = format!("is not an answer; did you mean {near}?");
+            assert!(said.ends_with(&end), "{said}");
+        }
+        let far = Line::Mistyped("\"thanks\" is not an answer; ? explains the answers.".to_owned());
+        assert_eq!(parse("thanks"), far);
     }
 
     #[test]
