@@ -132,6 +132,50 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Commands and options of other chats, and what does the same here.
+const ELSEWHERE: &[(&[&str], &str)] = &[
+    (
+        &["-p", "--print", "--prompt", "exec", "run"],
+        "dunlin ask PROMPT answers one question",
+    ),
+    (
+        &["-c", "resume", "continue"],
+        "dunlin --resume resumes the last session, or the one named behind it; dunlin sessions list lists them",
+    ),
+    (&["-m"], "--model MODEL chooses the model"),
+    (
+        &[
+            "--yolo",
+            "--full-auto",
+            "--dangerously-skip-permissions",
+            "--dangerously-bypass-approvals-and-sandbox",
+        ],
+        "nothing switches all questions off: --mode accept-edits accepts edits in the project, and dunlin ask --allow-tool NAME \
+         allows a tool",
+    ),
+    (
+        &["login", "logout", "auth"],
+        "dunlin config init sets up a provider and its key; dunlin mcp login NAME logs in to an MCP server",
+    ),
+    (
+        &["status"],
+        "dunlin doctor checks the setup; dunlin config show prints the settings",
+    ),
+    (
+        &["init"],
+        "dunlin config init sets Dunlin up; /init in the chat writes AGENTS.md",
+    ),
+    (&["version"], "dunlin --version prints the version"),
+];
+
+/// What does the same here as a command or an option of another chat.
+fn elsewhere(typed: &str) -> Option<&'static str> {
+    let mut known = ELSEWHERE.iter();
+    known
+        .find(|(names, _)| names.contains(&typed))
+        .map(|(_, way)| *way)
+}
+
 /// Whether words name a page of the documentation.
 pub fn is_page(topic: &[String]) -> bool {
     matches!(topic, [name] if pages::find(name).is_some())
@@ -177,6 +221,20 @@ pub fn improved(mut error: clap::Error, words: &[OsString]) -> clap::Error {
                 .err()
                 .unwrap_or(error)
         }
+        ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument
+            if let Some(way) = unknown_word(&error).and_then(elsewhere) =>
+        {
+            for others in [
+                ContextKind::SuggestedSubcommand,
+                ContextKind::SuggestedArg,
+                ContextKind::Usage,
+            ] {
+                error.remove(others);
+            }
+            let tip = ContextValue::StyledStrs(vec![way.into()]);
+            error.insert(ContextKind::Suggested, tip);
+            error
+        }
         ErrorKind::InvalidSubcommand => {
             // clap names all that are a little similar, the most similar one last.
             if let Some(ContextValue::Strings(similar)) =
@@ -201,6 +259,15 @@ pub fn improved(mut error: clap::Error, words: &[OsString]) -> clap::Error {
             error
         }
         _ => error,
+    }
+}
+
+/// The command or the option that there is none of.
+fn unknown_word(error: &clap::Error) -> Option<&str> {
+    let unknown = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg];
+    match unknown.into_iter().find_map(|kind| error.get(kind))? {
+        ContextValue::String(word) => Some(word),
+        _ => None,
     }
 }
 
@@ -315,6 +382,42 @@ mod tests {
             let words = words.iter().map(OsString::from).collect();
             if let Err(error) = Cli::of(words) {
                 assert_eq!(error.kind(), ErrorKind::DisplayHelp, "{line}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn words_of_other_chats_name_what_does_the_same() {
+        let said = |words: &[&str]| {
+            let words = ["dunlin"].iter().chain(words).map(OsString::from);
+            Cli::of(words.collect()).unwrap_err().to_string()
+        };
+        for (words, way) in [
+            (&["-p", "hi"][..], "dunlin ask PROMPT"),
+            (&["exec", "ls"], "dunlin ask PROMPT"),
+            (&["resume"], "dunlin --resume"),
+            (&["-c"], "dunlin --resume"),
+            (&["login"], "dunlin config init"),
+            (&["--yolo"], "--mode accept-edits"),
+            (&["ask", "--yolo", "hi"], "--mode accept-edits"),
+        ] {
+            let said = said(words);
+            assert_eq!(said.matches("tip:").count(), 1, "{said}");
+            assert!(said.contains(way), "{said}");
+        }
+        let continued = Cli::of(["dunlin", "--continue"].map(OsString::from).into());
+        assert_eq!(continued.unwrap().chat.resume, Some(None));
+    }
+
+    #[test]
+    fn what_does_the_same_is_understood() {
+        let command = Cli::command();
+        for (names, way) in ELSEWHERE {
+            let is_free = |name: &&&str| command.find_subcommand(name).is_none();
+            assert!(names.iter().all(|name| is_free(&name)), "{names:?}");
+            let mut words = way.split_whitespace().skip_while(|it| *it != "dunlin");
+            if let Some(word) = words.nth(1).filter(|it| !it.starts_with('-')) {
+                assert!(command.find_subcommand(word).is_some(), "{way}");
             }
         }
     }

@@ -7,7 +7,39 @@ use dunlin_host::nearest::nearest;
 const RENAMED: [(&str, &str); 1] = [("/condense", "/compact")];
 
 /// What other programs call something that a command does here, and how it is done.
-const ELSEWHERE: [(&str, &str); 1] = [("/resume", "/sessions lists the sessions and resumes one.")];
+const ELSEWHERE: [(&str, &str); 11] = [
+    (
+        "/status",
+        "/context shows the context window, /cost what was spent, /permissions what is in force; dunlin doctor checks the setup.",
+    ),
+    ("/usage", "/cost shows how many tokens you used."),
+    ("/login", LOGIN),
+    ("/logout", LOGIN),
+    (
+        "/memory",
+        "/instructions lists the instruction files, /remember adds a line to one.",
+    ),
+    (
+        "/config",
+        "dunlin config show prints the settings, dunlin config edit changes them.",
+    ),
+    (
+        "/settings",
+        "dunlin config show prints the settings, dunlin config edit changes them.",
+    ),
+    (
+        "/approvals",
+        "/permissions lists what is in force, /mode sets what is asked.",
+    ),
+    ("/plan", "/mode plan lets the model only read."),
+    ("/doctor", "dunlin doctor checks the setup."),
+    (
+        "/review",
+        "Ask for it in a message; a prompt template can hold it (dunlin help chat).",
+    ),
+];
+
+const LOGIN: &str = "dunlin config key set NAME stores the key of a provider, dunlin mcp login NAME logs in to an MCP server.";
 
 /// What stands between `/mcp` and the name of a server.
 pub const VERBS: [&str; 4] = ["connect", "disconnect", "enable", "disable"];
@@ -145,7 +177,7 @@ const LEAVING_WORDS: [&str; 2] = ["exit", "quit"];
 pub const REMEMBERS: &str = "# ";
 
 /// Words that mean another command.
-const ALIASES: [(&str, &str); 1] = [("/quit", EXIT)];
+const ALIASES: [(&str, &str); 2] = [("/quit", EXIT), ("/resume", "/sessions")];
 
 /// The commands, without the functions that run them.
 #[derive(Debug, Clone, Copy)]
@@ -291,10 +323,22 @@ mod tests {
         check("/reviw", &["review"], "Did you mean /review?");
         check("/xyzzy", &["review"], "/help shows the commands.");
         check("/", &[], "/help shows the commands.");
-        check(
-            "/resume",
-            &["resumes"],
-            "/sessions lists the sessions and resumes one.",
+        check("/plan", &["plans"], "/mode plan lets the model only read.");
+    }
+
+    #[test]
+    fn words_of_other_chats_are_no_commands_and_name_some() {
+        let sessions = table().find("/sessions").unwrap();
+        assert_eq!(
+            table().parse("/resume 2"),
+            Input::Slash(sessions, "2".to_owned())
         );
+        for (word, way) in ELSEWHERE {
+            assert!(table().find(word).is_none(), "{word}");
+            let named = way.split([' ', ',', ';', '.']);
+            for name in named.filter(|name| name.starts_with('/')) {
+                assert!(table().find(name).is_some(), "{way}");
+            }
+        }
     }
 }

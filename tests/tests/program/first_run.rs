@@ -232,6 +232,22 @@ fn saved(environment: &Environment, mut terminal: Terminal) -> (Terminal, String
 }
 
 #[test]
+fn the_words_that_leave_the_chat_leave_the_first_run() {
+    let environment = Environment::new(program!());
+    for word in ["q", "exit", "/quit"] {
+        let mut terminal = nothing_found(&environment);
+        terminal.type_line("/model");
+        terminal.wait_for("Enter a number from the list, a URL or the name");
+        terminal.wait_until("the question again", |screen| {
+            screen.count("Which one?") == 2
+        });
+        terminal.type_line(word);
+        assert_eq!(terminal.wait_end(), Some(0), "{word}");
+        assert!(!environment.config_file().exists());
+    }
+}
+
+#[test]
 fn an_address_leads_to_a_server() {
     let provider = Provider::play([Response::reply("Hello."), Response::reply("Yes.")]);
     let environment = Environment::new(program!());

@@ -23,6 +23,12 @@ const MAX_MODELS_SHOWN: usize = 12;
 /// How long a server that the user names may take to say which models it has.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Words that leave the program, as they leave the chat.
+const LEAVING: &[&str] = &["q", "quit", "exit", "/quit", "/exit"];
+
+/// Words that take what stands in brackets, as Enter alone does.
+const DEFAULT: &[&str] = &["", "y", "yes"];
+
 /// How the keys of services begin, for a key that is typed where it would be seen.
 const KEY_PREFIXES: &[&str] = &["sk-", "gsk_", "xai-", "AIza", "csk-", "fw_"];
 
@@ -110,7 +116,9 @@ fn understood(line: &str, count: usize) -> Answer {
     if KEY_PREFIXES.iter().any(|prefix| line.starts_with(prefix)) {
         return Answer::Key;
     }
-    let is_address = line == "localhost" || line.contains(['.', ':', '/']);
+    // A command of the chat is none.
+    let is_address =
+        line == "localhost" || (line.contains(['.', ':', '/']) && !line.starts_with('/'));
     match discover::address(line).filter(|_| is_address) {
         Some(url) => Answer::Server(url),
         None => Answer::Nothing,
@@ -175,7 +183,7 @@ fn model_of(ui: &Ui, service: Service) -> Result<String, Offered> {
     let question = format!("Which model of {}? [{}] ", service.name, service.model);
     let line = line(ui, &question)?;
     Ok(match line.trim() {
-        "" => service.model.to_owned(),
+        typed if is_default(typed) => service.model.to_owned(),
         typed => typed.to_owned(),
     })
 }
@@ -373,10 +381,14 @@ fn choose_of(ui: &Ui, models: &[&String]) -> Result<String, Offered> {
     }
 }
 
-/// The index that a typed number stands for; nothing typed is the first.
+fn is_default(typed: &str) -> bool {
+    DEFAULT.iter().any(|word| typed.eq_ignore_ascii_case(word))
+}
+
+/// The index that a typed number stands for; nothing typed is the first, and so is a yes.
 fn pick(line: &str, count: usize) -> Option<usize> {
     match line.trim() {
-        "" => Some(0),
+        typed if is_default(typed) => Some(0),
         number => number
             .parse::<usize>()
             .ok()?
@@ -387,9 +399,15 @@ fn pick(line: &str, count: usize) -> Option<usize> {
 
 fn line(ui: &Ui, prompt: &str) -> Result<String, Offered> {
     match ui.plain_line(prompt) {
+        Typed::Line(line) if is_leaving(&line) => Err(Offered::Declined),
         Typed::Line(line) => Ok(line),
         typed => Err(typed.into()),
     }
+}
+
+fn is_leaving(line: &str) -> bool {
+    let line = line.trim();
+    LEAVING.iter().any(|word| line.eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]
@@ -413,7 +431,8 @@ mod tests {
             |line: &str, expected: Answer| assert_eq!(understood(line, 3), expected, "{line:?}");
         check("", Answer::Listed(0));
         check(" 3 ", Answer::Listed(2));
-        for wrong in ["0", "4", "x", "-1", "what now"] {
+        check("Yes", Answer::Listed(0));
+        for wrong in ["0", "4", "x", "-1", "what now", "/model", "/modle x"] {
             check(wrong, Answer::Nothing);
         }
         let server = |url: &str| Answer::Server(url.parse().unwrap());
