@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::messages::foreign;
 use dunlin_chat::agent::RUN_SUBAGENT;
 use dunlin_chat::tokens::counted;
-use dunlin_chat::turn::log::CallLog;
+use dunlin_chat::turn::log::{CallLog, LastEdits};
 use dunlin_chat::turn::{CallRecord, patch_of};
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::approval::storing;
@@ -58,6 +58,7 @@ pub fn edits(
     within: impl FnOnce(&CallRecord) -> Vec<usize>,
     (project, window): (&Path, Window),
 ) -> Vec<String> {
+    let mut rows = Vec::new();
     let calls = match typed.parse::<usize>() {
         Ok(number) => match log.find(Some(number)) {
             Some(_) if log.is_taken_back(number) => {
@@ -104,21 +105,25 @@ pub fn edits(
             Some(_) => return vec![format!("Call {number} changed no file in this session.")],
             None => return vec![format!("There is no call {number}.")],
         },
-        Err(_) if typed.is_empty() => log.edits_of_turn(),
+        Err(_) if typed.is_empty() => match log.last_edits() {
+            Some(LastEdits { ago, calls }) if !calls.is_empty() => {
+                if let Some(which) = turns_ago(ago) {
+                    rows.push(format!("The last turn changed no file; {which} did:"));
+                }
+                calls
+            }
+            Some(_) => return vec!["What was changed in files last was taken back.".to_owned()],
+            None => {
+                return vec![match log.numbers() {
+                    Some((first, _)) if log.is_restored(first) => {
+                        format!("No file was changed since the session was resumed. {KEPT}")
+                    }
+                    _ => "No file was changed.".to_owned(),
+                }];
+            }
+        },
         Err(_) => return vec!["Usage: /diff [N], with the number of a call.".to_owned()],
     };
-    if calls.is_empty() {
-        return vec![match log.numbers() {
-            Some((_, last)) if log.is_restored(last) => {
-                format!("There was no call since the session was resumed. {KEPT}")
-            }
-            _ if log.is_turn_taken_back() => {
-                "What the last turn changed in files was taken back.".to_owned()
-            }
-            _ => "The last turn changed no file.".to_owned(),
-        }];
-    }
-    let mut rows = Vec::new();
     for record in calls {
         let number = record.number;
         let (mark, label, _) = look(record.state);
@@ -145,6 +150,15 @@ pub fn edits(
         }
     }
     rows
+}
+
+/// A turn before the last one.
+fn turns_ago(ago: usize) -> Option<String> {
+    match ago {
+        0 => None,
+        1 => Some("the one before it".to_owned()),
+        ago => Some(format!("the one {ago} turns before it")),
+    }
 }
 
 /// A path as the model names it.
@@ -296,7 +310,7 @@ mod tests {
             |typed| edits(&log, typed, |_| Vec::new(), (Path::new("/p"), WINDOW)).join("\n");
         let text = format!("The diff of call 1, if it changed a file, is no longer known. {KEPT}");
         assert_eq!(shown("1"), text);
-        assert!(shown("").starts_with("There was no call since the session was resumed."));
+        assert!(shown("").starts_with("No file was changed since the session was resumed."));
         let changed = Some(ChangedLines {
             added: 1,
             removed: 0,
@@ -313,7 +327,7 @@ mod tests {
         );
         log.keep(record(2, CallState::Completed, None));
         assert_eq!(shown("2"), "Call 2 changed no file in this session.");
-        assert_eq!(shown(""), "The last turn changed no file.");
+        assert!(shown("").starts_with("No file was changed since the session was resumed."));
     }
 
     #[test]
@@ -369,7 +383,7 @@ mod tests {
             |typed| edits(&log, typed, |_| Vec::new(), (Path::new("/p"), WINDOW)).join("\n");
         assert!(shown("").contains("a.md"), "{}", shown(""));
         log.take_back(&[9]);
-        let text = "What the last turn changed in files was taken back.";
+        let text = "What was changed in files last was taken back.";
         assert_eq!(shown(""), text);
         assert_eq!(shown("3"), "What call 3 changed in files was taken back.");
         assert!(shown("2").contains("a.md"), "{}", shown("2"));
@@ -379,11 +393,21 @@ mod tests {
         log.take_back(&[7, 8]);
         assert_eq!(shown("1"), "What call 1 changed in files was taken back.");
         log.drop_since(7);
-        assert_eq!(shown(""), "The last turn changed no file.");
+        assert_eq!(shown(""), "No file was changed.");
         log.begin_turn(10);
-        assert_eq!(shown(""), "The last turn changed no file.");
+        assert_eq!(shown(""), "No file was changed.");
         log.keep(edited(4));
-        assert!(shown("").contains("a.md"), "{}", shown(""));
+        assert!(shown("").starts_with("  ✓ 4 a.md"), "{}", shown(""));
+        // Turns without an edit are named.
+        log.begin_turn(11);
+        log.keep(record(5, CallState::Completed, None));
+        let before = "The last turn changed no file; the one before it did:\n  ✓ 4 a.md";
+        assert!(shown("").starts_with(before), "{}", shown(""));
+        log.begin_turn(12);
+        let before = "The last turn changed no file; the one 2 turns before it did:\n  ✓ 4 a.md";
+        assert!(shown("").starts_with(before), "{}", shown(""));
+        log.take_back(&[10]);
+        assert_eq!(shown(""), text);
     }
 
     #[test]

@@ -74,7 +74,7 @@ fn an_edit_is_approved_by_its_difference_and_taken_back() {
     );
     assert_eq!(text(&environment), BEFORE);
     let screen = chat.turn("/diff");
-    let gone = "What the last turn changed in files was taken back.";
+    let gone = "What was changed in files last was taken back.";
     assert!(screen.contains(gone), "{:?}", chat.terminal);
     let screen = chat.turn("/undo");
     assert!(screen.contains("Nothing to undo."));

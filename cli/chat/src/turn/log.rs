@@ -1,7 +1,6 @@
 //! The calls of a session, to be looked at again: each under the number that its line shows.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -24,6 +23,15 @@ struct Turn {
     number: u64,
     /// Whether it is no part of the conversation any more.
     is_dropped: bool,
+}
+
+/// What was changed in files in a turn.
+#[derive(Debug)]
+pub struct LastEdits {
+    /// How many turns ago that was; 0: in the last one.
+    pub ago: usize,
+    /// The calls that changed something. Empty: it was taken back.
+    pub calls: Vec<CallRecord>,
 }
 
 /// What became of the calls of a session, by their numbers. Shared by whoever shows calls.
@@ -55,27 +63,38 @@ impl CallLog {
         dropped.for_each(|it| it.is_dropped = true);
     }
 
-    /// The numbers that the calls of the last turn may have.
-    fn of_last_turn(&self) -> Range<usize> {
+    /// The last turn in which files were changed.
+    pub fn last_edits(&self) -> Option<LastEdits> {
         let turns = self.turns.lock();
-        let mut end = usize::MAX;
-        for turn in turns.iter().rev() {
-            let first = turn.before.saturating_add(1);
-            if !turn.is_dropped {
-                return first..end.max(first);
-            }
-            end = first;
-        }
-        0..end
-    }
-
-    /// The calls of the last turn that have changed files.
-    pub fn edits_of_turn(&self) -> Vec<CallRecord> {
-        let of_turn = self.of_last_turn();
         let records = self.records.lock();
-        let of_turn = records.range(of_turn).map(|(_, record)| record);
-        let changed = of_turn.filter(|record| !record.edits.is_empty());
-        changed.cloned().collect()
+        let taken_back = self.taken_back.lock();
+        let mut end = usize::MAX;
+        let mut ago = 0;
+        // Calls that were made before any turn are one.
+        let before = Turn {
+            before: 0,
+            number: 0,
+            is_dropped: false,
+        };
+        for turn in turns.iter().rev().chain([&before]) {
+            let first = turn.before.saturating_add(1);
+            let of_turn = first..end.max(first);
+            end = first;
+            if turn.is_dropped {
+                continue;
+            }
+            let is_taken_back = taken_back.range(of_turn.clone()).next().is_some();
+            let calls = records.range(of_turn).map(|(_, record)| record);
+            let calls: Vec<CallRecord> = calls
+                .filter(|record| !record.edits.is_empty())
+                .cloned()
+                .collect();
+            if is_taken_back || !calls.is_empty() {
+                return Some(LastEdits { ago, calls });
+            }
+            ago += 1;
+        }
+        None
     }
 
     /// The edits of these turns were taken back: there is no difference any more.
@@ -95,12 +114,6 @@ impl CallLog {
     /// Whether the edits of a call were taken back.
     pub fn is_taken_back(&self, number: usize) -> bool {
         self.taken_back.lock().contains(&number)
-    }
-
-    /// Whether edits of the last turn were taken back.
-    pub fn is_turn_taken_back(&self) -> bool {
-        let of_turn = self.of_last_turn();
-        self.taken_back.lock().range(of_turn).next().is_some()
     }
 
     /// How many calls of a tool have run since the one with this number, that one included.

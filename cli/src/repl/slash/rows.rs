@@ -254,7 +254,7 @@ pub static GROUPS: &[(&str, &[Row])] = &[
             looks(
                 "/diff",
                 "[N]",
-                "show what call N changed in files, or the last turn without a number",
+                "show what call N changed in files; without a number, the last turn that changed any",
                 |it, rest| {
                     diff(it.app, rest);
                     Ok(())
