@@ -60,16 +60,31 @@ pub fn warn_of_commands(ui: &Ui, settings: &Settings, permissions: &Permissions)
 /// to be polled beside what runs hooks, and beside [`Ui::animate`].
 pub async fn say_slow(ui: &Ui, host: &Host, frontend: Option<&dyn Frontend>) -> Infallible {
     let mut slow = host.slow_hooks();
+    let mut shown: Vec<Slow> = Vec::new();
+    let beside = |slow: &Slow| frontend.and(slow.call.clone());
     loop {
         if slow.changed().await.is_err() {
             pending::<()>().await;
         }
-        let Slow { call, hook } = slow.borrow_and_update().clone();
-        match (call, frontend, hook) {
-            (Some(call), Some(frontend), hook) => frontend.hook(&call, hook.as_deref()),
-            (_, _, Some(hook)) => ui.wait_for(&hook),
-            (_, _, None) => ui.end_progress(),
+        let now = slow.borrow_and_update().clone();
+        let mut calls: Vec<Option<String>> = shown.iter().chain(&now).map(beside).collect();
+        calls.sort();
+        calls.dedup();
+        for call in calls {
+            let is_there = |slow: &&Slow| beside(slow) == call;
+            let before = shown.iter().rfind(is_there);
+            let hook = now.iter().rfind(is_there);
+            if before == hook {
+                continue;
+            }
+            let hook = hook.map(|slow| slow.hook.as_str());
+            match (&call, frontend, hook) {
+                (Some(call), Some(frontend), hook) => frontend.hook(call, hook),
+                (_, _, Some(hook)) => ui.wait_for(hook),
+                (_, _, None) => ui.end_progress(),
+            }
         }
+        shown = now;
     }
 }
 

@@ -8,11 +8,13 @@ use crate::settings::{ConfiguredHook, Origin, Settings};
 /// The user's first, then those of a trusted project, each in the order of its file.
 pub fn options(settings: &Settings) -> Vec<Hook> {
     let hooks = settings.hooks.iter();
-    let hook = hooks.map(|hook| {
-        let entry = &hook.entry.value;
-        entry.hook(place(settings, hook), hook.pinned.clone())
-    });
-    hook.collect()
+    hooks.map(|hook| option(settings, hook)).collect()
+}
+
+/// One of them.
+pub fn option(settings: &Settings, hook: &ConfiguredHook) -> Hook {
+    let entry = &hook.entry.value;
+    entry.hook(place(settings, hook), hook.pinned.clone())
 }
 
 /// Where a hook is configured: the file and the line. Not escaped.

@@ -15,8 +15,11 @@ pub fn run(app: &App) -> Result<(), CliError> {
     if settings.hooks.is_empty() {
         ui.status("There are no hooks; dunlin help hooks says what they are.");
     }
-    // The host has them in the same order.
-    for (hook, (_, runs)) in settings.hooks.iter().zip(app.host()?.hooks()) {
+    let known = app.host()?.hooks();
+    for hook in &settings.hooks {
+        let option = hooks::option(settings, hook);
+        let runs = known.iter().find(|(known, _)| *known == option);
+        let runs = runs.map(|(_, runs)| runs.clone()).unwrap_or_default();
         ui.data(&hooks::line(settings, hook));
         ui.data(&format!("    {}", escape(&ran(&runs))));
     }

@@ -114,7 +114,7 @@ impl Hooks {
     }
 
     /// Learns of each hook that takes longer than a moment while no call runs.
-    pub(crate) fn slow(&self) -> watch::Receiver<Slow> {
+    pub(crate) fn slow(&self) -> watch::Receiver<Vec<Slow>> {
         self.slow.subscribe()
     }
 

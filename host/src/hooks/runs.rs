@@ -32,12 +32,12 @@ pub enum Ran {
 }
 
 /// A hook that takes longer than a moment while no call runs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slow {
     /// The id of the call that it is asked about; `None`: the turn is over.
     pub call: Option<String>,
-    /// The hook, in words; `None`: it has ended.
-    pub hook: Option<String>,
+    /// The hook, in words.
+    pub hook: String,
 }
 
 /// Who is told of a hook that takes longer than a moment.
@@ -49,12 +49,12 @@ pub(super) enum Told<'a> {
     Listeners(Option<&'a str>),
 }
 
-/// Tells listeners of hooks that take longer than a moment.
+/// Tells listeners of hooks that take longer than a moment: all that run at this moment, the latest last.
 #[derive(Default)]
-pub(super) struct SlowHooks(watch::Sender<Slow>);
+pub(super) struct SlowHooks(watch::Sender<Vec<Slow>>);
 
 impl SlowHooks {
-    pub(super) fn subscribe(&self) -> watch::Receiver<Slow> {
+    pub(super) fn subscribe(&self) -> watch::Receiver<Vec<Slow>> {
         self.0.subscribe()
     }
 
@@ -78,16 +78,84 @@ impl SlowHooks {
                 done
             }
             Told::Listeners(call) => {
-                let call = call.map(str::to_owned);
-                let hook = Some(what);
-                self.0.send_replace(Slow {
-                    call: call.clone(),
-                    hook,
-                });
-                let done = work.await;
-                self.0.send_replace(Slow { call, hook: None });
-                done
+                let slow = Slow {
+                    call: call.map(str::to_owned),
+                    hook: what,
+                };
+                self.0.send_modify(|all| all.push(slow.clone()));
+                let _end = End { of: &self.0, slow };
+                work.await
             }
         }
+    }
+}
+
+/// Takes a hook out of those that run, also when waiting for it was given up.
+struct End<'a> {
+    of: &'a watch::Sender<Vec<Slow>>,
+    slow: Slow,
+}
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.of.send_modify(|all| {
+            if let Some(at) = all.iter().position(|it| *it == self.slow) {
+                all.remove(at);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::hooks::HookEvent;
+
+    fn hook(command: &str) -> Hook {
+        Hook {
+            event: HookEvent::BeforeCall,
+            command: command.to_owned(),
+            tools: None,
+            time_limit: Duration::MAX,
+            origin: String::new(),
+            pinned: Vec::new(),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn hooks_that_run_at_once_are_all_told() {
+        let slow = SlowHooks::default();
+        let mut told = slow.subscribe();
+        let (end, ends) = oneshot::channel::<()>();
+        let names = |all: &[Slow]| -> Vec<String> {
+            let name = |it: &Slow| format!("{}: {}", it.call.as_deref().unwrap_or("-"), it.hook);
+            all.iter().map(name).collect()
+        };
+        let (first, second) = (hook("a"), hook("b"));
+        let first = slow.telling(&first, Told::Listeners(Some("1")), ends);
+        let mut second = Box::pin(slow.telling(
+            &second,
+            Told::Listeners(Some("2")),
+            std::future::pending::<()>(),
+        ));
+        let listens = async {
+            let both = told.wait_for(|all| all.len() == 2).await.unwrap();
+            assert_eq!(names(&both), ["1: the hook `a`", "2: the hook `b`"]);
+            drop(both);
+            end.send(()).unwrap();
+            let one = told.wait_for(|all| all.len() == 1).await.unwrap();
+            assert_eq!(names(&one), ["2: the hook `b`"]);
+        };
+        tokio::select! {
+            _ = async { tokio::join!(first, listens) } => {}
+            () = &mut second => panic!("it never ends"),
+        }
+        // Nobody waits for it any more.
+        assert!(second.as_mut().now_or_never().is_none());
+        drop(second);
+        assert!(told.borrow().is_empty());
     }
 }

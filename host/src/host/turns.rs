@@ -35,9 +35,9 @@ impl Host {
         self.0.hooks.list()
     }
 
-    /// Learns of each hook that takes longer than a moment while no call runs: before the user is asked, and at the end of a
-    /// turn.
-    pub fn slow_hooks(&self) -> watch::Receiver<Slow> {
+    /// Learns of the hooks that take longer than a moment while no call runs: before the user is asked, and at the end of a
+    /// turn. The value is all that run at this moment.
+    pub fn slow_hooks(&self) -> watch::Receiver<Vec<Slow>> {
         self.0.hooks.slow()
     }
 
