@@ -131,10 +131,13 @@ fn build(
     }
 }
 
-/// Whether the address is on this machine.
+/// Whether an address is on the loopback of this machine, as far as can be told without looking it up.
 pub fn is_this_machine(url: &Url) -> bool {
     match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Domain(name)) => {
+            let name = name.trim_end_matches('.');
+            name == "localhost" || name.ends_with(".localhost")
+        }
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => IpAddr::V6(address).to_canonical().is_loopback(),
         None => false,
@@ -164,6 +167,7 @@ mod tests {
             ("http://[::1]:80", true),
             ("http://[::ffff:127.0.0.1]", true),
             ("http://dunlin.localhost", true),
+            ("http://localhost.", true),
             ("http://localhost.example.org", false),
             ("http://192.168.0.1", false),
             ("https://api.openai.com/v1", false),

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::mcp::is_this_machine;
 use super::value::{Count, UpTo, table};
 use dunlin_chat::agent::{Api, Effort};
 use dunlin_chat::endpoint::EndpointOptions;
+use dunlin_provider::http::is_this_machine;
 
 table! {
     /// `[agents.NAME]`, as far as a file says it. The user's file says all that an agent needs; a project's may

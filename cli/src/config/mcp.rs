@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use dunlin_host::mcp::SEPARATOR;
+use dunlin_provider::http::is_this_machine;
 use reqwest::header::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
-use url::{Host, Url};
+use url::Url;
 
 use super::value::{Seconds, table, written};
 
@@ -262,19 +263,6 @@ pub fn name_problem(name: &str) -> Option<String> {
         "the name of a server has no __ in it and no _ at its ends: its tools are called NAME__TOOL"
             .to_owned()
     })
-}
-
-/// Whether an address is on the loopback of this machine, as far as can be told without looking it up.
-pub fn is_this_machine(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => {
-            let name = name.trim_end_matches('.');
-            name == "localhost" || name.ends_with(".localhost")
-        }
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }
 
 #[cfg(test)]

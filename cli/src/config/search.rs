@@ -1,10 +1,10 @@
 //! `[web_search]`: which search engine answers.
 
 use dunlin_host::search::Engine;
+use dunlin_provider::http::is_this_machine;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::mcp::is_this_machine;
 use super::value::table;
 
 table! {
