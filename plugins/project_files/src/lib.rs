@@ -137,10 +137,12 @@ impl Scope {
         }
         match (self.also.hidden, self.also.ignored) {
             (true, true) => {}
-            (false, true) => parts.push("hidden files are left out (include_hidden)".to_owned()),
+            (false, true) => parts.push(
+                "hidden files are left out (include_hidden), secrets such as .env always".to_owned(),
+            ),
             (true, false) => parts.push("ignored files are left out (include_ignored)".to_owned()),
             (false, false) => parts.push(
-                "hidden and ignored files are left out (include_hidden, include_ignored)"
+                "hidden and ignored files are left out (include_hidden, include_ignored), secrets such as .env always"
                     .to_owned(),
             ),
         }

@@ -126,7 +126,8 @@ fn what_is_not_there_is_explained() {
     let files = scope.of(listing);
     assert_eq!(
         scope.nothing(&files),
-        "[none of the 2 files matches the globs; hidden and ignored files are left out (include_hidden, include_ignored)]\n"
+        "[none of the 2 files matches the globs; hidden and ignored files are left out (include_hidden, include_ignored), \
+         secrets such as .env always]\n"
     );
     assert_eq!(
         scope.notes(&files),
