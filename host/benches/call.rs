@@ -105,6 +105,9 @@ impl files::Host for Bare {
     fn remove_folder(&mut self, _: String) -> Answer<()> {
         unreachable!("read_file changes nothing")
     }
+    fn make_planned_changes(&mut self) -> Answer<()> {
+        unreachable!("read_file changes nothing")
+    }
 }
 
 impl files::HostMetadata for Bare {

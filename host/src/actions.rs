@@ -175,9 +175,10 @@ async fn look_at_edit(
     match shared.look_at_edit(&caller, &names, &change, true) {
         Ok(mut prepared) => {
             shared.syntax.check(&mut prepared, left).await;
+            let bytes = prepared.bytes();
             planned_actions.needs.extend(prepared.edit.needs());
             planned_actions.actions.push(Action::Edit(prepared.edit));
-            Ok(prepared.new.len() + prepared.base.map_or(0, |base| base.len()))
+            Ok(bytes)
         }
         // A rule refuses it: so will the plan.
         Err(LookError::Denied(need)) => {

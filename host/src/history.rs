@@ -59,6 +59,11 @@ impl HistoryBook {
         self.book().entry(path.to_owned()).or_default().seen = Some(Seen::Nothing);
     }
 
+    /// Puts back what was seen, where a change was taken back.
+    pub(crate) fn reset(&self, path: &Path, seen: Option<Seen>) {
+        self.book().entry(path.to_owned()).or_default().seen = seen;
+    }
+
     pub(crate) fn of(&self, path: &Path) -> History {
         self.book()
             .get(path)

@@ -6,6 +6,8 @@
 //! that shows one edit and makes another gains nothing by what it was granted before. Only where it announced that it
 //! cannot tell before, a rule that allows writing is enough.
 
+mod planned;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -169,46 +171,69 @@ impl CallContext {
         change: FileChange,
     ) -> Result<Edited, Refusal> {
         let names = self.shared.names_of(&written, &change)?;
+        let change = self.decide_about_edit(written, &names, &change).await?;
+        self.make(&change)?;
+        self.log_made(&change)?;
+        let prepared = &change.prepared;
+        let edited = Edited {
+            created: prepared.base.is_none(),
+            lines_before: prepared.lines_before,
+            lines_after: prepared.lines_after,
+        };
+        self.note_broken(change);
+        Ok(edited)
+    }
+
+    /// Works out what a change comes to, and has it allowed.
+    async fn decide_about_edit(
+        &mut self,
+        written: String,
+        names: &Names,
+        change: &FileChange,
+    ) -> Result<AllowedChange, Refusal> {
         let path = names.path.as_path();
-        let is_this = |action: &Action| matches!(action, Action::Edit(edit) if edit.path == path && *edit.change == change);
+        let is_this = |action: &Action| matches!(action, Action::Edit(edit) if edit.path == path && *edit.change == *change);
         // Once: what comes of the same change of a file that was changed already was not shown.
         let is_shown = self.actions.iter().any(is_this) && !self.edits.has(path);
         let looked = self
             .shared
-            .look_at_edit(&self.caller(false), &names, &change, is_shown);
+            .look_at_edit(&self.caller(false), names, change, is_shown);
         let mut prepared = match looked {
             Ok(prepared) => prepared,
             Err(LookError::Denied(need)) => {
                 // Decides the same, and writes it down.
-                let written = written_as(&need, &names, &change, &written);
+                let written = written_as(&need, names, change, &written);
                 self.authorise(need, written).await?;
                 return Err(decided_otherwise());
             }
             Err(LookError::Unseen(need)) => {
                 self.authorise(need, Written::Path(written.clone())).await?;
                 let seen = self.shared.history.seen(path);
-                prepare(&names, &change, seen, true, true)?
+                prepare(names, change, seen, true, true)?
             }
             Err(LookError::Permission(error)) => return Err(Error::Failed(chain(&error)).into()),
             Err(LookError::Prepare(error)) => return Err(error.into()),
         };
         let was_known = self.check_syntax(&mut prepared).await;
         let name = written.clone();
-        let under = self.authorise_edit(&prepared.edit, &names, written).await?;
-        self.perform(&prepared, &under)?;
-        if let Syntax::Broken { line } = prepared.edit.syntax {
+        let under = self.authorise_edit(&prepared.edit, names, written).await?;
+        Ok(AllowedChange {
+            prepared,
+            under,
+            name,
+            was_known,
+        })
+    }
+
+    fn note_broken(&mut self, change: AllowedChange) {
+        if let Syntax::Broken { line } = change.prepared.edit.syntax {
             self.broken_files.push(BrokenFile {
-                name,
-                is_new: prepared.base.is_none(),
+                name: change.name,
+                is_new: change.prepared.base.is_none(),
                 line,
-                was_known,
+                was_known: change.was_known,
             });
         }
-        Ok(Edited {
-            created: prepared.base.is_none(),
-            lines_before: prepared.lines_before,
-            lines_after: prepared.lines_after,
-        })
     }
 
     /// Finds out whether an edit breaks the file, unless the plan says so already. Whether it does.
@@ -342,20 +367,14 @@ impl CallContext {
         self.actions.iter().any(is_this) || (is_of_content && edit.paths().all(is_announced))
     }
 
-    /// Makes the change, keeping what the file held for `/undo`.
-    fn perform(&mut self, prepared: &Prepared, under: &[UseId]) -> Result<(), Refusal> {
+    /// Makes a change, keeping what the file held for `/undo`. What it is kept in.
+    fn make(&mut self, change: &AllowedChange) -> Result<Vec<PathBuf>, Refusal> {
         let Prepared {
             edit, base, new, ..
-        } = prepared;
-        let bytes = new.len() + base.as_deref().map_or(0, <[u8]>::len);
-        if self.edited_bytes + bytes > limits::MAX_EDITED_BYTES {
-            let most = limits::MAX_EDITED_BYTES / (1024 * 1024);
-            return Err(Error::TooLarge(format!(
-                "the files that this call edits have more than {most} MiB, before and after together"
-            ))
-            .into());
-        }
-        self.edited_bytes += bytes;
+        } = &change.prepared;
+        let bytes = self.edited_bytes + change.prepared.bytes();
+        is_within_limit(bytes)?;
+        self.edited_bytes = bytes;
         let shared = &self.shared;
         let path = edit.path.as_path();
         let mut entries = Vec::new();
@@ -423,14 +442,40 @@ impl CallContext {
             history.mark(to, History::EDITED, edit.base);
         }
         self.edits.push(edit.clone());
-        if let Some(under) = under.last() {
+        if let Some(under) = change.under.last() {
             self.count(*under, new.len());
         }
-        for under in under {
-            self.log_change(*under, edit.phrase().logged)?;
+        Ok(entries)
+    }
+
+    fn log_made(&mut self, change: &AllowedChange) -> Result<(), Refusal> {
+        for under in &change.under {
+            self.log_change(*under, change.prepared.edit.phrase().logged)?;
         }
         Ok(())
     }
+}
+
+/// A change that is allowed and can be made.
+struct AllowedChange {
+    prepared: Prepared,
+    under: Vec<UseId>,
+    /// The file, as the tool wrote it.
+    name: String,
+    /// Whether the plan said that it breaks the file.
+    was_known: bool,
+}
+
+/// Fails where a call changes more than it may.
+fn is_within_limit(bytes: usize) -> Result<(), Refusal> {
+    if bytes <= limits::MAX_EDITED_BYTES {
+        return Ok(());
+    }
+    let most = limits::MAX_EDITED_BYTES / (1024 * 1024);
+    Err(Error::TooLarge(format!(
+        "the files that this call edits have more than {most} MiB, before and after together"
+    ))
+    .into())
 }
 
 /// The name of a target in the guest's own words.

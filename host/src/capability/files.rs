@@ -144,6 +144,11 @@ impl files::Host for CallContext {
     async fn remove_folder(&mut self, path: String) -> Answer<()> {
         self.change(path, FileChange::RemoveFolder).await.map(drop)
     }
+
+    async fn make_planned_changes(&mut self) -> Answer<()> {
+        self.only_in_run()?;
+        self.make_planned().await
+    }
 }
 
 impl CallContext {

@@ -75,6 +75,11 @@ pub(crate) enum PrepareError {
 }
 
 impl Prepared {
+    /// How many it is about, before and after together.
+    pub(crate) fn bytes(&self) -> usize {
+        self.new.len() + self.base.as_deref().map_or(0, <[u8]>::len)
+    }
+
     /// Of a change that leaves a content as it is.
     fn of_name(edit: FileEdit, base: Vec<u8>) -> Prepared {
         Prepared {

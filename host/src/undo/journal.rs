@@ -313,7 +313,7 @@ impl Journal {
 }
 
 impl Entry {
-    fn read(file: &Path) -> Result<Entry, UndoError> {
+    pub(super) fn read(file: &Path) -> Result<Entry, UndoError> {
         let (header, _) = open(file)?;
         Ok(Entry {
             file: file.to_owned(),

@@ -182,6 +182,14 @@ impl Journal {
         Ok(by_turns(&self.since(session, project, turn)?))
     }
 
+    /// Takes back edits that have just happened, by the files in which they are kept.
+    pub(crate) fn take_back_kept(&self, kept: &[PathBuf]) -> Result<(), UndoError> {
+        let _lock = self.lock()?;
+        let entries = kept.iter().map(|file| Entry::read(file));
+        let entries = entries.collect::<Result<Vec<Entry>, UndoError>>()?;
+        self.take_back(&entries).map(drop)
+    }
+
     /// Only to be called under the lock.
     fn take_back(&self, entries: &[Entry]) -> Result<Option<Undone>, UndoError> {
         if entries.is_empty() {

@@ -4,7 +4,7 @@ use dunlin_sdk::files;
 use dunlin_sdk::{Failure, Output, Parameters, Plan, Schema, Tool};
 use serde::Deserialize;
 
-use crate::patch::{self, Change};
+use crate::patch::{self, Change, FilePatch};
 
 /// The tool.
 #[derive(Debug)]
@@ -24,6 +24,7 @@ impl Tool for ApplyPatch {
     const IS_IDEMPOTENT: Option<bool> = Some(false);
 
     const DESCRIPTION: &'static str = "Changes, creates, removes or renames text files with a patch in the apply_patch format. \
+        All of it is done, or nothing. \
         The lines of a hunk that begin with a space or - must be in the file exactly once, next to each other: @@ does not \
         narrow the place, so begin and end a hunk with enough of the lines around the change.";
 
@@ -45,37 +46,21 @@ impl Tool for ApplyPatch {
     }
 
     fn run(arguments: Arguments) -> Result<Output, Failure> {
-        let mut done: Vec<String> = Vec::new();
-        for file in patch::read(&arguments.input)? {
-            let path = file.path;
-            let outcome = match file.change {
-                Change::Add(text) => {
-                    files::replace_lines(path, &text).map(|_| format!("Wrote '{path}'."))
-                }
-                Change::Remove => files::remove(path).map(|()| format!("Removed '{path}'.")),
-                Change::Rename(to) => {
-                    files::rename(path, to).map(|()| format!("Renamed '{path}' to '{to}'."))
-                }
-                Change::Edit(edits) => {
-                    files::replace_texts(path, edits).map(|_| format!("Changed '{path}'."))
-                }
-                Change::Append(text) => {
-                    files::append(path, &text).map(|_| format!("Added to the end of '{path}'."))
-                }
-            };
-            match outcome {
-                Ok(said) => done.push(said),
-                Err(error) if done.is_empty() => return Err(error.into()),
-                Err(error) => {
-                    // The model must not write again what is there already.
-                    let mut failure = Failure::from(error);
-                    let done = done.join(" ");
-                    failure.message =
-                        format!("'{path}' failed: {}. Before that: {done}", failure.message);
-                    return Err(failure);
-                }
-            }
-        }
+        let files = patch::read(&arguments.input)?;
+        files::make_planned_changes()?;
+        let done: Vec<String> = files.iter().map(said).collect();
         Ok(done.join("\n").into())
+    }
+}
+
+/// What was done to a file.
+fn said(file: &FilePatch<'_>) -> String {
+    let path = file.path;
+    match &file.change {
+        Change::Add(_) => format!("Wrote '{path}'."),
+        Change::Remove => format!("Removed '{path}'."),
+        Change::Rename(to) => format!("Renamed '{path}' to '{to}'."),
+        Change::Edit(_) => format!("Changed '{path}'."),
+        Change::Append(_) => format!("Added to the end of '{path}'."),
     }
 }

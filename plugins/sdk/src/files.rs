@@ -305,6 +305,14 @@ pub fn remove_folder(path: &str) -> Result<(), Error> {
     Ok(host::remove_folder(path)?)
 }
 
+/// Makes all changes of files that the plan of this call declares, in the order of the plan: all of them, or none. Those that
+/// [`Plan::changes`](crate::Plan::changes) announces are not among them.
+///
+/// Fails as the change does that is the reason, and names its file.
+pub fn make_planned_changes() -> Result<(), Error> {
+    Ok(host::make_planned_changes()?)
+}
+
 impl From<host::Kind> for Kind {
     fn from(kind: host::Kind) -> Self {
         match kind {

@@ -122,6 +122,7 @@ fn without_a_host_nothing_is_read() {
         files::rename("a", "b"),
         files::create_folder("a"),
         files::remove_folder("a"),
+        files::make_planned_changes(),
         files::write_bytes("a", b"b"),
     ] {
         assert_eq!(refused.unwrap_err().to_string(), message);

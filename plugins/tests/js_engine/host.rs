@@ -394,6 +394,10 @@ impl files::Host for World {
     fn remove_folder(&mut self, _: String) -> Result<std::result::Result<(), Error>> {
         unused()
     }
+
+    fn make_planned_changes(&mut self) -> Result<std::result::Result<(), Error>> {
+        unused()
+    }
 }
 
 /// What no program can do.

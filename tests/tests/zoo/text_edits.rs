@@ -309,3 +309,59 @@ async fn a_patch_is_one_question_about_several_files() {
         "*** Begin Patch",
     );
 }
+
+#[tokio::test]
+async fn a_patch_is_done_as_a_whole_or_not_at_all() {
+    let desk = Desk::new();
+    desk.put("a.txt", "one\n");
+    desk.put("gone.txt", "x\n");
+    desk.put("old.txt", "y\n");
+    desk.read("a.txt").await;
+    let project = desk.sandbox.project();
+    let is_untouched = || {
+        assert_eq!(desk.text("a.txt"), "one\n");
+        assert_eq!(desk.text("gone.txt"), "x\n");
+        assert_eq!(desk.text("old.txt"), "y\n");
+        assert!(!project.join("new").exists() && !project.join("moved.txt").exists());
+        // There is nothing that could be taken back.
+        assert_eq!(desk.host.undo_last().unwrap(), None);
+    };
+    let patch = |last: &str| {
+        let input = format!(
+            "*** Begin Patch\n*** Update File: a.txt\n-one\n+1\n*** Delete File: gone.txt\n*** Update File: old.txt\n\
+             *** Move to: moved.txt\n*** Add File: new/x\n+x\n{last}\n*** End Patch"
+        );
+        json!({ "input": input })
+    };
+    // Outside of the project, what the file holds is known when the user has agreed to the reading.
+    let outside = desk.sandbox.secret().display().to_string();
+    let update = |old: &str| patch(&format!("*** Update File: {outside}\n-{old}\n+x"));
+    let absent = desk.call("apply_patch", update("none"), yes());
+    refused(absent.await, &outside);
+    is_untouched();
+    // The difference there is denied in the middle of the call.
+    fs::write(&outside, "held\n").unwrap();
+    let asker = Arc::new(Asker::first_yes());
+    let denied = desk.call("apply_patch", update("held"), asker.clone());
+    refused(denied.await, &outside);
+    assert_eq!(asker.questions().len(), 2);
+    is_untouched();
+    // The last one fails when the others are done: its folder is a file by then.
+    let broken = desk.call("apply_patch", patch("*** Add File: new/x/y\n+y"), yes());
+    refused(broken.await, "new/x/y");
+    is_untouched();
+    let audit = desk.sandbox.audit();
+    let taken_back = audit.iter().filter(|line| line["change"] == "taken back");
+    assert!(taken_back.count() >= 4, "{audit:?}");
+    // What was read before is still known.
+    let text = desk.write("a.txt", "two\n").await;
+    assert_eq!(
+        text.unwrap(),
+        "Replaced 'a.txt': 1 line before, 1 line now."
+    );
+    desk.host.undo_last().unwrap();
+    desk.call("apply_patch", patch(""), yes()).await.unwrap();
+    assert_eq!(desk.text("a.txt"), "1\n");
+    assert_eq!(desk.text("moved.txt"), "y\n");
+    assert_eq!(desk.text("new/x"), "x\n");
+}

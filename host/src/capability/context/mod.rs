@@ -70,6 +70,15 @@ impl Edits {
         std::mem::take(&mut *self.0.lock())
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.lock().len()
+    }
+
+    /// Forgets the last ones, which were taken back.
+    pub(crate) fn truncate(&self, len: usize) {
+        self.0.lock().truncate(len);
+    }
+
     /// Whether this file was changed.
     pub(crate) fn has(&self, path: &Path) -> bool {
         let edits = self.0.lock();

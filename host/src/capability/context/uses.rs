@@ -114,6 +114,13 @@ impl CallContext {
         }
     }
 
+    /// Takes one away that was allowed and did not happen.
+    pub(in crate::capability) fn count_less(&mut self, of: UseId) {
+        if let Some(entry) = self.uses.get_mut(of.0) {
+            entry.times = entry.times.saturating_sub(1);
+        }
+    }
+
     /// Counts the bytes of a use for whoever cannot reach the call.
     pub(in crate::capability) fn meter(&self, of: UseId) -> Arc<AtomicU64> {
         let entry = self.uses.get(of.0);

@@ -207,6 +207,10 @@ pub fn remove_folder(_path: &str) -> Result<()> {
     unsupported()
 }
 
+pub fn make_planned_changes() -> Result<()> {
+    unsupported()
+}
+
 /// The real host has rules for these: what fits together, how lines end, what was read before.
 fn unsupported<T>() -> Result<T> {
     in_run(|_| {
