@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::command::Line;
 use crate::egress;
 use crate::embedding;
 use crate::hooks::Hook;
 use crate::limits::Limits;
-use crate::mcp;
+use crate::mcp::{self, ServerAt};
 use crate::permission::{ModeSwitch, PermissionError, PermissionOptions, Permissions};
 use crate::plugin::Plugin;
 use crate::process::CommandOptions;
@@ -99,6 +100,13 @@ impl Permissions {
             options.stores_dir.clone(),
         ]);
         let search = &options.web.search;
+        let hooks = options.hooks.iter();
+        let hooks = hooks.map(|hook| Line::in_project(hook.command.clone()));
+        let servers = options.mcp.servers.iter();
+        let servers = servers.filter_map(|server| match &server.at {
+            ServerAt::Program(program) => Some(program.whole_line()),
+            ServerAt::Web { .. } => None,
+        });
         Permissions::new(PermissionOptions {
             project: &options.project,
             is_project: options.is_project,
@@ -117,6 +125,7 @@ impl Permissions {
                 .iter()
                 .flat_map(|hook| hook.pinned.iter().map(|file| file.path.clone()))
                 .collect(),
+            run_unasked: hooks.chain(servers).collect(),
         })
     }
 }

@@ -1,10 +1,9 @@
 //! `[[hook]]`: commands that run before calls, after edits and at the end of turns.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dunlin_host::display::shell_word;
-use dunlin_host::hooks::{Hook, HookEvent, Pinned, pins};
+use dunlin_host::hooks::{Hook, HookEvent, HookPlaces, Pinned, pins};
 use dunlin_host::sha256_hex;
 use serde::{Deserialize, Serialize};
 
@@ -107,8 +106,8 @@ impl HookEntry {
     }
 
     /// The files of a project that its command names.
-    pub fn pins(&self, project: &Path, search_path: &[PathBuf]) -> Vec<Pinned> {
-        pins(project, search_path, &self.command.line())
+    pub fn pins(&self, places: HookPlaces<'_>) -> Vec<Pinned> {
+        pins(places, &self.command.line())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dunlin_host::display::chain;
-use dunlin_host::hooks::Pinned;
+use dunlin_host::hooks::{HookPlaces, Pinned};
 use serde::Serialize;
 use toml::Spanned;
 
@@ -90,9 +90,11 @@ impl Settings {
         ConfiguredHook {
             entry: loaded.source(hook),
             pinned: match self.is_project {
-                true => hook
-                    .get_ref()
-                    .pins(&self.project, &self.environment.search_path()),
+                true => hook.get_ref().pins(HookPlaces {
+                    project: &self.project,
+                    home: self.folders.home.as_deref(),
+                    search_path: &self.environment.search_path(),
+                }),
                 false => Vec::new(),
             },
         }

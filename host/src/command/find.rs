@@ -473,3 +473,14 @@ fn is_assignment(word: &str) -> bool {
         && name.chars().all(is_letter)
         && !name.starts_with(|c: char| c.is_ascii_digit())
 }
+
+/// All that may be words of a line, also of one that is more than a simple command: what it is read as, and what stands between its
+/// spaces.
+pub(crate) fn words_of(line: &str) -> Vec<String> {
+    let found = commands(line);
+    let words = found.commands.into_iter().flatten().flatten();
+    let words = words.chain(found.files);
+    words
+        .chain(line.split_whitespace().map(str::to_owned))
+        .collect()
+}

@@ -98,6 +98,10 @@ impl Names for InFolder<'_> {
         self.names.named(&self.path(word))
     }
 
+    fn real(&self, word: &str) -> Option<PathBuf> {
+        self.names.real(&self.path(word))
+    }
+
     fn names_in(&self, folder: &str, most: usize) -> Option<Vec<String>> {
         self.names.names_in(&self.path(folder), most)
     }

@@ -31,8 +31,10 @@ mod named;
 mod names;
 mod parts;
 mod patterns;
+mod pieces;
 mod programs;
 mod reason;
+mod runs;
 mod script;
 mod server;
 mod started;
@@ -45,6 +47,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 pub(crate) use self::contents::{MAX_BOUND_BYTES, state_of};
+pub(crate) use self::find::words_of;
 use self::folder::InFolder;
 use self::known::Known;
 use self::named::{Bound, Guarded};
@@ -52,7 +55,9 @@ pub use self::names::CommandError;
 pub(crate) use self::names::{Folder, Guard, Named, Names, Way};
 pub use self::parts::LineCommand;
 use self::parts::Parts;
+pub(crate) use self::pieces::{modules, pieces_of};
 use self::programs::Programs;
+pub(crate) use self::runs::Line;
 pub use self::started::StartError;
 pub use self::words::{NotSimple, SimpleCommand, chained_commands, simple_words};
 use crate::ask::Scope;
@@ -124,6 +129,10 @@ impl Names for Permissions {
 
     fn named(&self, word: &str) -> Named {
         Permissions::named(self, word)
+    }
+
+    fn real(&self, word: &str) -> Option<PathBuf> {
+        self.passed(word).real.ok().flatten()
     }
 
     fn names_in(&self, folder: &str, most: usize) -> Option<Vec<String>> {
@@ -412,8 +421,8 @@ fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, C
         CommandKey::Line(_) => {
             let own = std::iter::once((program.clone(), simple.way));
             let programs: Vec<(ProgramFile, Way)> = own.chain(others.all()).collect();
-            let mut bound = named::bound(&programs, arguments, None, names);
-            bound.can_be_stored &= !named::may_be_code(arguments);
+            let mut bound = named::bound(&programs, arguments, None, None, names);
+            bound.can_be_stored &= !pieces::may_be_code(arguments);
             bound
         }
         _ => Bound::nothing(),
@@ -459,14 +468,7 @@ fn compound_target(line: &str, parts: &Parts, names: &dyn Names) -> CommandTarge
     };
     let mut bound = Bound::nothing();
     match line.len() <= words::MAX_BYTES && !found.is_incomplete {
-        true => {
-            // Where something is known of each command, none of them runs what stands among its words.
-            let words = match found.has_unknown {
-                true => words_of(line),
-                false => Vec::new(),
-            };
-            bound = named::bound(&found.all(), &words, None, names);
-        }
+        true => bound = runs::bound_by(line, &found, None, None, names),
         false => bound.miss(),
     }
     let mut programs = found.run;
@@ -498,15 +500,4 @@ fn compound_target(line: &str, parts: &Parts, names: &dyn Names) -> CommandTarge
         covers: bound.files,
         folder: None,
     }
-}
-
-/// All that may be words of a line, also of one that is more than a simple command: what it is read as, and what stands between its
-/// spaces.
-pub(crate) fn words_of(line: &str) -> Vec<String> {
-    let found = find::commands(line);
-    let words = found.commands.into_iter().flatten().flatten();
-    let words = words.chain(found.files);
-    words
-        .chain(line.split_whitespace().map(str::to_owned))
-        .collect()
 }

@@ -3,7 +3,6 @@
 //!
 //! This sees what stands in the line. What a command can read at all is for the sandbox.
 
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
@@ -11,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::pieces::{Piece, is_plain, is_way_up, is_whole, pieces, pieces_of};
 use super::{Named, Names, Way, script};
 use crate::secrets::looks_secret;
 use crate::target::ProgramFile;
@@ -24,17 +24,12 @@ const MAX_FOUND: usize = 16;
 /// Folders of one line in which its names are looked up.
 const MAX_FOLDERS: usize = 64;
 
-/// What Python runs of a folder that is named as a module, without the end. A folder comes before a file of that name.
-const PARTS_OF_PACKAGES: [&str; 2] = ["__init__", "__main__"];
+/// What of a folder that is named as a module decides what runs, without the end: Python's, and Node's. For both, a folder
+/// may come before a file of that name.
+pub(super) const PARTS_OF_PACKAGES: [&str; 4] = ["__init__", "__main__", "index", "package"];
 
 /// Different paths of one line that are looked up.
 const MAX_LOOK_UPS: usize = 4_000;
-
-/// Pieces of the words of one line that are considered to be names.
-const MAX_PIECES: usize = 10_000;
-
-/// Dots that stand for folders: `.`, `..`, and `./...` for all below it.
-const MAX_DOTS: usize = 3;
 
 /// Names of one folder that are read to find what a name is completed to.
 const MAX_NAMES: usize = 20_000;
@@ -44,9 +39,6 @@ const MAX_LISTED: usize = 64;
 
 /// Scripts of one line whose interpreters are followed. The kernel follows five.
 const MAX_SCRIPTS: usize = 16;
-
-/// What stands between the paths of a word: `--file=.env`, `HEAD:.env`, `file=@.env`, `src=.env,dst=x`.
-const SEPARATORS: [char; 4] = ['=', ':', '@', ','];
 
 /// What of the words is guarded.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -126,6 +118,11 @@ impl Bound {
         self.is_incomplete = true;
     }
 
+    /// Whether there were more files than are listed, or just as many.
+    pub(super) fn is_full(&self) -> bool {
+        self.files.len() >= MAX_COVERED
+    }
+
     fn add(&mut self, path: PathBuf) {
         if self.files.contains(&path) {
             return;
@@ -150,16 +147,20 @@ impl Bound {
 ///
 /// Names mean something in the project, in the folder where it runs if that is another one, and in each folder that it
 /// names (`env -C sub sh r.sh`).
+///
+/// `new`: a file that is about to be made, and counts as if it were there.
 pub(super) fn bound(
     programs: &[(ProgramFile, Way)],
     words: &[String],
     folder: Option<&str>,
+    new: Option<&Path>,
     names: &dyn Names,
 ) -> Bound {
     let mut bound = Bound::nothing();
     let mut search = Search {
         names,
         folder,
+        new,
         left: MAX_LOOK_UPS,
         listed: HashMap::new(),
         digest: Sha256::new(),
@@ -213,21 +214,13 @@ pub(super) fn bound(
     }
 }
 
-/// Something in a word that may be a name.
-struct Piece<'a> {
-    text: Cow<'a, str>,
-    /// Names in the folder mean something to it. A name within a path is a folder of another one, unless there is such a
-    /// file.
-    may_be_folder: bool,
-    /// A program may complete it: `node evil` runs `evil.js`.
-    may_be_completed: bool,
-}
-
 /// Looks up what words name.
 struct Search<'a> {
     names: &'a dyn Names,
     /// Where the command runs, if that is not the project.
     folder: Option<&'a str>,
+    /// A file that counts as if it were there.
+    new: Option<&'a Path>,
     /// Look-ups that are left.
     left: usize,
     /// The names in the folders that were read.
@@ -257,7 +250,10 @@ impl Search<'_> {
 
     /// Looks a name up.
     fn look_up(&mut self, written: &str) -> Named {
-        let found = self.names.named(written);
+        let found = match (self.names.named(written), self.new) {
+            (Named::Absent, Some(new)) => self.once_made(written, new),
+            (found, _) => found,
+        };
         let kind: &[u8] = match &found {
             Named::Absent => b"absent",
             Named::File(_) | Named::Fixed { is_folder: false } => b"file",
@@ -268,6 +264,15 @@ impl Search<'_> {
         };
         self.note(written, kind);
         found
+    }
+
+    /// What a name that leads to nothing leads to once this file is made, and the folders around it.
+    fn once_made(&self, written: &str, new: &Path) -> Named {
+        match self.names.real(written) {
+            Some(real) if real == new => Named::File(real),
+            Some(real) if new.starts_with(&real) => Named::Folder,
+            _ => Named::Absent,
+        }
     }
 
     fn words(&mut self, words: &[String], bound: &mut Bound) {
@@ -386,10 +391,19 @@ impl Search<'_> {
         }
     }
 
+    /// The name in a folder that comes with the new file.
+    fn made_in(&self, folder: &str) -> Option<String> {
+        let folder = if folder.is_empty() { "." } else { folder };
+        let inside = self.new?.strip_prefix(self.names.real(folder)?).ok()?;
+        let name = inside.components().next()?;
+        Some(name.as_os_str().to_string_lossy().into_owned())
+    }
+
     /// What is in a folder that commands can change; `None`: too much.
     fn names_in(&mut self, folder: &str) -> Option<&[String]> {
         if !self.listed.contains_key(folder) {
-            let names = self.names.names_in(folder, MAX_NAMES)?;
+            let mut names = self.names.names_in(folder, MAX_NAMES)?;
+            names.extend(self.made_in(folder));
             let is_listed = |names: &&Vec<String>| !names.is_empty();
             if !names.is_empty() && self.listed.values().filter(is_listed).count() >= MAX_LISTED {
                 return None;
@@ -398,145 +412,6 @@ impl Search<'_> {
         }
         self.listed.get(folder).map(Vec::as_slice)
     }
-}
-
-/// Whether a path leads up only.
-fn is_way_up(path: &str) -> bool {
-    let mut parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
-    !path.starts_with('/') && path.contains("..") && parts.all(|part| part == "..")
-}
-
-/// What in the words may be names, each once; `None`: too much.
-fn pieces(words: &[String]) -> Option<Vec<Piece<'_>>> {
-    let likely = words.iter().flat_map(|word| {
-        let pieces: Vec<&str> = pieces_of(word).map(|(piece, _)| piece).collect();
-        let modules = pieces.clone().into_iter().chain([word.as_str()]);
-        let modules: Vec<String> = modules.flat_map(as_modules).collect();
-        let pieces = pieces
-            .into_iter()
-            .map(|piece| (Cow::Borrowed(piece), true, true));
-        let modules = modules
-            .into_iter()
-            .map(|piece| (Cow::Owned(piece), false, true));
-        pieces.chain(modules)
-    });
-    let all = words
-        .iter()
-        .flat_map(|word| between(word, "_-./").map(|piece| (Cow::Borrowed(piece), true, false)));
-    let within = words
-        .iter()
-        .flat_map(|word| between(word, "_-.").map(|piece| (Cow::Borrowed(piece), false, false)));
-    // Code that looks like a name can name files between any of its characters. What is seen to be code is not stored.
-    let plain = words.iter().filter(|word| is_plain(word, false));
-    let every =
-        plain.flat_map(|word| between_any(word).map(|piece| (Cow::Borrowed(piece), false, false)));
-    let mut all = likely.chain(all).chain(within).chain(every);
-    let mut seen = HashSet::new();
-    let mut pieces = Vec::new();
-    for (text, may_be_folder, may_be_completed) in all.by_ref().take(MAX_PIECES) {
-        if !text.is_empty() && seen.insert(text.clone()) {
-            pieces.push(Piece {
-                text,
-                may_be_folder,
-                may_be_completed,
-            });
-        }
-    }
-    all.next().is_none().then_some(pieces)
-}
-
-/// The files that a name of a module may stand for, without their endings: `tools/gen` for `tools.gen` and for `tools::gen`,
-/// and `tools` for something in it.
-fn as_modules(piece: &str) -> Vec<String> {
-    let piece = piece.trim_start_matches('-');
-    let is_dotted = |piece: &str| piece.contains('.') && !piece.contains('/');
-    let slashed = match piece.contains("::") {
-        true => piece.replace("::", "/"),
-        false if is_dotted(piece) && !piece.starts_with('.') => piece.replace('.', "/"),
-        false => return Vec::new(),
-    };
-    let ends = slashed.match_indices('/').map(|(at, _)| at);
-    let ends = ends.chain([slashed.len()]);
-    ends.map(|end| slashed[..end].to_owned()).collect()
-}
-
-/// Whether one of the words is more than an option, a number, or names between `=`, `,`, `:` and `@`. A program may read it
-/// as code, and which files code uses cannot be told: `bash -c 'cd sub; sh r.sh'`, `perl -edo+q-./x-`.
-///
-/// Code needs few characters (quotes can be any in Perl, and `%2f` is a slash in a URL), so what is allowed is the shape of
-/// names, and where code often stands, in and behind an option of one letter, one name only.
-pub(super) fn may_be_code(words: &[String]) -> bool {
-    let before = std::iter::once(None).chain(words.iter().map(Some));
-    let mut all = words.iter().zip(before);
-    all.any(|(word, before)| {
-        let is_value = before.is_some_and(|before| is_letter_option(before));
-        !is_plain(word, is_value)
-    })
-}
-
-/// `-x`: the next word may be its value.
-fn is_letter_option(word: &str) -> bool {
-    let mut characters = word.chars();
-    characters.next() == Some('-')
-        && characters.next().is_some_and(char::is_alphabetic)
-        && characters.next().is_none()
-}
-
-/// Whether a word can be nothing but names. `is_value`: it stands behind an option of one letter.
-fn is_plain(word: &str, is_value: bool) -> bool {
-    // `cargo +nightly`
-    if let Some(toolchain) = word.strip_prefix('+') {
-        return !toolchain.contains('/') && is_plain_path(toolchain);
-    }
-    if matches!(word, "-" | "--") {
-        return true;
-    }
-    if let Some(long) = word.strip_prefix("--") {
-        return long.split(SEPARATORS).all(is_plain_path);
-    }
-    if let Some(short) = word.strip_prefix('-') {
-        return is_one_value(short);
-    }
-    match is_value {
-        true => is_one_value(word),
-        false => word.split(SEPARATORS).all(is_plain_path),
-    }
-}
-
-/// A name, one that is set to another (`A=b`), or numbers: `8080:80`, `1,3`.
-fn is_one_value(text: &str) -> bool {
-    let is_numbers = text
-        .chars()
-        .all(|c| c.is_ascii_digit() || SEPARATORS.contains(&c) || c == '.');
-    is_numbers || text.splitn(2, '=').all(is_plain_path)
-}
-
-/// A path whose parts have the usual shape of names, a number, or a revision of git.
-fn is_plain_path(text: &str) -> bool {
-    let text = text
-        .strip_prefix('-')
-        .filter(|rest| is_digits(rest))
-        .unwrap_or(text);
-    text.split('/').all(|part| {
-        if part.chars().all(|c| c == '.') {
-            return part.len() <= MAX_DOTS;
-        }
-        let part = part.strip_prefix('.').unwrap_or(part);
-        part.split(['-', '.']).all(is_plain_name)
-    })
-}
-
-/// `name`, `c++17`, `HEAD~2`.
-fn is_plain_name(text: &str) -> bool {
-    let rest = text.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
-    let suffix = rest.strip_prefix("++").unwrap_or(rest);
-    let is_revision = |c: char| c.is_ascii_digit() || "~^".contains(c);
-    rest.len() < text.len()
-        && (is_digits(suffix) || suffix.is_empty() || rest.chars().all(is_revision))
-}
-
-fn is_digits(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
 }
 
 /// What `look_up` finds for the words and for their pieces, each once; `None`: there is too much to look at.
@@ -586,82 +461,6 @@ fn add(found: &mut Vec<PathBuf>, path: PathBuf) {
     if !found.contains(&path) {
         found.push(path);
     }
-}
-
-/// Whether a piece is the word, or all behind one of its separators.
-fn is_whole(piece: &str, word: &str) -> bool {
-    let before = word.strip_suffix(piece);
-    before.is_some_and(|before| before.is_empty() || before.ends_with(SEPARATORS))
-}
-
-/// What of a word may be a path, and whether it stands as an argument does: `--file=.env`, `-f.env`, `HEAD:.env`,
-/// `src=.env,dst=x`. The others stand in code, or in a name that holds a separator itself.
-fn pieces_of(word: &str) -> impl Iterator<Item = (&str, bool)> {
-    let parts = parts(word).map(|part| (part, true));
-    let between = |delimits: fn(char) -> bool| word.split(delimits).map(|piece| (piece, false));
-    parts
-        .chain(in_cluster(word).map(|value| (value, false)))
-        .chain(wholes(word).map(|whole| (whole, false)))
-        .chain(between(|c| matches!(c, '"' | '\'' | '`')))
-        .chain(between(|c| {
-            c.is_whitespace() || "\"'`;|&()<>{}[]$*?!\\#".contains(c)
-        }))
-        .chain(between(|c| !c.is_alphanumeric() && !"_-.+/~".contains(c)))
-}
-
-/// All that stands between two characters of a word that are neither letters nor digits nor of `usual`.
-fn between<'a>(word: &'a str, usual: &'a str) -> impl Iterator<Item = &'a str> {
-    let is_special = move |c: char| !c.is_alphanumeric() && !usual.contains(c);
-    let starts = word.match_indices(is_special);
-    let starts = std::iter::once(0).chain(starts.map(|(at, special)| at + special.len()));
-    starts.flat_map(move |start| {
-        let rest = &word[start..];
-        let ends = rest.match_indices(is_special).map(|(at, _)| at);
-        ends.map(move |end| &rest[..end])
-            .chain(std::iter::once(rest))
-    })
-}
-
-/// All that begins at or behind a character of a word that is neither letter nor digit, and ends before one.
-fn between_any(word: &str) -> impl Iterator<Item = &str> {
-    let marks: Vec<(usize, usize)> = word
-        .match_indices(|c: char| !c.is_alphanumeric())
-        .map(|(at, mark)| (at, at + mark.len()))
-        .collect();
-    let starts = marks.iter().flat_map(|(at, behind)| [*at, *behind]);
-    let starts: Vec<usize> = std::iter::once(0).chain(starts).collect();
-    starts.into_iter().flat_map(move |start| {
-        let ends = marks.iter().map(|(at, _)| *at).chain([word.len()]);
-        let ends: Vec<usize> = ends.filter(|end| *end > start).collect();
-        ends.into_iter().map(move |end| &word[start..end])
-    })
-}
-
-/// What stands between the separators of a word, or directly behind the letter of an option.
-fn parts(word: &str) -> impl Iterator<Item = &str> {
-    let short = word
-        .strip_prefix('-')
-        .filter(|rest| !rest.starts_with('-'))
-        .and_then(|rest| rest.get(1..));
-    word.split(SEPARATORS).chain(short)
-}
-
-/// All that may stand behind the letters of several options in one word: `-umgen` is `-u -m gen`.
-fn in_cluster(word: &str) -> impl Iterator<Item = &str> {
-    let letters = word.strip_prefix('-');
-    let letters = letters.filter(|letters| !letters.starts_with('-'));
-    letters.into_iter().flat_map(|letters| {
-        let starts = letters.char_indices().skip(1);
-        starts.map(|(at, _)| &letters[at..])
-    })
-}
-
-/// A word, and all that stands behind each of its separators.
-fn wholes(word: &str) -> impl Iterator<Item = &str> {
-    let behind = word
-        .match_indices(SEPARATORS)
-        .map(|(at, separator)| &word[at + separator.len()..]);
-    behind.chain(std::iter::once(word))
 }
 
 /// Whether a path looks like a secret. A bare word like `secrets` is one only where there is such a file.

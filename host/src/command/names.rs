@@ -122,6 +122,11 @@ pub(crate) trait Names {
     /// What a path leads to.
     fn named(&self, word: &str) -> Named;
 
+    /// Where a path leads, whether or not there is anything.
+    fn real(&self, _word: &str) -> Option<PathBuf> {
+        None
+    }
+
     /// The names in a folder whose content commands can change, none elsewhere; empty is the project. `None`: there are more
     /// than `most`.
     fn names_in(&self, _folder: &str, _most: usize) -> Option<Vec<String>> {

@@ -1,7 +1,7 @@
 //! Why a line is asked about, and for how long a yes to it may hold: one sentence with the question, all of it in its details.
 
 use super::parts::MAX_PARTS;
-use super::{CommandLine, LineCommand, NotSimple, named};
+use super::{CommandLine, LineCommand, NotSimple, pieces};
 use crate::ask::Scope;
 use crate::display::listed;
 use crate::target::CommandTarget;
@@ -114,7 +114,7 @@ pub(super) fn long(command: &CommandLine, longest: Scope) -> Option<String> {
 }
 
 fn may_be_code(command: &CommandLine) -> bool {
-    named::may_be_code(command.target.subject.get(1..).unwrap_or_default())
+    pieces::may_be_code(command.target.subject.get(1..).unwrap_or_default())
 }
 
 /// Each name once.

@@ -42,7 +42,7 @@ impl CommandTarget {
             true => {
                 // Relative names mean files of its folder, which need not be the project.
                 let programs = [(program.clone(), names.way(name))];
-                let bound = named::bound(&programs, arguments, folder.to_str(), names);
+                let bound = named::bound(&programs, arguments, folder.to_str(), None, names);
                 let key = match variables {
                     [] => CommandKey::Line(words),
                     _ => CommandKey::SandboxedServer(words),

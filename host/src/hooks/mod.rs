@@ -26,7 +26,7 @@ pub use self::contract::TurnOutcome;
 use self::contract::{About, Input, Planned, denial, edited, message, planned};
 use self::ended::Ended;
 pub use self::hook::{Hook, HookEvent};
-pub use self::pinned::{Pinned, pins};
+pub use self::pinned::{HookPlaces, Pinned, pins};
 pub use self::runs::{Ran, Runs, Slow};
 use self::runs::{SlowHooks, Told};
 use crate::Progress;

@@ -2,15 +2,37 @@
 //!
 //! A project's hook is trusted as it was when the user was asked. A script of the project that it runs can be changed by
 //! tools, and with it what the hook does, so the script counts only as it was then. Which words of a line are read or run as a
-//! file is not known of every program: each word counts that is the name of a file.
+//! file is not known of every program: each word counts that is the name of a file, or of a module as interpreters find it in
+//! the project.
+//!
+//! A hook fails once such a file has changed, so this is less than what a yes to a command is bound to, which depends on names
+//! in other folders and on whatever a name can be completed to: `go vet` does not run `go.mod`.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use crate::command::{is_executable, is_script_file, state_of, words_of};
+use crate::command::{is_executable, is_script_file, modules, pieces_of, state_of, words_of};
 use crate::display::shown;
 
-/// Letters of one word that stand for options.
-const MAX_LETTERS: usize = 64;
+/// The endings that interpreters put behind the name of a module: Python, Node and what is like it, Perl, Ruby, Lua.
+const ENDINGS: [&str; 16] = [
+    "py", "pyc", "so", "js", "cjs", "mjs", "jsx", "ts", "cts", "mts", "tsx", "pm", "pl", "rb",
+    "lua", "node",
+];
+
+/// What is run of a folder that is named as a module, without the ending.
+const PARTS: [&str; 3] = ["__init__", "__main__", "index"];
+
+/// Where the names in a command line lead.
+#[derive(Debug, Clone, Copy)]
+pub struct HookPlaces<'a> {
+    /// The project, in which hooks run. Without links.
+    pub project: &'a Path,
+    /// What a shell puts in the place of `~`.
+    pub home: Option<&'a Path>,
+    /// Where programs are searched for.
+    pub search_path: &'a [PathBuf],
+}
 
 /// A file, and what it held.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,18 +45,33 @@ pub struct Pinned {
 
 /// The files of a project that a command line names, as they are now: also a program that is found in a folder of the project
 /// among those in which programs are searched for, as in an environment of Python.
-pub fn pins(project: &Path, search_path: &[PathBuf], line: &str) -> Vec<Pinned> {
-    let searched = search_path.iter().filter_map(|it| it.canonicalize().ok());
+pub fn pins(places: HookPlaces<'_>, line: &str) -> Vec<Pinned> {
+    let project = places.project;
+    let searched = places.search_path.iter();
+    let searched = searched.filter_map(|it| it.canonicalize().ok());
     let mut folders: Vec<PathBuf> = searched.filter(|it| it.starts_with(project)).collect();
     folders.push(project.to_owned());
     let words = words_of(line);
-    let mut paths: Vec<PathBuf> = words
-        .iter()
-        .flat_map(|word| parts_of(word))
-        .filter(|part| !part.is_empty() && !part.contains('\0'))
-        .flat_map(|part| folders.iter().map(move |folder| folder.join(part)))
+    let pieces = words.iter().flat_map(|word| pieces_of(word));
+    let pieces = pieces.map(|(piece, _)| piece);
+    let names: HashSet<&str> = words.iter().map(String::as_str).chain(pieces).collect();
+    let modules: HashSet<String> = words.iter().flat_map(|word| modules(word)).collect();
+    let in_folders = |name: &str| {
+        let at_home = name.strip_prefix("~/").zip(places.home);
+        let at_home = at_home.map(|(below, home)| home.join(below));
+        let inside = folders.iter().map(|folder| folder.join(name));
+        inside.chain(at_home).collect::<Vec<PathBuf>>()
+    };
+    let is_name = |name: &&str| !name.is_empty() && !name.contains('\0');
+    let named = names.into_iter().filter(is_name).flat_map(in_folders);
+    let modules = modules.iter().map(String::as_str).filter(is_name);
+    let modules = modules.flat_map(in_folders).flat_map(files_of_module);
+    let mut paths: Vec<PathBuf> = named
+        .chain(modules)
+        // Most are not there, which one look tells.
+        .filter(|path| path.is_file())
         .filter_map(|path| path.canonicalize().ok())
-        .filter(|path| path.starts_with(project) && path.is_file())
+        .filter(|path| path.starts_with(project))
         .collect();
     paths.sort();
     paths.dedup();
@@ -45,16 +82,19 @@ pub fn pins(project: &Path, search_path: &[PathBuf], line: &str) -> Vec<Pinned> 
     paths.into_iter().map(pin).collect()
 }
 
-/// What of a word may be a name: all of it, the value in `--config=FILE`, and what stands behind any letter of `-fFILE`.
-fn parts_of(word: &str) -> impl Iterator<Item = &str> {
-    let letters = match word.strip_prefix('-') {
-        Some(letters) if !letters.starts_with('-') => letters,
-        _ => "",
+/// The files in which interpreters look for the module that is called so.
+fn files_of_module(path: PathBuf) -> Vec<PathBuf> {
+    let parts = PARTS.iter().filter(|_| path.is_dir());
+    let parts: Vec<PathBuf> = parts.map(|part| path.join(part)).collect();
+    let with = |stem: &PathBuf, ending: &str| {
+        let mut file = stem.clone().into_os_string();
+        file.push(".");
+        file.push(ending);
+        PathBuf::from(file)
     };
-    let behind = letters.char_indices().skip(1).map(|(at, _)| &letters[at..]);
-    std::iter::once(word)
-        .chain(word.split('=').skip(1))
-        .chain(behind.take(MAX_LETTERS))
+    let stems = std::iter::once(&path).chain(&parts);
+    let files = stems.flat_map(|stem| ENDINGS.map(|ending| with(stem, ending)));
+    files.collect()
 }
 
 impl Pinned {
@@ -66,13 +106,8 @@ impl Pinned {
 }
 
 /// What is different now from what was pinned, in words; `None`: nothing.
-pub(super) fn difference(
-    project: &Path,
-    search_path: &[PathBuf],
-    line: &str,
-    pinned: &[Pinned],
-) -> Option<String> {
-    let now = pins(project, search_path, line);
+pub(super) fn difference(places: HookPlaces<'_>, line: &str, pinned: &[Pinned]) -> Option<String> {
+    let now = pins(places, line);
     let all = pinned.iter().chain(&now);
     let is_same =
         |file: &&Pinned| file.digest.is_some() && pinned.contains(file) && now.contains(file);
@@ -84,7 +119,7 @@ pub(super) fn difference(
         (true, false) => "is gone",
         _ => "changed",
     };
-    let path = shown(path.strip_prefix(project).unwrap_or(path));
+    let path = shown(path.strip_prefix(places.project).unwrap_or(path));
     Some(format!(
         "its command names {path}, which {what} since Dunlin started. Restart Dunlin to accept that; a hook about edited files \
          takes their names from its input (dunlin help hooks)"
@@ -97,6 +132,14 @@ mod tests {
 
     use super::*;
 
+    fn places<'a>(project: &'a Path, search_path: &'a [PathBuf]) -> HookPlaces<'a> {
+        HookPlaces {
+            project,
+            home: project.parent(),
+            search_path,
+        }
+    }
+
     #[test]
     fn files_of_the_project_are_found_among_the_words() {
         let root = tempfile::tempdir().unwrap();
@@ -108,7 +151,7 @@ mod tests {
         }
         fs::write(root.join("outside.sh"), "").unwrap();
         let check = |line: &str, expected: &[&str]| {
-            let pins = pins(&project, &[], line);
+            let pins = pins(places(&project, &[]), line);
             let found: Vec<&Path> = pins
                 .iter()
                 .map(|pin| pin.path.strip_prefix(&project).unwrap())
@@ -136,10 +179,67 @@ mod tests {
         check("awk -xvfa.json", &["a.json"]);
         // In a folder of the project that is searched for programs.
         let searched = [project.join("scripts"), root.clone()];
-        let found = super::pins(&project, &searched, "check.sh . outside.sh");
-        assert_eq!(found, super::pins(&project, &[], "sh scripts/check.sh"));
+        let found = super::pins(places(&project, &searched), "check.sh . outside.sh");
+        assert_eq!(
+            found,
+            super::pins(places(&project, &[]), "sh scripts/check.sh")
+        );
         let whole = format!("{} -x", project.join("a.json").display());
         check(&whole, &["a.json"]);
+        check("sh ~/project/scripts/check.sh", &["scripts/check.sh"]);
+        check("sh ~/x/../project/scripts/check.sh", &[]);
+    }
+
+    #[test]
+    fn modules_are_found_where_interpreters_look_for_them() {
+        let root = tempfile::tempdir().unwrap();
+        let project = root.path().canonicalize().unwrap();
+        let files = [
+            "check.py",
+            "check.mjs",
+            "Foo.pm",
+            "go.mod",
+            "tools/__init__.py",
+            "tools/check.py",
+            "tools/lint/__main__.py",
+            "web/index.js",
+            "web/package.json",
+        ];
+        for file in files.map(|file| project.join(file)) {
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, "").unwrap();
+        }
+        let check = |line: &str, expected: &[&str]| {
+            let found = pins(places(&project, &[]), line);
+            let found: Vec<&Path> = found
+                .iter()
+                .map(|pin| pin.path.strip_prefix(&project).unwrap())
+                .collect();
+            let expected: Vec<&Path> = expected.iter().map(Path::new).collect();
+            assert_eq!(found, expected, "{line}");
+        };
+        let own = ["check.mjs", "check.py"];
+        for line in [
+            "python3 -m check",
+            "python3 -mcheck",
+            "python3 -um check",
+            "node check",
+            "node ./check",
+            "node --require=./check",
+        ] {
+            check(line, &own);
+        }
+        check(
+            "python3 -m tools.check",
+            &["tools/__init__.py", "tools/check.py"],
+        );
+        check(
+            "python3 -m tools.lint.x",
+            &["tools/__init__.py", "tools/lint/__main__.py"],
+        );
+        check("node web", &["web/index.js"]);
+        check("perl -I. -MFoo -e 0", &["Foo.pm"]);
+        check("go vet ./...", &[]);
     }
 
     #[test]
@@ -148,15 +248,15 @@ mod tests {
         let project = root.path().canonicalize().unwrap();
         let line = "sh check.sh";
         let differs = |pinned: &[Pinned], what: &str| {
-            let why = difference(&project, &[], line, pinned).unwrap();
+            let why = difference(places(&project, &[]), line, pinned).unwrap();
             let expected =
                 format!("its command names check.sh, which {what} since Dunlin started.");
             assert!(why.starts_with(&expected), "{why}");
         };
-        let nothing = pins(&project, &[], line);
+        let nothing = pins(places(&project, &[]), line);
         fs::write(project.join("check.sh"), "exit 0").unwrap();
-        let pinned = pins(&project, &[], line);
-        assert_eq!(difference(&project, &[], line, &pinned), None);
+        let pinned = pins(places(&project, &[]), line);
+        assert_eq!(difference(places(&project, &[]), line, &pinned), None);
         // One that was not there is none that was looked at.
         differs(&nothing, "is new");
         fs::write(project.join("check.sh"), "exit 1").unwrap();
@@ -175,7 +275,7 @@ mod tests {
             let path = project.join(name);
             fs::write(&path, text).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-            let pins = pins(&project, &[], name);
+            let pins = pins(places(&project, &[]), name);
             assert_eq!(pins.len(), 1);
             assert_eq!(pins[0].is_program(), expected, "{name}");
         };

@@ -12,7 +12,7 @@ use std::time::Instant;
 use tokio::task::JoinSet;
 
 use super::contract::MAX_ANSWER_BYTES;
-use super::pinned::difference;
+use super::pinned::{HookPlaces, difference};
 use super::{Hook, Hooks};
 use crate::audit::{Event, Record};
 use crate::call::{Call, Failure};
@@ -80,12 +80,12 @@ impl Hooks {
     ) -> Result<(Running, Watch), String> {
         let shared = &self.shared;
         let permissions = &shared.permissions;
-        let changed = difference(
-            permissions.project(),
-            permissions.search_path(),
-            &hook.command,
-            &hook.pinned,
-        );
+        let places = HookPlaces {
+            project: permissions.project(),
+            home: permissions.home(),
+            search_path: permissions.search_path(),
+        };
+        let changed = difference(places, &hook.command, &hook.pinned);
         if let Some(changed) = changed {
             return Err(changed);
         }

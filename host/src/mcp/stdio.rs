@@ -13,6 +13,7 @@ use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;
 
 use super::transport::{Connection, Receiver, SendError, Sender, ServerLog, TransportError};
+use crate::command::Line;
 use crate::display;
 use crate::files::make_private;
 use crate::limits::{MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES, MAX_SERVER_MESSAGE_BYTES};
@@ -116,6 +117,16 @@ impl Program {
         let own = self.own_variables.iter();
         let own = own.map(|(name, value)| (name.into(), value.into()));
         inherited.chain(own).collect()
+    }
+
+    /// All that decides what is started, with what its variables are set to: never shown.
+    pub(crate) fn whole_line(&self) -> Line {
+        let set = self.own_variables.iter();
+        let set = set.map(|(name, value)| format!("{name}={value}"));
+        let env = (!self.own_variables.is_empty()).then(|| "env".to_owned());
+        let words: Vec<String> = env.into_iter().chain(set).collect();
+        let words = words.iter().chain([&self.command]).chain(&self.arguments);
+        Line::of_words(words.map(String::as_str), &self.folder)
     }
 
     /// The command line as a person would write it.

@@ -10,6 +10,7 @@ use super::key::{Bits, Decided, Key};
 use super::mode::ToolMode;
 use super::own;
 use super::procfs::{self, Tells};
+use super::session_mode::ToChange;
 use super::{
     Change, Decision, PermissionError, Permissions, Rule, SessionAnswer, State, Verdict, loopback,
 };
@@ -114,10 +115,10 @@ impl Permissions {
             return Ok(refused);
         }
         // Read before anything is locked: the file may be large.
-        let content = self.content_to_change(need);
+        let change = caller.and_then(|caller| self.look_at_change(caller, need));
         let mut state = self.lock();
         self.refresh(&mut state)?;
-        Ok(self.decide_in(&state, caller, need, content.as_deref()))
+        Ok(self.decide_in(&state, caller, need, change.as_ref()))
     }
 
     /// Whether a lasting yes covers this command of a line.
@@ -157,13 +158,13 @@ impl Permissions {
         None
     }
 
-    /// What answers, rules and defaults say. `content`: of [`Permissions::content_to_change`].
+    /// What answers, rules and defaults say. `change`: of [`Permissions::look_at_change`].
     fn decide_in(
         &self,
         state: &State,
         caller: Option<&Caller<'_>>,
         need: &Need,
-        content: Option<&str>,
+        change: Option<&ToChange>,
     ) -> Decision {
         let command = need.target.command();
         let now = command.and_then(Runs::of);
@@ -241,7 +242,7 @@ impl Permissions {
                 })
             }
             (_, Some(caller)) if self.accepts_edit(state, caller, need, &default.rule) => {
-                match self.is_bound(state, need, content) {
+                match self.is_bound(state, need, change) {
                     true => Decision::ask(Rule::WritingBound),
                     false => Decision::allow(Rule::AcceptEdits),
                 }

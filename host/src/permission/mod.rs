@@ -62,6 +62,7 @@ pub use self::report::{Explained, ExplainedCommand, Stored};
 pub use self::rule::{Change, Decision, Revert, Rule, Verdict, WayOut};
 pub use self::session_mode::{ModeSwitch, SessionMode, SessionModeError};
 use self::stored::{StoredEntry, index};
+use crate::command::Line;
 use crate::resolve::{self, Mounts, Places, ResolveError};
 use crate::secrets::{self, Surroundings};
 use crate::target::{Need, Operation, Target};
@@ -87,8 +88,10 @@ pub struct Permissions {
     has_usual_shell: bool,
     /// What runs command lines, resolved.
     shell: PathBuf,
-    /// The files of the project that hooks run.
+    /// The files of the project that hooks name.
     run_by_hooks: HashSet<PathBuf>,
+    /// The command lines of hooks and servers.
+    run_unasked: Vec<Line>,
     /// What holds for all tools together.
     mode: ModeSwitch,
     state: Mutex<State>,
@@ -152,8 +155,10 @@ pub(crate) struct PermissionOptions<'a> {
     /// The search engine that the user has chosen.
     pub(crate) search: Option<Url>,
     pub(crate) mode: ModeSwitch,
-    /// The files that hooks run.
+    /// The files that hooks name.
     pub(crate) run_by_hooks: HashSet<PathBuf>,
+    /// The command lines of hooks and servers.
+    pub(crate) run_unasked: Vec<Line>,
 }
 
 /// Variables that change which folder `cd` leads to, and which files match a pattern. No command gets them unless the
@@ -206,6 +211,7 @@ impl Permissions {
             }),
             shell: resolve::real_path(options.shell)?,
             run_by_hooks: options.run_by_hooks,
+            run_unasked: options.run_unasked,
             mode: options.mode,
             state: Mutex::default(),
         })
@@ -214,6 +220,11 @@ impl Permissions {
     /// The project folder, resolved.
     pub fn project(&self) -> &Path {
         &self.places.project
+    }
+
+    /// What `~` means.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.places.home.as_deref()
     }
 
     /// The folders in which programs of commands are searched for.

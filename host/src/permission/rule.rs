@@ -49,7 +49,7 @@ pub enum Rule {
     NoProject,
     /// The default for writing.
     Writing,
-    /// The default for writing what an allowed command or a hook runs, in a mode that accepts other edits.
+    /// The default for writing what an allowed command, a hook or a server runs, in a mode that accepts other edits.
     WritingBound,
     /// The default for writing what git keeps of a repository.
     WritingGit,
@@ -244,7 +244,7 @@ impl fmt::Display for Rule {
             ),
             Rule::Writing => f.write_str("default: writing is asked"),
             Rule::WritingBound => f.write_str(
-                "default: changing a file that an allowed command or a hook runs asks, also in mode accept-edits",
+                "default: changing a file that an allowed command, a hook or an MCP server runs asks, also in mode accept-edits",
             ),
             Rule::WritingGit => f.write_str(
                 "default: files of a git repository itself are asked, also in a folder that may be written",

@@ -3,8 +3,8 @@
 //! `Plan` refuses whatever is more than reading, also what is granted: it stands before every answer and every rule.
 //! `AcceptEdits` answers one of the questions that a default would ask, the one about a change of an ordinary file in the
 //! project, and only to the built-in tools that make such changes. It stands behind everything else: every no, every answer
-//! and every key of the permission file that names the file is stronger. A file that an allowed command or a hook runs is
-//! asked about: its content is what was allowed.
+//! and every key of the permission file that names the file is stronger. A file that an allowed command, a hook or an MCP
+//! server runs is asked about: its content is what was allowed.
 
 use std::fmt;
 use std::path::{Component, Path};
@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use super::key::{Decided, Key};
-use super::{Caller, Permissions, Rule, State, ToolMode};
-use crate::command::state_of;
+use super::{Caller, Permissions, Rule, SessionAnswer, State, ToolMode};
+use crate::command::{Line, state_of};
 use crate::target::{Need, Operation, Target};
 
 /// The built-in plugins whose edits are accepted: each changes the text of the files that its call names. What other
@@ -120,6 +120,14 @@ impl ModeSwitch {
     }
 }
 
+/// What is known of a file that is to be changed in a mode that accepts that.
+pub(super) struct ToChange {
+    /// The digest of what it holds; `None`: that cannot be read.
+    content: Option<String>,
+    /// Whether a line may run it that is started without a question, whatever the file holds.
+    is_run_unasked: bool,
+}
+
 impl Permissions {
     /// The mode of the session.
     pub fn session_mode(&self) -> SessionMode {
@@ -159,33 +167,67 @@ impl Permissions {
         need: &Need,
         default: &Rule,
     ) -> bool {
+        *default == Rule::Writing
+            && self.may_accept(caller, need)
+            && matches!(&need.target, Target::Path(path) if !self.leaves_open(state, path))
+    }
+
+    /// The same, as far as nothing depends on what was decided.
+    fn may_accept(&self, caller: &Caller<'_>, need: &Need) -> bool {
         let Target::Path(path) = &need.target else {
             return false;
         };
         self.mode.get() == SessionMode::AcceptEdits
-            && *default == Rule::Writing
+            && need.operation == Operation::Write
             && caller.declared
             && caller.plugin.built_in
             && EDITORS.contains(&caller.plugin.name.as_str())
             && is_visible(path, &self.places.project)
             && !self.is_secret(path)
-            && !self.leaves_open(state, path)
     }
 
-    /// The digest of a file that is to be changed, where the mode accepts that.
-    pub(super) fn content_to_change(&self, need: &Need) -> Option<String> {
-        let accepts = self.mode.get() == SessionMode::AcceptEdits;
-        let is_change = accepts && need.operation == Operation::Write;
-        let path = need.target.path().filter(|_| is_change)?;
-        state_of(path).ok()
+    /// Looks at a file that is to be changed, where the mode may accept that. Blocks for the file system.
+    pub(super) fn look_at_change(&self, caller: &Caller<'_>, need: &Need) -> Option<ToChange> {
+        let path = need
+            .target
+            .path()
+            .filter(|_| self.may_accept(caller, need))?;
+        let lines = self.run_unasked.iter().cloned();
+        let mut lines = lines.chain(self.allowed_by_hand());
+        Some(ToChange {
+            content: state_of(path).ok(),
+            is_run_unasked: lines.any(|line| line.may_run(path, self)),
+        })
     }
 
-    /// Whether a command that the user allowed, or a hook, runs this file as it is: whoever writes it decides what runs. A yes
-    /// that has ended, since the file has changed, counts for nothing. `content`: the digest of what the file holds; `None`: not
-    /// known.
-    pub(super) fn is_bound(&self, state: &State, need: &Need, content: Option<&str>) -> bool {
-        let Target::Path(path) = &need.target else {
-            return false;
+    /// The lines that a person allowed by hand, or with an option of the command line: whatever the files in them hold.
+    fn allowed_by_hand(&self) -> Vec<Line> {
+        let mut state = self.lock();
+        // What cannot be read allows nothing, which the decision finds out, too.
+        let _ = self.refresh(&mut state);
+        let stored = state.stored.iter().filter(|(_, entry)| {
+            entry.bits.get(Operation::Execute) == Decided::Allow
+                && !entry.grants.contains_key(&Operation::Execute.into())
+        });
+        let is_by_hand = |answer: &SessionAnswer| answer.allow && answer.plugin.is_none();
+        let session = state.session.iter().filter(|((_, operation), answers)| {
+            *operation == Operation::Execute && answers.iter().any(is_by_hand)
+        });
+        let keys = stored.map(|(key, _)| key);
+        let keys = keys.chain(session.map(|((key, _), _)| key));
+        let lines = keys.filter_map(|key| match key {
+            Key::Command(key) => Line::of_key(key),
+            Key::Exact(_) | Key::Below(_) | Key::Url(_) | Key::UrlBelow(_) => None,
+        });
+        lines.collect()
+    }
+
+    /// Whether a command that the user allowed, a hook or a server runs this file as it is: whoever writes it decides what
+    /// runs. A yes that has ended, since the file has changed, counts for nothing. `change`: what is known of the file; `None`:
+    /// nothing.
+    pub(super) fn is_bound(&self, state: &State, need: &Need, change: Option<&ToChange>) -> bool {
+        let (Target::Path(path), Some(change)) = (&need.target, change) else {
+            return true;
         };
         let stored = state
             .stored
@@ -201,7 +243,9 @@ impl Permissions {
         let once = once.flat_map(|needs| needs.keys());
         let once = once.filter_map(|need| need.target.command()?.contents.get(path));
         let mut bound = lasting.chain(once).peekable();
-        self.run_by_hooks.contains(path)
+        let content = change.content.as_ref();
+        change.is_run_unasked
+            || self.run_by_hooks.contains(path)
             || bound.peek().is_some() && content.is_none_or(|now| bound.any(|before| before == now))
     }
 

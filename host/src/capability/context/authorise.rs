@@ -565,7 +565,7 @@ fn notices_to(kind: CallerKind, rule: &Rule) -> Vec<String> {
     match rule {
         Rule::Secret => vec!["This file usually holds secrets.".into()],
         Rule::WritingBound => {
-            vec!["A command that you allowed, or a hook, runs this file.".into()]
+            vec!["A command that you allowed, a hook or an MCP server runs this file.".into()]
         }
         Rule::WritingGit => {
             vec!["Git reads this file, and may run programs that it names.".into()]

@@ -6,6 +6,7 @@ mod machine;
 mod needs;
 mod programs;
 mod reasons;
+mod runs;
 mod shells;
 mod simple;
 mod ways;

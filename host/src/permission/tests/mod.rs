@@ -7,6 +7,7 @@ mod model;
 mod modes;
 mod places;
 mod typed;
+mod unasked;
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::declared_permissions::Ceiling;
-use crate::hooks::{Hook, HookEvent, pins};
+use crate::hooks::{Hook, HookEvent};
 
 /// Decides for one tool of a plugin that has two.
 fn decided(permissions: &Permissions, tool: &str, declared: bool, need: &Need) -> Decision {
@@ -390,7 +390,7 @@ fn what_an_allowed_command_or_a_hook_runs_is_asked_about_where_edits_are_accepte
                 tools: None,
                 time_limit: std::time::Duration::from_secs(1),
                 origin: "config.toml".into(),
-                pinned: pins(&path("project"), &[], "sh check.sh"),
+                pinned: Vec::new(),
             }],
             ..fixture.options()
         })
