@@ -27,7 +27,7 @@ use tokio::sync::OnceCell;
 use self::engine::BridgeEngine;
 pub use self::offered::{LOADER, SEPARATOR};
 pub use self::options::{Facts, McpOptions, McpServer, ServerAt, ServerReport};
-pub(crate) use self::server::Server;
+pub(crate) use self::server::{Contents, Server};
 pub use self::stdio::Program;
 use crate::engine::error::EngineError;
 use crate::plugin::{DescribedTool, Plugin};

@@ -1,5 +1,7 @@
 //! One configured server: what is known of it, and its bridge while there is one.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +15,9 @@ use crate::limits::MAX_RESTARTS;
 use crate::permission::PluginId;
 use crate::sha256_hex;
 
+/// Files, and the digest of what each holds.
+pub(crate) type Contents = BTreeMap<PathBuf, String>;
+
 /// One configured server.
 pub(crate) struct Server {
     pub(crate) config: McpServer,
@@ -20,6 +25,9 @@ pub(crate) struct Server {
     pub(crate) id: Arc<PluginId>,
     /// Held while a connection is made.
     pub(crate) connecting: tokio::sync::Mutex<()>,
+    /// What the files of its command line held when it was started last, whichever session that was for. `None`: it was not
+    /// started since this program was.
+    started_with: Mutex<Option<Contents>>,
     /// Whether it may ask the chat's model.
     consent: Mutex<Consent>,
     state: Mutex<ServerState>,
@@ -67,6 +75,7 @@ impl Server {
             config,
             id,
             connecting: tokio::sync::Mutex::new(()),
+            started_with: Mutex::default(),
             consent: Mutex::default(),
             state: Mutex::default(),
         })
@@ -169,6 +178,24 @@ impl Server {
     /// Whether it was connected in this session.
     pub(crate) fn was_connected(&self) -> bool {
         self.lock().connected_in.is_some()
+    }
+
+    /// Notes what the files of its command line hold as it is started.
+    pub(crate) fn note_files(&self, files: Contents) {
+        *self.started_with.lock() = Some(files);
+    }
+
+    /// Which of these files are not what they were when it was started last. None for the first start.
+    pub(crate) fn changed_files(&self, now: &Contents) -> Vec<PathBuf> {
+        let before = self.started_with.lock();
+        let Some(before) = &*before else {
+            return Vec::new();
+        };
+        let all: BTreeSet<&PathBuf> = before.keys().chain(now.keys()).collect();
+        let changed = all
+            .into_iter()
+            .filter(|path| before.get(*path) != now.get(*path));
+        changed.cloned().collect()
     }
 
     /// Counts a start, unless there were too many; how many there were before.

@@ -1,6 +1,7 @@
 //! MCP servers that lie, die, flood and dawdle, behind the real bridge.
 
 mod asking;
+mod changed;
 mod life;
 mod web;
 

@@ -123,6 +123,7 @@ impl McpTools {
         // What cannot be logged does not happen.
         self.log(call, server, &note)
             .map_err(|e| broken(e.to_string()))?;
+        server.note_files(self.files_of_start(server));
         let begin = Instant::now();
         let knew = server.is_known();
         let path = need.target.command().and_then(CommandTarget::started);

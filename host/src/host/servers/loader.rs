@@ -8,7 +8,6 @@ use super::tool::{Start, longest_start};
 use crate::Progress;
 use crate::ask::{Answer, Ask};
 use crate::call::{Call, Failure, Plan, Standing, Success};
-use crate::capability;
 use crate::display;
 use crate::host::results::checked_arguments;
 use crate::mcp::line::Asked;
@@ -78,23 +77,10 @@ impl McpTools {
                 // Of several the others can still be connected.
                 (Start::Denied(need), rule) => denied = Some((need, rule)),
                 (Start::Asks(need), rule) => {
-                    for notice in capability::notices(&rule) {
+                    for notice in self.notices_of_start(server, &rule) {
                         if !notices.contains(&notice) {
                             notices.push(notice);
                         }
-                    }
-                    if let ServerAt::Program(program) = &server.config.at
-                        && !program.sandbox
-                        && self
-                            .shared
-                            .permissions
-                            .is_writable_for_commands(&program.folder)
-                    {
-                        notices.push(format!(
-                            "{} starts in {}, where commands and edits can change what it runs.",
-                            server.name(),
-                            display::escape(&program.folder.to_string_lossy())
-                        ));
                     }
                     needs.push(need.clone());
                     if !open.contains(&need) {

@@ -1,5 +1,6 @@
 //! Tools of MCP servers, and the loader that connects servers: their calls end at a bridge instead of a plugin.
 
+mod changes;
 mod connect;
 mod loader;
 mod note;

@@ -8,13 +8,13 @@ use super::{McpTools, ServerTool};
 use crate::ask::{Answer, Scope};
 use crate::audit::Event;
 use crate::call::{Action, Call, Failure, Plan, Standing};
-use crate::capability;
 use crate::display;
 use crate::display::chain;
 use crate::host::results::checked_arguments;
 use crate::mcp::transport::TransportError;
 use crate::mcp::{Program, Server, ServerAt};
-use crate::permission::{Caller, Decision, Rule, ToolMode, Verdict};
+use crate::permission::key::Key;
+use crate::permission::{Caller, Change, Decision, Rule, ToolMode, Verdict};
 use crate::target::{CommandTarget, Need, Operation, Target};
 
 /// What the user is told of a tool whose server says so.
@@ -94,7 +94,7 @@ impl McpTools {
                         longest: longest.min(longest_start(&needs)),
                         lasting: needs.clone(),
                         needs,
-                        notices: capability::notices(&rules),
+                        notices: self.notices_of_start(server, &rules),
                     };
                 }
                 // The call fails, and says why.
@@ -187,6 +187,18 @@ impl McpTools {
             .permissions
             .decide(&caller, &need)
             .map_err(|e| Failure::Host(chain(&e)))?;
+        // What was allowed beforehand is the start of what was there then.
+        let changed = match (verdict, &rule) {
+            (Verdict::Allow, Rule::Stored { .. } | Rule::Option(_) | Rule::Session(_)) => {
+                self.changed_since_start(server).into_iter().next()
+            }
+            _ => None,
+        };
+        if let Some(path) = changed {
+            let key = Key::exact(&need.target).to_string();
+            let rule = Rule::CommandChanged(key, Change::Content(path));
+            return Ok((Start::Asks(need), rule));
+        }
         let start = match verdict {
             Verdict::Allow => Start::Allowed(need),
             Verdict::Deny => Start::Denied(need),
