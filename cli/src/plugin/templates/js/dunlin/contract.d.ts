@@ -169,6 +169,14 @@ declare module 'dunlin:tool/files@0.1.0' {
    * `wrong-kind` where it is not a folder.
    */
   export function removeFolder(path: string): void;
+  /**
+   * Makes all changes that the plan declares with `plan.add-edit` and its like, but for `plan.add-change`, in the order of
+   * the plan: all of them, or none.
+   *
+   * Everything is decided about before the first file changes; where one cannot be written, those before it are put back.
+   * Fails as the change does that is the reason; with `invalid` where the plan declares none.
+   */
+  export function makePlannedChanges(): void;
   export type Error = import('dunlin:tool/types@0.1.0').Error;
   export type LineEdit = import('dunlin:tool/types@0.1.0').LineEdit;
   export type TextEdit = import('dunlin:tool/types@0.1.0').TextEdit;
