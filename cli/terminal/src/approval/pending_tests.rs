@@ -86,7 +86,7 @@ fn one_call_is_answered_with_a_word() {
     for (line, expected) in [
         ("y 2", "No pending call 2: call 1 is pending."),
         ("ok", "\"ok\" is not an answer: type y"),
-        ("yse", "\"yse\" is not an answer; ? explains the answers."),
+        ("yse", "\"yse\" is not an answer; did you mean yes?"),
         (
             "y but be careful",
             "Nothing was approved: to say something with it, name one call",
