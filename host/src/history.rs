@@ -59,9 +59,12 @@ impl HistoryBook {
         self.book().entry(path.to_owned()).or_default().seen = Some(Seen::Nothing);
     }
 
-    /// Puts back what was seen, where a change was taken back.
-    pub(crate) fn reset(&self, path: &Path, seen: Option<Seen>) {
-        self.book().entry(path.to_owned()).or_default().seen = seen;
+    /// Puts back what had happened and was seen, where a change was reverted.
+    pub(crate) fn reset(&self, path: &Path, happened: History, seen: Option<Seen>) {
+        let mut book = self.book();
+        let entry = book.entry(path.to_owned()).or_default();
+        entry.happened = happened;
+        entry.seen = seen;
     }
 
     pub(crate) fn of(&self, path: &Path) -> History {

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::fs::{self, DirBuilder};
+use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -232,10 +233,26 @@ fn link_all(from: &Path, to: &Path) {
             let name = file.file_name();
             let digest = name.to_str().and_then(|name| name.split_once('-'));
             if digest.is_some_and(|(digest, _)| KNOWN.contains(digest)) {
-                // Another test may have been faster, with the same.
-                let _ = fs::hard_link(file.path(), there.join(&name));
+                put(&file.path(), &there.join(&name));
             }
         }
+    }
+}
+
+/// Gives a file a second name, or a copy where that is on another file system.
+fn put(from: &Path, to: &Path) {
+    match fs::hard_link(from, to) {
+        // Another test was faster, with the same.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            let folder = to.parent().expect("a folder");
+            let copy = tempfile::NamedTempFile::new_in(folder).expect("a file");
+            fs::copy(from, copy.path()).expect("a copy");
+            let _ = copy.persist_noclobber(to);
+        }
+        // The cache has thrown it out meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        done => done.expect("a second name for machine code"),
     }
 }
 

@@ -222,7 +222,9 @@ pub fn improved(mut error: clap::Error, words: &[OsString]) -> clap::Error {
                 .unwrap_or(error)
         }
         ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument
-            if let Some(way) = unknown_word(&error).and_then(elsewhere) =>
+            if let Some(way) = unknown_word(&error)
+                .filter(|word| error.kind() == ErrorKind::UnknownArgument || is_first(word, words))
+                .and_then(elsewhere) =>
         {
             for others in [
                 ContextKind::SuggestedSubcommand,
@@ -269,6 +271,11 @@ fn unknown_word(error: &clap::Error) -> Option<&str> {
         ContextValue::String(word) => Some(word),
         _ => None,
     }
+}
+
+/// Whether a word stands where the command does.
+fn is_first(word: &str, words: &[OsString]) -> bool {
+    words.get(1).is_some_and(|first| first == word)
 }
 
 /// The words of a command line that begins with no command and no option.

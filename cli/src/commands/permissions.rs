@@ -117,10 +117,13 @@ pub fn run(app: &App, command: PermissionsCommand) -> Result<Exit, CliError> {
                 let mut operations = Operation::ALL.into_iter();
                 operations.any(|operation| storing::word(operation) == word)
             };
-            let words = match target.as_slice() {
-                [operation, words @ ..] if !words.is_empty() && is_operation(operation) => words,
-                words => words,
+            let (operation, words) = match target.as_slice() {
+                [first, words @ ..] if !words.is_empty() && is_operation(first) => {
+                    (Some(first), words)
+                }
+                words => (None, words),
             };
+            let is_run = operation.is_some_and(|it| it == storing::word(Operation::Execute));
             let target = match words {
                 [target] => target.clone(),
                 words => {
@@ -129,7 +132,8 @@ pub fn run(app: &App, command: PermissionsCommand) -> Result<Exit, CliError> {
                 }
             };
             // What has a gap in it and is not a file is a command line.
-            if target.contains(char::is_whitespace) && !app.settings.project.join(&target).exists()
+            if target.contains(char::is_whitespace)
+                && (is_run || !app.settings.project.join(&target).exists())
             {
                 let command = permissions
                     .explain_command(&target)
@@ -219,15 +223,14 @@ fn in_parts(permissions: &Permissions, line: &str, error: PermissionError) -> Cl
     }
     let explained = permissions.explain_command(line).ok();
     let parts = explained.iter().flat_map(|it| &it.command.parts);
-    let mut ways: Vec<String> = parts
-        .filter_map(|part| {
-            let words: Vec<String> = part.subject.iter().map(|word| shell_word(word)).collect();
-            let part = permissions.explain_command(&words.join(" ")).ok()?;
-            let way_out = part.execute.way_out?;
-            (part.execute.verdict == Verdict::Ask).then(|| storing::command(&way_out))
-        })
-        .collect();
-    ways.dedup();
+    let mut ways: Vec<String> = Vec::new();
+    for part in parts {
+        let words: Vec<String> = part.subject.iter().map(|word| shell_word(word)).collect();
+        let part = permissions.explain_command(&words.join(" ")).ok();
+        let part = part.filter(|part| part.execute.verdict == Verdict::Ask);
+        let way = part.and_then(|part| Some(storing::command(&part.execute.way_out?)));
+        ways.extend(way.filter(|way| !ways.contains(way)));
+    }
     let hint = match ways.as_slice() {
         [] => format!(
             "s at the question allows this line until the session ends; {} looks at each of its commands",
@@ -534,7 +537,7 @@ fn explain_command(ui: &Ui, explained: &ExplainedCommand) {
 fn explain_parts(ui: &Ui, permissions: &Permissions, line: &str, whole: &ExplainedCommand) {
     // A key is about the line as it is.
     let commands = chained_commands(line).filter(|_| !CommandKey::is_command(line));
-    let Some(commands) = commands.filter(|commands| commands.len() > 1) else {
+    let Some(commands) = commands else {
         return;
     };
     ui.data(match whole.command.parts.is_empty() {

@@ -53,9 +53,6 @@ pub const AUTO_VERBS: [&str; 4] = ["capture", "scope", "limit", "remove"];
 /// What of a request `/requests N` shows, and what it does with one.
 pub const REQUEST_PARTS: [&str; 6] = ["sent", "original", "diff", "curl", "replay", "fork"];
 
-/// What `/clear` asks.
-pub const FORGET: &str = "Forget the conversation?";
-
 /// What becomes of a command while something waits: calls for answers, or a paused request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waits {

@@ -151,6 +151,10 @@ fn rows() -> impl Iterator<Item = &'static Row> {
     GROUPS.iter().flat_map(|(_, rows)| rows.iter())
 }
 
+fn row_of(command: &Command) -> Option<&'static Row> {
+    rows().find(|row| row.command.name == command.name)
+}
+
 /// The commands, for what understands and completes lines.
 pub fn table() -> SlashTable {
     SlashTable(&COMMANDS)
@@ -176,7 +180,7 @@ pub fn run(
             return Ok(Next::Prompt);
         }
     }
-    let Some(row) = rows().find(|row| row.command.name == command.name) else {
+    let Some(row) = row_of(command) else {
         return Ok(Next::Prompt);
     };
     let looking = |dialogue| Looking {
@@ -213,7 +217,26 @@ impl Commands for SlashCommands {
         command: &Command,
         rest: &str,
     ) -> Result<bool, CliError> {
-        while_waiting(app, messages, tools, command, rest)
+        if let Some(surplus) = command.surplus(rest) {
+            app.ui.status(&format!("  {surplus}"));
+            return Ok(false);
+        }
+        if let Some(why) = command.waits(rest) {
+            let text = format!("  {} has to wait: {why}", command.name);
+            app.ui.status(&text);
+            return Ok(false);
+        }
+        let looking = Looking {
+            app,
+            messages,
+            dialogue: None,
+            tools: Some(tools),
+        };
+        match row_of(command).map(|row| &row.run) {
+            Some(Run::Looks(run)) => run(&looking, rest).map(|()| false),
+            Some(Run::Decides(run)) => run(&looking, rest),
+            Some(Run::Acts(_) | Run::Leads(_)) | None => Ok(false),
+        }
     }
 
     async fn refusal(
@@ -228,38 +251,6 @@ impl Commands for SlashCommands {
 
     async fn list(&self, app: &App, agent: &Agent, command: &Command) -> Result<(), CliError> {
         leaving::list(app, agent, command).await
-    }
-}
-
-fn while_waiting(
-    app: &App,
-    messages: &[Message],
-    tools: &[Tool],
-    command: &Command,
-    rest: &str,
-) -> Result<bool, CliError> {
-    if let Some(surplus) = command.surplus(rest) {
-        app.ui.status(&format!("  {surplus}"));
-        return Ok(false);
-    }
-    if let Some(why) = command.waits(rest) {
-        let text = format!("  {} has to wait: {why}", command.name);
-        app.ui.status(&text);
-        return Ok(false);
-    }
-    let looking = Looking {
-        app,
-        messages,
-        dialogue: None,
-        tools: Some(tools),
-    };
-    match rows()
-        .find(|row| row.command.name == command.name)
-        .map(|row| &row.run)
-    {
-        Some(Run::Looks(run)) => run(&looking, rest).map(|()| false),
-        Some(Run::Decides(run)) => run(&looking, rest),
-        Some(Run::Acts(_) | Run::Leads(_)) | None => Ok(false),
     }
 }
 

@@ -146,9 +146,10 @@ impl Names for Permissions {
             return Some(Vec::new());
         };
         let entries = std::fs::read_dir(path).ok()?;
-        let names = entries.map_while(Result::ok);
-        let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let names: Vec<String> = names.take(most + 1).collect();
+        // What cannot be read whole may have any names.
+        let entries: Vec<_> = entries.take(most + 1).collect::<Result<_, _>>().ok()?;
+        let names = entries.iter().map(std::fs::DirEntry::file_name);
+        let names: Vec<String> = names.map(|it| it.to_string_lossy().into_owned()).collect();
         (names.len() <= most).then_some(names)
     }
 

@@ -13,7 +13,8 @@ pub(super) fn short(
 ) -> Option<String> {
     let is_allowed = |it: &&LineCommand| it.target.as_deref().is_some_and(is_allowed);
     let (allowed, asked): (Vec<&LineCommand>, _) = command.commands.iter().partition(is_allowed);
-    if !allowed.is_empty() && !asked.is_empty() {
+    let is_storable = command.longest(true) == Scope::Always;
+    if is_storable && !allowed.is_empty() && !asked.is_empty() {
         let are = if names(&allowed).len() == 1 {
             "is"
         } else {
@@ -32,12 +33,12 @@ pub(super) fn short(
         ));
     }
     let because = match &command.compound {
-        _ if command.longest(true) == Scope::Always => return None,
+        _ if is_storable => return None,
         None => match may_be_code(command) {
             true => "as a word in it may be code".to_owned(),
             false => "as it is too long or too unusual".to_owned(),
         },
-        Some(NotSimple::Builtin(word)) => format!("as {word} is a part of the shell"),
+        Some(NotSimple::Builtin(word)) => format!("as {word} is a shell builtin"),
         Some(why) => {
             let commands = command.commands.iter();
             let in_the_way: Vec<_> = commands.filter(|it| it.target.is_none()).collect();

@@ -54,7 +54,19 @@ impl Line {
     /// Whether a file may be among those that the line runs, also one that is not there yet.
     pub(crate) fn may_run(&self, path: &Path, names: &dyn Names) -> bool {
         let bound = self.bound((!path.exists()).then_some(path), names);
-        bound.is_full() || bound.files.iter().any(|file| file == path)
+        let is_unknown = bound.is_full() || bound.is_incomplete || !self.has_name();
+        is_unknown || bound.files.iter().any(|file| file == path)
+    }
+
+    /// Whether more may be among what it runs than can be looked up.
+    pub(crate) fn is_incomplete(&self, names: &dyn Names) -> bool {
+        let bound = self.bound(None, names);
+        bound.is_full() || bound.is_incomplete || !self.has_name()
+    }
+
+    /// Whether the folder it starts in can be written as text.
+    fn has_name(&self) -> bool {
+        self.folder.as_ref().is_none_or(|it| it.to_str().is_some())
     }
 
     /// What the files that it names hold, of those that commands can change. What cannot be read is missing.

@@ -67,7 +67,7 @@ impl fmt::Display for NotSimple {
                 f.write_str(what)
             }
             NotSimple::OpenQuote => f.write_str("a quote without end"),
-            NotSimple::Builtin(word) => write!(f, "{word} is a part of the shell"),
+            NotSimple::Builtin(word) => write!(f, "{word} is a shell builtin"),
         }
     }
 }

@@ -67,7 +67,7 @@ pub enum PermissionError {
         why: Option<NotSimple>,
     },
     /// The target is reached by a link that commands can change.
-    #[error("{link} is a link, which commands can change; name what it leads to: {real}", link = .link.display(), real = .real.display())]
+    #[error("commands can change the symbolic link {link}, so nothing is allowed through it; allow its target instead: {real}", link = .link.display(), real = .real.display())]
     Link {
         /// The link.
         link: PathBuf,

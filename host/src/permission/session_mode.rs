@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use super::key::{Decided, Key};
 use super::{Caller, Permissions, Rule, SessionAnswer, State, ToolMode};
 use crate::command::{Line, state_of};
-use crate::target::{Need, Operation, Target};
+use crate::target::{CommandKey, Need, Operation, Target};
 
 /// The built-in plugins whose edits are accepted: each changes the text of the files that its call names. What other
 /// plugins, servers and apps write is asked about.
@@ -192,16 +192,20 @@ impl Permissions {
             .target
             .path()
             .filter(|_| self.may_accept(caller, need))?;
-        let lines = self.run_unasked.iter().cloned();
-        let mut lines = lines.chain(self.allowed_by_hand());
+        let may_run = |line: &Line| line.may_run(path, self);
+        let is_allowed = |key: &CommandKey| match key {
+            CommandKey::Below(folder) => path.starts_with(folder),
+            key => Line::of_key(key).as_ref().is_some_and(may_run),
+        };
         Some(ToChange {
             content: state_of(path).ok(),
-            is_run_unasked: lines.any(|line| line.may_run(path, self)),
+            is_run_unasked: self.run_unasked.iter().any(may_run)
+                || self.allowed_by_hand().iter().any(is_allowed),
         })
     }
 
-    /// The lines that a person allowed by hand, or with an option of the command line: whatever the files in them hold.
-    fn allowed_by_hand(&self) -> Vec<Line> {
+    /// What a person allowed to run by hand, or with an option of the command line: whatever the files in it hold.
+    fn allowed_by_hand(&self) -> Vec<CommandKey> {
         let mut state = self.lock();
         // What cannot be read allows nothing, which the decision finds out, too.
         let _ = self.refresh(&mut state);
@@ -215,11 +219,11 @@ impl Permissions {
         });
         let keys = stored.map(|(key, _)| key);
         let keys = keys.chain(session.map(|((key, _), _)| key));
-        let lines = keys.filter_map(|key| match key {
-            Key::Command(key) => Line::of_key(key),
+        let commands = keys.filter_map(|key| match key {
+            Key::Command(key) => Some(key.clone()),
             Key::Exact(_) | Key::Below(_) | Key::Url(_) | Key::UrlBelow(_) => None,
         });
-        lines.collect()
+        commands.collect()
     }
 
     /// Whether a command that the user allowed, a hook or a server runs this file as it is: whoever writes it decides what

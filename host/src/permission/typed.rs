@@ -358,9 +358,15 @@ impl Permissions {
     }
 }
 
-/// Whether something is to be run, or not to be.
+/// Whether it is about running something: a no to that beside a yes to read or write is about a file.
 fn executes(bits: Bits) -> bool {
-    bits.get(Operation::Execute) != Decided::Open
+    let files = [Operation::Read, Operation::Write];
+    let allows_file = files.iter().any(|it| bits.get(*it) == Decided::Allow);
+    match bits.get(Operation::Execute) {
+        Decided::Allow => true,
+        Decided::Deny => !allows_file,
+        Decided::Open => false,
+    }
 }
 
 /// Whether a stored key means this one.

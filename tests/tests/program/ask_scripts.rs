@@ -95,7 +95,7 @@ fn a_link_of_the_project_decides_not_what_is_attached_or_allowed() {
     link("docs/guide.md", "README.md");
     link(".env", "HELP.md");
     link("../outside", "out");
-    let is_a_link = "is a link, which commands can change; name what it leads to: ";
+    let is_a_link = "so nothing is allowed through it; allow its target instead: ";
     failed(
         &environment,
         &["ask", "-f", "NOTES.md", "see"],

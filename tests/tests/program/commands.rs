@@ -257,9 +257,11 @@ fn a_bare_word_is_a_program_where_it_is_no_file() {
     let said = "There is no such file yet: [PROJECT]/docs.rs";
     assert!(asked.stderr.contains(said), "{asked}");
     environment.project_file("tern", "a file");
-    let set = run(&["permissions", "set", "tern", "r--"]);
-    assert_eq!(set.stdout, "r--  [PROJECT]/tern\n");
-    assert_eq!(set.stderr, "");
+    for bits in ["r--", "rw-", "r??"] {
+        let set = run(&["permissions", "set", "tern", bits]);
+        assert_eq!(set.stdout, format!("{bits}  [PROJECT]/tern\n"));
+        assert_eq!(set.stderr, "");
+    }
 }
 
 #[test]

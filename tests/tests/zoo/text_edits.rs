@@ -351,7 +351,7 @@ async fn a_patch_is_done_as_a_whole_or_not_at_all() {
     refused(broken.await, "new/x/y");
     is_untouched();
     let audit = desk.sandbox.audit();
-    let taken_back = audit.iter().filter(|line| line["change"] == "taken back");
+    let taken_back = audit.iter().filter(|line| line["change"] == "reverted");
     assert!(taken_back.count() >= 4, "{audit:?}");
     // What was read before is still known.
     let text = desk.write("a.txt", "two\n").await;

@@ -27,13 +27,7 @@ pub fn always(question: &Question) -> Vec<(&'static str, String)> {
         .needs
         .iter()
         .partition(|need| need.target.command().is_some());
-    let command = |need: &&Need| {
-        let text = match commands.len() {
-            1 => allowed(need, &question.lasting)?,
-            _ => format!("{}, in {}", escape(&need.target.to_string()), place(need)),
-        };
-        Some(("always", text))
-    };
+    let command = |need: &&Need| Some(("always", allowed(need, &question.lasting)?));
     let mut rows: Vec<_> = commands.iter().filter_map(command).collect();
     let said = others.iter().filter_map(|need| {
         let covers = covers(need)?;

@@ -10,16 +10,18 @@ use crate::capability::refusal::Refusal;
 use crate::display::chain;
 use crate::edit::FileChange;
 use crate::edit::prepare::Names;
-use crate::history::Seen;
+use crate::history::{History, Seen};
 
 /// What the audit log calls a change that was reverted.
-const TAKEN_BACK: &str = "taken back";
+const REVERTED: &str = "reverted";
 
 /// What is known of files before they are changed.
-struct ChangedFiles {
+struct StateBefore {
     /// How many edits the call has made.
     edits: usize,
-    seen: Vec<(PathBuf, Option<Seen>)>,
+    /// How much the call has edited.
+    bytes: usize,
+    seen: Vec<(PathBuf, History, Option<Seen>)>,
 }
 
 impl CallContext {
@@ -51,8 +53,9 @@ impl CallContext {
                 }
             }
         }
-        let before = ChangedFiles {
+        let before = StateBefore {
             edits: self.edits.len(),
+            bytes: self.edited_bytes,
             seen: self.seen_of(&changes),
         };
         let mut kept = Vec::new();
@@ -97,12 +100,15 @@ impl CallContext {
         }
     }
 
-    fn seen_of(&self, changes: &[AllowedChange]) -> Vec<(PathBuf, Option<Seen>)> {
+    fn seen_of(&self, changes: &[AllowedChange]) -> Vec<(PathBuf, History, Option<Seen>)> {
         let paths = changes
             .iter()
             .flat_map(|change| change.prepared.edit.paths());
         paths
-            .map(|path| (path.to_owned(), self.shared.history.seen(path)))
+            .map(|path| {
+                let history = &self.shared.history;
+                (path.to_owned(), history.of(path), history.seen(path))
+            })
             .collect()
     }
 
@@ -111,7 +117,7 @@ impl CallContext {
         &mut self,
         changes: &[AllowedChange],
         kept: &[PathBuf],
-        before: ChangedFiles,
+        before: StateBefore,
         refusal: Refusal,
     ) -> Refusal {
         if let Err(error) = self.shared.undo.take_back_kept(kept) {
@@ -119,16 +125,20 @@ impl CallContext {
             let names = names.join(", ");
             return and_also(
                 refusal,
-                &format!("what was done before it stays ({names}): {}", chain(&error)),
+                &format!(
+                    "the changes before it could not be reverted ({names}): {}",
+                    chain(&error)
+                ),
             );
         }
         self.edits.truncate(before.edits);
-        for (path, seen) in before.seen {
-            self.shared.history.reset(&path, seen);
+        self.edited_bytes = before.bytes;
+        for (path, happened, seen) in before.seen {
+            self.shared.history.reset(&path, happened, seen);
         }
         for under in changes.iter().flat_map(|change| &change.under) {
             // It is as it was before; the refusal is what matters.
-            let _ = self.log_change(*under, Some(TAKEN_BACK));
+            let _ = self.log_change(*under, Some(REVERTED));
         }
         refusal
     }

@@ -467,15 +467,7 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
     Wrapper {
         name: "xargs",
         flags: &["-0", "-r", "-t", "-x", "--null", "--no-run-if-empty"],
-        valued: &[
-            "-L",
-            "-P",
-            "-d",
-            "-n",
-            "--delimiter",
-            "--max-args",
-            "--max-procs",
-        ],
+        valued: &["-L", "-P", "-n", "--max-args", "--max-procs"],
         operands: 0,
         adds_words: true,
     },

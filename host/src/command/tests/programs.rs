@@ -290,12 +290,8 @@ fn programs_are_made_out_in_compound_lines() {
         ("f() { git push; }; f", "parentheses", "git"),
         ("! git push > f", "an exclamation mark", "git"),
         ("2>f git push", "a redirection", "git"),
-        (
-            "command -p git push",
-            "command is a part of the shell",
-            "git",
-        ),
-        ("exec -a x git push", "exec is a part of the shell", ""),
+        ("command -p git push", "command is a shell builtin", "git"),
+        ("exec -a x git push", "exec is a shell builtin", ""),
         ("g''it push", "an unusual name of a program", "git"),
         ("g\\it push", "a backslash", "git"),
         (

@@ -43,6 +43,11 @@ impl McpTools {
                 "The command line of {name} names what commands and edits can change: {files}."
             ));
         }
+        if program.whole_line().is_incomplete(&self.shared.permissions) {
+            notices.push(format!(
+                "Not all that the command line of {name} names can be checked for changes."
+            ));
+        }
         let changed = self.changed_since_start(server);
         if !changed.is_empty() {
             let changed = self.in_words(changed.into_iter());

@@ -189,9 +189,10 @@ impl McpTools {
             .map_err(|e| Failure::Host(chain(&e)))?;
         // What was allowed beforehand is the start of what was there then.
         let changed = match (verdict, &rule) {
-            (Verdict::Allow, Rule::Stored { .. } | Rule::Option(_) | Rule::Session(_)) => {
-                self.changed_since_start(server).into_iter().next()
-            }
+            (
+                Verdict::Allow,
+                Rule::Stored { .. } | Rule::Option(_) | Rule::Session(_) | Rule::ToolAlways(_),
+            ) => self.changed_since_start(server).into_iter().next(),
             _ => None,
         };
         if let Some(path) = changed {

@@ -136,7 +136,7 @@ fn a_command_that_fails_discards_nothing() {
         ("/agent foo", "there is no agent \"foo\""),
         ("/new now", "/new takes no arguments."),
         ("/clear x", "/clear takes no arguments."),
-        ("/resume", "/sessions lists the sessions and resumes one."),
+        ("/resume", "There is no other session of this project."),
         ("/agent", "/agent NAME switches agents"),
         ("/model", "/model NAME takes one"),
         (
