@@ -1,4 +1,4 @@
-//! The slash commands, and how they are run at the prompt and while something waits. [`rows`] lists them.
+//! The slash commands, and how they are run at the prompt and while something waits. `rows.rs` lists them.
 
 mod rows;
 

@@ -51,6 +51,21 @@ pub fn always(question: &Question) -> Vec<(&'static str, String)> {
     rows
 }
 
+/// What `never` denies beyond the line of a command, a label and an escaped text for each row: where no yes can be stored,
+/// nothing else in the question says that more than this line is meant.
+pub fn never(question: &Question) -> Vec<(&'static str, String)> {
+    let commands = question.needs.iter().filter_map(|it| it.target.command());
+    let wide =
+        commands.filter(|it| matches!(it.key, CommandKey::Program(_) | CommandKey::Words(_)));
+    let row = |command: &CommandTarget| {
+        let denied = escape(&command.key.describe()).into_owned();
+        ("never", format!("denies {denied}, in all projects"))
+    };
+    let mut rows: Vec<_> = wide.map(row).collect();
+    more(&mut rows, "v shows them");
+    rows
+}
+
 /// What the lasting answers to a question store, a label and an escaped text for each row; behind a line end the command that
 /// takes it back. `always`: whether a yes can be stored.
 pub fn details(question: &Question, always: bool) -> Vec<(&'static str, String)> {
@@ -104,7 +119,8 @@ fn more(rows: &mut Vec<(&'static str, String)>, where_all: &str) {
     if rows.len() > MAX_NAMED {
         let more = rows.len() - MAX_NAMED;
         rows.truncate(MAX_NAMED);
-        rows.push(("always", format!("{more} more; {where_all}")));
+        let label = rows.last().map_or("always", |(label, _)| label);
+        rows.push((label, format!("{more} more; {where_all}")));
     }
 }
 

@@ -174,7 +174,7 @@ impl Page {
         let stored = match whole {
             true => storing::details(question, always),
             false if always => storing::always(question),
-            false => Vec::new(),
+            false => storing::never(question),
         };
         for (label, text) in stored {
             if !self.fold(question, label, &text) {
