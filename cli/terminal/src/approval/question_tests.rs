@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use dunlin_host::ask::Origin;
+use dunlin_host::ask::Scope;
 use dunlin_host::call::{Action, CommandLine};
 use dunlin_host::edit::{ContentHash, Diff, EditKind, FileChange, FileEdit, Syntax};
 use dunlin_host::target::{CommandKey, CommandTarget, Need, Operation, ProgramFile, Target};
@@ -136,6 +137,15 @@ fn an_ordinary_command() {
     let rows = shown(simple("cargo test --lib", &["/usr/bin/cargo", "test"]));
     assert!(rows.trim().lines().count() <= 5, "{rows}");
     insta::assert_snapshot!(rows);
+}
+
+/// What `never` would deny is more than the line, which nothing else says here.
+#[test]
+fn a_command_with_a_secret() {
+    let mut entry = simple("head -5 .env", &["/usr/bin/head"]);
+    entry.longest = Scope::Session;
+    entry.question.longest = Scope::Session;
+    insta::assert_snapshot!(shown(entry));
 }
 
 /// Another program than the machine's is said: its name does not tell where it comes from.
