@@ -146,10 +146,10 @@ impl Names for Permissions {
             return Some(Vec::new());
         };
         let entries = std::fs::read_dir(path).ok()?;
-        // What cannot be read whole may have any names.
-        let entries: Vec<_> = entries.take(most + 1).collect::<Result<_, _>>().ok()?;
-        let names = entries.iter().map(std::fs::DirEntry::file_name);
-        let names: Vec<String> = names.map(|it| it.to_string_lossy().into_owned()).collect();
+        // What cannot be read whole, or written as text, may be any name.
+        let name =
+            |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
+        let names: Vec<String> = entries.take(most + 1).map(name).collect::<Option<_>>()?;
         (names.len() <= most).then_some(names)
     }
 

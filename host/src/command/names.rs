@@ -128,7 +128,7 @@ pub(crate) trait Names {
     }
 
     /// The names in a folder whose content commands can change, none elsewhere; empty is the project. `None`: there are more
-    /// than `most`.
+    /// than `most`, or one of them is not text.
     fn names_in(&self, _folder: &str, _most: usize) -> Option<Vec<String>> {
         Some(Vec::new())
     }

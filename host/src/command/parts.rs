@@ -189,8 +189,8 @@ fn is_contained(part: &CommandTarget) -> bool {
 
 /// Whether `xargs` takes what it reads for one word up to each NUL.
 fn splits_at_nul(command: &SimpleCommand) -> bool {
-    let mut words = command.words.windows(2);
-    words.any(|words| words[0] == "xargs" && words[1] == "-0")
+    let mut behind = command.words.iter().skip_while(|word| *word != "xargs");
+    behind.nth(1).is_some_and(|word| word == "-0")
 }
 
 fn runs_git(part: &CommandTarget) -> bool {

@@ -234,11 +234,15 @@ fn parts(word: &str) -> impl Iterator<Item = &str> {
     word.split(SEPARATORS).chain(short)
 }
 
-/// All that may stand behind the letters of several options in one word: `-umgen` is `-u -m gen`.
+/// All that may stand behind the letters of several options in one word: `-umgen` is `-u -m gen`. Options stand in values,
+/// too: `PERL5OPT='-w -MFoo'`.
 fn in_cluster(word: &str) -> impl Iterator<Item = &str> {
-    let letters = word.strip_prefix('-');
+    let is_end = |c: char| SEPARATORS.contains(&c) || c.is_whitespace() || "\"'`".contains(c);
+    let parts = word.split(is_end).filter(|part| part.len() < word.len());
+    let options = std::iter::once(word).chain(parts);
+    let letters = options.filter_map(|option| option.strip_prefix('-'));
     let letters = letters.filter(|letters| !letters.starts_with('-'));
-    letters.into_iter().flat_map(|letters| {
+    letters.flat_map(|letters| {
         let starts = letters.char_indices().skip(1);
         starts.map(|(at, _)| &letters[at..])
     })

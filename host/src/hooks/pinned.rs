@@ -239,6 +239,7 @@ mod tests {
         );
         check("node web", &["web/index.js"]);
         check("perl -I. -MFoo -e 0", &["Foo.pm"]);
+        check("PERL5OPT='-w -MFoo' perl -e 0", &["Foo.pm"]);
         check("go vet ./...", &[]);
     }
 

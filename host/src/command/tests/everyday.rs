@@ -468,6 +468,7 @@ fn xargs_counts_before_a_program_that_only_reads_whatever_it_is_given() {
             "find . -print0 | xargs -0 -d x wc",
             "find . -print0 | xargs -0 -dx wc",
             "find . -print0 | xargs -0 --delimiter=x wc",
+            "find . -print0 | xargs -n 1 grep xargs -0",
             "find . | xargs wc",
             "find . | xargs -0 wc",
             "find . -print0 | xargs wc",

@@ -49,6 +49,9 @@ fn what_hooks_run_asks_also_before_it_is_there() {
         ("node web", "web/index.cjs"),
         ("node web", "web/package.json"),
         ("perl -I. -MFoo -e 0", "Foo.pm"),
+        ("PERL5OPT=-MFoo PERL5LIB=. perl -e 0", "Foo.pm"),
+        ("PERL5LIB=. PERL5OPT='-w -MFoo' perl -e 0", "Foo.pm"),
+        ("RUBYOPT=-rx ruby -e 0", "x.rb"),
         ("perl -Ilib -MFoo::Bar -e 0", "lib/Foo/Bar.pm"),
     ] {
         let fixture = Fixture::new();
