@@ -1,7 +1,8 @@
 //! Lines that models write every day: what a yes to their commands covers, and how little it takes to make them others.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
 use super::machine::{Caller1, Machine};
@@ -217,6 +218,23 @@ fn a_shell_that_is_told_otherwise_takes_folders_and_patterns_for_others() {
             assert_eq!(read.target.parts.len(), parts, "{name}: {line}");
         }
     }
+}
+
+/// It leads to a secret, and no word that Dunlin could look up names it.
+#[test]
+fn a_pattern_beside_a_name_that_is_no_text_is_asked_about() {
+    let (machine, plugin) = granted();
+    let odd = machine.root().join("project/odd");
+    fs::create_dir(&odd).unwrap();
+    fs::write(odd.join("a.dat"), "").unwrap();
+    let line = "wc -l odd/*.dat";
+    assert_eq!(plugin.verdict(&machine, line), Verdict::Allow);
+    symlink(
+        "../src/token.pem",
+        odd.join(OsStr::from_bytes(b"x\xff.dat")),
+    )
+    .unwrap();
+    assert_eq!(plugin.verdict(&machine, line), Verdict::Ask);
 }
 
 #[test]
