@@ -141,6 +141,13 @@ impl Tag {
         estimate(&self.content) + media.unwrap_or_default()
     }
 
+    /// Which lines of the file it has, where that is too long to be attached whole: `lines 1-1177 of 2001`.
+    pub fn part(&self) -> Option<&str> {
+        let (_, read) = self.content.lines().next()?.rsplit_once("': ")?;
+        let which = read.split(';').next()?;
+        (!self.is_output && which.starts_with("line") && which.contains(" of ")).then_some(which)
+    }
+
     /// What it is, if it is no text.
     pub fn media(&self) -> Option<About> {
         self.media.as_ref().map(Media::about)

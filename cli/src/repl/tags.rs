@@ -125,9 +125,11 @@ pub fn line(ui: &Ui, tag: &Tag) -> String {
         None => String::new(),
         Some(bytes) => format!("{}, ", size(bytes)),
     };
+    let part = tag.part().map(|part| format!("; only {}", escape(part)));
     format!(
-        "{} · {about}about {} tokens",
+        "{} · {about}about {} tokens{}",
         fit(&escape(&tag.path), room),
-        grouped(tag.tokens())
+        grouped(tag.tokens()),
+        part.unwrap_or_default()
     )
 }

@@ -82,6 +82,29 @@ fn files_are_attached_by_an_option_and_by_a_mention() {
 }
 
 #[test]
+fn what_is_too_long_is_said_to_be_attached_in_part() {
+    let provider = Provider::always(Response::reply("Yes."));
+    let environment = environment(&provider);
+    environment.project_file("long.txt", &"The sandpiper nests in June.\n".repeat(5000));
+    environment.project_file("short.txt", "one\ntwo\n");
+    let output = environment.run(["ask", "-f", "long.txt", "-f", "short.txt", "see"]);
+    assert_eq!(output.status, Some(0), "{output}");
+    let row = |name: &str| {
+        output
+            .stderr
+            .lines()
+            .find(|row| row.contains(name))
+            .unwrap()
+    };
+    assert!(
+        row("long.txt").contains(" tokens; only lines 1-"),
+        "{output}"
+    );
+    assert!(row("long.txt").ends_with(" of 5000"), "{output}");
+    assert!(row("short.txt").ends_with(" tokens"), "{output}");
+}
+
+#[test]
 fn a_link_of_the_project_decides_not_what_is_attached_or_allowed() {
     let provider = Provider::always(Response::reply("Yes."));
     let environment = environment(&provider);
