@@ -1,5 +1,7 @@
 //! What command lines are read as, row by row.
 
+mod denials;
+mod endings;
 mod everyday;
 mod grants;
 mod machine;

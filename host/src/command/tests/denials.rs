@@ -1,0 +1,159 @@
+//! Which lines a no refuses.
+
+use super::machine::{Caller1, Machine};
+use crate::ask::Scope;
+use crate::permission::Verdict;
+
+#[test]
+fn a_no_to_a_compound_line_is_for_this_line_alone() {
+    for scope in [Scope::Session, Scope::Always] {
+        let machine = Machine::new();
+        let plugin = Caller1::new("1");
+        plugin.answer(&machine, "cargo build | sort", false, scope);
+        assert_eq!(
+            plugin.verdict(&machine, "cargo build | sort"),
+            Verdict::Deny
+        );
+        for line in ["cargo build", "sort f", "git log | sort"] {
+            assert_eq!(plugin.verdict(&machine, line), Verdict::Ask, "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_no_to_words_or_to_a_program_is_read_generously() {
+    let machine = Machine::new();
+    let plugin = Caller1::new("1");
+    plugin.answer(&machine, "cargo test", false, Scope::Always);
+    for line in ["cargo test --config x", "nice cargo test -p x"] {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Deny, "{line}");
+    }
+    assert_eq!(plugin.verdict(&machine, "cargo build"), Verdict::Ask);
+    for line in [
+        "ls && cargo test",
+        "sh -c 'cargo test -p x'",
+        "xargs cargo test",
+    ] {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Deny, "{line}");
+    }
+    plugin.answer(&machine, "git push", false, Scope::Always);
+    assert_eq!(plugin.verdict(&machine, "ls; git push"), Verdict::Deny);
+    assert_eq!(plugin.verdict(&machine, "ls; git push x"), Verdict::Ask);
+    // By its own name, by the file behind a link, in the middle of another line.
+    machine.permissions.set("rustup", "---").unwrap();
+    for line in [
+        "rustup show",
+        "rustc --version",
+        "ls | rustc -",
+        "xargs rustup",
+        "sh -c 'ls; rustc x'",
+    ] {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Deny, "{line}");
+    }
+    assert_eq!(plugin.verdict(&machine, "rg rustup"), Verdict::Ask);
+    for line in [
+        "find . -exec rustup x +",
+        "rg --pre rustup x",
+        "sort --compress-program=rustup f",
+    ] {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Deny, "{line}");
+    }
+    let key = machine.permissions.set("python3.11 -m pip", "---").unwrap();
+    assert!(key.ends_with("/bin/python3.11 -m pip"), "{key}");
+    assert_eq!(
+        plugin.verdict(&machine, "python3 -m pip install x"),
+        Verdict::Deny
+    );
+    assert_eq!(
+        plugin.verdict(&machine, "ls; python3 -m pip"),
+        Verdict::Deny
+    );
+}
+
+/// What git does before it looks at its subcommand, and what a shell makes of its variables, gets round no denial.
+#[test]
+fn a_no_holds_where_options_or_variables_hide_the_command() {
+    let machine = Machine::new();
+    let plugin = Caller1::new("1");
+    for program in ["git", "bash", "cargo", "timeout"] {
+        machine.permissions.set(program, "--x").unwrap();
+    }
+    let hidden = [
+        "git -c alias.x=push x",
+        "git --config-env=alias.x=E x",
+        "git --exec-path=. x",
+        "bash -c 'p=push; git $p'",
+        "bash -c 'x=ls; $x docs'",
+        "bash -c 'x=ls; timeout 5 $x docs'",
+        "bash -c 'eval \"$x\"'",
+        "timeout x bash -c '`printf ls`'",
+    ];
+    for line in hidden {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Allow, "{line}");
+    }
+    // Nothing of this is a program.
+    for (target, bits) in [("gen.py", "---"), ("sub/", "r--"), ("nothing", "---")] {
+        machine.permissions.set(target, bits).unwrap();
+    }
+    assert_eq!(plugin.verdict(&machine, hidden[4]), Verdict::Allow);
+    machine.permissions.set("sub/", "??-").unwrap();
+    assert_eq!(plugin.verdict(&machine, hidden[4]), Verdict::Ask);
+    machine.permissions.unset("sub/").unwrap();
+    machine.permissions.set("git push", "---").unwrap();
+    for line in [
+        "git push",
+        "git -C . push",
+        "git -C . --no-pager push origin",
+        "git --git-dir=.git push",
+        "git -c x=y push",
+        "timeout x git -C . push",
+        "bash -c 'git -C \"$d\" push'",
+        "ls; git -p push",
+        "env -S 'git push'",
+        "env '-Sgit push'",
+        "env --split-string='git push'",
+    ] {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Deny, "{line}");
+    }
+    for line in hidden {
+        let (verdict, rule) = plugin.decide(&machine, line);
+        assert_eq!(verdict, Verdict::Ask, "{line}");
+        assert!(rule.to_string().contains("git push"), "{line}: {rule}");
+    }
+    for line in [
+        "git -C . pull",
+        "git pull",
+        "cargo -v publish",
+        "bash -c 'for f in *; do ls \"$f\"; done'",
+    ] {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Allow, "{line}");
+    }
+    // Whoever was shown the line knows what it says.
+    for line in hidden {
+        plugin.answer(&machine, line, true, Scope::Session);
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Allow, "{line}");
+    }
+}
+
+/// A line that is made so long that what matters in it is not looked at is asked about, however far the tool is trusted.
+#[test]
+fn a_long_line_hides_nothing() {
+    let machine = Machine::new();
+    let many: String = (0..5_000).map(|number| format!("x{number}; ")).collect();
+    let line = machine.read(&format!("{many} git push")).unwrap();
+    assert!(line.target.is_incomplete);
+    let repeated = machine
+        .read(&format!("{} git push", "ls; ".repeat(100)))
+        .unwrap();
+    let mut programs = repeated.target.programs.iter();
+    assert!(programs.any(|program| program.called.ends_with("git")));
+    let names: String = (0..5_000).map(|number| format!(" f{number}")).collect();
+    assert!(
+        machine
+            .read(&format!("cat{names} .env; ls"))
+            .unwrap()
+            .is_sensitive(true)
+    );
+    let short = format!("cat {} .env", "-,a ".repeat(400));
+    assert_eq!(machine.read(&short).unwrap().guarded, machine.paths(".env"));
+}
