@@ -43,6 +43,9 @@ fn what_is_mentioned_is_sent_with_the_message() {
     assert_eq!(requests[1].messages()[..1], requests[0].messages()[..1]);
     let screen = chat.turn("/tags");
     assert!(screen.contains("\n   1 notes/terns.md · "), "{screen:?}");
+    environment.project_file("long.txt", "The sandpiper nests in June.\n".repeat(5000));
+    let screen = chat.turn("and @long.txt?");
+    assert!(screen.contains(" tokens; only lines 1-"), "{screen:?}");
     chat.leave();
 }
 

@@ -266,7 +266,15 @@ fn with_files(
     }
     let said = (text.as_str(), piped.as_slice(), Vec::new());
     match dialogue.attach(app, said, Recall::default())? {
-        Attached::Message(message, _) => Ok(message),
+        Attached::Message(message, _) => {
+            for tag in dialogue.tags().list() {
+                if let Some(part) = tag.part() {
+                    app.ui
+                        .warn(&format!("of {}, only {part} are attached", tag.path));
+                }
+            }
+            Ok(message)
+        }
         Attached::Waiting => Err(CliError::usage(PromptError::Empty)),
         Attached::Back {
             problems,
