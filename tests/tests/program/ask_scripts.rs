@@ -85,7 +85,7 @@ fn files_are_attached_by_an_option_and_by_a_mention() {
 fn what_is_too_long_is_said_to_be_attached_in_part() {
     let provider = Provider::always(Response::reply("Yes."));
     let environment = environment(&provider);
-    environment.project_file("long.txt", &"The sandpiper nests in June.\n".repeat(5000));
+    environment.project_file("long.txt", "The sandpiper nests in June.\n".repeat(5000));
     environment.project_file("short.txt", "one\ntwo\n");
     let output = environment.run(["ask", "-f", "long.txt", "-f", "short.txt", "see"]);
     assert_eq!(output.status, Some(0), "{output}");
