@@ -301,11 +301,12 @@ fn configuration(base_url: &str, more: &str) -> String {
         }
     });
     let [system_prompt, api] = usual;
-    // Tests about what is foreign want nothing but that in titles.
+    // Tests about what is foreign want nothing but that in titles, and no bell on a machine on which a turn takes long.
     format!(
         r#"default_agent = "assistant"
 
 [notifications]
+signal = "off"
 title = false
 
 [keys.test]
