@@ -172,9 +172,14 @@ impl Reader<'_> {
         {
             return Err(InTheWay(" in another folder"));
         }
-        let programs = &mut part.programs.iter();
-        let adds_words = programs.any(|it| known::adds_words(&known::name_of(it)));
-        if adds_words && !(prints_names && command.separator == "|" && splits_at_nul(command)) {
+        let adding = part.programs.iter();
+        let adding = adding.filter(|it| known::adds_words(&known::name_of(it)));
+        let is_known = match adding.count() {
+            0 => true,
+            1 => prints_names && command.separator == "|" && splits_at_nul(command),
+            _ => false,
+        };
+        if !is_known {
             return Err(InTheWay(" behind another command than find -print0"));
         }
         self.prints_names = is_find(&part) && known::prints_names(&part.subject[1..]);
@@ -187,10 +192,10 @@ fn is_contained(part: &CommandTarget) -> bool {
     matches!(part.key, CommandKey::Program(_)) || runs_git(part)
 }
 
-/// Whether `xargs` takes what it reads for one word up to each NUL.
+/// Whether it is an `xargs` that takes what it reads for one word up to each NUL. Nowhere but at the beginning are these words
+/// sure to be those of `xargs`.
 fn splits_at_nul(command: &SimpleCommand) -> bool {
-    let mut behind = command.words.iter().skip_while(|word| *word != "xargs");
-    behind.nth(1).is_some_and(|word| word == "-0")
+    command.words.iter().take(2).eq(["xargs", "-0"])
 }
 
 fn runs_git(part: &CommandTarget) -> bool {
