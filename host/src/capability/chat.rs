@@ -56,7 +56,7 @@ impl chat::Host for View<'_, Chat> {
             let message: String = message.chars().take(MAX_PROGRESS_CHARS).collect();
             let shown = display::escape(&message);
             progress.progress(
-                &self.call,
+                &self.caller.call,
                 &display::shorten(&shown, MAX_PROGRESS_CHARS),
                 percent.map(|percent| percent.min(100)),
             );
@@ -83,8 +83,8 @@ impl chat::Host for View<'_, Chat> {
         };
         let line = self.own.line.as_ref();
         let question = TextQuestion {
-            call: self.call.clone(),
-            tool: self.tool.clone(),
+            call: self.caller.call.clone(),
+            tool: self.caller.tool.clone(),
             server: line.map(|line| line.terms.name.clone()),
             secret: line.is_some_and(|line| line.secrets.are_asked_by(&question)),
             question,

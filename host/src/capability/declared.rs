@@ -31,8 +31,8 @@ impl CallContext {
     /// Counts what a plugin hands over to be kept, in several values with these lengths together.
     pub(super) fn declare(&mut self, values: usize, bytes: usize) -> wasmtime::Result<()> {
         let more = values.saturating_mul(OVERHEAD_BYTES).saturating_add(bytes);
-        self.declared_bytes = self.declared_bytes.saturating_add(more);
-        match self.declared_bytes > limits::MAX_DECLARED_BYTES {
+        self.handles.declared_bytes = self.handles.declared_bytes.saturating_add(more);
+        match self.handles.declared_bytes > limits::MAX_DECLARED_BYTES {
             true => Err(DeclaredTooMuch.into()),
             false => Ok(()),
         }
@@ -41,7 +41,7 @@ impl CallContext {
     /// These are not kept any more.
     pub(super) fn release(&mut self, values: usize, bytes: usize) {
         let less = values.saturating_mul(OVERHEAD_BYTES).saturating_add(bytes);
-        self.declared_bytes = self.declared_bytes.saturating_sub(less);
+        self.handles.declared_bytes = self.handles.declared_bytes.saturating_sub(less);
     }
 
     /// Takes over a command line that is not kept any more.
@@ -49,7 +49,7 @@ impl CallContext {
         &mut self,
         own: Resource<DeclaredCommand>,
     ) -> wasmtime::Result<DeclaredCommand> {
-        let command = self.values.delete(own)?;
+        let command = self.handles.values.delete(own)?;
         self.release(1, command.line.len());
         Ok(command)
     }
@@ -59,7 +59,7 @@ impl CallContext {
         plan: &Resource<DeclaredPlan>,
         action: DeclaredAction,
     ) -> wasmtime::Result<()> {
-        self.values.get_mut(plan)?.actions.push(action);
+        self.handles.values.get_mut(plan)?.actions.push(action);
         Ok(())
     }
 
@@ -80,12 +80,12 @@ impl CallContext {
         &mut self,
         call: ProposedCall,
     ) -> wasmtime::Result<Resource<ProposedCall>> {
-        Ok(self.values.push(call)?)
+        Ok(self.handles.values.push(call)?)
     }
 
     /// Takes over what a function of the plugin returned.
     pub(crate) fn take<T: Send + 'static>(&mut self, own: Resource<T>) -> wasmtime::Result<T> {
-        Ok(self.values.delete(own)?)
+        Ok(self.handles.values.delete(own)?)
     }
 }
 
@@ -111,12 +111,12 @@ impl HostToolInfo for CallContext {
             parameters,
             ..DeclaredTool::default()
         };
-        Ok(self.values.push(tool)?)
+        Ok(self.handles.values.push(tool)?)
     }
 
     fn set_title(&mut self, tool: Resource<DeclaredTool>, title: String) -> wasmtime::Result<()> {
         self.declare(1, title.len())?;
-        self.values.get_mut(&tool)?.title = Some(title);
+        self.handles.values.get_mut(&tool)?.title = Some(title);
         Ok(())
     }
 
@@ -126,17 +126,17 @@ impl HostToolInfo for CallContext {
         json_schema: String,
     ) -> wasmtime::Result<()> {
         self.declare(1, json_schema.len())?;
-        self.values.get_mut(&tool)?.output_schema = Some(json_schema);
+        self.handles.values.get_mut(&tool)?.output_schema = Some(json_schema);
         Ok(())
     }
 
     fn set_destructive(&mut self, tool: Resource<DeclaredTool>, is: bool) -> wasmtime::Result<()> {
-        self.values.get_mut(&tool)?.is_destructive = Some(is);
+        self.handles.values.get_mut(&tool)?.is_destructive = Some(is);
         Ok(())
     }
 
     fn set_idempotent(&mut self, tool: Resource<DeclaredTool>, is: bool) -> wasmtime::Result<()> {
-        self.values.get_mut(&tool)?.is_idempotent = Some(is);
+        self.handles.values.get_mut(&tool)?.is_idempotent = Some(is);
         Ok(())
     }
 
@@ -148,7 +148,7 @@ impl HostToolInfo for CallContext {
 impl HostPluginInfo for CallContext {
     fn new(&mut self) -> wasmtime::Result<Resource<DeclaredPlugin>> {
         self.declare(1, 0)?;
-        Ok(self.values.push(DeclaredPlugin::default())?)
+        Ok(self.handles.values.push(DeclaredPlugin::default())?)
     }
 
     fn add_tool(
@@ -157,7 +157,7 @@ impl HostPluginInfo for CallContext {
         tool: Resource<DeclaredTool>,
     ) -> wasmtime::Result<()> {
         let tool = self.take(tool)?;
-        self.values.get_mut(&plugin)?.tools.push(tool);
+        self.handles.values.get_mut(&plugin)?.tools.push(tool);
         Ok(())
     }
 
@@ -167,7 +167,7 @@ impl HostPluginInfo for CallContext {
         json_schema: String,
     ) -> wasmtime::Result<()> {
         self.declare(1, json_schema.len())?;
-        self.values.get_mut(&plugin)?.settings_schema = Some(json_schema);
+        self.handles.values.get_mut(&plugin)?.settings_schema = Some(json_schema);
         Ok(())
     }
 
@@ -178,15 +178,15 @@ impl HostPluginInfo for CallContext {
 
 impl HostCall for CallContext {
     fn tool(&mut self, call: Resource<ProposedCall>) -> wasmtime::Result<String> {
-        Ok(self.values.get(&call)?.tool.clone())
+        Ok(self.handles.values.get(&call)?.tool.clone())
     }
 
     fn arguments(&mut self, call: Resource<ProposedCall>) -> wasmtime::Result<String> {
-        Ok(self.values.get(&call)?.arguments.clone())
+        Ok(self.handles.values.get(&call)?.arguments.clone())
     }
 
     fn drop(&mut self, call: Resource<ProposedCall>) -> wasmtime::Result<()> {
-        self.values.delete(call)?;
+        self.handles.values.delete(call)?;
         Ok(())
     }
 }
@@ -195,7 +195,10 @@ impl HostCommandLine for CallContext {
     fn new(&mut self, line: String) -> wasmtime::Result<Resource<DeclaredCommand>> {
         self.declare(1, line.len())?;
         let network = false;
-        Ok(self.values.push(DeclaredCommand { line, network })?)
+        Ok(self
+            .handles
+            .values
+            .push(DeclaredCommand { line, network })?)
     }
 
     fn set_network(
@@ -203,7 +206,7 @@ impl HostCommandLine for CallContext {
         command: Resource<DeclaredCommand>,
         is_needed: bool,
     ) -> wasmtime::Result<()> {
-        self.values.get_mut(&command)?.network = is_needed;
+        self.handles.values.get_mut(&command)?.network = is_needed;
         Ok(())
     }
 
@@ -219,12 +222,12 @@ impl HostPlan for CallContext {
             question,
             ..DeclaredPlan::default()
         };
-        Ok(self.values.push(plan)?)
+        Ok(self.handles.values.push(plan)?)
     }
 
     fn add_need(&mut self, plan: Resource<DeclaredPlan>, need: Need) -> wasmtime::Result<()> {
         self.declare(1, written_text(&need.target).len())?;
-        self.values.get_mut(&plan)?.needs.push(need);
+        self.handles.values.get_mut(&plan)?.needs.push(need);
         Ok(())
     }
 
@@ -236,7 +239,7 @@ impl HostPlan for CallContext {
     ) -> wasmtime::Result<()> {
         let lengths = headers.iter().map(|it| it.name.len() + it.value.len());
         self.declare(1 + headers.len(), url.len() + lengths.sum::<usize>())?;
-        let gets = &mut self.values.get_mut(&plan)?.gets;
+        let gets = &mut self.handles.values.get_mut(&plan)?.gets;
         gets.push(DeclaredGet { url, headers });
         Ok(())
     }
@@ -356,7 +359,7 @@ impl HostPlan for CallContext {
         plan: Resource<DeclaredPlan>,
         command: Resource<DeclaredCommand>,
     ) -> wasmtime::Result<()> {
-        let command = self.values.delete(command)?;
+        let command = self.handles.values.delete(command)?;
         self.add_action(&plan, DeclaredAction::Command(command))
     }
 
@@ -377,7 +380,7 @@ impl HostFailure for CallContext {
             message,
             retry_after_ms: None,
         };
-        Ok(self.values.push(failure)?)
+        Ok(self.handles.values.push(failure)?)
     }
 
     fn set_retry_after_ms(
@@ -385,7 +388,7 @@ impl HostFailure for CallContext {
         failure: Resource<DeclaredFailure>,
         milliseconds: u64,
     ) -> wasmtime::Result<()> {
-        self.values.get_mut(&failure)?.retry_after_ms = Some(milliseconds);
+        self.handles.values.get_mut(&failure)?.retry_after_ms = Some(milliseconds);
         Ok(())
     }
 
@@ -397,12 +400,12 @@ impl HostFailure for CallContext {
 impl HostOutput for CallContext {
     fn new(&mut self) -> wasmtime::Result<Resource<DeclaredOutput>> {
         self.declare(1, 0)?;
-        Ok(self.values.push(DeclaredOutput::default())?)
+        Ok(self.handles.values.push(DeclaredOutput::default())?)
     }
 
     fn add_text(&mut self, output: Resource<DeclaredOutput>, text: String) -> wasmtime::Result<()> {
         self.declare(1, text.len())?;
-        let parts = &mut self.values.get_mut(&output)?.parts;
+        let parts = &mut self.handles.values.get_mut(&output)?.parts;
         parts.push(DeclaredPart::Text(text));
         Ok(())
     }
@@ -414,7 +417,7 @@ impl HostOutput for CallContext {
         bytes: Vec<u8>,
     ) -> wasmtime::Result<()> {
         self.declare(1, media_type.len() + bytes.len())?;
-        let parts = &mut self.values.get_mut(&output)?.parts;
+        let parts = &mut self.handles.values.get_mut(&output)?.parts;
         parts.push(DeclaredPart::Blob { media_type, bytes });
         Ok(())
     }
@@ -425,7 +428,7 @@ impl HostOutput for CallContext {
         json: String,
     ) -> wasmtime::Result<()> {
         self.declare(1, json.len())?;
-        self.values.get_mut(&output)?.structured = Some(json);
+        self.handles.values.get_mut(&output)?.structured = Some(json);
         Ok(())
     }
 

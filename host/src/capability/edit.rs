@@ -194,7 +194,7 @@ impl CallContext {
         let path = names.path.as_path();
         let is_this = |action: &Action| matches!(action, Action::Edit(edit) if edit.path == path && *edit.change == *change);
         // Once: what comes of the same change of a file that was changed already was not shown.
-        let is_shown = self.actions.iter().any(is_this) && !self.edits.has(path);
+        let is_shown = self.plan.actions.iter().any(is_this) && !self.changes.edits.has(path);
         let looked = self
             .shared
             .look_at_edit(&self.caller(false), names, change, is_shown);
@@ -227,7 +227,7 @@ impl CallContext {
 
     fn note_broken(&mut self, change: AllowedChange) {
         if let Syntax::Broken { line } = change.prepared.edit.syntax {
-            self.broken_files.push(BrokenFile {
+            self.changes.broken_files.push(BrokenFile {
                 name: change.name,
                 is_new: change.prepared.base.is_none(),
                 line,
@@ -238,7 +238,7 @@ impl CallContext {
 
     /// Finds out whether an edit breaks the file, unless the plan says so already. Whether it does.
     async fn check_syntax(&mut self, prepared: &mut Prepared) -> bool {
-        let planned = self.actions.iter().find_map(|action| match action {
+        let planned = self.plan.actions.iter().find_map(|action| match action {
             Action::Edit(planned) if planned.is_same(&prepared.edit) => Some(planned.syntax),
             _ => None,
         });
@@ -256,12 +256,12 @@ impl CallContext {
         names: &Names,
         written: String,
     ) -> Result<Vec<UseId>, Refusal> {
-        let declared = self.actions.iter().find_map(|action| match action {
+        let declared = self.plan.actions.iter().find_map(|action| match action {
             Action::Edit(declared) if declared.path == edit.path => Some(declared),
             _ => None,
         });
         // What was shown is done once.
-        let is_first = !edit.paths().any(|path| self.edits.has(path));
+        let is_first = !edit.paths().any(|path| self.changes.edits.has(path));
         let is_declared = match declared {
             // Another call of this session was faster, and this one adds what was shown to what that has left.
             Some(declared)
@@ -272,7 +272,7 @@ impl CallContext {
                 true
             }
             // What this call has changed itself is no conflict: it is shown anew.
-            Some(declared) if declared.base != edit.base && !self.edits.has(&edit.path) => {
+            Some(declared) if declared.base != edit.base && !self.changes.edits.has(&edit.path) => {
                 let path = shown(&edit.path);
                 let what = match edit.change.is_of_name() {
                     true => format!("{path} changed since this was proposed; propose it again"),
@@ -318,7 +318,8 @@ impl CallContext {
                 let what = edit.in_words();
                 let actions = vec![Action::Edit(edit.clone())];
                 let written = Written::Path(written.clone());
-                let origin = match self.kind == CallerKind::Tool && is_announced && is_first {
+                let origin = match self.caller.kind == CallerKind::Tool && is_announced && is_first
+                {
                     true => Origin::Declared,
                     false => Origin::Undeclared,
                 };
@@ -348,7 +349,7 @@ impl CallContext {
     /// goes or comes has to be said. Where there is no plan, nothing could be said.
     pub(super) fn announces(&self, edit: &FileEdit) -> bool {
         let is_announced = |path: &Path| {
-            self.actions.iter().any(|action| match action {
+            self.plan.actions.iter().any(|action| match action {
                 Action::EditLater { path: it, change } => it == path && change.is_none(),
                 _ => false,
             })
@@ -361,10 +362,10 @@ impl CallContext {
             _ => false,
         };
         let is_of_content = !edit.change.is_of_name();
-        if self.kind == CallerKind::App {
+        if self.caller.kind == CallerKind::App {
             return is_of_content;
         }
-        self.actions.iter().any(is_this) || (is_of_content && edit.paths().all(is_announced))
+        self.plan.actions.iter().any(is_this) || (is_of_content && edit.paths().all(is_announced))
     }
 
     /// Makes a change, keeping what the file held for `/undo`. What it is kept in.
@@ -372,16 +373,16 @@ impl CallContext {
         let Prepared {
             edit, base, new, ..
         } = &change.prepared;
-        let bytes = self.edited_bytes + change.prepared.bytes();
+        let bytes = self.changes.bytes + change.prepared.bytes();
         is_within_limit(bytes)?;
-        self.edited_bytes = bytes;
+        self.changes.bytes = bytes;
         let shared = &self.shared;
         let path = edit.path.as_path();
         let mut entries = Vec::new();
         let content = base.as_deref().unwrap_or_default();
         let mut keep = |mode, new_folders: &[PathBuf]| {
             let kept = Kept {
-                session: &self.session,
+                session: &self.caller.session,
                 turn: shared.turn.load(Ordering::Relaxed),
                 project: shared.permissions.project(),
                 path,
@@ -441,7 +442,7 @@ impl CallContext {
         if let EditKind::Renamed(to) = &edit.kind {
             history.mark(to, History::EDITED, edit.base);
         }
-        self.edits.push(edit.clone());
+        self.changes.edits.push(edit.clone());
         if let Some(under) = change.under.last() {
             self.count(*under, new.len());
         }

@@ -96,7 +96,7 @@ impl View<'_, Embeddings> {
             target: resolve::url(&url)?,
             operation: Operation::Write,
         };
-        if self.plugin.built_in {
+        if self.caller.plugin.built_in {
             self.authorise_covered(need, written)?;
             return Ok(());
         }

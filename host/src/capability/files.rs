@@ -54,7 +54,11 @@ impl files::Host for CallContext {
             under,
         };
         let path = entry.path.clone();
-        let handle = self.table.push(entry).map_err(|_| too_many_handles())?;
+        let handle = self
+            .handles
+            .table
+            .push(entry)
+            .map_err(|_| too_many_handles())?;
         self.shared.history.mark(&path, History::READ, content);
         Ok(handle)
     }
@@ -248,7 +252,7 @@ impl files::HostFile for CallContext {
     }
 
     async fn drop(&mut self, handle: Resource<OpenFile>) -> wasmtime::Result<()> {
-        self.table.delete(handle)?;
+        self.handles.table.delete(handle)?;
         Ok(())
     }
 }
@@ -284,7 +288,7 @@ impl CallContext {
     }
 
     fn file(&mut self, handle: &Resource<OpenFile>) -> wasmtime::Result<&mut OpenFile> {
-        Ok(self.table.get_mut(handle)?)
+        Ok(self.handles.table.get_mut(handle)?)
     }
 
     fn found(&mut self, path: &Path, meta: &Metadata) -> Answer<Resource<FoundMetadata>> {
@@ -310,33 +314,37 @@ impl CallContext {
             history: flags,
         };
         self.declare(1, 0)?;
-        let handle = self.values.push(found).map_err(wasmtime::Error::from)?;
+        let handle = self
+            .handles
+            .values
+            .push(found)
+            .map_err(wasmtime::Error::from)?;
         Ok(handle)
     }
 }
 
 impl files::HostMetadata for CallContext {
     async fn kind(&mut self, handle: Resource<FoundMetadata>) -> wasmtime::Result<Kind> {
-        Ok(self.values.get(&handle)?.kind)
+        Ok(self.handles.values.get(&handle)?.kind)
     }
 
     async fn size_bytes(&mut self, handle: Resource<FoundMetadata>) -> wasmtime::Result<u64> {
-        Ok(self.values.get(&handle)?.size_bytes)
+        Ok(self.handles.values.get(&handle)?.size_bytes)
     }
 
     async fn modified_ms(&mut self, handle: Resource<FoundMetadata>) -> wasmtime::Result<u64> {
-        Ok(self.values.get(&handle)?.modified_ms)
+        Ok(self.handles.values.get(&handle)?.modified_ms)
     }
 
     async fn history(
         &mut self,
         handle: Resource<FoundMetadata>,
     ) -> wasmtime::Result<files::History> {
-        Ok(self.values.get(&handle)?.history)
+        Ok(self.handles.values.get(&handle)?.history)
     }
 
     async fn drop(&mut self, handle: Resource<FoundMetadata>) -> wasmtime::Result<()> {
-        self.values.delete(handle)?;
+        self.handles.values.delete(handle)?;
         self.release(1, 0);
         Ok(())
     }

@@ -58,17 +58,21 @@ impl Messages {
         (printed, unprinted): (VecDeque<(Source, String)>, usize),
         broken: Option<&str>,
     ) {
-        let is_full = call.message_room.as_ref().is_some_and(LogRoom::is_used_up);
+        let is_full = call
+            .log
+            .message_room
+            .as_ref()
+            .is_some_and(LogRoom::is_used_up);
         if (self.kept.is_empty() && printed.is_empty() && broken.is_none()) || is_full {
             return;
         }
         let time = crate::audit::now();
         let line = |level, message| Line {
             time: time.clone(),
-            session: &call.session,
-            plugin: &call.plugin.name,
-            tool: &call.tool,
-            call: &call.call,
+            session: &call.caller.session,
+            plugin: &call.caller.plugin.name,
+            tool: &call.caller.tool,
+            call: &call.caller.call,
             level,
             message,
         };
@@ -91,7 +95,7 @@ impl Messages {
         }
         lines.extend(broken.map(|problem| line("error", problem)));
         let written = call.shared.log.append_counted(&lines);
-        if let (Some(room), Ok(written)) = (&call.message_room, written) {
+        if let (Some(room), Ok(written)) = (&call.log.message_room, written) {
             room.take(written);
             if room.is_used_up() {
                 let mebibytes = MAX_APP_LOG_BYTES >> 20;

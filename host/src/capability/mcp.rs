@@ -24,7 +24,11 @@ impl mcp::Host for View<'_, Chat> {
         if std::mem::replace(&mut line.is_taken, true) {
             return Err(Error::Conflict("the line is taken".into()).into());
         }
-        let handle = self.table.push(TakenLine).map_err(wasmtime::Error::from)?;
+        let handle = self
+            .handles
+            .table
+            .push(TakenLine)
+            .map_err(wasmtime::Error::from)?;
         Ok(handle)
     }
 
@@ -40,7 +44,10 @@ impl mcp::Host for View<'_, Chat> {
 
 impl mcp::HostLine for View<'_, Chat> {
     async fn send(&mut self, line: Resource<TakenLine>, message: String) -> Result<(), Refusal> {
-        self.table.get(&line).map_err(wasmtime::Error::from)?;
+        self.handles
+            .table
+            .get(&line)
+            .map_err(wasmtime::Error::from)?;
         if message.len() > MAX_SERVER_MESSAGE_BYTES {
             return Err(Error::TooLarge(format!(
                 "the message has {} bytes; at most {MAX_SERVER_MESSAGE_BYTES} are possible",
@@ -59,7 +66,7 @@ impl mcp::HostLine for View<'_, Chat> {
         line: Resource<TakenLine>,
         wait: bool,
     ) -> wasmtime::Result<Incoming> {
-        self.table.get(&line)?;
+        self.handles.table.get(&line)?;
         Ok(match &mut self.own.line {
             Some(line) => line.receive(wait).await,
             None => Incoming::Closed("there is no line".to_owned()),
@@ -67,7 +74,7 @@ impl mcp::HostLine for View<'_, Chat> {
     }
 
     async fn drop(&mut self, line: Resource<TakenLine>) -> wasmtime::Result<()> {
-        self.table.delete(line)?;
+        self.handles.table.delete(line)?;
         self.own.line = None;
         Ok(())
     }

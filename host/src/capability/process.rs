@@ -119,7 +119,7 @@ impl process::Host for View<'_, Commands> {
         let running = running.await?;
         self.log_use(under)?;
         let started = StartedCommand {
-            _watch: watch_over(&running, &self.shared, &self.tool)?,
+            _watch: watch_over(&running, &self.shared, &self.caller.tool)?,
             running,
             under,
             shown: Shown::default(),
@@ -127,7 +127,11 @@ impl process::Host for View<'_, Commands> {
             is_told: false,
         };
         // At most a handful of handles: see above.
-        let handle = self.table.push(started).map_err(wasmtime::Error::from)?;
+        let handle = self
+            .handles
+            .table
+            .push(started)
+            .map_err(wasmtime::Error::from)?;
         Ok(handle)
     }
 }
@@ -187,6 +191,7 @@ impl process::HostCommand for View<'_, Commands> {
         let progress = self.progress.clone();
         let entry = self
             .context
+            .handles
             .table
             .get_mut(&handle)
             .map_err(wasmtime::Error::from)?;
@@ -204,7 +209,7 @@ impl process::HostCommand for View<'_, Commands> {
                     entry.shown.last = Some(Instant::now());
                     let bytes = std::mem::take(&mut entry.shown.waiting);
                     if let Some(progress) = &progress {
-                        progress.output(&self.context.call, &bytes);
+                        progress.output(&self.context.caller.call, &bytes);
                     }
                 }
                 read = entry.running.read() => break read?,
@@ -213,7 +218,7 @@ impl process::HostCommand for View<'_, Commands> {
         let Some((stream, bytes)) = read else {
             let rest = std::mem::take(&mut entry.shown.waiting);
             if let Some(progress) = progress.as_ref().filter(|_| !rest.is_empty()) {
-                progress.output(&self.context.call, &rest);
+                progress.output(&self.context.caller.call, &rest);
             }
             let end = entry.running.wait().await;
             entry.left_behind.extend(entry.running.take_notices());
@@ -246,6 +251,7 @@ impl process::HostCommand for View<'_, Commands> {
         let _standing = self.clock.pause_for_work();
         let entry = self
             .context
+            .handles
             .table
             .get_mut(&handle)
             .map_err(wasmtime::Error::from)?;
@@ -265,7 +271,7 @@ impl process::HostCommand for View<'_, Commands> {
     }
 
     async fn drop(&mut self, handle: Resource<StartedCommand>) -> wasmtime::Result<()> {
-        self.table.delete(handle)?;
+        self.handles.table.delete(handle)?;
         Ok(())
     }
 }
@@ -273,7 +279,7 @@ impl process::HostCommand for View<'_, Commands> {
 impl View<'_, Commands> {
     /// Decides about a command: as it was declared it needs its programs, otherwise it is shown now.
     async fn authorise_command(&mut self, command: &CommandLine) -> Result<UseId, Refusal> {
-        let declared = self.actions.iter().find_map(|action| match action {
+        let declared = self.plan.actions.iter().find_map(|action| match action {
             Action::Command(declared) => Some(declared).filter(|declared| {
                 declared.line == command.line && declared.network == command.network
             }),
@@ -286,7 +292,7 @@ impl View<'_, Commands> {
         // In the guest's own words: which programs it comes to is the host's knowledge.
         let written = || WrittenTarget::Program(shortened(&command.line));
         // What was shown is done once.
-        let is_first = !self.started.contains(&command.line);
+        let is_first = !self.gate.started.contains(&command.line);
         let mut asking = None;
         for need in &needs {
             let decision = self.decide(need)?;
@@ -321,8 +327,8 @@ impl View<'_, Commands> {
                 Some(asked.await?)
             }
         };
-        self.line = Some(shortened(&command.line));
-        self.started.insert(command.line.clone());
+        self.log.line = Some(shortened(&command.line));
+        self.gate.started.insert(command.line.clone());
         let mut under = None;
         for need in needs {
             under = Some(match &answer {

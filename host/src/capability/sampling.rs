@@ -88,7 +88,7 @@ impl View<'_, Chat> {
         }
         if let Some(progress) = &self.progress {
             let text = format!("{} asks {}", terms.name, model.name());
-            progress.progress(&self.call, &display::escape(&text), None);
+            progress.progress(&self.caller.call, &display::escape(&text), None);
         }
         let answered = {
             let _standing = self.clock.pause();
@@ -120,9 +120,9 @@ impl View<'_, Chat> {
         model: &str,
     ) -> Result<(bool, String), Refusal> {
         let question = Question {
-            call: self.call.clone(),
-            tool: self.tool.clone(),
-            arguments: self.arguments.clone(),
+            call: self.caller.call.clone(),
+            tool: self.caller.tool.clone(),
+            arguments: self.caller.arguments.clone(),
             wording: format!(
                 "Let the MCP server '{}' ask {model} this, and have the answer? At most {} tokens",
                 terms.name, prompt.max_tokens

@@ -64,7 +64,7 @@ impl search::Host for CallContext {
         let to = Written::Url(written.clone());
         // The question about a search of Dunlin's own tool has the words in it. What another plugin searches for would be
         // sent under a yes to an address.
-        let under = if self.plugin.built_in {
+        let under = if self.caller.plugin.built_in {
             self.authorise(need.clone(), to).await?
         } else {
             let what = format!("{} '{}'", need.operation.verb(), need.target.shown());
@@ -129,7 +129,7 @@ impl CallContext {
             operation: need.operation.into(),
         };
         // The call ends as refused, whatever it does now.
-        if self.refused.is_some() {
+        if self.gate.refused.is_some() {
             return Err(Error::Denied(refusal).into());
         }
         let Some(ask) = self.ask.clone().filter(|ask| ask.is_attended()) else {
@@ -141,9 +141,9 @@ impl CallContext {
             .into());
         };
         let question = Question {
-            call: self.call.clone(),
-            tool: self.tool.clone(),
-            arguments: self.arguments.clone(),
+            call: self.caller.call.clone(),
+            tool: self.caller.tool.clone(),
+            arguments: self.caller.arguments.clone(),
             wording: format!(
                 "{MAX_SEARCHES} searches went out within {minutes} minutes. Search on?"
             ),
@@ -177,13 +177,13 @@ impl CallContext {
             let _ = searches.admit(Instant::now());
             return Ok(());
         }
-        self.refused = Some(format!(
+        self.gate.refused = Some(format!(
             "search more than {MAX_SEARCHES} times within {minutes} minutes?"
         ));
         // A lasting no is one to the engine.
         self.shared
             .permissions
-            .remember(&self.call, &self.plugin, &[need], answer)
+            .remember(&self.caller.call, &self.caller.plugin, &[need], answer)
             .map_err(|e| Error::Failed(chain(&e)))?;
         Err(Error::Denied(refusal).into())
     }

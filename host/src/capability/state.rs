@@ -42,7 +42,7 @@ pub(crate) struct CallState {
 
 impl Drop for CallState {
     fn drop(&mut self) {
-        if self.context.phase == Phase::Run && !self.context.closed {
+        if self.context.phase == Phase::Run && !self.context.log.is_closed {
             // The call is over either way; nothing more happens that would have to be logged.
             let _ = self.close(Some("cancelled"));
         }
@@ -95,9 +95,9 @@ impl CallState {
     /// A call begins in a bridge, which outlives it.
     pub(crate) fn begin_call(&mut self, asked: Asked) {
         let context = &mut self.context;
-        context.call = asked.call;
-        context.tool = asked.tool;
-        context.arguments = asked.arguments;
+        context.caller.call = asked.call;
+        context.caller.tool = asked.tool;
+        context.caller.arguments = asked.arguments;
         context.ask = Some(asked.ask);
         context.progress = Some(asked.progress);
         self.chat.begin_call();
@@ -110,7 +110,7 @@ impl CallState {
         self.write_messages(None);
         self.messages = Messages::default();
         // What a bridge does is in the log as what its calls do.
-        self.context.closed = true;
+        self.context.log.is_closed = true;
     }
 }
 
@@ -119,8 +119,8 @@ impl CallState {
     pub(crate) fn open(&mut self, page: Page, ask: Arc<dyn Ask>) {
         self.page = page;
         self.context.ask = Some(ask);
-        self.context.kind = CallerKind::App;
-        self.context.closed = true;
+        self.context.caller.kind = CallerKind::App;
+        self.context.log.is_closed = true;
     }
 
     /// Something begins in an app, which outlives it, with the limits of a call.
@@ -144,7 +144,7 @@ impl CallState {
         for (level, message) in self.messages.kept() {
             self.page.tell((*level).into(), message);
         }
-        if self.context.app_requests.take_excess() {
+        if self.context.web.of_app.take_excess() {
             let note = format!(
                 "more than {MAX_APP_FETCHES} requests over the web in a minute: the rest fails"
             );
@@ -153,24 +153,24 @@ impl CallState {
         self.write_messages(broken);
         self.messages = Messages::default();
         let context = &mut self.context;
-        context.shared.permissions.forget_call(&context.call);
+        context.shared.permissions.forget_call(&context.caller.call);
         if error.is_some() || context.has_used() {
             return self.close(error);
         }
-        context.closed = true;
+        context.log.is_closed = true;
         Ok(())
     }
 }
 
 impl IoView for CallState {
     fn table(&mut self) -> &mut ResourceTable {
-        &mut self.context.table
+        &mut self.context.handles.table
     }
 }
 
 impl WasiHttpView for CallState {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
-        self.machine.http_view(&mut self.context.table)
+        self.machine.http_view(&mut self.context.handles.table)
     }
 }
 

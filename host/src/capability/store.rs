@@ -89,7 +89,7 @@ impl CallContext {
         let (count, sum) = others.fold((1, bytes.len() as u64), |(count, sum), entry| {
             (count + 1, sum + entry.size_bytes)
         });
-        let (who, most) = match self.kind {
+        let (who, most) = match self.caller.kind {
             CallerKind::Tool => ("a plugin", MAX_STORE_BYTES),
             CallerKind::App => ("an app", MAX_APP_STORE_BYTES),
         };
@@ -107,7 +107,7 @@ impl CallContext {
     /// A call that runs on after its plugin was removed keeps nothing, and reads nothing of what the plugin keeps once it is
     /// installed again.
     fn only_while_installed(&self) -> Answer<()> {
-        match &self.component {
+        match &self.caller.component {
             Some(component) if !component.exists() => {
                 Err(Error::Failed("the plugin was removed".to_owned()).into())
             }
@@ -130,7 +130,7 @@ impl CallContext {
     }
 
     fn own_folder(&self) -> PathBuf {
-        let PluginId { name, origin, .. } = &*self.plugin;
+        let PluginId { name, origin, .. } = &*self.caller.plugin;
         let project = self.shared.permissions.project();
         let project = crate::sha256_hex(project.as_os_str().as_encoded_bytes());
         let project = project.get(..PROJECT_DIGITS).unwrap_or_default();

@@ -37,7 +37,7 @@ impl subagent::Host for View<'_, SubagentTool> {
         task: subagent::SubagentTask,
     ) -> Result<subagent::SubagentReport, Refusal> {
         self.only_in_run()?;
-        if !self.plugin.built_in {
+        if !self.caller.plugin.built_in {
             let problem = "only Dunlin's own tool can run subagents";
             return Err(Error::Unsupported(problem.into()).into());
         }
@@ -49,7 +49,7 @@ impl subagent::Host for View<'_, SubagentTool> {
         let ran = {
             // It has limits of its own, and waits for the user.
             let _standing = self.clock.pause_for_work();
-            subagents.run(&self.call, task).await
+            subagents.run(&self.caller.call, task).await
         };
         let report = ran.map_err(|error| Error::Failed(display::chain(&*error)))?;
         Ok(shown(report, self.own.result_bytes))

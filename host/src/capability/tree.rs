@@ -76,8 +76,11 @@ impl tree::Host for CallContext {
 
 impl tree::HostFolder for CallContext {
     async fn list_files(&mut self, folder: Resource<OpenFolder>) -> Answer<Listing> {
-        let &OpenFolder { ref root, also, .. } =
-            self.table.get(&folder).map_err(wasmtime::Error::from)?;
+        let &OpenFolder { ref root, also, .. } = self
+            .handles
+            .table
+            .get(&folder)
+            .map_err(wasmtime::Error::from)?;
         let root = root.clone();
         let stop = StopOnDrop::default();
         let flag = Arc::clone(&stop.0);
@@ -121,7 +124,11 @@ impl tree::HostFolder for CallContext {
     ) -> Answer<Option<Vec<u8>>> {
         let &OpenFolder {
             ref root, under, ..
-        } = self.table.get(&folder).map_err(wasmtime::Error::from)?;
+        } = self
+            .handles
+            .table
+            .get(&folder)
+            .map_err(wasmtime::Error::from)?;
         let relative = Path::new(&path);
         let is_plain = relative
             .components()
@@ -148,7 +155,7 @@ impl tree::HostFolder for CallContext {
     }
 
     async fn drop(&mut self, folder: Resource<OpenFolder>) -> wasmtime::Result<()> {
-        self.table.delete(folder)?;
+        self.handles.table.delete(folder)?;
         Ok(())
     }
 }
@@ -175,7 +182,7 @@ impl CallContext {
             let problem = format!("{} is not a folder", shown(&root));
             return Err(Error::WrongKind(problem).into());
         }
-        let folder = self.table.push(OpenFolder { root, also, under });
+        let folder = self.handles.table.push(OpenFolder { root, also, under });
         Ok(folder.map_err(|_| Error::TooLarge("too many handles are open; close some".into()))?)
     }
 

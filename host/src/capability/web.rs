@@ -47,7 +47,7 @@ impl web::Host for CallContext {
         let outcome = egress.send(request, &mut gate).await;
         let (response, under) = gate.outcome(outcome)?;
         let response = OpenResponse::of(response, under);
-        let handle = self.table.push(response).map_err(|_| {
+        let handle = self.handles.table.push(response).map_err(|_| {
             Error::TooLarge(format!(
                 "more than {MAX_HANDLES} files and answers are open; close some"
             ))
@@ -72,7 +72,7 @@ impl web::HostRequest for CallContext {
             headers: Vec::new(),
             body: Vec::new(),
         };
-        Ok(self.values.push(request)?)
+        Ok(self.handles.values.push(request)?)
     }
 
     async fn add_header(
@@ -81,7 +81,7 @@ impl web::HostRequest for CallContext {
         header: Header,
     ) -> wasmtime::Result<()> {
         self.declare(1, header.name.len() + header.value.len())?;
-        self.values.get_mut(&request)?.headers.push(header);
+        self.handles.values.get_mut(&request)?.headers.push(header);
         Ok(())
     }
 
@@ -91,7 +91,7 @@ impl web::HostRequest for CallContext {
         body: Vec<u8>,
     ) -> wasmtime::Result<()> {
         self.declare(0, body.len())?;
-        let old = std::mem::replace(&mut self.values.get_mut(&request)?.body, body);
+        let old = std::mem::replace(&mut self.handles.values.get_mut(&request)?.body, body);
         self.release(0, old.len());
         Ok(())
     }
@@ -105,15 +105,15 @@ impl web::HostRequest for CallContext {
 
 impl web::HostResponse for CallContext {
     async fn status(&mut self, handle: Resource<OpenResponse>) -> wasmtime::Result<u16> {
-        Ok(self.table.get(&handle)?.status)
+        Ok(self.handles.table.get(&handle)?.status)
     }
 
     async fn url(&mut self, handle: Resource<OpenResponse>) -> wasmtime::Result<String> {
-        Ok(self.table.get(&handle)?.url.clone())
+        Ok(self.handles.table.get(&handle)?.url.clone())
     }
 
     async fn headers(&mut self, handle: Resource<OpenResponse>) -> wasmtime::Result<Vec<Header>> {
-        let headers = self.table.get(&handle)?.headers.iter().cloned();
+        let headers = self.handles.table.get(&handle)?.headers.iter().cloned();
         Ok(headers
             .map(|(name, value)| Header { name, value })
             .collect())
@@ -127,7 +127,11 @@ impl web::HostResponse for CallContext {
         if max_bytes == 0 {
             return Err(Error::Invalid("a maximum of 0 gives nothing".into()).into());
         }
-        let entry = self.table.get_mut(&handle).map_err(wasmtime::Error::from)?;
+        let entry = self
+            .handles
+            .table
+            .get_mut(&handle)
+            .map_err(wasmtime::Error::from)?;
         if entry.piece.is_empty() {
             match entry.body.next().await? {
                 Some(piece) => entry.piece = piece,
@@ -142,7 +146,7 @@ impl web::HostResponse for CallContext {
     }
 
     async fn drop(&mut self, handle: Resource<OpenResponse>) -> wasmtime::Result<()> {
-        self.table.delete(handle)?;
+        self.handles.table.delete(handle)?;
         Ok(())
     }
 }
@@ -158,8 +162,8 @@ impl CallContext {
             Err(error) => {
                 let is_own = !headers
                     .iter()
-                    .any(|it| is_of_model(&error, it, &self.arguments));
-                self.bad_header = is_own.then(|| error.to_string());
+                    .any(|it| is_of_model(&error, it, &self.caller.arguments));
+                self.web.bad_header = is_own.then(|| error.to_string());
                 return Err(in_words(error));
             }
         };

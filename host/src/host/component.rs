@@ -76,7 +76,7 @@ impl Components {
             .guests
             .state(Phase::Prepare, &call.id, &call.tool, plugin, &clock);
         let schema = &tool.described.settings_schema;
-        state.context.settings_schema.clone_from(schema);
+        state.context.caller.settings_schema.clone_from(schema);
         let proposed = ProposedCall {
             tool: call.tool.clone(),
             arguments,
@@ -238,26 +238,27 @@ impl Components {
         let mut state = self
             .guests
             .state(Phase::Run, &call.id, &call.tool, plugin, clock);
-        state.context.arguments = call.arguments.clone();
-        state.context.actions = plan.actions.clone();
+        state.context.caller.arguments = call.arguments.clone();
+        state.context.plan.actions = plan.actions.clone();
         let shown = plan.shown_requests().into_iter();
-        state.context.shown_requests = shown.map(ShownRequest::planned).collect();
-        state.context.question.clone_from(&plan.question);
-        state.context.declared = plan.needs.clone();
+        state.context.plan.shown_requests = shown.map(ShownRequest::planned).collect();
+        state.context.plan.question.clone_from(&plan.question);
+        state.context.plan.declared = plan.needs.clone();
         let edited = plan.actions.iter().flat_map(Action::edited_paths);
-        state.context.declared.extend(edited.map(|path| Need {
+        state.context.plan.declared.extend(edited.map(|path| Need {
             target: Target::Path(path.to_owned()),
             operation: Operation::Write,
         }));
-        state.context.ceiling.clone_from(&described.ceiling);
+        state.context.caller.ceiling.clone_from(&described.ceiling);
         state
             .context
+            .caller
             .settings_schema
             .clone_from(&described.settings_schema);
         state.context.ask = Some(front.ask);
         state.context.progress = Some(front.progress);
-        state.context.edits = front.edits;
-        state.context.audit_room = audit_room.clone();
+        state.context.changes.edits = front.edits;
+        state.context.log.audit_room = audit_room.clone();
         let proposed = ProposedCall {
             tool: call.tool.clone(),
             arguments,
@@ -296,7 +297,7 @@ impl Components {
         };
         let bad_header = state
             .as_mut()
-            .and_then(|state| state.context.bad_header.take());
+            .and_then(|state| state.context.web.bad_header.take());
         let result = match bad_header {
             Some(problem) => result.map_err(|failure| failure.of_bad_header(&problem)),
             None => result,
@@ -304,10 +305,10 @@ impl Components {
         // Whatever the guest made of it: a refusal of the user ends the call as one.
         let refused = state
             .as_mut()
-            .and_then(|state| state.context.refused.take());
+            .and_then(|state| state.context.gate.refused.take());
         let undeclared = state
             .as_mut()
-            .and_then(|state| state.context.undeclared.take());
+            .and_then(|state| state.context.gate.undeclared.take());
         let mut result = match (refused, undeclared) {
             (Some(question), _) => Err(Failure::Denied { question }),
             (None, Some(what)) => result.map_err(|failure| failure.because_undeclared(what)),
@@ -316,7 +317,7 @@ impl Components {
         if let (Ok(success), Some(state)) = (&mut result, &mut state) {
             success.note = state.commands.note.take();
             success.has_failed = state.commands.has_failed;
-            tell_of_broken_files(success, &state.context.broken_files);
+            tell_of_broken_files(success, &state.context.changes.broken_files);
         }
         if let Some(state) = &mut state {
             let broken = match &result {

@@ -318,7 +318,7 @@ impl Guests {
             clock.clone(),
             Limiter::new(self.limits.memory_bytes),
         );
-        state.context.component = plugin.plugin.bytes.file().map(Into::into);
+        state.context.caller.component = plugin.plugin.bytes.file().map(Into::into);
         state
     }
 }

@@ -1,5 +1,6 @@
 //! The one function that decides whether a guest may use something, and what is asked where nothing is decided.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::{CallContext, CallerKind, ShownRequest};
@@ -12,6 +13,21 @@ use crate::limits;
 use crate::permission::key::covers;
 use crate::permission::{Caller, Decision, Rule, Verdict};
 use crate::target::{Need, Operation, Target};
+
+/// What was asked and refused in a call.
+#[derive(Default)]
+pub(crate) struct Gate {
+    pub(super) questions: usize,
+    announced_questions: usize,
+    /// The command lines that it has begun to run.
+    pub(in crate::capability) started: HashSet<String>,
+    /// The question that the user answered with no, of several the last.
+    pub(crate) refused: Option<String>,
+    /// Whether what was denied last was denied by the user's answer to a question of this call.
+    pub(crate) was_denied_by_user: bool,
+    /// What the call wanted beyond that which its plugin declares, in words.
+    pub(crate) undeclared: Option<String>,
+}
 
 impl CallContext {
     /// Decides whether this call may use a target, at the moment of use, and asks where nothing is
@@ -148,8 +164,8 @@ impl CallContext {
         // A request that reads is announced with all that it says, or by a site above it.
         let is_planned = match request.filter(|it| it.reads()) {
             Some(_) => {
-                self.actions.iter().any(is_request)
-                    || self.declared.iter().any(|it| covers(it, need))
+                self.plan.actions.iter().any(is_request)
+                    || self.plan.declared.iter().any(|it| covers(it, need))
             }
             None => self.has_declared(need),
         };
@@ -169,7 +185,7 @@ impl CallContext {
         let Some(sent) = request.usual_accept else {
             return request;
         };
-        if *self.usual_accept.get_or_insert(Some(sent)) != Some(sent) {
+        if *self.plan.usual_accept.get_or_insert(Some(sent)) != Some(sent) {
             request.headers.push(("accept".to_owned(), sent.to_owned()));
             request.headers.sort();
             request.usual_accept = None;
@@ -193,23 +209,28 @@ impl CallContext {
             let decision = self.decide(site);
             decision.is_ok_and(|it| it.verdict == Verdict::Allow && it.rule == Rule::Once)
         };
-        if self.declared.iter().any(|it| is_below(it) && is_agreed(it)) {
+        if self
+            .plan
+            .declared
+            .iter()
+            .any(|it| is_below(it) && is_agreed(it))
+        {
             return true;
         }
-        let mut shown = self.shown_requests.iter();
+        let mut shown = self.plan.shown_requests.iter();
         let Some(shown) = shown.find(|shown| shown.request.says_the_same(request)) else {
             return false;
         };
         let sent = request.usual_accept;
         match shown.usual_accept {
             Some(bound) => bound == sent,
-            None => *self.usual_accept.get_or_insert(sent) == sent,
+            None => *self.plan.usual_accept.get_or_insert(sent) == sent,
         }
     }
 
     /// Whether the question of the plan has shown how the file that this writes is changed.
     fn is_of_shown_edit(&self, need: &Need) -> bool {
-        let mut edited = self.actions.iter().flat_map(Action::edited_paths);
+        let mut edited = self.plan.actions.iter().flat_map(Action::edited_paths);
         need.operation == Operation::Write && edited.any(|path| need.target.path() == Some(path))
     }
 
@@ -219,7 +240,7 @@ impl CallContext {
         written: types::Target,
         rule: &Rule,
     ) -> Result<UseId, Refusal> {
-        self.was_denied_by_user = false;
+        self.gate.was_denied_by_user = false;
         if let Rule::BeyondCeiling(plugin) = rule {
             self.note_undeclared(plugin, &need, &written);
         }
@@ -230,11 +251,11 @@ impl CallContext {
     fn note_undeclared(&mut self, plugin: &str, need: &Need, written: &types::Target) {
         let verb = need.operation.verb();
         let written = crate::display::escape(written_text(written));
-        self.undeclared.get_or_insert_with(|| {
+        self.gate.undeclared.get_or_insert_with(|| {
             format!(
                 "{} wanted to {verb} '{written}', and the plugin {plugin} declares that it never does this ([may] in its \
                  plugin.toml)",
-                self.tool
+                self.caller.tool
             )
         });
     }
@@ -299,7 +320,7 @@ impl CallContext {
     /// announces none.
     fn difference(&self, request: &WebRequest) -> Option<String> {
         let announced = |is: &dyn Fn(&WebRequest) -> bool| {
-            self.actions.iter().find_map(|action| match action {
+            self.plan.actions.iter().find_map(|action| match action {
                 Action::Request(announced) if announced.method == request.method => {
                     is(announced).then_some(announced)
                 }
@@ -332,7 +353,7 @@ impl CallContext {
     /// Whether the plan said that the call needs this.
     pub(in crate::capability) fn has_declared(&self, need: &Need) -> bool {
         let is_declared = |declared: &Need| declared == need || covers(declared, need);
-        self.declared.iter().any(is_declared)
+        self.plan.declared.iter().any(is_declared)
     }
 
     /// What holds for a need of this call.
@@ -383,11 +404,11 @@ impl CallContext {
     /// This call, for the permission store.
     pub(crate) fn caller(&self, declared: bool) -> Caller<'_> {
         Caller {
-            call: &self.call,
-            tool: &self.tool,
-            plugin: &self.plugin,
+            call: &self.caller.call,
+            tool: &self.caller.tool,
+            plugin: &self.caller.plugin,
             declared,
-            ceiling: self.ceiling.as_deref(),
+            ceiling: self.caller.ceiling.as_deref(),
         }
     }
 
@@ -401,7 +422,7 @@ impl CallContext {
         actions: Vec<Action>,
         (rules, warning): (&[Rule], Option<String>),
     ) -> Result<(bool, String), Refusal> {
-        self.was_denied_by_user = false;
+        self.gate.was_denied_by_user = false;
         let rule = rules.first().map(Rule::to_string).unwrap_or_default();
         let nobody = || format!("{rule}; {}", crate::answer::NOBODY);
         let Some(ask) = self.ask.clone() else {
@@ -409,16 +430,16 @@ impl CallContext {
         };
         let is_attended = ask.is_attended();
         // The call ends as refused, whatever it does now: nobody needs to be asked again.
-        if is_attended && self.refused.is_some() {
-            self.was_denied_by_user = true;
+        if is_attended && self.gate.refused.is_some() {
+            self.gate.was_denied_by_user = true;
             return Ok((false, format!("{rule}; refused in this call before")));
         }
         let (asked, most) = match origin {
             Origin::Declared => (
-                &mut self.announced_questions,
+                &mut self.gate.announced_questions,
                 limits::MAX_ANNOUNCED_QUESTIONS,
             ),
-            _ => (&mut self.questions, limits::MAX_UNDECLARED_QUESTIONS),
+            _ => (&mut self.gate.questions, limits::MAX_UNDECLARED_QUESTIONS),
         };
         if is_attended && *asked >= most {
             return Ok((
@@ -430,7 +451,10 @@ impl CallContext {
         let has_network = self.shared.commands.network;
         let mut longest = Scope::Always;
         let mut warnings = Vec::new();
-        for notice in rules.iter().flat_map(|rule| notices_to(self.kind, rule)) {
+        for notice in rules
+            .iter()
+            .flat_map(|rule| notices_to(self.caller.kind, rule))
+        {
             if !warnings.contains(&notice) {
                 warnings.push(notice);
             }
@@ -481,22 +505,24 @@ impl CallContext {
             .to_be_stored(&self.caller(true), &needs)
             .map_err(|e| host_failed(&e))?;
         let question = Question {
-            call: self.call.clone(),
-            tool: self.tool.clone(),
-            arguments: self.arguments.clone(),
+            call: self.caller.call.clone(),
+            tool: self.caller.tool.clone(),
+            arguments: self.caller.arguments.clone(),
             wording: match origin {
                 // The question of the plan is about all of it; this is about all of it only if there is nothing else.
-                Origin::Declared if self.actions.len() == 1 && asked_request.is_none() => {
-                    self.question.clone()
+                Origin::Declared if self.plan.actions.len() == 1 && asked_request.is_none() => {
+                    self.plan.question.clone()
                 }
                 Origin::Redirect | Origin::Address | Origin::Declared => {
-                    format!("Allow {} to {what}?", self.tool)
+                    format!("Allow {} to {what}?", self.caller.tool)
                 }
-                _ if self.kind == CallerKind::App => format!("Allow {} to {what}?", self.tool),
+                _ if self.caller.kind == CallerKind::App => {
+                    format!("Allow {} to {what}?", self.caller.tool)
+                }
                 _ => {
                     let difference = asked_request.as_ref().and_then(|it| self.difference(it));
                     let sentence = difference.unwrap_or_else(|| "It did not announce this.".into());
-                    format!("Allow {} to {what}? {sentence}", self.tool)
+                    format!("Allow {} to {what}? {sentence}", self.caller.tool)
                 }
             },
             needs: needs.clone(),
@@ -505,7 +531,7 @@ impl CallContext {
             lasting: lasting.clone(),
             longest,
             origin: match origin {
-                Origin::Undeclared if self.kind == CallerKind::App => Origin::App,
+                Origin::Undeclared if self.caller.kind == CallerKind::App => Origin::App,
                 origin => origin,
             },
         };
@@ -518,12 +544,12 @@ impl CallContext {
             ask.ask(question).await.at_most(longest)
         };
         if !answer.allow {
-            self.was_denied_by_user = true;
+            self.gate.was_denied_by_user = true;
             // In the guest's own words: the model hears no more than the guest knew.
             let verb = needs.first().map_or("use", |need| need.operation.verb());
-            self.refused = Some(format!(
+            self.gate.refused = Some(format!(
                 "{} wanted to {verb} '{}'",
-                self.tool,
+                self.caller.tool,
                 crate::display::escape(written_text(written))
             ));
         }
@@ -539,7 +565,7 @@ impl CallContext {
                 let reads = request.reads();
                 // The same question may be answered with the same again; what is sent twice may be done twice.
                 if reads {
-                    self.shown_requests.push(ShownRequest::sent(request));
+                    self.plan.shown_requests.push(ShownRequest::sent(request));
                 }
                 reads
             }
@@ -548,7 +574,7 @@ impl CallContext {
         if is_remembered {
             self.shared
                 .permissions
-                .remember(&self.call, &self.plugin, &remembered, answer)
+                .remember(&self.caller.call, &self.caller.plugin, &remembered, answer)
                 .map_err(|e| host_failed(&e))?;
         }
         Ok((answer.allow, answer.in_words()))

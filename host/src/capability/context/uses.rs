@@ -1,11 +1,12 @@
 //! What a call has used, and how that gets into the audit log: each decision once, each change at once, the rest at
 //! the end.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{CallContext, CallerKind};
-use crate::audit::{self, Event, Record, Sent};
+use crate::audit::{self, Event, LogRoom, Record, Sent};
 use crate::bindings::dunlin::tool::types;
 use crate::call::WebRequest;
 use crate::capability::refusal::{Refusal, host_failed};
@@ -14,7 +15,7 @@ use crate::limits;
 use crate::target::{Need, Operation};
 
 /// What was done with one target under one rule and does not stand in the audit log yet.
-pub(super) struct Use {
+struct Use {
     target: String,
     operation: Operation,
     times: u64,
@@ -23,10 +24,38 @@ pub(super) struct Use {
 }
 
 /// A decision that stands in the audit log.
-pub(super) struct Noted {
+struct Noted {
     rule: String,
     /// `None`: it was denied.
     under: Option<UseId>,
+}
+
+/// What a call has used, as the audit log has it.
+pub(crate) struct UseLog {
+    uses: Vec<Use>,
+    /// What was decided last about each need, so that a repetition is counted and not logged again.
+    decided: HashMap<Need, Noted>,
+    /// What is left for it of the audit log.
+    pub(crate) audit_room: LogRoom,
+    /// What the messages of an app may fill of their log. Those of a call of a tool have no such bound: a call has one.
+    pub(in crate::capability) message_room: Option<LogRoom>,
+    /// The line of the command that was decided about last.
+    pub(in crate::capability) line: Option<String>,
+    /// Whether the end stands in the audit log.
+    pub(in crate::capability) is_closed: bool,
+}
+
+impl Default for UseLog {
+    fn default() -> UseLog {
+        UseLog {
+            uses: Vec::new(),
+            decided: HashMap::new(),
+            audit_room: LogRoom::new(limits::MAX_AUDIT_BYTES),
+            message_room: None,
+            line: None,
+            is_closed: false,
+        }
+    }
 }
 
 impl CallContext {
@@ -46,9 +75,9 @@ impl CallContext {
                 operation: operation.into(),
             }))
         };
-        if self.audit_room.is_used_up() {
+        if self.log.audit_room.is_used_up() {
             let mebibytes = limits::MAX_AUDIT_BYTES >> 20;
-            return Err(types::Error::TooLarge(match self.kind {
+            return Err(types::Error::TooLarge(match self.caller.kind {
                 CallerKind::Tool => format!(
                     "this call has filled {mebibytes} MiB of the audit log; it can do no more"
                 ),
@@ -58,16 +87,16 @@ impl CallContext {
             })
             .into());
         }
-        if let Some(noted) = self.decided.get(&need)
+        if let Some(noted) = self.log.decided.get(&need)
             && noted.rule == rule
             && noted.under.is_some() == allowed
         {
-            if let Some(entry) = noted.under.and_then(|under| self.uses.get_mut(under.0)) {
+            if let Some(entry) = noted.under.and_then(|under| self.log.uses.get_mut(under.0)) {
                 entry.times += 1;
             }
             return noted.under.ok_or_else(refusal);
         }
-        if self.decided.len() == limits::MAX_TARGETS {
+        if self.log.decided.len() == limits::MAX_TARGETS {
             return Err(types::Error::TooLarge(format!(
                 "this call has touched {} files, folders and addresses; no more are possible",
                 limits::MAX_TARGETS
@@ -82,33 +111,33 @@ impl CallContext {
         };
         self.append(&self.record(event, Some((&target, operation)), Some(&rule)))?;
         let under = allowed.then(|| {
-            self.uses.push(Use {
+            self.log.uses.push(Use {
                 target,
                 operation,
                 times: 1,
                 bytes: Arc::default(),
             });
-            UseId(self.uses.len() - 1)
+            UseId(self.log.uses.len() - 1)
         });
-        self.decided.insert(need, Noted { rule, under });
+        self.log.decided.insert(need, Noted { rule, under });
         under.ok_or_else(refusal)
     }
 
     /// Whether anything was decided about.
     pub(in crate::capability) fn has_used(&self) -> bool {
-        !self.decided.is_empty()
+        !self.log.decided.is_empty()
     }
 
     /// Counts bytes that went through a use.
     pub(crate) fn count(&mut self, of: UseId, bytes: usize) {
-        if let Some(entry) = self.uses.get(of.0) {
+        if let Some(entry) = self.log.uses.get(of.0) {
             entry.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         }
     }
 
     /// Counts something that was done under a use once more.
     pub(crate) fn count_again(&mut self, of: UseId, bytes: usize) {
-        if let Some(entry) = self.uses.get_mut(of.0) {
+        if let Some(entry) = self.log.uses.get_mut(of.0) {
             entry.times += 1;
             entry.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         }
@@ -116,14 +145,14 @@ impl CallContext {
 
     /// Takes one away that was allowed and did not happen.
     pub(in crate::capability) fn count_less(&mut self, of: UseId) {
-        if let Some(entry) = self.uses.get_mut(of.0) {
+        if let Some(entry) = self.log.uses.get_mut(of.0) {
             entry.times = entry.times.saturating_sub(1);
         }
     }
 
     /// Counts the bytes of a use for whoever cannot reach the call.
     pub(in crate::capability) fn meter(&self, of: UseId) -> Arc<AtomicU64> {
-        let entry = self.uses.get(of.0);
+        let entry = self.log.uses.get(of.0);
         entry.map_or_else(Arc::default, |entry| Arc::clone(&entry.bytes))
     }
 
@@ -139,7 +168,7 @@ impl CallContext {
         of: UseId,
         change: Option<&str>,
     ) -> Result<(), Refusal> {
-        let Some(entry) = self.uses.get_mut(of.0) else {
+        let Some(entry) = self.log.uses.get_mut(of.0) else {
             return Ok(());
         };
         let used = Use {
@@ -163,7 +192,7 @@ impl CallContext {
         of: UseId,
         request: &WebRequest,
     ) -> Result<(), Refusal> {
-        let Some(entry) = self.uses.get(of.0) else {
+        let Some(entry) = self.log.uses.get(of.0) else {
             return Ok(());
         };
         let need = Some((&*entry.target, entry.operation));
@@ -178,15 +207,18 @@ impl CallContext {
     fn append(&self, record: &Record<'_>) -> Result<(), Refusal> {
         let audit = &self.shared.audit;
         let logged = audit.append_counted(std::slice::from_ref(record));
-        self.audit_room.take(logged.map_err(|e| host_failed(&e))?);
+        self.log
+            .audit_room
+            .take(logged.map_err(|e| host_failed(&e))?);
         Ok(())
     }
 
     /// Writes what was used and how the call ended. Dropping a run that was not closed is a cancellation.
     pub(crate) fn close(&mut self, error: Option<&str>) -> Result<(), audit::AuditError> {
-        self.closed = true;
+        self.log.is_closed = true;
         let duration_us = u64::try_from(self.clock.spent().as_micros()).ok();
         let mut records: Vec<Record<'_>> = self
+            .log
             .uses
             .iter()
             .filter(|entry| entry.times > 0 || entry.bytes.load(Ordering::Relaxed) > 0)
@@ -198,7 +230,7 @@ impl CallContext {
             ..self.record(Event::Ended, None, None)
         });
         let logged = self.shared.audit.append_counted(&records)?;
-        self.audit_room.take(logged);
+        self.log.audit_room.take(logged);
         Ok(())
     }
 
@@ -222,10 +254,16 @@ impl CallContext {
             operation: need.map(|(_, operation)| operation.verb()),
             rule,
             line: match need {
-                Some((_, Operation::Execute)) => self.line.as_deref(),
+                Some((_, Operation::Execute)) => self.log.line.as_deref(),
                 _ => None,
             },
-            ..Record::new(event, &self.session, &self.call, &self.tool, &self.plugin)
+            ..Record::new(
+                event,
+                &self.caller.session,
+                &self.caller.call,
+                &self.caller.tool,
+                &self.caller.plugin,
+            )
         }
     }
 }

@@ -28,7 +28,7 @@ impl CallContext {
     /// Makes all changes that the plan declares. All are decided about before the first happens, which then happen without
     /// giving way; where one of them fails, those before it are taken back.
     pub(in crate::capability) async fn make_planned(&mut self) -> Result<(), Refusal> {
-        let planned = self.actions.iter().filter_map(|action| match action {
+        let planned = self.plan.actions.iter().filter_map(|action| match action {
             Action::Edit(edit) => Some((edit.path.clone(), FileChange::clone(&edit.change))),
             Action::EditLater { path, change } => Some((path.clone(), change.clone()?)),
             _ => None,
@@ -38,7 +38,7 @@ impl CallContext {
             return Err(Error::Invalid("the plan declares no change of a file".to_owned()).into());
         }
         let mut changes: Vec<AllowedChange> = Vec::with_capacity(planned.len());
-        let mut bytes = self.edited_bytes;
+        let mut bytes = self.changes.bytes;
         for (path, change) in planned {
             let decided = self.decide_about_planned(path, &change).await;
             let decided = decided.and_then(|decided| {
@@ -54,8 +54,8 @@ impl CallContext {
             }
         }
         let before = StateBefore {
-            edits: self.edits.len(),
-            bytes: self.edited_bytes,
+            edits: self.changes.edits.len(),
+            bytes: self.changes.bytes,
             seen: self.seen_of(&changes),
         };
         let mut kept = Vec::new();
@@ -131,8 +131,8 @@ impl CallContext {
                 ),
             );
         }
-        self.edits.truncate(before.edits);
-        self.edited_bytes = before.bytes;
+        self.changes.edits.truncate(before.edits);
+        self.changes.bytes = before.bytes;
         for (path, happened, seen) in before.seen {
             self.shared.history.reset(&path, happened, seen);
         }

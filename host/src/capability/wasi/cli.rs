@@ -50,7 +50,7 @@ impl exit::Host for View<'_, Machine> {
 impl stdin::Host for View<'_, Machine> {
     fn get_stdin(&mut self) -> wasmtime::Result<Resource<DynInputStream>> {
         let stream: DynInputStream = Box::new(Empty);
-        Ok(self.table.push(stream)?)
+        Ok(self.handles.table.push(stream)?)
     }
 }
 
@@ -70,7 +70,7 @@ impl View<'_, Machine> {
     fn printer(&mut self, source: Source) -> wasmtime::Result<Resource<DynOutputStream>> {
         let output = Arc::clone(&self.own.output);
         let stream: DynOutputStream = Box::new(Printer { source, output });
-        Ok(self.table.push(stream)?)
+        Ok(self.handles.table.push(stream)?)
     }
 }
 
@@ -78,7 +78,7 @@ impl terminal_input::Host for View<'_, Machine> {}
 
 impl terminal_input::HostTerminalInput for View<'_, Machine> {
     fn drop(&mut self, handle: Resource<NoTerminal>) -> wasmtime::Result<()> {
-        self.table.delete(handle)?;
+        self.handles.table.delete(handle)?;
         Ok(())
     }
 }
@@ -87,7 +87,7 @@ impl terminal_output::Host for View<'_, Machine> {}
 
 impl terminal_output::HostTerminalOutput for View<'_, Machine> {
     fn drop(&mut self, handle: Resource<NoTerminal>) -> wasmtime::Result<()> {
-        self.table.delete(handle)?;
+        self.handles.table.delete(handle)?;
         Ok(())
     }
 }

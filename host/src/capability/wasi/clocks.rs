@@ -68,8 +68,8 @@ impl monotonic_clock::Host for View<'_, Machine> {
 impl View<'_, Machine> {
     fn wait(&mut self, duration: Duration) -> wasmtime::Result<Resource<DynPollable>> {
         let until = Instant::now() + duration.min(LONGEST_WAIT);
-        let wait = self.table.push(Wait { until })?;
-        subscribe(&mut self.context.table, wait)
+        let wait = self.handles.table.push(Wait { until })?;
+        subscribe(&mut self.context.handles.table, wait)
     }
 }
 

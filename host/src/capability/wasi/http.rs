@@ -141,14 +141,14 @@ impl outgoing_handler::Host for View<'_, Machine> {
         options: Option<Resource<RequestOptions>>,
     ) -> wasmtime::Result<Result<Resource<HostFutureIncomingResponse>, ErrorCode>> {
         let open = self.own.http.open_body_of(request.rep());
-        let request = self.table.delete(request)?;
+        let request = self.handles.table.delete(request)?;
         let open_body = open.filter(|_| request.body.is_some());
         let options = match options {
-            Some(options) => Some(self.table.delete(options)?),
+            Some(options) => Some(self.handles.table.delete(options)?),
             None => None,
         };
         match self.send(request, options, open_body).await {
-            Ok(pending) => Ok(Ok(self.table.push(pending)?)),
+            Ok(pending) => Ok(Ok(self.handles.table.push(pending)?)),
             Err(Refusal::Guest(error)) => {
                 *self.own.http.problem.lock() = text_of(&error);
                 Ok(Err(code(error)))

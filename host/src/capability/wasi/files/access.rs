@@ -30,7 +30,7 @@ impl View<'_, Machine> {
         makes: bool,
     ) -> Answer<Place> {
         self.only_while_running()?;
-        match self.table.get(handle)? {
+        match self.handles.table.get(handle)? {
             Descriptor::Folder(folder) => {
                 let base = Base {
                     path: &folder.path,
@@ -165,7 +165,7 @@ impl View<'_, Machine> {
         handle: &Resource<Descriptor>,
         of: impl FnOnce(&OpenFile) -> Option<&Lease>,
     ) -> Answer<(Arc<File>, Lease)> {
-        match self.table.get(handle)? {
+        match self.handles.table.get(handle)? {
             Descriptor::Folder(_) => Err(ErrorCode::IsDirectory.into()),
             Descriptor::File(open) => match of(open) {
                 Some(lease) if lease.holds() => Ok((Arc::clone(&open.file), lease.clone())),
@@ -188,13 +188,13 @@ impl View<'_, Machine> {
             lease,
             written: Arc::clone(&self.own.written),
         });
-        Ok(self.table.push(stream)?)
+        Ok(self.handles.table.push(stream)?)
     }
 
     /// The folder behind a handle, once it may be looked at.
     pub(super) async fn looked_at(&mut self, handle: &Resource<Descriptor>) -> Answer<OwnedFd> {
         self.only_while_running()?;
-        let path = match self.table.get(handle)? {
+        let path = match self.handles.table.get(handle)? {
             Descriptor::File(_) => return Err(ErrorCode::NotDirectory.into()),
             Descriptor::Folder(folder) => folder.path.clone(),
         };
@@ -203,7 +203,7 @@ impl View<'_, Machine> {
             is_folder: true,
         };
         self.may(&place, Operation::Read, ".").await?;
-        match self.table.get(handle)? {
+        match self.handles.table.get(handle)? {
             Descriptor::Folder(Folder {
                 handle: Some(handle),
                 ..
@@ -213,7 +213,7 @@ impl View<'_, Machine> {
     }
 
     pub(super) async fn metadata(&mut self, handle: &Resource<Descriptor>) -> Answer<Metadata> {
-        if let Descriptor::File(open) = self.table.get(handle)? {
+        if let Descriptor::File(open) = self.handles.table.get(handle)? {
             return Ok(open.file.metadata()?);
         }
         Ok(File::from(self.looked_at(handle).await?).metadata()?)

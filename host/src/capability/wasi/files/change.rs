@@ -155,7 +155,7 @@ impl View<'_, Machine> {
         modified: NewTimestamp,
     ) -> Answer<()> {
         let times = times(accessed, modified)?;
-        if let Descriptor::File(_) = self.table.get(handle)? {
+        if let Descriptor::File(_) = self.handles.table.get(handle)? {
             let (file, _) = self.writable(handle)?;
             return Ok(futimens(file, &times)?);
         }

@@ -39,10 +39,10 @@ impl Lease {
     pub(super) fn new(context: &CallContext, need: Need, under: UseId) -> Lease {
         let mut terms = Terms {
             shared: Arc::clone(&context.shared),
-            call: context.call.clone(),
-            tool: context.tool.clone(),
-            plugin: Arc::clone(&context.plugin),
-            ceiling: context.ceiling.clone(),
+            call: context.caller.call.clone(),
+            tool: context.caller.tool.clone(),
+            plugin: Arc::clone(&context.caller.plugin),
+            ceiling: context.caller.ceiling.clone(),
             need,
             under,
             was_allowed: false,

@@ -53,7 +53,7 @@ impl preopens::Host for View<'_, Machine> {
                 handle: None,
                 is_start,
             });
-            given.push((self.table.push(folder)?, name.to_owned()));
+            given.push((self.handles.table.push(folder)?, name.to_owned()));
         }
         Ok(given)
     }
@@ -71,7 +71,7 @@ impl types::Host for View<'_, Machine> {
         &mut self,
         error: Resource<wasmtime_wasi_io::streams::Error>,
     ) -> wasmtime::Result<Option<ErrorCode>> {
-        let error = self.table.get(&error)?;
+        let error = self.handles.table.get(&error)?;
         let Some(error) = error.downcast_ref::<io::Error>() else {
             return Ok(None);
         };
@@ -88,12 +88,12 @@ impl types::HostDirectoryEntryStream for View<'_, Machine> {
         &mut self,
         listing: Resource<Listing>,
     ) -> Answer<Option<types::DirectoryEntry>> {
-        let next = self.table.get_mut(&listing)?.next()?;
+        let next = self.handles.table.get_mut(&listing)?.next()?;
         Ok(next.map(|(type_, name)| types::DirectoryEntry { type_, name }))
     }
 
     fn drop(&mut self, listing: Resource<Listing>) -> wasmtime::Result<()> {
-        self.table.delete(listing)?;
+        self.handles.table.delete(listing)?;
         Ok(())
     }
 }
@@ -111,7 +111,7 @@ impl types::HostDescriptor for View<'_, Machine> {
             meter: self.meter(lease.under()),
             lease,
         });
-        Ok(self.table.push(stream)?)
+        Ok(self.handles.table.push(stream)?)
     }
 
     fn write_via_stream(
@@ -136,19 +136,19 @@ impl types::HostDescriptor for View<'_, Machine> {
         _length: u64,
         _advice: types::Advice,
     ) -> Answer<()> {
-        self.table.get(&handle)?;
+        self.handles.table.get(&handle)?;
         Ok(())
     }
 
     fn sync(&mut self, handle: Resource<Descriptor>) -> Answer<()> {
-        if let Descriptor::File(open) = self.table.get(&handle)? {
+        if let Descriptor::File(open) = self.handles.table.get(&handle)? {
             open.file.sync_all()?;
         }
         Ok(())
     }
 
     fn sync_data(&mut self, handle: Resource<Descriptor>) -> Answer<()> {
-        if let Descriptor::File(open) = self.table.get(&handle)? {
+        if let Descriptor::File(open) = self.handles.table.get(&handle)? {
             open.file.sync_data()?;
         }
         Ok(())
@@ -156,7 +156,7 @@ impl types::HostDescriptor for View<'_, Machine> {
 
     fn get_flags(&mut self, handle: Resource<Descriptor>) -> Answer<types::DescriptorFlags> {
         use types::DescriptorFlags as Flags;
-        Ok(match self.table.get(&handle)? {
+        Ok(match self.handles.table.get(&handle)? {
             Descriptor::Folder(_) => Flags::READ | Flags::MUTATE_DIRECTORY,
             Descriptor::File(open) => {
                 let mut flags = Flags::empty();
@@ -172,7 +172,7 @@ impl types::HostDescriptor for View<'_, Machine> {
     }
 
     fn get_type(&mut self, handle: Resource<Descriptor>) -> Answer<DescriptorType> {
-        Ok(match self.table.get(&handle)? {
+        Ok(match self.handles.table.get(&handle)? {
             Descriptor::Folder(_) => DescriptorType::Directory,
             Descriptor::File(_) => DescriptorType::RegularFile,
         })
@@ -215,7 +215,7 @@ impl types::HostDescriptor for View<'_, Machine> {
 
     async fn read_directory(&mut self, handle: Resource<Descriptor>) -> Answer<Resource<Listing>> {
         let folder = self.looked_at(&handle).await?;
-        Ok(self.table.push(Listing::of(folder)?)?)
+        Ok(self.handles.table.push(Listing::of(folder)?)?)
     }
 
     async fn stat(&mut self, handle: Resource<Descriptor>) -> Answer<types::DescriptorStat> {
@@ -252,7 +252,10 @@ impl types::HostDescriptor for View<'_, Machine> {
         one: Resource<Descriptor>,
         other: Resource<Descriptor>,
     ) -> wasmtime::Result<bool> {
-        let (one, other) = (self.table.get(&one)?, self.table.get(&other)?);
+        let (one, other) = (
+            self.handles.table.get(&one)?,
+            self.handles.table.get(&other)?,
+        );
         Ok(match (one, other) {
             (Descriptor::Folder(one), Descriptor::Folder(other)) => one.path == other.path,
             (Descriptor::File(one), Descriptor::File(other)) => {
@@ -292,7 +295,7 @@ impl types::HostDescriptor for View<'_, Machine> {
         let opened = self
             .open_path(&handle, link_of(path_flags), &path, open_flags, flags)
             .await?;
-        Ok(self.table.push(opened)?)
+        Ok(self.handles.table.push(opened)?)
     }
 
     async fn create_directory_at(
@@ -369,7 +372,7 @@ impl types::HostDescriptor for View<'_, Machine> {
     }
 
     fn drop(&mut self, handle: Resource<Descriptor>) -> wasmtime::Result<()> {
-        self.table.delete(handle)?;
+        self.handles.table.delete(handle)?;
         Ok(())
     }
 }
