@@ -1,6 +1,6 @@
 //! What a person types: keys and three characters, set and taken away by hand.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::file::{OperationName, Order};
 use super::key::{Bits, Decided, Key};
@@ -66,6 +66,9 @@ impl Permissions {
     /// of the command line, as it was typed. Returns the key.
     pub fn allow_line_by_option(&self, line: &str, option: &str) -> Result<String, CommandError> {
         let target = self.command_line(line)?.target;
+        if let Ok(words) = simple_words(line) {
+            self.check_program(&words[0])?;
+        }
         let key = match &target.key {
             key @ CommandKey::Text(_) => key.clone(),
             _ => CommandKey::Line(target.subject.clone()),
@@ -123,7 +126,12 @@ impl Permissions {
                 {
                     self.program_file(target)?;
                 }
-                let any = Bits::default().with(operation, Decided::Deny);
+                // Taken away is what a no would be for.
+                let like = match decided {
+                    Decided::Open => Decided::Deny,
+                    decided => decided,
+                };
+                let any = Bits::default().with(operation, like);
                 let keys = self.typed(target, any)?;
                 let first = keys.into_iter().next();
                 first.map_or_else(|| self.typed_key(target, any), |(key, _)| Ok(key))?
@@ -281,6 +289,9 @@ impl Permissions {
         let Ok(mut words) = simple_words(rest) else {
             return Ok(Some(Key::Command(typed.parse()?)));
         };
+        if bits.get(Operation::Execute) == Decided::Allow {
+            self.check_program(&words[0])?;
+        }
         if let Ok(program) = Names::program(self, &words[0]) {
             words[0] = program.called.to_string_lossy().into_owned();
         }
@@ -316,16 +327,35 @@ impl Permissions {
         Some(program.real)
     }
 
-    /// The real path of what a person typed. Where it is to be read or written, no link is followed that commands can
-    /// change: a file of the project would decide what the yes is for.
+    /// The real path of what a person typed. Where something is allowed, no link is followed that commands can change: a file
+    /// of the project would decide what the yes is for.
     fn typed_path(&self, typed: &str, bits: Bits) -> Result<PathBuf, PermissionError> {
         let files = [Operation::Read, Operation::Write];
         let allows = |operation: &Operation| bits.get(*operation) == Decided::Allow;
-        if !files.iter().any(allows) {
-            return Ok(self.places.path(typed)?);
+        if files.iter().any(allows) || (typed.ends_with('/') && allows(&Operation::Execute)) {
+            return self.fixed_path(&self.places.absolute(typed)?);
         }
+        if allows(&Operation::Execute) {
+            self.check_program(typed)?;
+        }
+        Ok(self.places.path(typed)?)
+    }
+
+    /// Refuses a program in a folder that is reached by a link which commands can change. The program itself may be a link:
+    /// it is allowed under the name by which it is called.
+    fn check_program(&self, written: &str) -> Result<(), PermissionError> {
+        if written.contains('/')
+            && let Some(folder) = self.places.absolute(written)?.parent()
+        {
+            self.fixed_path(folder)?;
+        }
+        Ok(())
+    }
+
+    /// The real path, if none of the links on the way can be changed by commands.
+    fn fixed_path(&self, path: &Path) -> Result<PathBuf, PermissionError> {
         let mut changeable = None;
-        let real = follow(&self.places.absolute(typed)?, |link| {
+        let real = follow(path, |link| {
             if changeable.is_none() && self.is_writable_for_commands(link) {
                 changeable = Some(link.to_owned());
             }

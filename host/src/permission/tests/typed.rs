@@ -3,6 +3,7 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::{Fixture, verdict};
+use crate::command::CommandError;
 use crate::permission::PermissionError;
 use crate::permission::key::Decided;
 use crate::permission::{Permissions, Verdict};
@@ -65,6 +66,50 @@ fn no_yes_follows_a_link_that_commands_can_change() {
         verdict(&permissions, &fixture.need("project/src/main.rs", Write)),
         Verdict::Allow
     );
+}
+
+#[test]
+fn no_program_is_named_by_a_folder_that_commands_can_change() {
+    let fixture = Fixture::new();
+    let at = |path: &str| fixture.root.join(path);
+    symlink("/usr/bin", at("project/tools")).unwrap();
+    symlink("/bin/sh", at("project/check")).unwrap();
+    let permissions = fixture.open();
+    for typed in [
+        "tools/",
+        "./tools/",
+        "~/project/tools/",
+        "tools/sh",
+        "./tools/sh",
+        "src/../tools/sh",
+        "tools/sh -c x",
+    ] {
+        let errors = [
+            permissions.set(typed, "??x").err(),
+            permissions.allow_by_option(typed, "??x", "--allow").err(),
+            permissions.set_one(typed, Execute, Decided::Allow).err(),
+        ];
+        for error in errors {
+            let is_link = matches!(&error, Some(PermissionError::Link { link, .. }) if link.ends_with("project/tools"));
+            assert!(is_link, "{typed}: {error:?}");
+        }
+    }
+    let error = permissions.allow_line_by_option("tools/sh -c x", "--allow-line");
+    assert!(
+        matches!(
+            error,
+            Err(CommandError::Permission(PermissionError::Link { .. }))
+        ),
+        "{error:?}"
+    );
+    assert_eq!(permissions.list().unwrap(), []);
+    // A program is allowed under the name by which it is called, and what is denied or taken away may lead anywhere.
+    let called = permissions.set("./check", "??x").unwrap();
+    assert!(called.ends_with("project/check"), "{called}");
+    permissions.set("tools/", "??-").unwrap();
+    permissions
+        .set_one("tools/", Execute, Decided::Open)
+        .unwrap();
 }
 
 /// Permissions where `git` and `wc` are installed.
