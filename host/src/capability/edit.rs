@@ -27,7 +27,7 @@ use crate::edit::replace::{ReplaceError, replace};
 use crate::edit::{
     ApplyError, EditKind, FileChange, FileEdit, LineEdit, Syntax, TextEdit, TextError,
 };
-use crate::history::Seen;
+use crate::file_history::Seen;
 use crate::limits;
 use crate::open;
 use crate::permission::{Caller, PermissionError, Rule, Verdict};

@@ -11,7 +11,7 @@ use crate::audit::JsonLines;
 use crate::edit::syntax::Checker;
 use crate::egress::{Egress, SiteHeaders};
 use crate::embedding::Embedder;
-use crate::history::HistoryBook;
+use crate::file_history::HistoryBook;
 use crate::notices::Notices;
 use crate::permission::Permissions;
 use crate::process::{self, CommandOptions, CommandSandbox, SandboxError};

@@ -15,7 +15,7 @@ use super::{
     ApplyError, ContentHash, Diff, EditKind, FileChange, FileEdit, MAX_FILE_BYTES, Syntax,
 };
 use crate::display::shown;
-use crate::history::Seen;
+use crate::file_history::Seen;
 use crate::open;
 
 /// Bytes that are hashed at once: most files whole.

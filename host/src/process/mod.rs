@@ -40,13 +40,13 @@ mod refused;
 mod requests;
 mod runner;
 mod sandbox;
+mod seccomp;
 mod server_process;
 mod server_supervisor;
 mod shadows;
 mod shared;
 mod supervisor;
 mod sys;
-mod system_calls;
 
 use std::sync::Arc;
 

@@ -12,8 +12,8 @@ use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
 use super::mounts;
 use super::order::{CommandSandbox, Order};
+use super::seccomp;
 use super::sys::{self, Inherited};
-use super::system_calls;
 use crate::limits::MAX_PROCESSES;
 
 /// The newest Landlock whose rights were looked at; an older kernel enforces what it knows of them.
@@ -50,7 +50,7 @@ pub(super) fn enter(
     // A kernel without Landlock is a gap; one that has it and fails is not to be trusted with a command.
     let landlock = restrict_files(order, no_namespaces.is_some()).map_err(EnterError::Files)?;
     sys::give_no_files_on(Inherited::ClosedOnExec).map_err(EnterError::Inherited)?;
-    let no_filter = system_calls::filter(system_calls::Around {
+    let no_filter = seccomp::filter(seccomp::Around {
         network: order.network || no_namespaces.is_none(),
         namespaces: no_namespaces.is_none(),
     })

@@ -10,7 +10,7 @@ use crate::capability::refusal::Refusal;
 use crate::display::chain;
 use crate::edit::FileChange;
 use crate::edit::prepare::Names;
-use crate::history::{History, Seen};
+use crate::file_history::{History, Seen};
 
 /// What the audit log calls a change that was reverted.
 const REVERTED: &str = "reverted";
