@@ -158,7 +158,7 @@ impl<'a> TerminalApprover<'a> {
             Reply::Keep(mut rows) => {
                 if ui.is_chat() {
                     ui.keep_for_later(line);
-                    let note = "The text is back in the input line after these calls.";
+                    let note = "The text is kept for your next message.";
                     // Before the key.
                     let key = rows.len().saturating_sub(1);
                     rows.splice(key..key, PendingApprovals::aside(note, window));
@@ -246,8 +246,7 @@ impl<'a> TerminalApprover<'a> {
                 if ui.is_chat() {
                     ui.keep_for_later(line);
                 }
-                let sentence =
-                    "That is not an answer; the text is back in the input line after these calls.";
+                let sentence = "That is not an answer; the text is kept for your next message.";
                 let reply = self
                     .queue
                     .state()

@@ -384,7 +384,7 @@ impl<'a> TerminalInterceptor<'a> {
                 if app.ui.is_chat() {
                     app.ui.keep_for_later(line);
                 }
-                let sentence = "That is not a word of the request editor; the text is back in the input line afterwards.";
+                let sentence = "That is not a word of the request editor; the text is kept for your next message.";
                 Follow::Continue(paused.say(sentence, window))
             }
         }

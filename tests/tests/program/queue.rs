@@ -236,7 +236,10 @@ fn a_line_that_was_taken_back_stays_one_of_its_own() {
     chat.typing("and");
     chat.terminal.type_text(" then?\r");
     let screen = chat.queued("and then?");
-    assert_ends(&screen, "\nThree\n  queued: and then?");
+    assert_ends(
+        &screen,
+        "\nThree\n  queued: and then?\n  kept: later  (Up takes it back)",
+    );
     end.open();
     let screen = chat.prompt_with("later");
     assert_ends(&screen, "\nFour.\n› later  (put back: Enter sends it)");
@@ -269,8 +272,9 @@ fn a_question_leaves_everything_as_it_is() {
     assert!(!screen.contains("queued"), "{screen:?}");
     chat.answer("y");
     chat.terminal.wait_for("Under");
-    let screen = chat.typing("and then");
-    assert_ends(&screen, "Under\n  queued: go on\n› and then");
+    let kept = "  kept: and then  (Up takes it back)";
+    let screen = chat.terminal.wait_for(kept);
+    assert_ends(&screen, &format!("Under\n  queued: go on\n{kept}"));
     end.open();
     // It was ended for the question only, so it is not sent.
     let screen = chat.prompt_with("and then");

@@ -5,7 +5,7 @@ use dunlin_tests::{Gate, Key, Provider, Response, Screen, Terminal};
 use serde_json::json;
 
 use crate::inspecting_elsewhere::Peer;
-use crate::stage::{Chat, environment, late_call};
+use crate::stage::{Chat, PUT_BACK, environment, late_call};
 
 /// Where the line stands that has to be ended.
 const EARLY: &str = "  typed early: ";
@@ -56,6 +56,75 @@ fn check(begun: &str, shown: &str, rest: &str, kept: &str) {
     let screen = chat.prompt_with(kept);
     assert!(screen.contains("✓ 1 read_file"), "{:?}", chat.terminal);
     assert!(environment.permissions().is_null(), "{:?}", chat.terminal);
+}
+
+/// What had to end for a question is seen after it, and nothing that is typed then becomes a part of it.
+#[test]
+fn a_line_that_is_kept_stands_apart_from_what_is_typed_next() {
+    let (gate, later) = (Gate::new(), Gate::new());
+    let provider = Provider::play([
+        late_call(&gate),
+        Response::stream()
+            .text("I have")
+            .wait(&later)
+            .finish("stop"),
+        Response::reply("Two."),
+        Response::reply("Three."),
+    ]);
+    let (_environment, mut chat) = asked(&provider, &gate, "please fix the te");
+    typed_early(&chat.terminal, "please fix the te");
+    chat.terminal.type_text("\r");
+    chat.question();
+    chat.answer("y");
+    chat.terminal
+        .wait_for("  kept: please fix the te  (Up takes it back)");
+    chat.terminal.type_text("something new\rand mo");
+    let screen = chat.typing("and mo");
+    let rows = "  queued: something new\n  kept: please fix the te\n› and mo";
+    assert!(screen.contains(rows), "{screen:?}");
+    // The user takes it back, and ends it.
+    chat.terminal.type_text("\x15\x1b[A");
+    chat.typing("please fix the te");
+    chat.terminal.type_text("sts");
+    let screen = chat.typing("please fix the tests");
+    assert!(!screen.contains("  kept: "), "{screen:?}");
+    chat.terminal.type_text("\r");
+    chat.queued("please fix the tests");
+    later.open();
+    let screen = chat.prompt();
+    let said = "› something new\nTwo.\n› please fix the tests\nThree.\n";
+    assert!(screen.contains(said), "{screen:?}");
+    chat.leave();
+}
+
+/// The line that is being typed when the turn ends comes first, and what is kept has a prompt of its own.
+#[test]
+fn a_line_that_is_kept_joins_no_line_at_the_prompt() {
+    let (gate, later) = (Gate::new(), Gate::new());
+    let provider = Provider::play([
+        late_call(&gate),
+        Response::stream()
+            .text("I have")
+            .wait(&later)
+            .finish("stop"),
+        Response::reply("Two."),
+    ]);
+    let (_environment, mut chat) = asked(&provider, &gate, "please fix the te");
+    typed_early(&chat.terminal, "please fix the te");
+    chat.terminal.type_text("\r");
+    chat.question();
+    chat.answer("y");
+    chat.terminal.wait_for("  kept: please fix the te");
+    chat.terminal.type_text("new");
+    chat.typing("new");
+    later.open();
+    chat.prompt_with("new");
+    chat.terminal.press(Key::Enter);
+    let screen = chat.prompt_with("please fix the te");
+    assert!(screen.contains(PUT_BACK), "{screen:?}");
+    let request = provider.wait_for_request(2);
+    let said = request.messages().last().expect("a message")["content"].clone();
+    assert_eq!(said, "new");
 }
 
 #[test]

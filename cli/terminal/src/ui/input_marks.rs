@@ -30,6 +30,8 @@ prompts! {
     EARLY = "  typed early: ";
     /// A message that is sent after the turn.
     QUEUED = "  queued: ";
+    /// A line that had to end for a question.
+    KEPT = "  kept: ";
     /// A command that the user runs after the turn, and what comes after it.
     WAITS = "  waits: ";
 }

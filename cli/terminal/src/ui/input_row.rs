@@ -8,7 +8,10 @@ use super::input_marks;
 use super::style::{Label, Styles};
 use super::typed_line::TypedLine;
 
-/// How many queued messages are shown, where the window has the room; of more of them, the last ones, and how many others
+/// Stands behind what is kept, as long as no other line is begun.
+const TAKES_BACK: &str = "  (Up takes it back)";
+
+/// How many queued and kept lines are shown, where the window has the room; of more of them, the last ones, and how many others
 /// there are.
 const MAX_QUEUED_ROWS: usize = 3;
 
@@ -26,13 +29,18 @@ pub(super) struct Typing {
     pub queued: Vec<String>,
     /// How many of them are sent after the turn; the others wait for the user.
     pub sent: usize,
+    /// What had to end for a question, and comes back.
+    pub kept: Vec<String>,
     pub line: TypedLine,
 }
 
 impl Typing {
     /// Whether there is nothing to show.
     pub(super) fn is_empty(&self) -> bool {
-        self.status.is_none() && self.queued.is_empty() && self.line.text.is_empty()
+        self.status.is_none()
+            && self.queued.is_empty()
+            && self.kept.is_empty()
+            && self.line.text.is_empty()
     }
 
     /// The rows in a window with so many columns and rows. The cursor is where the last one leaves it.
@@ -42,25 +50,35 @@ impl Typing {
         let status = self.status.iter();
         let status = status.map(|status| styles.paint(Label::Quiet, &cut(status, room(""))));
         let mut shown: Vec<String> = status.collect();
-        let count = self
-            .queued
-            .len()
-            .min(MAX_QUEUED_ROWS)
-            .min(rows / WINDOW_ROWS);
-        let others = self.queued.len() - count;
+        let all = self.queued.len() + self.kept.len();
+        let count = all.min(MAX_QUEUED_ROWS).min(rows / WINDOW_ROWS);
+        let others = all - count;
         if others > 0 {
-            let text = match count {
-                0 => format!("  {others} queued"),
-                _ => format!("  … {others} more queued"),
-            };
+            let more = if count == 0 { "" } else { " more" };
+            let queued = others.min(self.queued.len());
+            let counts = [(queued, "queued"), (others - queued, "kept")];
+            let counts = counts.iter().filter(|(count, _)| *count > 0);
+            let counts: Vec<String> = counts
+                .map(|(count, what)| format!("{count}{more} {what}"))
+                .collect();
+            let dots = if count == 0 { "" } else { "… " };
+            let text = format!("  {dots}{}", counts.join(", "));
             shown.push(styles.paint(Label::Quiet, &fit(&text, room(""))));
         }
-        for (at, text) in self.queued.iter().enumerate().skip(others) {
-            let mark = match at < self.sent {
-                true => input_marks::QUEUED,
-                false => input_marks::WAITS,
-            };
-            let row = format!("{mark}{}", fit(&escape(text), room(mark)));
+        let mark = |at| match at {
+            _ if at < self.sent => input_marks::QUEUED,
+            _ if at < self.queued.len() => input_marks::WAITS,
+            _ => input_marks::KEPT,
+        };
+        let texts = self.queued.iter().chain(&self.kept);
+        for (at, text) in texts.enumerate().skip(others) {
+            let mark = mark(at);
+            let text = escape(text);
+            let mut row = format!("{mark}{}", fit(&text, room(mark)));
+            let is_next = at + 1 == all && !self.kept.is_empty() && self.line.text.is_empty();
+            if is_next && width(&text) + TAKES_BACK.len() <= room(mark) {
+                row.push_str(TAKES_BACK);
+            }
             shown.push(styles.paint(Label::Quiet, &row));
         }
         if !self.line.text.is_empty() {
@@ -126,6 +144,7 @@ mod tests {
             status: None,
             queued: queued.iter().map(|it| (*it).to_owned()).collect(),
             sent: queued.len(),
+            kept: Vec::new(),
             line: TypedLine {
                 text: text.to_owned(),
                 cursor,
@@ -167,6 +186,29 @@ mod tests {
         );
         check(&many, (40, 7), &["  … 4 more queued", "  queued: 5", "› 6"]);
         check(&many, (40, 5), &["  5 queued", "› 6"]);
+        let mut kept = Typing {
+            kept: vec!["fix the te".to_owned(), "and the docs".to_owned()],
+            ..typing(&["one", "two"], "", 0)
+        };
+        let rows = [
+            "  … 1 more queued",
+            "  queued: two",
+            "  kept: fix the te",
+            "  kept: and the docs  (Up takes it back)",
+        ];
+        check(&kept, (44, 24), &rows);
+        check(&kept, (40, 5), &["  2 queued, 2 kept"]);
+        kept.line.text = "new".to_owned();
+        kept.line.cursor = 3;
+        check(
+            &kept,
+            (40, 7),
+            &[
+                "  … 2 more queued, 1 more kept",
+                "  kept: and the docs",
+                "› new",
+            ],
+        );
         // What does not fit is shortened; the cursor stays in view.
         let long = typing(&["look at the directory"], "look at the directory", 12);
         check(

@@ -60,9 +60,9 @@ pub struct EarlyKeys {
     pub(super) line: usize,
     /// A message that was being typed. As long as it is open, that line goes on with it.
     pub(super) interrupted: Option<InterruptedLine>,
-    /// Lines that were ended before a prompt and are not what it begins with, for each such prompt. They come back with a
-    /// later one: nothing that is typed since becomes a part of them.
-    waiting: Vec<Vec<u8>>,
+    /// Lines that were ended for a question, or before a prompt that begins with others; each list is text of one prompt. They
+    /// come back with a later one: nothing that is typed since becomes a part of them.
+    pub(super) waiting: Vec<Vec<u8>>,
     /// What the terminal is in the middle of, whoever got the bytes.
     pub(super) state: State,
 }

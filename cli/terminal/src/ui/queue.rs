@@ -1,7 +1,8 @@
 //! Messages that are typed while a turn runs: Enter queues them, and they are sent after the turn, one after the other.
 //!
 //! They are kept with what was typed early otherwise ([`super::keys`]), and only what was ended before the user's eyes is one:
-//! a line that was ended while something else was asked comes back to be gone on with.
+//! a line that was ended while something else was asked had to be ended for the answer. It stands above the line that is being
+//! typed until the user takes it back or the next prompt gives it back, and becomes no part of what is typed since.
 
 use std::sync::atomic::Ordering;
 
@@ -33,6 +34,8 @@ impl Ui {
         self.queues_messages.store(queues, Ordering::Relaxed);
         if queues {
             self.screen().live.typing.status = status.filter(|_| !self.quiet);
+            // Whoever listens takes in what was read together with the end of the last line.
+            self.keyboard_free.notify_one();
         }
         self.show_typing();
         QueuesMessages(self)
@@ -43,13 +46,13 @@ impl Ui {
         self.queues_messages.load(Ordering::Relaxed)
     }
 
-    /// Takes in what was typed: Enter queues it, and an arrow upwards takes the last message back.
+    /// Takes in what was typed: Enter queues it, and an arrow upwards takes back what was kept or queued last.
     pub(super) fn queue_typed(&self) {
         self.take_keys(|early, typed| {
             if typed.is_empty() {
                 return ActingKeys::default();
             }
-            early.reopen();
+            early.keep_ended();
             let acting = early.feed(typed);
             early.recall();
             early.queue_lines();
@@ -62,9 +65,9 @@ impl Ui {
         if !self.queues_messages() {
             return;
         }
-        let (queued, line) = {
+        let (queued, kept, line) = {
             let early = self.early.lock();
-            (early.queued(), early.input())
+            (early.queued(), early.kept(), early.input())
         };
         let sent = self.sent_of(&queued);
         let mut screen = self.screen();
@@ -72,6 +75,7 @@ impl Ui {
             status: screen.live.typing.status.clone(),
             queued,
             sent,
+            kept,
             line,
         };
         let is_drawn = screen.live.drawn.is_some();

@@ -1,6 +1,6 @@
 //! The messages among what was typed early: lines that were ended before the user's eyes while a turn ran.
 
-use super::decoder::{PASTE_END, PASTE_MARK, State};
+use super::decoder::State;
 use super::keys::{EarlyKeys, EarlyLines};
 use super::typed_line::{self, TypedLine};
 
@@ -11,21 +11,20 @@ const END: u8 = 0x05;
 const UP: [&[u8]; 2] = [b"\x1b[A", b"\x1bOA"];
 
 impl EarlyKeys {
-    /// All that is typed and not queued, with the cursor.
+    /// The line that is being typed, with the cursor.
     pub(super) fn input(&self) -> TypedLine {
-        let others = self.bytes.get(self.queued..self.line).unwrap_or_default();
-        let line = typed_line::edit(self.bytes.get(self.line..).unwrap_or_default());
-        if others.is_empty() {
-            return line;
-        }
-        let begin = match line.text.is_empty() {
-            true => typed_line::text(others),
-            false => typed_line::text(others) + "\n",
-        };
-        TypedLine {
-            cursor: begin.len() + line.cursor,
-            text: begin + &line.text,
-        }
+        typed_line::edit(self.bytes.get(self.line..).unwrap_or_default())
+    }
+
+    /// The lines that are kept: they come back at a prompt, or when the user takes them back.
+    pub(super) fn kept(&self) -> Vec<String> {
+        let ended = self.bytes.get(self.queued..self.line).unwrap_or_default();
+        let kept = self.waiting.iter().map(Vec::as_slice).chain([ended]);
+        let lines = kept.flat_map(typed_line::split);
+        lines
+            .map(|line| typed_line::edit(line).text)
+            .filter(|text| !text.trim().is_empty())
+            .collect()
     }
 
     /// The lines that are queued.
@@ -42,16 +41,17 @@ impl EarlyKeys {
             .filter(|line| !line.is_empty())
     }
 
-    /// Lines that were ended while something else was asked are no messages: the user goes on with them.
-    pub(super) fn reopen(&mut self) {
+    /// Keeps lines that were ended while something else was asked: they are no messages, and nothing that is typed from now on
+    /// becomes a part of them.
+    pub(super) fn keep_ended(&mut self) {
         if self.queued == self.line || self.interrupted.is_some() {
             return;
         }
-        let others: Vec<u8> = self.bytes.drain(self.queued..self.line).collect();
-        let text = typed_line::text(&others);
-        let begin = [PASTE_MARK, text.as_bytes(), PASTE_END].concat();
+        let ended: Vec<u8> = self.bytes.drain(self.queued..self.line).collect();
         self.line = self.queued;
-        self.bytes.splice(self.line..self.line, begin);
+        if !typed_line::text(&ended).trim().is_empty() {
+            self.waiting.push(ended);
+        }
     }
 
     /// Queues the lines that have ended.
@@ -73,16 +73,16 @@ impl EarlyKeys {
         }
     }
 
-    /// Queues all that is typed, as with Enter. Whether anything is queued then.
+    /// Queues the line that is being typed, as with Enter. Whether anything is queued then.
     pub(super) fn queue_all(&mut self) -> bool {
-        self.reopen();
+        self.keep_ended();
         self.bytes.push(b'\n');
         self.end_line();
         self.queue_lines();
         self.queued > 0
     }
 
-    /// Goes back to the line that was queued last, if an arrow upwards is all that was typed so far.
+    /// Goes back to the line that was kept last, or else queued, if an arrow upwards is all that was typed so far.
     pub(super) fn recall(&mut self) {
         if self.queued != self.line {
             return;
@@ -91,15 +91,39 @@ impl EarlyKeys {
         let Some(arrow) = UP.iter().find(|arrow| typed.starts_with(arrow)) else {
             return;
         };
-        let Some(last) = self.queued_lines().next_back().map(<[u8]>::to_vec) else {
-            return;
+        let rest = typed.get(arrow.len()..).unwrap_or_default().to_vec();
+        let last = match self.take_kept() {
+            Some(last) => last,
+            None => {
+                let Some(last) = self.queued_lines().next_back().map(<[u8]>::to_vec) else {
+                    return;
+                };
+                self.queued = self.queued.saturating_sub(last.len() + 1);
+                last
+            }
         };
-        let rest = typed.get(arrow.len()..).unwrap_or_default();
-        let line = [&last, &[END][..], rest].concat();
-        self.queued = self.queued.saturating_sub(last.len() + 1);
         self.line = self.queued;
         self.bytes.truncate(self.line);
-        self.bytes.extend(line);
+        self.bytes.extend([&last, &[END][..], &rest].concat());
+    }
+
+    /// The line that was kept last; given once.
+    fn take_kept(&mut self) -> Option<Vec<u8>> {
+        while let Some(kept) = self.waiting.pop() {
+            let mut lines: Vec<&[u8]> = typed_line::split(&kept);
+            let is_text = |line: &&[u8]| !typed_line::edit(line).text.trim().is_empty();
+            lines.retain(is_text);
+            let Some(last) = lines.pop().map(<[u8]>::to_vec) else {
+                continue;
+            };
+            if !lines.is_empty() {
+                let left = lines.iter().flat_map(|line| [line, &b"\n"[..]].concat());
+                let left = left.collect();
+                self.waiting.push(left);
+            }
+            return Some(last);
+        }
+        None
     }
 
     /// Nothing is queued any more: what was comes back with the next line.
@@ -195,7 +219,7 @@ mod tests {
     /// Types pieces while a turn runs.
     fn type_in(keys: &mut EarlyKeys, pieces: &[&str]) {
         for piece in pieces {
-            keys.reopen();
+            keys.keep_ended();
             keys.feed(piece.as_bytes());
             keys.recall();
             keys.queue_lines();
@@ -275,23 +299,47 @@ mod tests {
         check(&["one\\\rtw"], &[], "tw");
     }
 
-    #[test]
-    fn what_was_ended_elsewhere_is_gone_on_with() {
+    /// Lines that a question took the keys of, and `one` that was queued before.
+    fn kept() -> EarlyKeys {
         let mut keys = typed(&["one\rtw"]);
-        // A question takes the keys.
         keys.feed(b"o\rthree\r");
-        keys.keep_line("four");
-        assert_eq!(keys.queued(), ["one"]);
-        assert_eq!(keys.open_line(), None, "it was ended");
-        assert_eq!(keys.input().text, "two\nthree\nfour");
-        type_in(&mut keys, &["", "!"]);
-        assert_eq!(keys.open_line().as_deref(), Some("two\nthree\nfour!"));
-        type_in(&mut keys, &["\r"]);
-        assert_eq!(keys.queued(), ["one", "two\nthree\nfour!"]);
+        keys.keep_line("four\nlines");
+        keys
     }
 
     #[test]
-    fn esc_queues_all_of_it() {
+    fn what_was_ended_elsewhere_is_kept_apart() {
+        let mut keys = kept();
+        assert_eq!(keys.queued(), ["one"]);
+        assert_eq!(keys.kept(), ["two", "three", "four\nlines"]);
+        assert_eq!(keys.input().text, "");
+        type_in(&mut keys, &["new", "\r", "ne"]);
+        assert_eq!(keys.kept(), ["two", "three", "four\nlines"]);
+        assert_eq!(keys.queued(), ["one", "new"]);
+        assert_eq!(keys.input().text, "ne");
+        // A line that is being typed comes first, and what is kept by itself.
+        let given = [(); 4].map(|()| match keys.take_message(&Slashes) {
+            Some(message) => message,
+            None => typed_line::text(&keys.take_next(&Slashes)),
+        });
+        assert_eq!(given, ["one", "new", "ne", "two\nthree\nfour\nlines"]);
+        assert_eq!(keys.kept(), [""; 0]);
+    }
+
+    #[test]
+    fn an_arrow_upwards_takes_what_is_kept_back_first() {
+        let mut keys = kept();
+        type_in(&mut keys, &["\x1b[A", "!\r"]);
+        assert_eq!(keys.queued(), ["one", "four\nlines!"]);
+        assert_eq!(keys.kept(), ["two", "three"]);
+        type_in(&mut keys, &["\x1b[A", "\x15", "\x1b[A", "\x15", "\x1b[A"]);
+        assert_eq!(keys.queued(), ["one"]);
+        assert_eq!(keys.kept(), [""; 0]);
+        assert_eq!(keys.input().text, "four\nlines!");
+    }
+
+    #[test]
+    fn esc_queues_what_is_being_typed() {
         let mut keys = EarlyKeys::default();
         assert!(!keys.queue_all());
         type_in(&mut keys, &["one\rtw\x1b"]);
@@ -300,8 +348,8 @@ mod tests {
         assert_eq!(keys.input().text, "");
         let mut keys = EarlyKeys::default();
         keys.keep_line("kept");
-        assert!(keys.queue_all());
-        assert_eq!(keys.take_message(&Slashes).as_deref(), Some("kept"));
+        assert!(!keys.queue_all(), "whoever ended it wanted to answer");
+        assert_eq!(typed_line::text(&keys.take_next(&Slashes)), "kept");
     }
 
     #[test]
@@ -323,7 +371,7 @@ mod tests {
         let dropped = keys.drop_answers(|line| line == "y");
         assert_eq!(dropped, ["y", "y", "y"]);
         assert_eq!(keys.queued(), ["one", "a\ny"]);
-        assert_eq!(keys.input().text, "b\nc");
+        assert_eq!(keys.kept(), ["b\nc"]);
         assert_eq!(keys.drop_answers(|line| line == "y"), [""; 0]);
     }
 }

@@ -14,7 +14,7 @@ enum Event {
     /// A word that is a command, if it begins the line.
     Command,
     Enter,
-    /// Takes the last message back.
+    /// Takes back what was kept or queued last.
     Up,
     /// Ctrl-U.
     Erase,
@@ -62,8 +62,6 @@ impl EarlyLines for Slashes {
 struct Chat {
     keys: EarlyKeys,
     queue: Vec<String>,
-    /// What was ended while a question was asked.
-    asked: Vec<String>,
     line: String,
     words: usize,
     /// How many prompts there were, and how many when each word was typed.
@@ -83,21 +81,26 @@ impl Chat {
 
     /// Types while the turn runs.
     fn types(&mut self, keys: &str) {
-        self.keys.reopen();
+        self.keys.keep_ended();
         self.keys.feed(keys.as_bytes());
         self.keys.recall();
         self.keys.queue_lines();
-        if !self.asked.is_empty() {
-            self.line = self.asked.join("\n");
-            self.asked.clear();
+    }
+
+    /// The user goes on with this line now.
+    fn takes_back(&mut self, line: String) {
+        for (word, prompt) in &mut self.typed {
+            if line.contains(word.as_str()) {
+                *prompt = self.prompts;
+            }
         }
+        self.line = line;
     }
 
     fn event(&mut self, event: Event) {
         match event {
             Event::Word | Event::Command => {
-                let is_first = self.line.is_empty() && self.asked.is_empty();
-                let is_command = event == Event::Command && is_first;
+                let is_command = event == Event::Command && self.line.is_empty();
                 let word = self.word(if is_command { "/" } else { "" });
                 self.types(&word);
                 self.line.push_str(&word);
@@ -109,9 +112,11 @@ impl Chat {
                     .extend(Some(line).filter(|line| !line.is_empty()));
             }
             Event::Up => {
+                let kept = self.keys.kept();
                 self.types("\x1b[A");
                 if self.line.is_empty() {
-                    self.line = self.queue.pop().unwrap_or_default();
+                    let line = kept.last().cloned().or_else(|| self.queue.pop());
+                    self.takes_back(line.unwrap_or_default());
                 }
             }
             Event::Erase => {
@@ -123,7 +128,7 @@ impl Chat {
                 let word = self.word("");
                 self.keys.feed(format!("{word}\r").as_bytes());
                 let line = std::mem::take(&mut self.line) + &word;
-                self.asked.push(line);
+                assert_eq!(self.keys.kept().pop(), Some(line));
             }
             Event::Ends | Event::Replaced => self.goes_on(true, event),
             Event::Interrupts => self.goes_on(false, event),
@@ -137,10 +142,8 @@ impl Chat {
                 self.goes_on(true, event);
             }
         }
-        let mut input = self.asked.clone();
-        input.extend(Some(self.line.clone()).filter(|line| !line.is_empty()));
         assert_eq!(self.keys.queued(), self.queue, "{event:?}");
-        assert_eq!(self.keys.input().text, input.join("\n"), "{event:?}");
+        assert_eq!(self.keys.input().text, self.line, "{event:?}");
     }
 
     /// The turn is over: the next one begins with what is queued, or with what is sent at the prompt.
@@ -152,7 +155,7 @@ impl Chat {
         self.keys.unqueue();
         self.prompts += 1;
         let text = typed_line::text(&self.keys.take_next(&Slashes));
-        (self.line, self.queue, self.asked) = Default::default();
+        (self.line, self.queue) = Default::default();
         self.given.push(text);
         if how == Event::Replaced {
             let word = self.word("");

@@ -24,7 +24,7 @@ impl Paused {
                 is_text: true,
                 ..
             }) => {
-                let note = "That is not a word of the request editor; the text is back in the input line afterwards.";
+                let note = "That is not a word of the request editor; the text is kept for your next message.";
                 return Reply::Keep(self.say(note, window));
             }
             Err(error) => return Reply::Say(self.say(&error.to_string(), window)),
