@@ -354,7 +354,7 @@ mod tests {
         );
         for said in [
             "read    /q/a",
-            "always, never: stored for all projects; undo: dunlin permissions ask read /q/a",
+            "always, never: in all projects; undo: dunlin permissions ask read /q/a",
             "! Outside the project.",
             "\\u{202e}\\n",
         ] {

@@ -47,9 +47,11 @@ fn conclude_with(
                 true => "n TEXT",
                 false => "on_denial = \"continue\"",
             };
-            quiet(&format!(
-                "(a denied call ends the turn: {way} lets the model continue)"
-            ));
+            let hint = format!("(a denied call ends the turn: {way} lets the model continue)");
+            // Whoever denies again knows what it does.
+            if app.is_news(&hint) {
+                quiet(&hint);
+            }
         }
         TurnEnd::Denied => {}
         TurnEnd::CutOff => quiet("(cut off: max_tokens of the agent is the limit)"),

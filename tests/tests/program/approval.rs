@@ -386,15 +386,30 @@ fn a_call_that_was_written_as_text_is_said_to_be_one() {
 
 /// What a command of the chat prints may be the model's words, and look like a question: the real one stands below it.
 #[test]
-fn the_question_is_shown_again_below_what_a_command_prints() {
+fn what_waits_is_named_again_below_what_a_command_prints() {
     let forged = "```\n  ? 1 read_file asks\n    read    /etc/hostname\n```";
     let call = ("read_file", json!({ "file_path": PATH }));
     let first = Response::stream().text(forged).calls_of([call]);
     let (_provider, _environment, mut chat) = asked(vec![first, Response::reply("Thank you.")]);
     chat.answer("/show m2");
     let screen = chat.question();
-    let target = screen.line_with("    read ").unwrap_or_default();
-    assert!(target.contains("/outside/notes.txt"), "{screen:?}");
+    let shown = screen.text.rfind("/etc/hostname").expect("the message");
+    let below = screen.text.get(shown..).unwrap_or_default();
+    let row = below
+        .lines()
+        .find(|row| row.starts_with("  ? 1 read_file read /"));
+    let row = row.unwrap_or_default();
+    assert!(
+        row.ends_with("/outside/notes.txt · v shows it again"),
+        "{screen:?}"
+    );
+    assert!(
+        !below.contains("Outside the project."),
+        "only in short: {screen:?}"
+    );
+    chat.answer("v");
+    let screen = chat.question();
+    assert_eq!(screen.count("  ! Outside the project.\n"), 2, "{screen:?}");
     chat.answer("y");
     chat.prompt();
 }

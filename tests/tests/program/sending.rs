@@ -225,7 +225,7 @@ fn always_covers_whatever_is_sent_there() {
     chat.answer("always");
     let screen = chat.prompt();
     let stored = format!(
-        "allow write {}, whatever the plugin sends there.",
+        "allows writing {}, whatever the plugin sends there, in all projects.",
         site.url("/up")
     );
     assert!(screen.contains(&stored), "{:?}", chat.terminal);

@@ -38,12 +38,12 @@ fn never_at_a_compound_line_is_for_that_line() {
         &screen,
         &[
             "    never:  denies exactly this line, in all projects\n",
-            "undo:   dunlin permissions ask run '= cat a.txt | grep a'",
+            "undo never: dunlin permissions ask run '= cat a.txt | grep a'",
         ],
     );
     chat.answer("never");
     let screen = chat.prompt();
-    let row = "Stored for all projects: deny exactly this line. Undo: dunlin permissions ask run '= cat a.txt | grep a'";
+    let row = "Stored: denies exactly this line, in all projects. Undo: dunlin permissions ask run '= cat a.txt | grep a'";
     assert_shows(
         &screen,
         &[
@@ -96,7 +96,7 @@ fn an_answer_for_the_session_is_taken_back() {
     assert_shows(
         &screen,
         &[
-            "    always, never: stored for all projects",
+            "    always, never: in all projects",
             "dunlin permissions ask read ",
         ],
     );
@@ -105,7 +105,7 @@ fn an_answer_for_the_session_is_taken_back() {
     assert_shows(
         &screen,
         &[
-            "  Until the session ends: allow read ",
+            "  Until the session ends: allows reading ",
             "Undo: /permissions forget",
         ],
     );
@@ -119,10 +119,7 @@ fn an_answer_for_the_session_is_taken_back() {
     chat.answer("always");
     assert_shows(
         &chat.prompt(),
-        &[
-            "  Stored for all projects: allow read ",
-            "dunlin permissions ask",
-        ],
+        &["  Stored: allows reading ", "dunlin permissions ask"],
     );
     chat.leave();
 }

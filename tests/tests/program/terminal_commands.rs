@@ -35,8 +35,8 @@ fn a_permanent_yes_to_a_pipe_is_one_to_each_command_and_covers_other_pipes_of_th
     for shown in [
         "execute /usr/bin/head",
         "never:  denies exactly this line",
-        "undo:   dunlin permissions ask run /usr/bin/cat",
-        "undo:   dunlin permissions ask run /usr/bin/head",
+        "undo always: dunlin permissions ask run /usr/bin/cat",
+        "undo always: dunlin permissions ask run /usr/bin/head",
         "note:   Compound command (a pipe): s allows exactly this line, always each of its commands.",
     ] {
         assert!(screen.text.contains(shown), "{screen:?}");

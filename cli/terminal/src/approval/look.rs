@@ -119,8 +119,6 @@ pub fn question(entry: &Entry, numbered: bool, window: Window, most: usize) -> S
 
 /// A call in one row, among others. `seen`: whether it was shown in full, so that a yes to it counts.
 pub fn row(entry: &Entry, seen: bool, window: Window) -> String {
-    let (mark, label, _) = look(entry.state);
-    let styles = window.styles;
     let word = match entry.state {
         CallState::Asking if entry.problem.is_some() => " · cannot be run like this".to_owned(),
         // What Dunlin warns of is in the question, which is not shown.
@@ -131,8 +129,45 @@ pub fn row(entry: &Entry, seen: bool, window: Window) -> String {
         CallState::Approved => " · approved".to_owned(),
         _ => String::new(),
     };
+    let about = match only_command(entry) {
+        Some(line) => one_line(line),
+        None => one_line(&entry.question.wording),
+    };
+    in_short(entry, about, &word, window)
+}
+
+/// The only call that waits in one row, in the host's words as far as there are any, below what was printed since it was shown.
+pub fn title(entry: &Entry, seen: bool, window: Window) -> String {
+    let need = |need: &Need| {
+        one_line(&format!(
+            "{} {}",
+            need.operation.verb(),
+            need.target.shown()
+        ))
+    };
+    let about = match (only_command(entry), entry.question.needs.as_slice()) {
+        (Some(line), _) => one_line(line),
+        (None, []) => one_line(&entry.question.wording),
+        (None, [only]) => need(only),
+        (None, [first, others @ ..]) => format!("{} and {} more", need(first), others.len()),
+    };
+    let word = match seen {
+        true => " · v shows it again",
+        false if !entry.question.notices.is_empty() => " · ! v shows all of it",
+        false => " · v shows all of it",
+    };
+    in_short(entry, about, word, window)
+}
+
+/// A call in one row with what it is about, escaped, and a word at its end.
+fn in_short(entry: &Entry, mut about: String, word: &str, window: Window) -> String {
+    let (mark, label, _) = look(entry.state);
+    let styles = window.styles;
     let edited = if entry.edited { " · edited" } else { "" };
-    let head = format!("{MARGIN}{mark} {} ", entry.index);
+    let head = match entry.index {
+        0 => format!("{MARGIN}{mark} "),
+        index => format!("{MARGIN}{mark} {index} "),
+    };
     let end = format!("{edited}{word}");
     let mut left = window
         .columns
@@ -145,10 +180,6 @@ pub fn row(entry: &Entry, seen: bool, window: Window) -> String {
         tool.clear();
     }
     left = left.saturating_sub(display::width(&tool) + 1);
-    let mut about = match only_command(entry) {
-        Some(line) => one_line(line),
-        None => one_line(&entry.question.wording),
-    };
     if shows_arguments(entry) {
         let arguments = entry.question.arguments.to_string();
         about = format!("{about} {}", one_line(&arguments));
@@ -194,8 +225,11 @@ pub fn view(entry: &Entry, numbered: bool, window: Window) -> Shown {
     page.needs(entry, true);
     page.explanations(entry);
     let counts = diff::counts(&entry.question.actions);
-    for row in &counts {
-        page.foreign(row, None);
+    // The overview of several files says it.
+    if diff::files(&entry.question).is_empty() {
+        for row in &counts {
+            page.foreign(row, None);
+        }
     }
     let mut changes = page.difference(entry, true);
     let more = changes.len().saturating_sub(MAX_VIEW_DIFF_ROWS);

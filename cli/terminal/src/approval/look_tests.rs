@@ -428,6 +428,9 @@ fn foreign_text_begins_no_row() {
                         "  never: ",
                         "  always, never: ",
                         "  undo:",
+                        "  undo each:",
+                        "    TARGET",
+                        "    write",
                         "    dunlin",
                         // A path that needs no quotes, as a word of a command.
                         "    /",
@@ -475,20 +478,20 @@ fn the_command_that_takes_an_answer_back_is_not_broken() {
     assert_eq!(
         stored(120),
         [format!(
-            "    always, never: stored for all projects; undo: {command}"
+            "    always, never: in all projects; undo: {command}"
         )]
     );
     assert_eq!(
         stored(80),
         [
-            "    always, never: stored for all projects".to_owned(),
+            "    always, never: in all projects".to_owned(),
             format!("    undo:   {command}"),
         ]
     );
     assert_eq!(
         stored(62),
         [
-            "    always, never: stored for all projects".to_owned(),
+            "    always, never: in all projects".to_owned(),
             "    undo:".to_owned(),
             format!("      {command}"),
         ]
@@ -497,7 +500,7 @@ fn the_command_that_takes_an_answer_back_is_not_broken() {
     assert_eq!(
         stored(44),
         [
-            "    always, never: stored for all projects",
+            "    always, never: in all projects",
             "    undo:",
             "      dunlin permissions ask read \\",
             "      /home/ada/docs/birds.txt",

@@ -210,12 +210,18 @@ impl PendingApprovals {
         rows
     }
 
-    /// What waits once more, after a command has printed something: one call whole, several in short.
-    pub fn after_command(&mut self, window: Window) -> Vec<String> {
-        match self.several {
-            true => self.again(window),
-            false => self.show_again(window),
+    /// What waits in short, after a command has printed something that may look like a question. Nothing counts as shown by
+    /// that: a yes is one to what was on the screen before, or was viewed.
+    pub fn after_command(&self, window: Window) -> Vec<String> {
+        if self.several {
+            return self.again(window);
         }
+        let calls = self.asking();
+        let mut rows: Vec<String> = calls
+            .map(|entry| look::title(entry, !self.is_unseen(entry), window))
+            .collect();
+        rows.push(self.key(window));
+        rows
     }
 
     /// A row for each of several calls.

@@ -110,7 +110,7 @@ fn one_call_is_answered_with_a_word() {
 }
 
 #[test]
-fn after_a_command_several_calls_are_shown_in_short_and_one_whole() {
+fn after_a_command_calls_are_shown_in_short() {
     let needs = |rows: &[String]| rows.iter().filter(|it| it.contains("read    ")).count();
     let mut several = approvals(vec![entry(1), entry(2)]);
     let rows = several.after_command(window(100, 60));
@@ -128,7 +128,15 @@ fn after_a_command_several_calls_are_shown_in_short_and_one_whole() {
     assert!(rows.iter().any(|row| row.contains("shows it")), "{rows:?}");
     let mut one = approvals(vec![entry(1)]);
     let rows = one.after_command(window(100, 60));
-    assert_eq!(needs(&rows), 1, "{rows:?}");
+    let title = "  ? 1 read_file read /outside/1 · v shows it again";
+    assert_eq!(rows[..rows.len() - 1], [title]);
+    assert_eq!(decisions(answer(&mut one, "y")), ["11.1 true Once"]);
+    // The short form shows nothing that a yes could be one to.
+    let mut one = PendingApprovals::default();
+    one.open(11, vec![edit(100)], window(100, 14));
+    let rows = one.after_command(window(100, 60));
+    assert!(rows[0].ends_with(" v shows all of it"), "{rows:?}");
+    assert!(matches!(one.answer("y", window(100, 14)), Reply::Say(_)));
 }
 
 #[test]

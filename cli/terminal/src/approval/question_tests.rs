@@ -262,10 +262,15 @@ fn a_patch_of_many_files() {
         approvals.answer("y", window(100, 30)),
         Reply::Resolve(..)
     ));
-    assert!(matches!(
-        approvals.answer("v", window(100, 30)),
-        Reply::View(..)
-    ));
+    let Reply::View(view, _) = approvals.answer("v", window(100, 30)) else {
+        panic!("no view");
+    };
+    let view = view.join("\n");
+    // In the overview, and above its difference.
+    assert_eq!(view.matches(&path(3)).count(), 2, "{view}");
+    let stored = "    always, never: all of these, in all projects\n    \
+                  undo each: dunlin permissions ask write TARGET\n";
+    assert!(view.contains(stored), "{view}");
     assert!(matches!(
         approvals.answer("y", window(100, 30)),
         Reply::Resolve(..)

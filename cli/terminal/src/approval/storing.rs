@@ -18,6 +18,9 @@ pub(super) const READS: &str = "with any query and headers";
 /// Where the answers of the session are taken back.
 const FORGET: &str = "/permissions forget";
 
+/// How the label of a command begins that takes back what would be stored.
+pub(super) const UNDO: &str = "undo";
+
 /// Stands in the place of a command whose target cannot be typed.
 pub const SHOWS_KEY: &str = "dunlin permissions list shows the key";
 
@@ -29,26 +32,42 @@ pub fn always(question: &Question) -> Vec<(&'static str, String)> {
         .partition(|need| need.target.command().is_some());
     let command = |need: &&Need| Some(("always", allowed(need, &question.lasting)?));
     let mut rows: Vec<_> = commands.iter().filter_map(command).collect();
-    let said = others.iter().filter_map(|need| {
+    rows.extend(covered(&others));
+    more(&mut rows, "v shows them");
+    if !others.is_empty() {
+        let of_app = of_app(&question.tool);
+        let place = place_of(&others, commands.is_empty());
+        rows.push(("always", format!("{place}{of_app}")));
+    }
+    rows
+}
+
+/// What a lasting yes to these needs covers beyond what the question shows, a row for each.
+fn covered(others: &[&Need]) -> Vec<(&'static str, String)> {
+    let row = |need: &&Need| {
         let covers = covers(need)?;
         let text = match others.len() {
             1 => covers.to_owned(),
             _ => format!("{}: {covers}", named(need)),
         };
         Some(("s, always", text))
-    });
-    rows.extend(said);
-    more(&mut rows, "v shows them");
-    let what = match (others.len(), commands.is_empty()) {
-        (0, _) => return rows,
-        (1, true) => "",
-        (_, true) => "all of these, ",
-        (_, false) => "the rest, ",
     };
-    let app = app(&question.tool).map(|app| format!(", only for this version of {}", escape(app)));
-    let app = app.unwrap_or_default();
-    rows.push(("always", format!("{what}in all projects{app}")));
-    rows
+    others.iter().filter_map(row).collect()
+}
+
+/// Where an answer to these needs holds, which are no commands. `all`: whether there are no others.
+fn place_of(others: &[&Need], all: bool) -> &'static str {
+    match (others.len(), all) {
+        (0 | 1, true) => "in all projects",
+        (_, true) => "all of these, in all projects",
+        (_, false) => "the rest, in all projects",
+    }
+}
+
+/// For whom a permanent yes to this tool or app is, where that is not the tool. Escaped.
+fn of_app(tool: &str) -> String {
+    let app = app(tool).map(|app| format!(", only for this version of {}", escape(app)));
+    app.unwrap_or_default()
 }
 
 /// What `never` denies beyond the line of a command, a label and an escaped text for each row: where no yes can be stored,
@@ -80,36 +99,44 @@ pub fn details(question: &Question, always: bool) -> Vec<(&'static str, String)>
             .into_iter()
             .collect();
     }
-    let is_only = question.needs.len() == 1;
-    let row = |need: &Need| {
-        if let Some(command) = need.target.command() {
-            return of_command(need, command, &question.lasting, always);
+    let mut rows = Vec::new();
+    let mut others = Vec::new();
+    for need in &question.needs {
+        match need.target.command() {
+            Some(command) => rows.extend(of_command(need, command, &question.lasting, always)),
+            None => others.push(need),
         }
-        let label = match always {
-            true => "always, never",
-            false => "never",
-        };
-        let undo = undo(need);
-        let covers = covers(need).filter(|_| always);
-        if is_only {
-            let app = match app(&question.tool).filter(|_| always) {
-                Some(app) => format!(", a yes only for this version of {}", escape(app)),
-                None => String::new(),
-            };
-            let stored = (label, format!("stored for all projects{app}\nundo: {undo}"));
-            let covers = covers.map(|covers| ("s, always", covers.to_owned()));
-            return covers.into_iter().chain([stored]).collect();
-        }
-        let covers = covers.map_or_else(String::new, |covers| format!(": {covers}"));
-        let text = format!("{}{covers}, in all projects\nundo: {undo}", named(need));
-        vec![(label, text)]
+    }
+    if others.is_empty() {
+        return rows;
+    }
+    let is_all = rows.is_empty();
+    let place = place_of(&others, is_all);
+    let (label, of_app) = match (always, app(&question.tool)) {
+        (false, _) => ("never", String::new()),
+        (true, None) => ("always, never", String::new()),
+        (true, Some(app)) => (
+            "always, never",
+            format!(", a yes only for this version of {}", escape(app)),
+        ),
     };
-    let named = question.needs.iter().take(MAX_NAMED);
-    let mut rows: Vec<_> = named.flat_map(row).collect();
-    if question.needs.len() > MAX_NAMED {
-        let more = question.needs.len() - MAX_NAMED;
-        let text = format!("{more} more; dunlin permissions list shows them");
-        rows.push(("stored", text));
+    if always {
+        rows.extend(covered(&others));
+    }
+    if let [only] = others.as_slice() {
+        rows.push((label, format!("{place}{of_app}\nundo: {}", undo(only))));
+        return rows;
+    }
+    rows.push((label, format!("{place}{of_app}")));
+    // The targets stand above, each once.
+    for operation in [Operation::Read, Operation::Write, Operation::Execute] {
+        if others.iter().any(|need| need.operation == operation) {
+            let (ask, word) = (verb(Decided::Open), word(operation));
+            rows.push((
+                "undo each",
+                format!("dunlin permissions {ask} {word} TARGET"),
+            ));
+        }
     }
     rows
 }
@@ -155,13 +182,21 @@ fn of_command(
     let allowed = allowed(need, lasting).filter(|_| always);
     let mut rows: Vec<_> = allowed.map(|text| ("always", text)).into_iter().collect();
     rows.push(("never", format!("denies {denied}, in all projects")));
-    let stored = stored_of(need, lasting).filter(|_| always);
-    for need in stored.chain([need]) {
-        let row = ("undo", undo(need));
-        if !rows.contains(&row) {
-            rows.push(row);
+    let never = undo(need);
+    let mut stored: Vec<String> = Vec::new();
+    for need in stored_of(need, lasting).filter(|_| always) {
+        let undo = undo(need);
+        if !stored.contains(&undo) {
+            stored.push(undo);
         }
     }
+    // Which answer a command takes back is said where that is not the same one for both.
+    if stored.iter().all(|undo| *undo == never) {
+        rows.push((UNDO, never));
+        return rows;
+    }
+    rows.extend(stored.into_iter().map(|undo| ("undo always", undo)));
+    rows.push(("undo never", never));
     rows
 }
 
@@ -202,35 +237,32 @@ pub fn after(question: &Question, answer: Answer) -> Vec<String> {
 /// What an answer to this tool or app has stored, as one escaped sentence for each target, and behind a line end what takes that back. Empty:
 /// nothing.
 pub fn after_needs(tool: &str, needs: &[Need], answer: Answer) -> Vec<String> {
-    let verb = if answer.allow { "allow" } else { "deny" };
-    let granted = app(tool).filter(|_| answer.allow);
-    let scope = |place: Option<String>| match (answer.scope, place) {
-        (Scope::Once | Scope::Session, _) => "Until the session ends".to_owned(),
-        (Scope::Always, None) => match granted {
-            Some(app) => format!(
-                "Stored for this version of {}, in all projects",
-                escape(app)
-            ),
-            None => "Stored for all projects".to_owned(),
-        },
-        (Scope::Always, Some(place)) => format!("Stored for {place}"),
+    let verb = if answer.allow { "allows" } else { "denies" };
+    let of_app = match answer.allow {
+        true => of_app(tool),
+        false => String::new(),
     };
-    if answer.scope == Scope::Once {
-        return Vec::new();
-    }
+    // As it was said with the question.
+    let scope = match answer.scope {
+        Scope::Once => return Vec::new(),
+        Scope::Session => "Until the session ends",
+        Scope::Always => "Stored",
+    };
+    let place = |folder: Option<String>| match (answer.scope, folder) {
+        (Scope::Once | Scope::Session, _) => String::new(),
+        (Scope::Always, Some(folder)) => format!(", in {folder}"),
+        (Scope::Always, None) => format!(", in all projects{of_app}"),
+    };
     let row = |need: &Need| {
-        let scope = scope(folder(need).filter(|_| answer.allow));
+        let place = place(folder(need).filter(|_| answer.allow));
         let about = match need.target.command() {
             Some(command) if answer.allow && command.parts.is_empty() => command.describe(),
             Some(command) => command.key.describe(),
-            None if need.sends() && answer.allow => format!(
-                "write {}, whatever the plugin sends there",
-                need.target.shown()
-            ),
-            None if need.asks_server() && answer.allow => {
-                format!("read {}, {READS}", need.target.shown())
+            None if need.sends() && answer.allow => {
+                format!("{}, whatever the plugin sends there", doing(need))
             }
-            None => format!("{} {}", need.operation.verb(), need.target.shown()),
+            None if need.asks_server() && answer.allow => format!("{}, {READS}", doing(need)),
+            None => doing(need),
         };
         let undo = match answer.scope {
             Scope::Always => undo(need),
@@ -239,17 +271,27 @@ pub fn after_needs(tool: &str, needs: &[Need], answer: Answer) -> Vec<String> {
                 None => FORGET.to_owned(),
             },
         };
-        format!("{scope}: {verb} {}.\nUndo: {undo}", escape(&about))
+        format!("{scope}: {verb} {}{place}.\nUndo: {undo}", escape(&about))
     };
     let mut rows: Vec<String> = needs.iter().take(MAX_NAMED).map(row).collect();
     if needs.len() > MAX_NAMED {
         let more = needs.len() - MAX_NAMED;
-        let scope = scope(None);
+        let place = place(None);
         rows.push(format!(
-            "{scope}: {verb} {more} more. /permissions lists all."
+            "{scope}: {verb} {more} more{place}. /permissions lists all."
         ));
     }
     rows
+}
+
+/// What is done to a target: `reading /etc/hosts`. Not escaped.
+fn doing(need: &Need) -> String {
+    let doing = match need.operation {
+        Operation::Read => "reading",
+        Operation::Write => "writing",
+        Operation::Execute => "running",
+    };
+    format!("{doing} {}", need.target.shown())
 }
 
 /// What an answer to a call that needs nothing but the yes itself holds for, as one escaped sentence, and behind a line end
@@ -257,7 +299,7 @@ pub fn after_needs(tool: &str, needs: &[Need], answer: Answer) -> Vec<String> {
 pub fn after_call(tool: &str, answer: Answer) -> Option<String> {
     let tool = escape(tool);
     (answer.scope != Scope::Once).then(|| match answer.allow {
-        true => format!("Until the session ends: allow calls of {tool}.\nUndo: {FORGET} {tool}"),
+        true => format!("Until the session ends: allows calls of {tool}.\nUndo: {FORGET} {tool}"),
         // There is no target to store a permanent no under.
         false => {
             format!("Until the session ends: {tool} is set to never.\nUndo: /tools {tool} prompt")
@@ -379,7 +421,7 @@ mod tests {
         assert_eq!(
             said(true, Scope::Always),
             [
-                "Stored for all projects: allow read /etc/hosts.\nUndo: dunlin permissions ask read /etc/hosts"
+                "Stored: allows reading /etc/hosts, in all projects.\nUndo: dunlin permissions ask read /etc/hosts"
             ]
         );
         let of_app = |allow| {
@@ -388,15 +430,19 @@ mod tests {
         };
         assert_eq!(
             of_app(true).lines().next(),
-            Some("Stored for this version of app 'tides', in all projects: allow read /etc/hosts.")
+            Some(
+                "Stored: allows reading /etc/hosts, in all projects, only for this version of app 'tides'."
+            )
         );
         assert_eq!(
             of_app(false).lines().next(),
-            Some("Stored for all projects: deny read /etc/hosts.")
+            Some("Stored: denies reading /etc/hosts, in all projects.")
         );
         assert_eq!(
             said(false, Scope::Session),
-            ["Until the session ends: deny read /etc/hosts.\nUndo: /permissions forget /etc/hosts"]
+            [
+                "Until the session ends: denies reading /etc/hosts.\nUndo: /permissions forget /etc/hosts"
+            ]
         );
         let sent = [Need {
             target: Target::Url("https://example.com/up".into()),
@@ -409,7 +455,7 @@ mod tests {
         assert_eq!(
             after_needs("web_fetch", &sent, allow),
             [
-                "Until the session ends: allow write https://example.com/up, whatever the plugin sends there.\n\
+                "Until the session ends: allows writing https://example.com/up, whatever the plugin sends there.\n\
                  Undo: /permissions forget https://example.com/up"
             ]
         );
@@ -425,7 +471,7 @@ mod tests {
         assert_eq!(said.len(), MAX_NAMED + 1);
         assert_eq!(
             said[MAX_NAMED],
-            "Stored for all projects: deny 2 more. /permissions lists all."
+            "Stored: denies 2 more, in all projects. /permissions lists all."
         );
     }
 }

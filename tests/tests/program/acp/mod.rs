@@ -210,10 +210,7 @@ fn every_answer_means_what_it_says() {
     editor.choose(&question, "allow_always");
     assert_eq!(editor.ended(turn), "end_turn");
     let thoughts = editor.text(&session, "agent_thought_chunk");
-    assert!(
-        thoughts.contains("Stored for all projects: allow read"),
-        "{thoughts}"
-    );
+    assert!(thoughts.contains("Stored: allows reading"), "{thoughts}");
     assert!(
         thoughts.contains("dunlin permissions ask read"),
         "{thoughts}"

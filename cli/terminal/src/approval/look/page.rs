@@ -11,14 +11,11 @@ use dunlin_host::target::{Operation, ProgramFile, Target};
 
 use super::{MAX_VIEW_CHARS, Window, asks_to_run, only_command, pretty, shows_arguments};
 use crate::approval::entry::Entry;
-use crate::approval::storing::{self, READS};
+use crate::approval::storing::{self, READS, UNDO};
 use crate::approval::text::{BAR, room, wrap};
 use crate::ui::style::Label;
 use crate::ui::wrap::{self as words, visible};
 use crate::ui::{command, diff, prompt_of_server, web_request};
-
-/// The label of a command that takes back what would be stored.
-const UNDO: &str = "undo";
 
 /// How far in the target of a need stands.
 const NEED_INDENT: usize = 10;
@@ -132,10 +129,7 @@ impl Page {
     /// `whole`: with everything that says no more than the command, and with what takes the answers back.
     pub(super) fn needs(&mut self, entry: &Entry, whole: bool) {
         let question = &entry.question;
-        let files = match whole {
-            true => Vec::new(),
-            false => diff::files(question),
-        };
+        let files = diff::files(question);
         let mut programs = Vec::new();
         for need in &question.needs {
             match need.target.command() {
@@ -235,7 +229,7 @@ impl Page {
         };
         let quiet = |row: &str| styles.paint(Label::Quiet, row);
         // Below its label there is more room for a command.
-        if label == UNDO && visible(&text) > room {
+        if label.starts_with(UNDO) && visible(&text) > room {
             let columns = self.window.columns.saturating_sub(1);
             let rows = words::command(self.indent + 2, first.trim_end(), &text, columns);
             self.rows.extend(rows.iter().map(|row| quiet(row)));
