@@ -12,7 +12,7 @@ use dunlin_chat::turn::log::{CallLog, LastEdits};
 use dunlin_chat::turn::{CallRecord, patch_of};
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::approval::storing;
-use dunlin_terminal::ui::calls::{denied_by, elapsed, fit, look};
+use dunlin_terminal::ui::calls::{cut, denied_by, elapsed, fit, look};
 use dunlin_terminal::ui::diff;
 use dunlin_terminal::ui::style::{Label, Styles};
 use dunlin_terminal::ui::wrap::visible;
@@ -195,7 +195,11 @@ pub fn call(record: &CallRecord, all: bool, window: Window) -> Vec<String> {
     let took = took.unwrap_or_default();
     let head = format!("  {mark} {number} {tool} · {word} · {took} · ");
     let room = window.columns.saturating_sub(visible(&head) + 1);
-    let why = fit(&escape(error), room.max(MIN_WHY_COLUMNS));
+    // It begins with what matters; what a rule or a hook denied is said below in full.
+    let why = match &record.denied_by {
+        Some(_) => String::new(),
+        None => cut(&escape(error), room.max(MIN_WHY_COLUMNS)),
+    };
     let parts = [word.to_owned(), took, why];
     let parts = parts.iter().filter(|part| !part.is_empty());
     let end: String = parts.map(|part| format!(" · {part}")).collect();
