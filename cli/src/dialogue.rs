@@ -10,7 +10,7 @@ mod hands_off;
 pub mod hooks;
 mod instructions;
 mod key;
-mod notes;
+pub mod notes;
 pub mod presenter;
 pub mod refused;
 pub mod resume;

@@ -93,7 +93,10 @@ impl Item<'_> {
             }
             // Not escaped: a line end is a space here.
             Item::Said(_, message) => {
-                let words: Vec<&str> = message.content.split_whitespace().collect();
+                // Of the user's the words alone: what Dunlin added to them is shown by /show.
+                let said = Some(message.typed()).filter(|typed| !typed.trim().is_empty());
+                let words = said.unwrap_or(&message.content).split_whitespace();
+                let words: Vec<&str> = words.collect();
                 one_line(&words.join(" "))
             }
             Item::Called(call, _) => one_line(&Value::Object(call.arguments.clone()).to_string()),

@@ -8,6 +8,7 @@ use dunlin_host::display::{escape, one_line, width};
 
 use super::agents;
 use crate::app::App;
+use crate::dialogue::notes;
 use crate::subagents::rows;
 use dunlin_chat::message::{Message, Role};
 use dunlin_chat::session::Loaded;
@@ -16,6 +17,7 @@ use dunlin_chat::turn::CallRecord;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::style::Label;
+use dunlin_terminal::ui::wrap;
 
 /// Rows of the screen that are left for what stands around the transcript.
 const OTHER_ROWS: usize = 8;
@@ -56,7 +58,7 @@ pub fn show(app: &App, loaded: &Loaded, folds: bool) {
     for (index, message) in messages.iter().enumerate().skip(start) {
         match message.role {
             Role::User => {
-                for row in said_rows(&message.content, window.columns) {
+                for row in user_rows(message, window.columns) {
                     quiet(&row);
                 }
                 for media in &message.media {
@@ -105,7 +107,7 @@ fn first_shown(messages: &[Message], room: usize, columns: usize) -> usize {
     let mut start = None;
     for (index, message) in messages.iter().enumerate().rev() {
         rows += match message.role {
-            Role::User => said_rows(&message.content, columns).len() + message.media.len(),
+            Role::User => user_rows(message, columns).len() + message.media.len(),
             Role::Assistant => rows_of(&message.content, columns) + message.tool_calls.len(),
             Role::System | Role::Tool => 0,
         };
@@ -123,6 +125,22 @@ fn first_shown(messages: &[Message], room: usize, columns: usize) -> usize {
 fn rows_of(text: &str, columns: usize) -> usize {
     let rows = |line: &str| width(line).div_ceil(columns.max(1)).max(1);
     text.trim().lines().map(rows).sum()
+}
+
+/// A message of the user: what the user typed, the names of the files with it, and what Dunlin told the model behind it.
+fn user_rows(message: &Message, columns: usize) -> Vec<String> {
+    let typed = message.typed();
+    let mut rows = said_rows(typed, columns);
+    let room = columns.saturating_sub(1);
+    if !message.attached.is_empty() {
+        let names: Vec<String> = message.attached.iter().map(|it| one_line(it)).collect();
+        rows.push(fit(&format!("  attached: {}", names.join(", ")), room));
+    }
+    let added = message.content.get(typed.len()..).unwrap_or_default();
+    for note in notes::of(added) {
+        rows.extend(wrap::hanging("  · ", 4, &one_line(note), room));
+    }
+    rows
 }
 
 /// What the user said, behind the mark of the prompt.
@@ -248,6 +266,24 @@ mod tests {
             (2, "```rust\nfn b() {}\n```"),
         );
         check("```\na\n```\nb\nc", 2, (3, "b\nc"));
+    }
+
+    #[test]
+    fn what_dunlin_added_to_a_message_is_no_part_of_what_was_said() {
+        let mut message = user("go on\n\nthe text of a file\n\n(A note.)\n\n(Another one.)");
+        message.typed = Some("go on".len());
+        message.attached = vec!["a.txt".to_owned()];
+        let expected = [
+            "› go on",
+            "  attached: a.txt",
+            "  · A note.",
+            "  · Another one.",
+        ];
+        assert_eq!(user_rows(&message, 40), expected);
+        assert_eq!(
+            user_rows(&user("go on\n\n(A)"), 40),
+            ["› go on", "  ", "  (A)"]
+        );
     }
 
     #[test]
