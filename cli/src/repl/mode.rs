@@ -24,7 +24,7 @@ pub fn run((ui, switch): (&Ui, &ModeSwitch), rest: &str) -> bool {
     let now = switch.get();
     if rest.is_empty() {
         for mode in SessionMode::ALL {
-            let mark = if mode == now { "›" } else { " " };
+            let mark = if mode == now { "✓" } else { " " };
             let name = format!("{mark} /mode {:<12}  ", mode.as_str());
             ui.data_rows(&format!("{name}{}", about(mode)), 22);
         }

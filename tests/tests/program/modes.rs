@@ -101,7 +101,7 @@ fn a_key_goes_through_the_modes_and_keeps_the_line() {
     assert!(screen.contains(said), "{:?}", chat.terminal);
     chat.say("/mode");
     let screen = chat.prompt_with("(plan)");
-    assert!(screen.contains("› /mode plan "), "{:?}", chat.terminal);
+    assert!(screen.contains("✓ /mode plan "), "{:?}", chat.terminal);
     chat.say("/permissions");
     assert!(
         chat.prompt_with("(plan)")
