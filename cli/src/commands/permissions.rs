@@ -64,6 +64,40 @@ struct SeveralTargets;
 #[error("an address cannot be run; it can be read")]
 struct AddressRuns;
 
+/// A compound line where `--allow` takes a simple command.
+#[derive(Debug, thiserror::Error)]
+#[error("--allow takes one simple command, and {line:?} is not one ({why})")]
+struct SeveralCommands {
+    line: String,
+    why: NotSimple,
+}
+
+impl SeveralCommands {
+    /// What allows such a line: exactly this one, or its commands, each in any line.
+    fn hint(&self) -> String {
+        let option = |option: &str, text: &str| format!("{option} {}", shell_word(text));
+        let exactly = option("--allow-line", &self.line);
+        let commands = chained_commands(&self.line).filter(|it| it.len() > 1);
+        let each: Vec<String> = commands
+            .into_iter()
+            .flatten()
+            .filter(|command| !command.is_of_shell)
+            .map(|command| {
+                let words: Vec<String> = command.words.iter().map(|it| shell_word(it)).collect();
+                option("--allow", &words.join(" "))
+            })
+            .collect();
+        let hint = match each.as_slice() {
+            [] => format!("{exactly} allows exactly this line"),
+            each => format!(
+                "{exactly} allows exactly this line, {} its commands",
+                each.join(" ")
+            ),
+        };
+        escape(&hint).into_owned()
+    }
+}
+
 /// An option where a target is expected.
 #[derive(Debug, thiserror::Error)]
 #[error("a target is missing; {0:?} is an option, and options stand before the operation")]
@@ -386,7 +420,7 @@ pub fn allow_for_session(app: &App, allowed: &[Allow]) -> Result<(), CliError> {
     let permissions = app.host()?.permissions();
     for allow in allowed {
         if allow.is_command {
-            permissions
+            let explained = permissions
                 .explain_command(&allow.target)
                 .map_err(|error| {
                     CliError::usage(error).with_hint(Some(
@@ -394,6 +428,17 @@ pub fn allow_for_session(app: &App, allowed: &[Allow]) -> Result<(), CliError> {
                             .to_owned(),
                     ))
                 })?;
+            // What the shell carries out itself may be a program as well, and a key says what it is.
+            let is_key = CommandKey::is_command(&allow.target);
+            let is_compound = |why: &NotSimple| !is_key && !matches!(why, NotSimple::Builtin(_));
+            if let Some(why) = explained.compound.filter(is_compound) {
+                let error = SeveralCommands {
+                    line: allow.target.clone(),
+                    why,
+                };
+                let hint = error.hint();
+                return Err(CliError::usage(error).with_hint(Some(hint)));
+            }
         }
         let option = format!("--allow {}", shell_word(&allow.typed()));
         let key = permissions.allow_by_option(&allow.target, &allow.bits, &option)?;

@@ -126,6 +126,15 @@ fn allow_opens_one_target_for_one_run() {
         assert_eq!(output.status, Some(2), "{target}: {output}");
         assert!(output.stderr.contains("--allow"), "{target}: {output}");
     }
+    // Without gaps it is no file either.
+    for line in ["cat|sort", "cat | sort"] {
+        let (output, _) = ask("", vec![], &["ask", "--allow", line, "read"]);
+        assert_eq!(output.status, Some(2), "{line}: {output}");
+        let hint = format!(
+            "hint: --allow-line '{line}' allows exactly this line, --allow cat --allow sort its commands"
+        );
+        assert!(output.stderr.contains(&hint), "{output}");
+    }
 }
 
 #[test]
