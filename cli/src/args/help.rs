@@ -142,6 +142,11 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
         &["-c", "resume", "continue"],
         "dunlin --resume resumes the last session, or the one named behind it; dunlin sessions list lists them",
     ),
+    (
+        &["--resume"],
+        "dunlin ask --continue PROMPT continues the last session with a question, --session SESSION another one; dunlin \
+         --resume resumes one in the chat",
+    ),
     (&["-m"], "--model MODEL chooses the model"),
     (
         &[
@@ -404,6 +409,7 @@ mod tests {
             (&["exec", "ls"], "dunlin ask PROMPT"),
             (&["resume"], "dunlin --resume"),
             (&["-c"], "dunlin --resume"),
+            (&["ask", "--resume", "hi"], "dunlin ask --continue PROMPT"),
             (&["login"], "dunlin config init"),
             (&["--yolo"], "--mode accept-edits"),
             (&["ask", "--yolo", "hi"], "--mode accept-edits"),
