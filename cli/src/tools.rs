@@ -108,7 +108,7 @@ pub fn print_stored(app: &App, stored: &[Stored]) {
         let bound = match &line.bound_to {
             Some(plugins) => ui.styles().paint(
                 Label::Quiet,
-                &format!("  {}", escape(&with_names(&apps, plugins))),
+                &format!("  {}", escape(&with_names(&apps, &with_tools(plugins)))),
             ),
             None => String::new(),
         };
@@ -125,6 +125,22 @@ pub fn print_stored(app: &App, stored: &[Stored]) {
             escape(&line.key)
         ));
     }
+}
+
+/// A list of plugins in which a built-in one is named with its other tools: the user was asked by a tool.
+fn with_tools(plugins: &str) -> String {
+    let named = |plugin: &str| {
+        let mut built_in = dunlin_plugins::ALL.iter();
+        let description = built_in.find(|it| it.name == plugin)?.description?;
+        let names = description.tools.iter().map(|tool| tool.name);
+        let others: Vec<&str> = names.filter(|name| *name != plugin).collect();
+        (!others.is_empty()).then(|| format!("{plugin} (also {})", others.join(", ")))
+    };
+    let plugins = plugins.split(", ");
+    let plugins: Vec<String> = plugins
+        .map(|plugin| named(plugin).unwrap_or_else(|| plugin.to_owned()))
+        .collect();
+    plugins.join(", ")
 }
 
 /// Which tools came, went, or say something else of themselves, in one line; `None`: none did.
@@ -158,6 +174,15 @@ pub fn changes(before: &[Tool], after: &[Tool]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_plugin_is_named_with_its_other_tools() {
+        let named = with_tools("edit_file, read_file, far (0123abcd)");
+        assert_eq!(
+            named,
+            "edit_file (also apply_patch), read_file, far (0123abcd)"
+        );
+    }
 
     #[test]
     fn what_comes_and_goes_is_said() {
