@@ -16,7 +16,7 @@
 #   make fmt                 formats the sources
 #   make clean               removes the target folder
 #
-# DUNLIN_WASM=installed|build-std forces how the tools are compiled for wasm; see plugins/guest-build.
+# DUNLIN_WASM=installed|build-std forces how the tools are compiled for wasm; see plugins/builder.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -90,11 +90,11 @@ quirks: setup
 	@"$(TARGET_DIR)/release/quirk-table"
 
 setup:
-	@./plugins/guest-build/setup
+	@./plugins/builder/setup
 
 # What the tests of pages of apps run in.
 browser:
-	@./plugins/guest-build/setup browser
+	@./plugins/builder/setup browser
 
 fmt:
 	@$(CARGO) fmt --all

@@ -34,7 +34,7 @@ const TEXTS: [(&str, &str); 6] = [
     ("sdk/src/memory", "vendor/dunlin-sdk/src/memory"),
     ("sdk/examples", "vendor/dunlin-sdk/examples"),
     ("sdk/macros/src", "vendor/dunlin-sdk-macros/src"),
-    ("params/src", "vendor/dunlin-params/src"),
+    ("libraries/params/src", "vendor/dunlin-params/src"),
 ];
 
 /// Those that compute.

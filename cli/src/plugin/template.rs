@@ -435,7 +435,7 @@ mod tests {
                 include_str!("templates/rust/sdk_macros.toml.txt"),
             ),
             (
-                include_str!("../../../plugins/params/Cargo.toml"),
+                include_str!("../../../plugins/libraries/params/Cargo.toml"),
                 include_str!("templates/rust/params.toml.txt"),
             ),
         ];

@@ -166,7 +166,7 @@ fn messages_and_pages_are_plain_english() {
         ("host/wit/syntax", &["wit"], 1),
         ("cli", &BUILT_IN, 20),
         ("cli/src/plugin/templates", &["txt", "wit"], 5),
-        ("plugins/js_engine", &BUILT_IN, 4),
+        ("plugins/guests/js_engine", &BUILT_IN, 4),
         ("plugins/sdk", &BUILT_IN, 1),
     ] {
         let before = pages.len();

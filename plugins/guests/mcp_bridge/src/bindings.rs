@@ -8,7 +8,7 @@
 )]
 
 wit_bindgen::generate!({
-    path: "../../wit",
+    path: "../../../wit",
     world: "mcp-bridge",
     export_macro_name: "export_bindings",
     pub_export_macro: true,

@@ -8,7 +8,7 @@
 )]
 
 wit_bindgen::generate!({
-    path: "../../host/wit/syntax",
+    path: "../../../host/wit/syntax",
     world: "syntax-checker",
 });
 
