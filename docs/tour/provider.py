@@ -1,48 +1,15 @@
 """A model provider on port 8080 that plays a script, for `record.sh`; answers until it is killed.
 
-It speaks the streaming chat API of OpenAI. The newest user message and the number of answers after it choose the next
-answer: a text, in which `{}` stands for the last result of a tool, or calls with a text before them.
+It speaks the streaming chat API of OpenAI. The script is `script.json`: the newest user message and the number of answers
+after it choose the next answer, a text, or calls with a text before them.
 """
 
 import json
+import pathlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
-def call(tool, **arguments):
-    return "", [(tool, arguments)]
-
-
-GREETING = [{"range": [2, 3], "replacement": '    return f"Hello, {name}!"'}]
-NOTES = [{"range": [1, 1], "replacement": "# Birds\n\nSandpipers nest in June."}]
-
-SCRIPT = {
-    "Say hello in one short sentence.": ["Hello, nice to meet you!"],
-    "Fix the greeting in greet.py": [
-        call("read_file", file_path="greet.py"),
-        call("edit_file", file_path="greet.py", edits=GREETING),
-        "`greet` had a typo and no punctuation:\n\n```python\nprint(greet(\"Ada\"))  # Hello, Ada!\n```\n",
-    ],
-    "When do sandpipers nest? It is in ~/docs/birds.txt": [
-        call("read_file", file_path="/home/ada/docs/birds.txt"),
-        "In **June**, says `birds.txt`, and they lay *four* eggs.",
-    ],
-    "Do the tests pass?": [
-        call("run_terminal_command", command="make test"),
-        "Yes: the one test passes.",
-    ],
-    "How many words has notes.md?": [
-        call("words", file_path="notes.md"),
-        "`notes.md` has {}.",
-    ],
-    "Write down what we know about sandpipers": [
-        ("I will look at what there is, and begin the notes.", [
-            ("read_file", {"file_path": "../docs/birds.txt"}),
-            ("edit_file", {"file_path": "birds.md", "edits": NOTES}),
-            ("read_file", {"file_path": "../docs/diary.txt"}),
-        ]),
-        "The notes are begun. I left the diary alone.",
-    ],
-}
+SCRIPT = json.loads(pathlib.Path(__file__).with_name("script.json").read_text())
 
 
 class Provider(BaseHTTPRequestHandler):
@@ -54,9 +21,8 @@ class Provider(BaseHTTPRequestHandler):
         asked = max(n for n, message in enumerate(messages) if message["role"] == "user")
         later = [message["role"] for message in messages[asked:]]
         answer = SCRIPT[messages[asked]["content"].strip()][later.count("assistant")]
-        text, calls = (answer, []) if isinstance(answer, str) else answer
-        last = messages[-1]["content"].strip()
-        events = [({"content": text.replace("{}", last)}, None)] if text else []
+        text, calls = (answer, []) if isinstance(answer, str) else (answer.get("text"), answer["calls"])
+        events = [({"content": text}, None)] if text else []
         for index, (name, arguments) in enumerate(calls):
             function = {"name": name, "arguments": json.dumps(arguments)}
             one = {"index": index, "id": f"call_{len(messages)}_{index}", "type": "function", "function": function}

@@ -6,17 +6,13 @@
 # Which terminal is typed into.
 terminal=tour
 
-# Sets up the home folder, the model and tmux, within the namespaces.
+# Sets up the home folder, which is what `home` holds, the model and tmux, within the namespaces.
 stage() {
     ip link set lo up
     mount -t tmpfs tmpfs /home
-    mkdir -p /home/ada/docs /home/ada/shore/.git
+    cp -r "$folder/home" /home/ada
+    mkdir /home/ada/shore/.git
     cp "$folder/dunlin" /home/ada/dunlin
-    printf 'The sandpiper nests in June.\nThe sandpiper lays four eggs.\n' >/home/ada/docs/birds.txt
-    printf 'Dear diary.\n' >/home/ada/docs/diary.txt
-    printf 'def greet(name):\n    return "Helo " + name\n' >/home/ada/shore/greet.py
-    printf 'Four eggs, in June.\n' >/home/ada/shore/notes.md
-    printf 'test:\n\t@grep -q June notes.md && echo "1 test passed"\n' >/home/ada/shore/Makefile
     python3 "$folder/provider.py" &
     provider=$!
     trap 'kill $provider; tmux -S "$folder/tmux" kill-server 2>/dev/null || true' EXIT
@@ -97,7 +93,7 @@ perform() {
     folder=$(mktemp -d)
     trap 'rm -rf "$folder"' EXIT
     cp "${1:-$tour/../../target/release/dunlin}" "$folder/dunlin"
-    cp "$tour/provider.py" "$folder"
+    cp -r "$tour/provider.py" "$tour/script.json" "$tour/home" "$folder"
     unshare --user --map-root-user --mount --net --pid --mount-proc --fork --kill-child \
         bash "$0" --inside "$folder"
 }

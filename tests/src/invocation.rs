@@ -21,6 +21,7 @@ use crate::watched::{DEADLINE, Watched};
 #[must_use = "nothing runs before `run`, `spawn` or `terminal`"]
 pub struct Invocation<'a> {
     pub(crate) environment: &'a Environment,
+    pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<OsString>,
     pub(crate) folder: PathBuf,
     pub(crate) variables: Vec<(String, String)>,
@@ -69,6 +70,7 @@ impl<'a> Invocation<'a> {
     pub(crate) fn new(environment: &'a Environment, arguments: Vec<OsString>) -> Self {
         Invocation {
             environment,
+            program: environment.program().to_owned(),
             arguments,
             folder: environment.project(),
             variables: Vec::new(),
@@ -91,6 +93,12 @@ impl<'a> Invocation<'a> {
     /// Lets these guests join the built-in plugins.
     pub fn guests(self, names: &[&str]) -> Self {
         self.variable(GUESTS_VARIABLE, &names.join(","))
+    }
+
+    /// Runs another program than the one under test, such as a shell.
+    pub fn program(mut self, path: impl Into<PathBuf>) -> Self {
+        self.program = path.into();
+        self
     }
 
     /// Starts in this folder instead of the project.
@@ -142,7 +150,7 @@ impl<'a> Invocation<'a> {
     ///
     /// When it cannot be started.
     pub fn converse(self) -> (Running, ChildStdin) {
-        let mut command = Command::new(self.environment.program());
+        let mut command = Command::new(&self.program);
         command
             .args(&self.arguments)
             .current_dir(&self.folder)

@@ -54,7 +54,7 @@ pub enum Key {
 
 impl Terminal {
     pub(crate) fn open(invocation: &Invocation<'_>) -> Self {
-        let mut command = CommandBuilder::new(invocation.environment.program());
+        let mut command = CommandBuilder::new(&invocation.program);
         command.args(&invocation.arguments);
         command.cwd(&invocation.folder);
         command.env_clear();

@@ -12,16 +12,16 @@ const MAX_README_LINES: usize = 250;
 /// Words of a command that can be names of subcommands: `config key set` has most.
 const MAX_COMMAND_WORDS: usize = 3;
 
-fn repository() -> &'static Path {
+pub fn repository() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-fn page(path: &str) -> String {
+pub fn page(path: &str) -> String {
     fs::read_to_string(repository().join(path)).expect(path)
 }
 
 /// The README and every page, by their paths in the repository.
-fn pages() -> BTreeMap<String, String> {
+pub fn pages() -> BTreeMap<String, String> {
     let mut pages = BTreeMap::new();
     pages.insert("README.md".to_owned(), page("README.md"));
     for folder in ["docs", "docs/plugins"] {
@@ -146,6 +146,19 @@ fn commands(line: &str) -> Vec<Vec<String>> {
     commands
 }
 
+/// The long options of a command, without what it passes on: another command behind `--` or a pipe, and texts in quotation marks.
+fn options(line: &str) -> Vec<String> {
+    let own = ["  ", " -- ", " | ", " && "]
+        .iter()
+        .fold(line, |line, end| {
+            line.split_once(end).map_or(line, |(before, _)| before)
+        });
+    let unquoted: String = own.split(['\'', '"']).step_by(2).collect();
+    let words = unquoted.split(|c: char| !matches!(c, 'a'..='z' | '-'));
+    let options = words.filter(|word| word.starts_with("--") && word.len() > 2);
+    options.map(str::to_owned).collect()
+}
+
 #[test]
 fn the_readme_is_an_introduction() {
     let readme = page("README.md");
@@ -197,30 +210,37 @@ fn links_and_anchors_lead_somewhere() {
 }
 
 #[test]
-fn shown_commands_exist() {
+fn shown_commands_and_their_options_exist() {
     let environment = Environment::new(program!());
-    let mut shown = BTreeSet::new();
+    let mut shown: BTreeMap<Vec<String>, BTreeSet<String>> = BTreeMap::new();
     for page in pages().values() {
+        let mut lines = Vec::new();
         for (_, text) in blocks(page) {
-            for line in text.lines() {
-                let line = line.trim_start();
-                let line = line.strip_prefix("$ ").unwrap_or(line);
-                shown.extend(line.strip_prefix("dunlin ").map(commands));
-            }
+            let typed = text.lines().map(str::trim_start);
+            lines.extend(typed.map(|line| line.strip_prefix("$ ").unwrap_or(line).to_owned()));
         }
         for line in prose(page) {
-            let code = line.split('`').skip(1).step_by(2);
-            let code = code.filter_map(|code| code.strip_prefix("dunlin "));
-            shown.extend(code.map(commands));
+            lines.extend(line.split('`').skip(1).step_by(2).map(str::to_owned));
+        }
+        for line in lines.iter().filter_map(|line| line.strip_prefix("dunlin ")) {
+            for command in commands(line) {
+                shown.entry(command).or_default().extend(options(line));
+            }
         }
     }
-    let shown: BTreeSet<Vec<String>> = shown.into_iter().flatten().collect();
     assert!(shown.len() > 50, "{shown:?}");
-    for command in shown {
+    for (command, options) in shown {
         let mut arguments = command.clone();
         arguments.push("--help".to_owned());
         let output = environment.run(arguments);
         assert_eq!(output.status, Some(0), "dunlin {command:?}: {output}");
+        for option in options {
+            let mut words = output.stdout.split(|c: char| !matches!(c, 'a'..='z' | '-'));
+            assert!(
+                words.any(|word| word == option),
+                "dunlin {command:?} {option}"
+            );
+        }
     }
 }
 

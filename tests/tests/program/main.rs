@@ -76,6 +76,7 @@ mod subagents;
 mod surroundings;
 mod templates;
 mod terminal_commands;
+mod tour;
 mod type_ahead;
 mod type_ahead_lines;
 mod versions;

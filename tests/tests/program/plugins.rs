@@ -11,6 +11,7 @@ use dunlin_tests::guests::guest;
 use dunlin_tests::{Environment, Provider, Response, program};
 use serde_json::json;
 
+use crate::documentation::page;
 use crate::stage::{Chat, environment};
 
 /// Runs a command with these words, and asserts how it ends.
@@ -436,7 +437,7 @@ fn the_zoo_gets_nowhere() {
     guests.push("wasi");
     guests.sort_unstable();
     guests.dedup();
-    let mut trials = 0;
+    let (mut trials, mut all) = (0, String::new());
     // Few at a time: no run of a program may take as long as all of them do on a busy machine.
     for some in guests.chunks(8) {
         let said = run(&environment, &format!("plugin zoo {}", some.join(" ")), 0);
@@ -446,7 +447,18 @@ fn the_zoo_gets_nowhere() {
         // One line for each, and one at the end.
         assert_eq!(said.lines().count(), passed + 1, "{said}");
         trials += passed;
+        all.push_str(&said);
     }
+    let page = page("docs/security.md");
+    let shown = page.split("$ dunlin plugin zoo\n").nth(1);
+    let shown = shown
+        .and_then(|text| text.split("…\n").next())
+        .expect("some lines");
+    for line in shown.lines() {
+        assert!(all.lines().any(|said| said == line), "{line}\n{all}");
+    }
+    let end = format!("\n{trials} attempts, nothing got through");
+    assert!(page.contains(&end), "{end}");
     assert_eq!(trials, dunlin_zoo::TRIALS.len() + dunlin_zoo::WASI.len());
     assert_eq!(tree(environment.root()), before);
     let said = run(&environment, "plugin zoo trp", 2);
