@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use dunlin_host::Tool;
 use dunlin_host::display::own_command;
 
-use super::{agents, apps, budget, expand, leaving, messages, undo};
+use super::leaving::{List, Paused, Refusal};
+use super::{agents, apps, budget, expand, messages, undo};
 pub use rows::GROUPS;
 
 use crate::app::{App, Commands};
@@ -61,6 +62,10 @@ enum Run {
 pub struct Row {
     pub command: Command,
     run: Run,
+    /// What is looked at before it leaves a paused request.
+    refusal: Option<Refusal>,
+    /// What it does in place of leaving if nothing is typed after it.
+    list: Option<List>,
 }
 
 const fn row(
@@ -79,7 +84,12 @@ const fn row(
         confirms: None,
         prints_own_words: false,
     };
-    Row { command, run }
+    Row {
+        command,
+        run,
+        refusal: None,
+        list: None,
+    }
 }
 
 const fn looks(
@@ -128,8 +138,16 @@ impl Row {
         self
     }
 
-    const fn leaves(mut self, leaves: Leaves) -> Row {
-        self.command.leaves = leaves;
+    const fn leaves(mut self, refusal: Refusal) -> Row {
+        self.command.leaves = Leaves::Always;
+        self.refusal = Some(refusal);
+        self
+    }
+
+    const fn lists_or_leaves(mut self, list: List, refusal: Refusal) -> Row {
+        self.command.leaves = Leaves::WithArguments;
+        self.list = Some(list);
+        self.refusal = Some(refusal);
         self
     }
 
@@ -244,13 +262,32 @@ impl Commands for SlashCommands {
         app: &App,
         agent: &Agent,
         messages: &[Message],
-        command: (&Command, &str),
+        (command, rest): (&Command, &str),
     ) -> Result<Option<String>, CliError> {
-        leaving::refusal(app, agent, messages, command).await
+        if let Some(surplus) = command.surplus(rest) {
+            return Ok(Some(surplus));
+        }
+        let paused = Paused {
+            app,
+            agent,
+            messages,
+        };
+        match row_of(command).and_then(|row| row.refusal) {
+            Some(refusal) => refusal(paused, rest).await,
+            None => Ok(None),
+        }
     }
 
     async fn list(&self, app: &App, agent: &Agent, command: &Command) -> Result<(), CliError> {
-        leaving::list(app, agent, command).await
+        let paused = Paused {
+            app,
+            agent,
+            messages: &[],
+        };
+        match row_of(command).and_then(|row| row.list) {
+            Some(list) => list(paused).await,
+            None => Ok(()),
+        }
     }
 }
 

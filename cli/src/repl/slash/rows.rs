@@ -1,7 +1,7 @@
 //! The rows of the slash commands: what is typed, what it does, when it has to wait, and the function that runs it.
 
 use super::super::{
-    agents, apps, auto, budget, compose, help, hooks, instructions, last_request, mode,
+    agents, apps, auto, budget, compose, help, hooks, instructions, last_request, leaving, mode,
     permissions, requests, rewind, servers, sessions, tags,
 };
 use super::{
@@ -11,7 +11,7 @@ use super::{
 use crate::dialogue::{choice, effort};
 use crate::pausing;
 use crate::prompt::slash_table::{
-    EDIT, EXIT, Leaves, METADATA, MODE, NEXT, PAUSE, REMEMBER, REQUEST, TOOLS,
+    EDIT, EXIT, METADATA, MODE, NEXT, PAUSE, REMEMBER, REQUEST, TOOLS,
 };
 use crate::prompt::steps;
 
@@ -68,7 +68,7 @@ pub static GROUPS: &[(&str, &[Row])] = &[
                 NEXT,
                 choice::model,
             )
-            .leaves(Leaves::WithArguments),
+            .lists_or_leaves(leaving::models, leaving::model),
             acts(
                 "/agent",
                 "[NAME]",
@@ -76,7 +76,7 @@ pub static GROUPS: &[(&str, &[Row])] = &[
                 NEXT,
                 choice::agent,
             )
-            .leaves(Leaves::WithArguments),
+            .lists_or_leaves(leaving::agents, leaving::agent),
             acts(
                 "/effort",
                 "[LEVEL]",
@@ -97,7 +97,7 @@ pub static GROUPS: &[(&str, &[Row])] = &[
                 LEAVING,
                 |_, _, _| Ok(Next::Leave),
             )
-            .leaves(Leaves::Always),
+            .leaves(leaving::always),
         ],
     ),
     (
@@ -356,7 +356,7 @@ pub static GROUPS: &[(&str, &[Row])] = &[
                     Ok(())
                 },
             )
-            .leaves(Leaves::Always),
+            .leaves(leaving::always),
             acts(
                 "/sessions",
                 "[N]",
@@ -364,7 +364,7 @@ pub static GROUPS: &[(&str, &[Row])] = &[
                 LEAVING,
                 sessions::sessions,
             )
-            .leaves(Leaves::WithArguments),
+            .lists_or_leaves(leaving::sessions, leaving::session),
             acts(
                 "/rename",
                 "TITLE",
@@ -382,7 +382,7 @@ pub static GROUPS: &[(&str, &[Row])] = &[
                 LEAVING,
                 sessions::fork_here,
             )
-            .leaves(Leaves::Always),
+            .leaves(leaving::fork),
             acts(
                 "/export",
                 "[md|json] [FILE]",
@@ -400,7 +400,7 @@ pub static GROUPS: &[(&str, &[Row])] = &[
                     Ok(())
                 },
             )
-            .leaves(Leaves::Always)
+            .leaves(leaving::always)
             .confirms("Forget the conversation?"),
         ],
     ),
