@@ -1,5 +1,7 @@
 //! What the user answers.
 
+use crate::target::Need;
+
 /// What the audit log says of a refusal that nobody gave.
 pub(crate) const NOBODY: &str = "there was nobody to ask";
 
@@ -40,6 +42,19 @@ impl Answer {
                 self.scope
             },
             ..self
+        }
+    }
+
+    /// What it is about, if a yes may hold that long: what it stores, or decides for now.
+    pub(crate) fn about<'a>(
+        self,
+        longest: Scope,
+        needs: &'a [Need],
+        lasting: &'a [Need],
+    ) -> &'a [Need] {
+        match self.at_most(longest).is_permanent_yes() {
+            true => lasting,
+            false => needs,
         }
     }
 

@@ -58,10 +58,7 @@ pub struct Question {
 impl Question {
     /// What an answer is about: what it stores, or decides for now. The answer holds no longer than it may.
     pub fn answered(&self, answer: Answer) -> &[Need] {
-        match answer.at_most(self.longest).is_permanent_yes() {
-            true => &self.lasting,
-            false => &self.needs,
-        }
+        answer.about(self.longest, &self.needs, &self.lasting)
     }
 }
 

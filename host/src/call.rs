@@ -152,11 +152,15 @@ impl Plan {
         requests.filter(is_asked).cloned().collect()
     }
 
-    /// What an answer is about: what it stores, or decides for now.
+    /// What an answer is about: what it stores, or decides for now. The answer holds no longer than it may.
     pub fn answered(&self, answer: Answer) -> &[Need] {
         match &self.standing {
-            Standing::Ask { lasting, .. } if answer.is_permanent_yes() => lasting,
-            Standing::Ask { needs, .. } => needs,
+            Standing::Ask {
+                needs,
+                lasting,
+                longest,
+                ..
+            } => answer.about(*longest, needs, lasting),
             Standing::Allowed | Standing::Denied { .. } => &[],
         }
     }
