@@ -81,7 +81,7 @@ fn a_turn_reads_asks_edits_and_is_loaded_again() {
     let diff = json!({"type": "diff", "path": path, "oldText": BEFORE, "newText": AFTER});
     assert_eq!(call["content"][1], diff);
     let text_of_question = said(&question);
-    for part in ["write   ", "always, never: stored for all projects"] {
+    for part in ["write   ", "always, never: in all projects"] {
         assert!(text_of_question.contains(part), "{text_of_question}");
     }
     assert!(!text_of_question.contains("zwei"), "{text_of_question}");

@@ -329,7 +329,12 @@ fn sessions_from_within_the_chat() {
         chat.terminal
     );
     assert!(screen.contains("  1 ") && screen.contains(" Arctic terns · just now · 1 message"));
-    assert!(chat.turn("/sessions 1").contains("› about terns"));
+    let screen = chat.turn("/sessions 1");
+    assert!(
+        screen.contains(&format!("session {first}")),
+        "{:?}",
+        chat.terminal
+    );
     assert!(
         chat.turn("/sessions xyzzy")
             .contains("there is no session \"xyzzy\"")
