@@ -40,7 +40,8 @@ impl web::Host for CallContext {
         let (values, bytes) = request.size();
         self.release(values, bytes);
         self.only_in_run()?;
-        self.count_request()?;
+        let kind = self.caller.kind;
+        self.web.count_request(kind)?;
         let (request, written) = self.read_request(request)?;
         let egress = self.shared.egress.clone();
         let mut gate = WebGate::new(self, written);

@@ -1,7 +1,7 @@
 //! What a call has sent over the web.
 
 use super::app_allowance::AppRequests;
-use super::{CallContext, CallerKind};
+use super::caller::CallerKind;
 use crate::bindings::dunlin::tool::types;
 use crate::limits;
 
@@ -16,17 +16,20 @@ pub(crate) struct WebUse {
     pub(crate) bad_header: Option<String>,
 }
 
-impl CallContext {
+impl WebUse {
     /// Counts one more request over the web.
-    pub(in crate::capability) fn count_request(&mut self) -> Result<(), types::Error> {
-        if self.web.requests == limits::MAX_FETCHES {
+    pub(in crate::capability) fn count_request(
+        &mut self,
+        of: CallerKind,
+    ) -> Result<(), types::Error> {
+        if self.requests == limits::MAX_FETCHES {
             return Err(types::Error::TooLarge(format!(
                 "this call has sent {} requests; no more are possible",
                 limits::MAX_FETCHES
             )));
         }
-        if self.caller.kind == CallerKind::App {
-            let sent = &mut self.web.of_app;
+        if of == CallerKind::App {
+            let sent = &mut self.of_app;
             if sent.count == limits::MAX_APP_FETCHES {
                 sent.are_too_many = true;
                 return Err(types::Error::TooLarge(format!(
@@ -36,7 +39,7 @@ impl CallContext {
             }
             sent.count += 1;
         }
-        self.web.requests += 1;
+        self.requests += 1;
         Ok(())
     }
 }

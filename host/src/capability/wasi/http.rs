@@ -169,7 +169,8 @@ impl View<'_, Machine> {
     ) -> Result<HostFutureIncomingResponse, Refusal> {
         *self.own.http.problem.lock() = None;
         self.only_in_run()?;
-        self.context.count_request()?;
+        let kind = self.context.caller.kind;
+        self.context.web.count_request(kind)?;
         let method = method(&request)?;
         let written = written(&request)?;
         let url = read_url(&written)?;
