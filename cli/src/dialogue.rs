@@ -15,7 +15,7 @@ pub mod presenter;
 pub mod refused;
 pub mod resume;
 pub mod sampling_model;
-mod status;
+mod status_line;
 pub mod switch;
 pub mod way_out;
 

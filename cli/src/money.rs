@@ -1,6 +1,6 @@
 //! Money in words.
 
-use dunlin_chat::usage::{Money, Price, Rates, dollars};
+use dunlin_chat::price::{Money, Price, Rates, dollars};
 use dunlin_host::display::grouped;
 
 /// Billionths of a dollar in a ten-thousandth of one, and in a cent.

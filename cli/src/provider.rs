@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dunlin_chat::agent::{Agent, Api};
+use dunlin_chat::price::Price;
 use dunlin_chat::provider::error::{Endpoint, ProviderError};
 use dunlin_chat::provider::{Dialect, EventStream, Provider, Window, WindowSource};
 use dunlin_chat::request::Request;
-use dunlin_chat::usage::Price;
 use dunlin_provider::http::Timeouts;
 use dunlin_provider::ollama::Ollama;
 use dunlin_provider::streamed::StreamedProvider;

@@ -8,6 +8,7 @@ pub mod endpoint;
 pub mod instructions;
 pub mod media;
 pub mod message;
+pub mod price;
 pub mod provider;
 pub mod request;
 pub mod secret;

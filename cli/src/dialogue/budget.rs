@@ -11,6 +11,7 @@ use crate::app::App;
 use crate::error::{CliError, Exit};
 use crate::prompt::metadata::Answering;
 use dunlin_chat::message::{Message, Role};
+use dunlin_chat::price::{Charge, Money};
 use dunlin_chat::provider::Dialect;
 use dunlin_chat::request::report::{Cost, Report, Spent};
 use dunlin_chat::request::truncation::Compacted;
@@ -19,7 +20,6 @@ use dunlin_chat::session::{Loaded, Session};
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::compact::{NoSummary, summarise};
 use dunlin_chat::turn::{preview, with_joined};
-use dunlin_chat::usage::{Charge, Money};
 use dunlin_terminal::request::paused::Paused;
 use dunlin_terminal::ui::style::Label;
 

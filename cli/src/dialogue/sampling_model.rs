@@ -16,13 +16,13 @@ use parking_lot::Mutex;
 
 use dunlin_chat::agent::Agent;
 use dunlin_chat::message::{Message, Role};
+use dunlin_chat::price::{Charge, Money};
 use dunlin_chat::provider::{Finish, Provider, StreamEvent, Usage};
 use dunlin_chat::request::compose;
 use dunlin_chat::request::report::Cost;
 use dunlin_chat::session::requests::{Ending, Kind, RequestLog};
 use dunlin_chat::turn::in_flight::InFlight;
 use dunlin_chat::turn::{Denial, Journal, NoJournal};
-use dunlin_chat::usage::{Charge, Money};
 
 /// Bytes of an answer: more than its tokens can be. A server of models that counts none is cut off here.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;

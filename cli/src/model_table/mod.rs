@@ -25,7 +25,7 @@ pub mod site;
 
 use std::borrow::Cow;
 
-use dunlin_chat::usage::{Price, Rates, dollars, micro_dollars};
+use dunlin_chat::price::{Price, Rates, dollars, micro_dollars};
 use dunlin_host::sha256_hex;
 use dunlin_provider::http::is_this_machine;
 use jiff::civil::Date;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use dunlin_chat::usage::{Price, Rates};
+use dunlin_chat::price::{Price, Rates};
 use dunlin_provider::window::is_believed;
 use jiff::civil::Date;
 use serde::Deserialize;

@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 
 use super::about;
 use super::manifest::{Language, Manifest, ManifestError, Target};
+use super::new_project::crate_name;
 use super::sources::{digest, python_packages};
-use super::template::crate_name;
 use super::{BUILT, MAX_COMPONENT_BYTES, read_regular};
 use crate::config::json_file;
 

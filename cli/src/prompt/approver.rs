@@ -9,8 +9,8 @@ use dunlin_host::Tool;
 use dunlin_host::display::escape;
 use dunlin_host::permission::ToolMode;
 
+use super::approval_queue::{ApprovalQueue, Begun, Reply as QueuedReply};
 use super::line::Recall;
-use super::queue::{ApprovalQueue, Begun, Reply as QueuedReply};
 use super::slash_table::{Input, NEXT, TOOLS};
 use super::templates;
 use crate::app::App;

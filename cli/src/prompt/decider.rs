@@ -9,10 +9,10 @@ use dunlin_chat::turn::approve::DenyAll;
 use dunlin_host::Tool;
 use dunlin_host::ask::Ask;
 
+use super::approval_queue::QueueAsk;
 use super::approver::{QueueApprover, TerminalApprover};
 use super::elsewhere::{ElsewhereApprover, ElsewhereAsk};
 use super::line::Recall;
-use super::queue::QueueAsk;
 use crate::app::App;
 
 /// The number of the chat's own turn among the turns that wait together.

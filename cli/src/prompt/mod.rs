@@ -3,6 +3,7 @@
 //!
 //! What slash commands do is in [`crate::repl`], which is above the turn; this is below it.
 
+pub mod approval_queue;
 pub mod approver;
 pub mod asked;
 pub mod complete;
@@ -16,7 +17,6 @@ pub mod metadata;
 pub mod own_command;
 pub mod paste;
 pub mod put_back;
-pub mod queue;
 pub mod slash_table;
 pub mod steps;
 pub mod templates;

@@ -362,8 +362,9 @@ pub fn cost_rows(
 mod tests {
     use super::*;
     use dunlin_chat::message::{Conversation, Role, ToolCall};
+    use dunlin_chat::price::{Charge, Money};
     use dunlin_chat::request::report::{LargeResult, Part, ReportedWindow};
-    use dunlin_chat::usage::{Charge, Money, Usage};
+    use dunlin_chat::usage::Usage;
 
     fn report() -> Report {
         Report {

@@ -8,6 +8,7 @@ mod agents;
 mod apps;
 mod at_prompt;
 pub mod auto;
+mod between_turns;
 pub mod budget;
 mod compose;
 mod expand;
@@ -21,7 +22,6 @@ mod mode;
 mod own_command;
 mod permissions;
 pub mod plain;
-mod queue;
 mod requests;
 mod rewind;
 mod send_template;
@@ -229,13 +229,13 @@ fn converse(
             (Typed::Line(line), false)
         } else if let Some(message) = queued {
             let line = editor.take_over(&message);
-            queue::show(ui, &at_prompt::prompt(app), &line);
+            between_turns::show(ui, &at_prompt::prompt(app), &line);
             (Typed::Line(line), false)
         } else {
             match unsent.take() {
                 Some((line, is_foreign)) => editor.read_again(ui, prompt, (&line, is_foreign)),
                 None => {
-                    queue::show_status(app, dialogue.as_ref(), &mut status);
+                    between_turns::show_status(app, dialogue.as_ref(), &mut status);
                     let early = ui.take_early_typing(&MessageLines(slash::table()));
                     match early.is_sent {
                         true => editor.read_put_back(ui, prompt, &early),

@@ -8,11 +8,11 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::money;
+use dunlin_chat::price::CostDocument;
 use dunlin_chat::provider::Usage;
 use dunlin_chat::request::editor::{Edit, EditableRequest, RowValue, Section, SectionId};
 use dunlin_chat::session::requests::{AnswerEntry, Ending, Kind, LoggedRequest, RequestFile};
 use dunlin_chat::tokens::counted;
-use dunlin_chat::usage::CostDocument;
 use dunlin_terminal::ui::calls::elapsed;
 
 /// A request as `--json` prints it. Texts are as they were sent; what acts on a terminal is written as `\uXXXX`.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use dunlin_chat::message::Conversation;
+use dunlin_chat::price::Charge;
 use dunlin_chat::request::truncation::Compacted;
 use dunlin_chat::session::Session;
 use dunlin_chat::session::requests::{Answered, Kind, RequestLog, Sent};
 use dunlin_chat::turn::{CallRecord, Journal};
-use dunlin_chat::usage::Charge;
 
 use super::Subagent;
 

@@ -20,12 +20,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use dunlin_chat::agent::{Agent, RUN_SUBAGENT};
 use dunlin_chat::message::Message;
+use dunlin_chat::price::Charge;
 use dunlin_chat::provider::Provider;
 use dunlin_chat::request::report::Cost;
 use dunlin_chat::session::record::Speaker;
 use dunlin_chat::session::{Entry, StoreError};
 use dunlin_chat::turn::Denial;
-use dunlin_chat::usage::Charge;
 use dunlin_host::Tool;
 use dunlin_host::edit::FileEdit;
 use dunlin_host::subagent::SubagentEnd;

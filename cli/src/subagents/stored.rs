@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
+use dunlin_chat::price::Charge;
 use dunlin_chat::session::record::{Speaker, SubagentEntry};
 use dunlin_chat::session::{Entry, Store};
 use dunlin_chat::turn::CallRecord;
-use dunlin_chat::usage::Charge;
 use dunlin_host::display::shorten;
 use dunlin_host::subagent::SubagentEnd;
 use parking_lot::Mutex;

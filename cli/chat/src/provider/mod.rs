@@ -14,9 +14,9 @@ use serde_json::{Map, Value};
 
 use crate::media::Takes;
 use crate::message::Replay;
+use crate::price::Price;
 use crate::request::editor::{Origin, Outline};
 use crate::request::{Draft, Request};
-use crate::usage::Price;
 use error::{Endpoint, ProviderError};
 
 pub use crate::usage::Usage;

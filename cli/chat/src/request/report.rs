@@ -4,8 +4,8 @@ use super::context_budget::{ContextBudget, Limit, Occasion, reserve};
 use super::cost::Cost as Length;
 use super::truncation::ResultCut;
 use crate::message::{Message, Role};
+use crate::price::Charge;
 use crate::provider::WindowSource;
-use crate::usage::Charge;
 
 /// What the next request of a conversation would carry, in the server's tokens as far as they are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -288,10 +288,11 @@ mod tests {
     use crate::media::samples::picture;
     use crate::media::{MAX_IN_REQUEST, Takes};
     use crate::message::{Conversation, ToolCall, UserMessage};
+    use crate::price::Money;
     use crate::provider::plain::Plain;
     use crate::provider::{Dialect, Window};
     use crate::request::{Draft, HistoryLimits};
-    use crate::usage::{Money, Usage};
+    use crate::usage::Usage;
 
     /// A dialect whose model takes images.
     struct Seeing;

@@ -9,8 +9,8 @@ use super::reader::{Loaded, NOT_STARTED};
 use super::record::CallEntry;
 use crate::media::Media;
 use crate::message::{Message, Role};
+use crate::price::CostDocument;
 use crate::turn::CallState;
-use crate::usage::CostDocument;
 
 /// The layout of the JSON. Another number means that a program that reads it has to be changed.
 const VERSION: u32 = 1;

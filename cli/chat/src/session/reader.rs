@@ -14,9 +14,9 @@ use jiff::Timestamp;
 use super::record::{CallEntry, FORMAT, Head, Record, Speaker};
 use crate::media::Media;
 use crate::message::{MAX_CALLS, Message, Role, ToolCall};
+use crate::price::Charge;
 use crate::request::truncation::Compacted;
 use crate::turn::{CallRecord, CallState};
-use crate::usage::Charge;
 
 /// The result of a call that had none when Dunlin ended.
 pub const INTERRUPTED: &str = "interrupted: Dunlin ended before this call had a result; \

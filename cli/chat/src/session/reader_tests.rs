@@ -4,9 +4,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::message::Conversation;
+use crate::price::Money;
 use crate::session::record::TurnEntry;
 use crate::turn::CallState;
-use crate::usage::{Money, Usage};
+use crate::usage::Usage;
 
 fn head() -> Record {
     Record::Head(Head {

@@ -23,10 +23,10 @@ use serde_json::Value;
 use super::requests::{AnswerEntry, RequestEntry};
 use crate::media::Media;
 use crate::message::Message;
+use crate::price::{Charge, Money};
 use crate::provider::Usage;
 use crate::request::truncation::Compacted;
 use crate::turn::{CallRecord, CallState, ChangedLines};
-use crate::usage::{Charge, Money};
 
 /// The layout of the files. It changes only when an older Dunlin would misread a newer file; another kind of
 /// record is no such change.

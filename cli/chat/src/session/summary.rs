@@ -128,8 +128,9 @@ mod tests {
 
     use super::*;
     use crate::message::Message;
+    use crate::price::Money;
     use crate::session::record::{Head, TurnEntry};
-    use crate::usage::{Money, Usage};
+    use crate::usage::Usage;
 
     /// Counts what is read.
     struct Counting<R> {

@@ -21,9 +21,9 @@ use super::requests::{Answered, RequestLog, Sent};
 use super::store::{Entry, Store, StoreError, sync_folder};
 use super::title_of;
 use crate::message::Conversation;
+use crate::price::Charge;
 use crate::request::truncation::Compacted;
 use crate::turn::{CallRecord, Journal};
-use crate::usage::Charge;
 
 /// How much of a line that is being streamed may wait, in bytes: less than a row of the narrowest window in which a
 /// chat can be read, so that no whole row of the screen is missing in the file.

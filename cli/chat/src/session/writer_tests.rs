@@ -4,8 +4,8 @@ use std::path::Path;
 use super::*;
 use crate::media::samples::{document, picture};
 use crate::message::{Message, Role, ToolCall, UserMessage};
+use crate::price::Charge;
 use crate::turn::CallState;
-use crate::usage::Charge;
 
 struct World {
     _data: tempfile::TempDir,

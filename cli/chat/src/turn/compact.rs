@@ -5,11 +5,11 @@ use futures::StreamExt;
 use super::in_flight::InFlight;
 use super::journal::Journal;
 use crate::agent::Agent;
+use crate::price::Charge;
 use crate::provider::error::ProviderError;
 use crate::provider::{Finish, Provider, StreamEvent, Usage};
 use crate::request::Request;
 use crate::session::requests::{Ending, Kind};
-use crate::usage::Charge;
 
 /// A summary, and what it has cost.
 #[derive(Debug)]

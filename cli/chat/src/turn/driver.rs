@@ -28,9 +28,9 @@ use super::review::{Review, next_of};
 use super::sending::Unsent;
 use super::{fit, sending};
 use crate::message::{Conversation, UserMessage};
+use crate::price::Charge;
 use crate::provider::{Finish, ProposedCall, ReplyEnd, StreamEvent, Usage};
 use crate::request::Request;
-use crate::usage::Charge;
 
 /// What came of a turn.
 #[derive(Debug)]

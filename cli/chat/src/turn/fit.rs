@@ -16,13 +16,13 @@ use super::event::Event;
 use super::machine::Turn;
 use super::review::Review;
 use crate::media::Media;
+use crate::price::Charge;
 use crate::provider::Dialect;
 use crate::provider::error::ProviderError;
 use crate::request::truncation::Compacted;
 use crate::request::verdicts::{Suspicion, attached, names};
 use crate::request::{ContextBudget, HistoryLimits, Occasion, Request, TooLong, compose};
 use crate::tokens::counted;
-use crate::usage::Charge;
 use dunlin_host::nearest::nearest;
 
 /// How much of a name that the model made up is quoted, in characters.

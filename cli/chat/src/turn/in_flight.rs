@@ -8,12 +8,12 @@ use tokio::time::Instant;
 use super::event::Event;
 use super::journal::Journal;
 use crate::agent::Agent;
+use crate::price::{Charge, Money, Price};
 use crate::provider::error::{Endpoint, ProviderError};
 use crate::provider::{Provider, Usage};
 use crate::request::Request;
 use crate::request::measure::Counted;
 use crate::session::requests::{Answered, Ending, Kind, Sent};
-use crate::usage::{Charge, Money, Price};
 
 /// Tells a journal of each request, and of its end. One that is dropped before was interrupted.
 pub struct InFlight<'a, J: Journal + ?Sized> {
@@ -160,7 +160,7 @@ impl<J: Journal + ?Sized> Drop for InFlight<'_, J> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::usage::Rates;
+    use crate::price::Rates;
 
     #[test]
     fn what_a_request_costs_depends_on_how_it_ended() {

@@ -11,8 +11,9 @@ use crate::app::App;
 use crate::dialogue::refused;
 use crate::error::CliError;
 use crate::subagents::Subagent;
+use dunlin_chat::price::CostDocument;
 use dunlin_chat::turn::{CallRecord, Denial, TurnEnd, TurnReport};
-use dunlin_chat::usage::{CostDocument, Usage};
+use dunlin_chat::usage::Usage;
 
 /// The document. A parser finds texts as they came; what acts on a terminal is written as `\uXXXX`.
 #[derive(Serialize)]

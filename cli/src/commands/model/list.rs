@@ -1,8 +1,8 @@
 //! `dunlin model list`: the models of the agents, those that run in this process, and what the table of models has.
 
 use dunlin_chat::agent::{Agent, Api};
+use dunlin_chat::price::{Price, Rates};
 use dunlin_chat::provider::error::Endpoint;
-use dunlin_chat::usage::{Price, Rates};
 use dunlin_host::display::{escape, grouped, width};
 use dunlin_host::json;
 use dunlin_terminal::ui::style::Label;

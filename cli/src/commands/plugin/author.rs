@@ -18,7 +18,7 @@ use crate::plugin::examine::{Beside, describes, examine_file};
 use crate::plugin::installed::is_name;
 use crate::plugin::manifest::{Language, Manifest};
 use crate::plugin::sources::Sources;
-use crate::plugin::{template, trial};
+use crate::plugin::{new_project, trial};
 use dunlin_terminal::ui::style::Label;
 
 /// How often the folder is looked at. Somebody waits who has just saved a file.
@@ -70,7 +70,7 @@ pub fn new(app: &App, name: &str, language: Language) -> Result<Exit, CliError> 
     if folder.exists() {
         return Err(CliError::usage(CannotWrite::There(folder)));
     }
-    template::write(&folder, name, language).map_err(|source| {
+    new_project::write(&folder, name, language).map_err(|source| {
         CliError::failed(CannotWrite::Io {
             folder: folder.clone(),
             source,
@@ -86,7 +86,7 @@ pub fn new(app: &App, name: &str, language: Language) -> Result<Exit, CliError> 
 /// Brings what a plugin's folder has of Dunlin to what this Dunlin has.
 pub fn upgrade(app: &App, folder: &Path) -> Result<Exit, CliError> {
     let manifest = Manifest::read(folder).map_err(BuildFailed::Manifest)?;
-    let changed = template::upgrade(folder, manifest.language).map_err(|source| {
+    let changed = new_project::upgrade(folder, manifest.language).map_err(|source| {
         CliError::failed(CannotWrite::Io {
             folder: folder.to_owned(),
             source,

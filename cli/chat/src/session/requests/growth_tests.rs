@@ -8,13 +8,14 @@ use serde_json::Value;
 use super::{Answered, Ending, Kind, RequestFile, Sent, Side};
 use crate::agent::Agent;
 use crate::message::{Conversation, Message, Role, ToolCall};
+use crate::price::{Charge, Money};
 use crate::provider::plain::Plain;
 use crate::request::compose;
 use crate::request::measure::{Counted, Measure};
 use crate::session::record::Speaker;
 use crate::session::{Session, Store};
 use crate::turn::{CallRecord, CallState, Journal};
-use crate::usage::{Charge, Money, Usage};
+use crate::usage::Usage;
 
 const URL: &str = "http://127.0.0.1:8080/v1/chat/completions";
 

@@ -33,10 +33,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::price::Money;
 use crate::provider::Usage;
 use crate::request::editor::Edit;
 use crate::request::measure::{Counted, Scale};
-use crate::usage::Money;
 use delta::Part;
 
 pub use file::{LogError, LoggedRequest, RequestFile, Side};

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use super::Inner;
 use crate::message::{Message, Role};
+use crate::price::Charge;
 use crate::session::record::{CallEntry, Record, Speaker, TurnEntry, write_message};
 use crate::session::store::{Entry, Store, StoreError};
 use crate::session::title_of;
 use crate::turn::CallRecord;
-use crate::usage::Charge;
 
 /// Ids that are tried for a new file. One is taken with next to no chance; a hundred are taken where something is wrong.
 const ID_TRIES: usize = 100;

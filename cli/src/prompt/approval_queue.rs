@@ -354,5 +354,5 @@ impl Ask for QueueAsk {
 }
 
 #[cfg(test)]
-#[path = "queue_tests.rs"]
+#[path = "approval_queue_tests.rs"]
 mod tests;

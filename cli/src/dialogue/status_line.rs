@@ -1,7 +1,7 @@
 //! The status line: who answers, how much room is left for the conversation, and what was used. What the prompt says, or stands
 //! above it, is not repeated here.
 
-use dunlin_chat::usage::Charge;
+use dunlin_chat::price::Charge;
 use dunlin_host::display::escape;
 use dunlin_terminal::ui::subagents::thousands;
 
