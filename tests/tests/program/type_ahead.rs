@@ -197,39 +197,6 @@ fn keys_during_an_answer_are_not_shown_in_it() {
     chat.leave();
 }
 
-/// What comes in one burst with a message is typed for what comes next, as if it came a moment later.
-#[test]
-fn keys_right_behind_a_message_are_not_lost() {
-    let gate = Gate::new();
-    let first = Response::stream().text("One").wait(&gate).finish("stop");
-    let provider = Provider::play([first, Response::reply("Two.")]);
-    let mut chat = Chat::open(&environment(&provider));
-    chat.terminal.type_text("first\rsecond\x7f");
-    chat.terminal.wait_for("One");
-    chat.typing("secon");
-    chat.terminal.type_text("d\r");
-    chat.queued("second");
-    gate.open();
-    let screen = chat.prompt();
-    assert!(
-        screen.contains("› first\nOne\n› second\nTwo.\n"),
-        "{screen:?}"
-    );
-    chat.terminal
-        .type_text("/mode plan\rl\x1b[200~o\x1b[201~ok\x1b[D\x1b[Z");
-    chat.prompt_with("look");
-    chat.terminal.press(Key::CtrlC);
-    chat.prompt_cleared();
-    // An answer to a question that nobody had seen is dropped, and said to be.
-    chat.terminal.type_text("/clear\ry\r");
-    let said = "\"y\" was typed before this question, so it answers nothing and was dropped.";
-    chat.terminal.wait_for(said);
-    chat.terminal.type_line("n");
-    chat.prompt();
-    assert_eq!(provider.requests().len(), 2, "{:?}", chat.terminal);
-    chat.leave();
-}
-
 /// What comes in one burst with an answer is dropped with the line editor that read it: a pity for a fast
 /// typist, and still better than an answer to a question that nobody has seen.
 #[test]

@@ -168,9 +168,6 @@ impl Hinter for LineHelper {
 impl LineHelper {
     /// What stands behind the line.
     fn rest(&self, line: &str, pos: usize) -> Option<Rest> {
-        if self.pastes.open().is_line_over() {
-            return None;
-        }
         if self.early.is(line) {
             let last = line.rsplit('\n').next().unwrap_or_default();
             let room = terminal::size().0.saturating_sub(PROMPT_COLUMNS);

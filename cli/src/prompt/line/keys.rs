@@ -1,13 +1,12 @@
 //! What keys do in the line editor of the prompt.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use dunlin_terminal::ui::on_key::on_key;
-use dunlin_terminal::ui::{Ui, terminal};
+use dunlin_terminal::ui::terminal;
 use rustyline::{Cmd, EventContext, EventHandler, KeyCode, KeyEvent, Modifiers, Movement};
 
-use super::helper::is_complete;
 use crate::prompt::paste::Pastes;
 use crate::prompt::put_back::PutBack;
 
@@ -21,8 +20,6 @@ pub(super) fn clear_line(context: &EventContext<'_>) -> Option<Cmd> {
 pub(super) struct AnyKey {
     pub(super) early: Arc<PutBack>,
     pub(super) pastes: Arc<Pastes>,
-    /// Who ends the line without losing the keys behind its end; not there yet, the line editor ends it.
-    pub(super) ui: Arc<OnceLock<Arc<Ui>>>,
     /// Whether Ctrl-X was the last key.
     pub(super) is_after_x: Arc<AtomicBool>,
     /// Set by Ctrl-X Ctrl-E, which leaves the line as it is, as in shells, to be gone on with in an editor of texts.
@@ -32,9 +29,6 @@ pub(super) struct AnyKey {
 impl AnyKey {
     pub(super) fn key(&self, key: KeyEvent, (line, at): (&str, usize)) -> Option<Cmd> {
         let columns = terminal::size().0;
-        if self.pastes.open().is_behind(key) {
-            return Some(Cmd::Noop);
-        }
         if self.pastes.open().is_open() {
             return self.pastes.key(key, (line, at), columns);
         }
@@ -46,27 +40,9 @@ impl AnyKey {
         let instead = self.early.key(key, line);
         let instead = instead.or(self.pastes.key(key, (line, at), columns));
         let is_newline = key == KeyEvent(KeyCode::Enter, Modifiers::ALT);
-        let is_enter = [
-            KeyEvent(KeyCode::Enter, Modifiers::NONE),
-            KeyEvent::ctrl('J'),
-        ];
-        if instead.is_none() && is_enter.contains(&key) && self.ends(line) {
-            // What is printed next begins below all of it.
-            let is_in_the_middle = at < line.len();
-            return Some(match is_in_the_middle {
-                true => Cmd::Move(Movement::EndOfBuffer),
-                false => Cmd::Repaint,
-            });
-        }
         instead
             .or(is_x.then_some(Cmd::Noop))
             .or(is_newline.then_some(Cmd::Newline))
-    }
-
-    /// Whether Enter ends the line, and it ends.
-    fn ends(&self, line: &str) -> bool {
-        let is_whole = is_complete(line) && !self.pastes.is_damaged(line);
-        is_whole && self.ui.get().is_some_and(|ui| ui.end_line_of_keys())
     }
 
     pub(super) fn handler(self) -> EventHandler {

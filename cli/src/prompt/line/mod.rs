@@ -5,8 +5,8 @@ mod keys;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use dunlin_host::display::{escape, escape_multiline};
 use dunlin_host::files::make_private;
@@ -70,7 +70,7 @@ pub struct LineEditor {
     commands: SlashTable,
     history: PathBuf,
     /// Whose steps Ctrl-V turns on and off.
-    ui: Arc<OnceLock<Arc<Ui>>>,
+    ui: Option<Arc<Ui>>,
     /// Whether the line was left for an editor of texts.
     to_editor: Arc<AtomicBool>,
     /// What was put back into the line.
@@ -126,9 +126,7 @@ impl LineEditor {
             typed: typed.clone(),
         }));
         let to_editor = Arc::new(AtomicBool::new(false));
-        let ui = Arc::<OnceLock<Arc<Ui>>>::default();
         let any = AnyKey {
-            ui: Arc::clone(&ui),
             early: Arc::clone(&early),
             pastes: Arc::clone(&pastes),
             is_after_x: Arc::default(),
@@ -166,7 +164,7 @@ impl LineEditor {
             early,
             pastes,
             typed,
-            ui,
+            ui: None,
             mode: None,
         })
     }
@@ -174,7 +172,7 @@ impl LineEditor {
     /// Has Ctrl-V turn the steps of a reply on and off.
     pub fn toggle_steps_of(&mut self, ui: &Arc<Ui>) {
         toggle_steps(&mut self.editor, self.pastes.open(), ui);
-        self.ui.get_or_init(|| Arc::clone(ui));
+        self.ui = Some(Arc::clone(ui));
     }
 
     /// Has Shift+Tab choose the next mode.
@@ -355,7 +353,7 @@ impl LineEditor {
         Recall {
             history: self.editor.history().iter().cloned().collect(),
             helper,
-            ui: self.ui.get().cloned(),
+            ui: self.ui.clone(),
             mode: self.mode.clone(),
         }
     }

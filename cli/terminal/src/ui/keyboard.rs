@@ -6,10 +6,7 @@
 use std::convert::Infallible;
 use std::future::pending;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
 
 use dunlin_host::display::escape;
 use parking_lot::MutexGuard;
@@ -24,10 +21,6 @@ use super::sink::Sink;
 use super::style::Label;
 use super::{Ui, terminal, typed_line, wrap};
 use crate::approval::line::is_answer;
-
-/// How long a line that one of its keys has ended may take to end before it is ended once more. Longer than the line editor takes
-/// for the keys behind that one, shorter than anybody waits for a message to be sent.
-const ENDS_AGAIN: Duration = Duration::from_millis(100);
 
 /// The time for which another program has the terminal. Ends with a panic, too.
 struct Lent<'a>(&'a AtomicBool);
@@ -65,24 +58,18 @@ impl Ui {
         if !self.streams.input {
             return Vec::new();
         }
-        let mut typed = std::mem::take(&mut *self.behind.lock());
-        typed.extend(terminal::take_typed());
-        self.take_in(&typed, feed);
-        typed
-    }
-
-    /// Has `feed` take this in, and does what the keys do that act at once.
-    fn take_in(&self, typed: &[u8], feed: impl FnOnce(&mut EarlyKeys, &[u8]) -> ActingKeys) {
+        let typed = terminal::take_typed();
         if !typed.is_empty() {
             self.user_is_there(false);
         }
-        let acting = feed(&mut self.early.lock(), typed);
+        let acting = feed(&mut self.early.lock(), &typed);
         if acting.steps && self.one_screen {
             self.toggle_steps();
         }
         if let Some(commands) = &*self.commands.lock() {
             (0..acting.modes).for_each(|_| commands.next_mode());
         }
+        typed
     }
 
     /// Has lines do something at once that are typed while a turn runs.
@@ -292,28 +279,7 @@ impl Ui {
     /// Has the line that is being read drawn again below a prompt that is made anew. For a key of that line: what was typed
     /// together with it comes first.
     pub fn redraw_line(&self) {
-        self.wake.wake_from_key(false);
-    }
-
-    /// Ends the line that is being read. For a key of that line: what was typed together with it is typed for what comes next.
-    /// `false`: the line editor has to end it, and drops that.
-    pub fn end_line_of_keys(self: &Arc<Ui>) -> bool {
-        if !self.wake.wake_from_key(true) {
-            return false;
-        }
-        // Of signals that come together the line editor sees one, and the other one may say that the window has changed.
-        let ui = Arc::clone(self);
-        let tries = thread::Builder::new().spawn(move || {
-            loop {
-                thread::sleep(ENDS_AGAIN);
-                if !ui.wake.wake_again() {
-                    return;
-                }
-            }
-        });
-        // Without the thread the line may wait, and Ctrl-C ends it.
-        drop(tries);
-        true
+        self.wake.wake_from_key();
     }
 
     /// Whether a SIGINT that was just received is one that [`Ui::wake`] raised.
@@ -329,8 +295,6 @@ impl Ui {
     /// What was typed too early, as text for the next line; it is given once. Commands are lines of their own: what comes
     /// after one stays for the line after that. Lines that are answers are dropped with a note: nothing was asked.
     pub fn take_early_typing(&self, lines: &dyn EarlyLines) -> EarlyText {
-        let behind = std::mem::take(&mut *self.behind.lock());
-        self.take_in(&behind, EarlyKeys::feed);
         self.end_paste();
         let foreign = self.foreign.lock().take();
         let foreign = foreign.map(|foreign| {

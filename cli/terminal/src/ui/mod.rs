@@ -119,8 +119,6 @@ pub struct Ui {
     screen: Mutex<Screen>,
     /// What was typed before anybody wanted to read it.
     early: Arc<Mutex<EarlyKeys>>,
-    /// What was typed behind the end of a line and read together with it. It counts as if it was still in the terminal.
-    behind: Mutex<Vec<u8>>,
     /// Text for the next line that the user did not type: nothing in it is a command, an answer or a mention.
     foreign: Mutex<Option<String>>,
     /// Held while a line is read: two editors on one terminal would steal each other's keys.
@@ -230,7 +228,6 @@ impl Ui {
         Ui {
             screen: Mutex::new(screen),
             early: Arc::default(),
-            behind: Mutex::default(),
             foreign: Mutex::default(),
             keyboard: Mutex::default(),
             keyboard_free: Notify::new(),

@@ -373,7 +373,7 @@ impl Ui {
         let keys = TurnMode::keys();
         let read = loop {
             // First: whoever changes what the prompt says after it was made must find that there is a line.
-            self.wake.reads(printer.as_ref().map(|_| (typed, paste)));
+            self.wake.reads(Some((typed, paste)));
             let Some(prompt) = prompt(editor) else {
                 self.wake.reads(None);
                 break Typed::Woken;
@@ -381,12 +381,6 @@ impl Ui {
             let (before, after) = typed.get();
             let read = self.read(editor, &prompt, (before.as_str(), after.as_str()), paste);
             let was_woken = self.wake.reads(None);
-            if let Some(behind) = paste.take_behind() {
-                *self.behind.lock() = behind;
-                self.user_is_there(true);
-                let (before, after) = typed.get();
-                break Typed::Line(before + &after);
-            }
             if typed.takes_interruption() || read != Typed::Interrupted || !was_woken {
                 break read;
             }

@@ -148,7 +148,7 @@ impl Wake {
             return false;
         };
         // The line editor would lose what came of it, and the rest would be keys.
-        if paste.is_open() || paste.is_line_over() {
+        if paste.is_open() {
             return true;
         }
         let interval = match typed.is_empty() {
@@ -162,26 +162,13 @@ impl Wake {
         state.end_line()
     }
 
-    /// Ends the line that is being read, from one of its keys, when the keys that came together with this one are done. They
-    /// are not for the line if it `is_over`. Whether it will end.
-    pub(super) fn wake_from_key(&self, is_over: bool) -> bool {
+    /// Ends the line that is being read, from one of its keys, when the keys that came together with this one are done.
+    pub(super) fn wake_from_key(&self) {
         let mut state = self.state();
-        let Some((_, paste)) = state.reading.clone() else {
-            return false;
-        };
         // Also where that was done before: of signals that come together the line editor may see one only.
-        state.end_line();
-        if is_over && state.is_woken {
-            paste.end_line();
+        if state.reading.is_some() {
+            state.end_line();
         }
-        state.is_woken
-    }
-
-    /// Ends the line once more that a key of its own has ended. `false`: it has ended.
-    pub(super) fn wake_again(&self) -> bool {
-        let mut state = self.state();
-        let is_over = |(_, paste): &(TypedSoFar, LinePaste)| paste.is_line_over();
-        state.reading.as_ref().is_some_and(is_over) && state.end_line()
     }
 
     /// Whether a SIGINT that the turn just received is one that was raised here. Each of them is one only once.
