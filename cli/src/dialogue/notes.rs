@@ -43,20 +43,6 @@ impl Notes {
     }
 }
 
-/// The notes that a message ends with, without their parentheses; before them stands what the user typed and attached.
-pub fn of(added: &str) -> Vec<&str> {
-    let mut notes = Vec::new();
-    for paragraph in added.rsplit("\n\n") {
-        let inner = paragraph.strip_prefix('(');
-        match inner.and_then(|inner| inner.strip_suffix(')')) {
-            Some(note) => notes.push(note),
-            None => break,
-        }
-    }
-    notes.reverse();
-    notes
-}
-
 impl Dialogue {
     /// What the user has undone belongs to another conversation, or the model was told of it.
     pub fn forget_undone(&mut self) {

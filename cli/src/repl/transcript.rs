@@ -8,7 +8,6 @@ use dunlin_host::display::{escape, one_line, width};
 
 use super::agents;
 use crate::app::App;
-use crate::dialogue::notes;
 use crate::subagents::rows;
 use dunlin_chat::message::{Message, Role};
 use dunlin_chat::session::Loaded;
@@ -17,7 +16,6 @@ use dunlin_chat::turn::CallRecord;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::style::Label;
-use dunlin_terminal::ui::wrap;
 
 /// Rows of the screen that are left for what stands around the transcript.
 const OTHER_ROWS: usize = 8;
@@ -127,18 +125,15 @@ fn rows_of(text: &str, columns: usize) -> usize {
     text.trim().lines().map(rows).sum()
 }
 
-/// A message of the user: what the user typed, the names of the files with it, and what Dunlin told the model behind it.
+/// A message of the user: what the user typed, and the names of the files with it. What Dunlin told the model behind it is not
+/// shown, as it cannot be told from the files.
 fn user_rows(message: &Message, columns: usize) -> Vec<String> {
     let typed = message.typed();
     let mut rows = said_rows(typed, columns);
-    let room = columns.saturating_sub(1);
     if !message.attached.is_empty() {
         let names: Vec<String> = message.attached.iter().map(|it| one_line(it)).collect();
-        rows.push(fit(&format!("  attached: {}", names.join(", ")), room));
-    }
-    let added = message.content.get(typed.len()..).unwrap_or_default();
-    for note in notes::of(added) {
-        rows.extend(wrap::hanging("  · ", 4, &one_line(note), room));
+        let row = format!("  attached: {}", names.join(", "));
+        rows.push(fit(&row, columns.saturating_sub(1)));
     }
     rows
 }
@@ -270,16 +265,10 @@ mod tests {
 
     #[test]
     fn what_dunlin_added_to_a_message_is_no_part_of_what_was_said() {
-        let mut message = user("go on\n\nthe text of a file\n\n(A note.)\n\n(Another one.)");
+        let mut message = user("go on\n\nthe text of a file\n\n(A note.)");
         message.typed = Some("go on".len());
         message.attached = vec!["a.txt".to_owned()];
-        let expected = [
-            "› go on",
-            "  attached: a.txt",
-            "  · A note.",
-            "  · Another one.",
-        ];
-        assert_eq!(user_rows(&message, 40), expected);
+        assert_eq!(user_rows(&message, 40), ["› go on", "  attached: a.txt"]);
         assert_eq!(
             user_rows(&user("go on\n\n(A)"), 40),
             ["› go on", "  ", "  (A)"]
