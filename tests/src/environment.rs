@@ -301,7 +301,7 @@ fn configuration(base_url: &str, more: &str) -> String {
         }
     });
     let [system_prompt, api] = usual;
-    // Tests about what is foreign want nothing but that in titles, and no bell on a machine on which a turn takes long.
+    // Tests of foreign text expect no titles and no bell from Dunlin itself.
     format!(
         r#"default_agent = "assistant"
 

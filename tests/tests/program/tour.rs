@@ -81,7 +81,8 @@ const HOME: &str = "/home/ada";
 /// What differs from run to run.
 static VARYING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let patterns = [
-        (r"\b\d+(\.\d+)? (ms|s)\b", "[TIME]"),
+        (r"<?\b(\d+ min )?\d+(\.\d+)? (ms|s)\b", "[TIME]"),
+        (r"\bjust now\b|\b\d+ min ago\b", "[AGO]"),
         (r"\b\d+ kB\b", "[SIZE]"),
         (r"\b[0-9a-f]{64}\b", "[SHA-256]"),
         (r"--resume [a-z0-9]{8}\b", "--resume [ID]"),
@@ -251,6 +252,7 @@ impl Stage {
             .in_folder(home.join("shore"));
         [
             ("PS1", SHELL),
+            ("INPUTRC", "/dev/null"),
             ("PATH", path.as_str()),
             ("XDG_CONFIG_HOME", &below(".config")),
             ("XDG_DATA_HOME", &below(".local/share")),

@@ -47,6 +47,10 @@ enum Step {
     Restart {
         dunlin: usize,
     },
+    /// It decides about something, with what it has read of the files so far.
+    Decide {
+        dunlin: usize,
+    },
 }
 
 /// Who an allow serves.
@@ -158,6 +162,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (target, any::<bool>()).prop_map(|(target, below)| Step::Unset { target, below }),
         1 => (0..2usize, 0..2usize).prop_map(|(dunlin, call)| Step::EndCall { dunlin, call }),
         1 => (0..2usize).prop_map(|dunlin| Step::Restart { dunlin }),
+        4 => (0..2usize).prop_map(|dunlin| Step::Decide { dunlin }),
     ];
     proptest::collection::vec(step, 1..30)
 }
@@ -226,6 +231,10 @@ proptest! {
                 Step::EndCall { dunlin, call } => {
                     dunlins[dunlin].forget_call(calls[call]);
                     model.once[dunlin].retain(|(other, ..), _| *other != call);
+                }
+                Step::Decide { dunlin } => {
+                    let need = fixture.need(TARGETS[0], OPERATIONS[0]);
+                    drop(decide(&dunlins[dunlin], calls[0], &plugins[0], &need));
                 }
                 Step::Restart { dunlin } => {
                     dunlins[dunlin] = fixture.open();
