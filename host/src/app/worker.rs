@@ -359,7 +359,7 @@ impl Worker {
         let mut error = ProgramError::from(error);
         let context = self.instance.as_ref().map(|it| &it.store.data().context);
         error.is_refused_by_user = error.kind.as_deref() == Some(ProgramError::DENIED)
-            && context.is_some_and(|it| it.gate.was_denied_by_user);
+            && context.is_some_and(|it| it.questions.was_denied_by_user);
         AppError::Program(error)
     }
 

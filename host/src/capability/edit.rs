@@ -195,9 +195,9 @@ impl CallContext {
         let is_this = |action: &Action| matches!(action, Action::Edit(edit) if edit.path == path && *edit.change == *change);
         // Once: what comes of the same change of a file that was changed already was not shown.
         let is_shown = self.plan.actions.iter().any(is_this) && !self.changes.edits.has(path);
-        let looked = self
-            .shared
-            .look_at_edit(&self.caller(false), names, change, is_shown);
+        let looked =
+            self.shared
+                .look_at_edit(&self.permission_caller(false), names, change, is_shown);
         let mut prepared = match looked {
             Ok(prepared) => prepared,
             Err(LookError::Denied(need)) => {

@@ -292,7 +292,7 @@ impl View<'_, Commands> {
         // In the guest's own words: which programs it comes to is the host's knowledge.
         let written = || WrittenTarget::Program(shortened(&command.line));
         // What was shown is done once.
-        let is_first = !self.gate.started.contains(&command.line);
+        let is_first = !self.questions.started.contains(&command.line);
         let mut asking = None;
         for need in &needs {
             let decision = self.decide(need)?;
@@ -328,7 +328,7 @@ impl View<'_, Commands> {
             }
         };
         self.log.line = Some(shortened(&command.line));
-        self.gate.started.insert(command.line.clone());
+        self.questions.started.insert(command.line.clone());
         let mut under = None;
         for need in needs {
             under = Some(match &answer {

@@ -129,7 +129,7 @@ impl CallContext {
             operation: need.operation.into(),
         };
         // The call ends as refused, whatever it does now.
-        if self.gate.refused.is_some() {
+        if self.questions.refused.is_some() {
             return Err(Error::Denied(refusal).into());
         }
         let Some(ask) = self.ask.clone().filter(|ask| ask.is_attended()) else {
@@ -177,7 +177,7 @@ impl CallContext {
             let _ = searches.admit(Instant::now());
             return Ok(());
         }
-        self.gate.refused = Some(format!(
+        self.questions.refused = Some(format!(
             "search more than {MAX_SEARCHES} times within {minutes} minutes?"
         ));
         // A lasting no is one to the engine.

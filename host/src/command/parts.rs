@@ -174,12 +174,12 @@ impl Reader<'_> {
         }
         let adding = part.programs.iter();
         let adding = adding.filter(|it| known::adds_words(&known::name_of(it)));
-        let is_known = match adding.count() {
+        let may_add_words = match adding.count() {
             0 => true,
             1 => prints_names && command.separator == "|" && splits_at_nul(command),
             _ => false,
         };
-        if !is_known {
+        if !may_add_words {
             return Err(InTheWay(" behind another command than find -print0"));
         }
         self.prints_names = is_find(&part) && known::prints_names(&part.subject[1..]);

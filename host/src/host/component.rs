@@ -305,10 +305,10 @@ impl Components {
         // Whatever the guest made of it: a refusal of the user ends the call as one.
         let refused = state
             .as_mut()
-            .and_then(|state| state.context.gate.refused.take());
+            .and_then(|state| state.context.questions.refused.take());
         let undeclared = state
             .as_mut()
-            .and_then(|state| state.context.gate.undeclared.take());
+            .and_then(|state| state.context.questions.undeclared.take());
         let mut result = match (refused, undeclared) {
             (Some(question), _) => Err(Failure::Denied { question }),
             (None, Some(what)) => result.map_err(|failure| failure.because_undeclared(what)),

@@ -126,7 +126,7 @@ impl Permissions {
                 {
                     self.program_file(target)?;
                 }
-                // Taken away is what a no would be for.
+                // Removing a decision finds the same key as a deny.
                 let like = match decided {
                     Decided::Open => Decided::Deny,
                     decided => decided,

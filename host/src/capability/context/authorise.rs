@@ -16,9 +16,10 @@ use crate::target::{Need, Operation, Target};
 
 /// What was asked and refused in a call.
 #[derive(Default)]
-pub(crate) struct Gate {
-    pub(super) questions: usize,
-    announced_questions: usize,
+pub(crate) struct Questions {
+    /// Those about what no plan announced.
+    pub(super) unplanned: usize,
+    announced: usize,
     /// The command lines that it has begun to run.
     pub(in crate::capability) started: HashSet<String>,
     /// The question that the user answered with no, of several the last.
@@ -240,7 +241,7 @@ impl CallContext {
         written: types::Target,
         rule: &Rule,
     ) -> Result<UseId, Refusal> {
-        self.gate.was_denied_by_user = false;
+        self.questions.was_denied_by_user = false;
         if let Rule::BeyondCeiling(plugin) = rule {
             self.note_undeclared(plugin, &need, &written);
         }
@@ -251,7 +252,7 @@ impl CallContext {
     fn note_undeclared(&mut self, plugin: &str, need: &Need, written: &types::Target) {
         let verb = need.operation.verb();
         let written = crate::display::escape(written_text(written));
-        self.gate.undeclared.get_or_insert_with(|| {
+        self.questions.undeclared.get_or_insert_with(|| {
             format!(
                 "{} wanted to {verb} '{written}', and the plugin {plugin} declares that it never does this ([may] in its \
                  plugin.toml)",
@@ -365,7 +366,7 @@ impl CallContext {
     pub(crate) fn decide_all(&self, needs: &[Need]) -> Result<Vec<Verdict>, Refusal> {
         let asked = needs.iter().map(|need| {
             let declared = self.has_declared(need);
-            (self.caller(declared), need)
+            (self.permission_caller(declared), need)
         });
         let decided = self.shared.permissions.decide_all(asked);
         decided.map_err(|e| host_failed(&e))
@@ -377,7 +378,10 @@ impl CallContext {
     }
 
     fn decide_as(&self, declared: bool, need: &Need) -> Result<Decision, Refusal> {
-        let decided = self.shared.permissions.decide(&self.caller(declared), need);
+        let decided = self
+            .shared
+            .permissions
+            .decide(&self.permission_caller(declared), need);
         decided.map_err(|e| host_failed(&e))
     }
 
@@ -402,7 +406,7 @@ impl CallContext {
     }
 
     /// This call, for the permission store.
-    pub(crate) fn caller(&self, declared: bool) -> Caller<'_> {
+    pub(crate) fn permission_caller(&self, declared: bool) -> Caller<'_> {
         Caller {
             call: &self.caller.call,
             tool: &self.caller.tool,
@@ -422,7 +426,7 @@ impl CallContext {
         actions: Vec<Action>,
         (rules, warning): (&[Rule], Option<String>),
     ) -> Result<(bool, String), Refusal> {
-        self.gate.was_denied_by_user = false;
+        self.questions.was_denied_by_user = false;
         let rule = rules.first().map(Rule::to_string).unwrap_or_default();
         let nobody = || format!("{rule}; {}", crate::answer::NOBODY);
         let Some(ask) = self.ask.clone() else {
@@ -430,16 +434,19 @@ impl CallContext {
         };
         let is_attended = ask.is_attended();
         // The call ends as refused, whatever it does now: nobody needs to be asked again.
-        if is_attended && self.gate.refused.is_some() {
-            self.gate.was_denied_by_user = true;
+        if is_attended && self.questions.refused.is_some() {
+            self.questions.was_denied_by_user = true;
             return Ok((false, format!("{rule}; refused in this call before")));
         }
         let (asked, most) = match origin {
             Origin::Declared => (
-                &mut self.gate.announced_questions,
+                &mut self.questions.announced,
                 limits::MAX_ANNOUNCED_QUESTIONS,
             ),
-            _ => (&mut self.gate.questions, limits::MAX_UNDECLARED_QUESTIONS),
+            _ => (
+                &mut self.questions.unplanned,
+                limits::MAX_UNDECLARED_QUESTIONS,
+            ),
         };
         if is_attended && *asked >= most {
             return Ok((
@@ -483,7 +490,7 @@ impl CallContext {
                 Action::Command(command) => {
                     longest = longest.min(command.longest(has_network));
                     let permissions = &self.shared.permissions;
-                    let caller = self.caller(true);
+                    let caller = self.permission_caller(true);
                     let is_allowed = |it: &_| permissions.allows_command(&caller, it);
                     warnings.extend(command.notices(has_network, &is_allowed));
                 }
@@ -502,7 +509,7 @@ impl CallContext {
         let lasting = self
             .shared
             .permissions
-            .to_be_stored(&self.caller(true), &needs)
+            .to_be_stored(&self.permission_caller(true), &needs)
             .map_err(|e| host_failed(&e))?;
         let question = Question {
             call: self.caller.call.clone(),
@@ -544,10 +551,10 @@ impl CallContext {
             ask.ask(question).await.at_most(longest)
         };
         if !answer.allow {
-            self.gate.was_denied_by_user = true;
+            self.questions.was_denied_by_user = true;
             // In the guest's own words: the model hears no more than the guest knew.
             let verb = needs.first().map_or("use", |need| need.operation.verb());
-            self.gate.refused = Some(format!(
+            self.questions.refused = Some(format!(
                 "{} wanted to {verb} '{}'",
                 self.caller.tool,
                 crate::display::escape(written_text(written))

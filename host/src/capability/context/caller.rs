@@ -8,12 +8,12 @@ use serde_json::Value;
 use crate::declared_permissions::Ceiling;
 use crate::permission::PluginId;
 
-/// What calls.
+/// Whether a tool or an app calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallerKind {
     /// A tool of a plugin or a server.
     Tool,
-    /// The program of an app. It has no plan, so that it declares nothing says nothing of it.
+    /// The program of an app. It has no plan, so a use that was not declared is normal.
     App,
 }
 

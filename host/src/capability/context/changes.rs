@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use crate::edit::FileEdit;
 
-/// What a call has changed in files, and what that broke.
+/// With what it broke.
 #[derive(Default)]
 pub(crate) struct Changes {
     pub(crate) edits: Edits,
@@ -16,7 +16,7 @@ pub(crate) struct Changes {
     pub(crate) broken_files: Vec<BrokenFile>,
 }
 
-/// What a call has changed in files: known to whoever runs it however the call ends.
+/// Known to whoever runs the call, however it ends.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Edits(Arc<Mutex<Vec<FileEdit>>>);
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use wasmtime::component::HasData;
 
 pub(crate) use self::app_allowance::{AppAllowance, AppCounts};
-use self::authorise::Gate;
+use self::authorise::Questions;
 pub(crate) use self::authorise::notices;
 pub(crate) use self::caller::CallerKind;
 use self::caller::CallingTool;
@@ -61,7 +61,7 @@ pub(crate) struct CallContext {
     pub(crate) progress: Option<Arc<dyn Progress>>,
     pub(crate) clock: Clock,
     pub(crate) handles: Handles,
-    pub(crate) gate: Gate,
+    pub(crate) questions: Questions,
     pub(crate) log: UseLog,
     pub(crate) web: WebUse,
     pub(crate) changes: Changes,
@@ -87,7 +87,7 @@ impl CallContext {
             progress: None,
             clock,
             handles: Handles::default(),
-            gate: Gate::default(),
+            questions: Questions::default(),
             log: UseLog::default(),
             web: WebUse::default(),
             changes: Changes::default(),
@@ -111,14 +111,14 @@ impl CallContext {
         self.handles = before.handles;
         self.log.audit_room = allowance.audit_room;
         self.log.message_room = Some(allowance.message_room);
-        self.gate.questions = allowance.counts.questions;
+        self.questions.unplanned = allowance.counts.questions;
         self.web.of_app = allowance.counts.requests;
     }
 
     /// What the app has asked and sent so far.
     pub(super) fn app_counts(&self) -> AppCounts {
         AppCounts {
-            questions: self.gate.questions,
+            questions: self.questions.unplanned,
             requests: self.web.of_app,
         }
     }

@@ -5,7 +5,7 @@ use super::caller::CallerKind;
 use crate::bindings::dunlin::tool::types;
 use crate::limits;
 
-/// What a call has sent over the web.
+/// Counted, since what a call may send is bounded.
 #[derive(Default)]
 pub(crate) struct WebUse {
     /// How many requests.
