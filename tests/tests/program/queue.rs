@@ -220,7 +220,12 @@ fn a_line_that_was_taken_back_stays_one_of_its_own() {
     let (gate, end) = (Gate::new(), Gate::new());
     let second = Response::stream().text("Three").wait(&end).finish("stop");
     let first = Response::stream().text("One").wait(&gate).finish("stop");
-    let provider = Provider::play([first, second, Response::reply("Four.")]);
+    let provider = Provider::play([
+        first,
+        second,
+        Response::reply("Four."),
+        Response::reply("Five."),
+    ]);
     let mut chat = begun(&provider);
     chat.terminal.type_text("/undo\rlater\r");
     chat.terminal.wait_for("waits: later");
@@ -245,6 +250,19 @@ fn a_line_that_was_taken_back_stays_one_of_its_own() {
     assert_ends(&screen, "\nFour.\n› later  (put back: Enter sends it)");
     assert_eq!(said(&provider, 1), "go on");
     assert_eq!(said(&provider, 2), "and then?");
+    // What is typed in its place does not lose it.
+    chat.terminal.type_text("well");
+    let screen = chat.turn("");
+    assert!(
+        screen.contains("in place of the text that was put back; the arrow upwards finds it."),
+        "{screen:?}"
+    );
+    assert_eq!(said(&provider, 3), "well");
+    for found in ["› well", "› later"] {
+        chat.terminal.press(Key::Up);
+        chat.terminal
+            .wait_until(found, |screen| screen.cursor_line.trim_end() == found);
+    }
     gate.open();
 }
 

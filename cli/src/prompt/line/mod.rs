@@ -257,13 +257,18 @@ impl LineEditor {
         let is_command = !early.is_foreign && MessageLines(self.commands).is_alone(text);
         self.early.tell(is_command, early.left);
         let read = self.read_begun(ui, prompt, &start);
-        // Without the command, nobody would know why it did nothing.
-        if is_command && self.early.takes_replaced() && matches!(read.0, Typed::Line(_)) {
-            let said = format!(
-                "\"{}\" did not run: you typed something else in its place.",
-                escape(text)
-            );
+        if self.early.takes_replaced() && matches!(read.0, Typed::Line(_)) && !early.is_foreign {
+            let said = match is_command {
+                // Without it, nobody would know why it did nothing.
+                true => format!(
+                    "\"{}\" did not run: you typed something else in its place.",
+                    escape(text)
+                ),
+                false => "You typed something else in place of the text that was put back; the arrow upwards finds it.".to_owned(),
+            };
             ui.status(&ui.status_styles().paint(Label::Quiet, &said));
+            // The line can be sent without it.
+            let _ = self.remember(text);
         }
         read
     }
