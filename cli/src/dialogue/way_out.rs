@@ -104,5 +104,5 @@ fn exactly(needs: &[Need]) -> &'static str {
 fn lasting_ways(app: &App, needs: &[Need]) -> Option<String> {
     let ways = app.host().ok()?.permissions().ways_to_allow(needs);
     let commands: Vec<String> = ways.iter().map(storing::command).collect();
-    (!commands.is_empty()).then(|| commands.join(" and "))
+    (!commands.is_empty()).then(|| commands.join(" && "))
 }

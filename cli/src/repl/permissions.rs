@@ -80,7 +80,7 @@ fn forget_answers(app: &App, typed: &str) -> Result<bool, CliError> {
     let count = app.host()?.permissions().forget_answers(key);
     ui.status(&match (count, key) {
         (0, Some(_)) => {
-            "No answer of this session has this key; /permissions lists them.".to_owned()
+            "No answer of this session has this key. One that is stored is taken back in a shell: dunlin permissions ask OPERATION TARGET".to_owned()
         }
         (0, None) => "There is no answer of this session to forget.".to_owned(),
         (1, _) => "Forgot 1 answer of this session.".to_owned(),

@@ -391,7 +391,7 @@ pub fn help(entries: &[&Entry], several: bool, always: bool, window: Window) -> 
     if waits && entries.iter().any(edits) {
         add(
             "Shift-Tab",
-            "at the prompt, not here: the mode that accepts edits of ordinary files in the project without a question",
+            "the mode that accepts edits of ordinary files in the project without a question, from the next call on",
         );
     }
     if waits {

@@ -272,7 +272,11 @@ impl PendingApprovals {
             Line::Other => {
                 let typed = display::escape(typed.trim()).into_owned();
                 let typed = display::shorten(&typed, MAX_ECHO_CHARS);
-                let sentence = format!("\"{typed}\" is not an answer.");
+                let way = match pending.len() {
+                    1 => "; n TEXT says no and tells the model TEXT",
+                    _ => "",
+                };
+                let sentence = format!("\"{typed}\" is not an answer{way}.");
                 return Ok(Reply::Keep(
                     [
                         sentences_in_rows([sentence], window),

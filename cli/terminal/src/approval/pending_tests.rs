@@ -99,7 +99,10 @@ fn one_call_is_answered_with_a_word() {
         ("run", "Nothing is approved yet"),
         ("?", "yes, also from now on until the session ends"),
         ("v", "arguments {\"file_path\":\"/outside/1\"}"),
-        ("tell me more", "\"tell me more\" is not an answer"),
+        (
+            "tell me more",
+            "\"tell me more\" is not an answer; n TEXT says no",
+        ),
         ("", "n no"),
     ] {
         says(answer(&mut approvals, line), expected);
@@ -493,7 +496,7 @@ fn the_help_says_what_works_and_no_more() {
     assert!(!of_one.contains("Shift-Tab"), "{of_one}");
     let of_edit = help(&mut approvals(vec![edit(1)]));
     assert!(
-        of_edit.contains("  Shift-Tab    at the prompt, not here: the mode that accepts edits"),
+        of_edit.contains("  Shift-Tab    the mode that accepts edits"),
         "{of_edit}"
     );
     let of_later = help(&mut approvals(vec![entry(7), entry(9)]));
