@@ -119,9 +119,18 @@ pub(super) fn takes_any_word(name: &str) -> bool {
     inert.is_some_and(|inert| inert.short.is_empty() && inert.long.is_empty())
 }
 
-/// Whether this also holds where its words name files that do not stand in the line, so that no secrets are seen among them.
-pub(super) fn takes_unnamed_files(name: &str) -> bool {
-    OF_UNNAMED_FILES.contains(&name) && takes_any_word(name)
+/// Whether this also holds where words that do not stand in the line are added to its arguments, so that no secrets are seen
+/// among them. They are names of files as long as no option takes one of them for its value.
+pub(super) fn takes_unnamed_files(name: &str, arguments: &[String]) -> bool {
+    let Some((_, flags)) = OF_UNNAMED_FILES.iter().find(|(known, _)| *known == name) else {
+        return false;
+    };
+    let is_flag = |word: &String| {
+        let letters = word.strip_prefix('-').unwrap_or_default();
+        !letters.is_empty() && letters.chars().all(|letter| flags.contains(letter))
+    };
+    let mut options = arguments.iter().filter(|word| word.starts_with('-'));
+    takes_any_word(name) && options.all(is_flag)
 }
 
 /// How many arguments stand before the subcommand that change nothing about it, and whether it runs in another folder of the

@@ -473,22 +473,24 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
     },
 ];
 
-/// Programs that may be given files that do not stand in the line: they print nothing of what files hold, or find every file by
-/// themselves anyway, as `grep -r` does. Each of them keeps the promise of [`INERT`] with any words.
-pub(super) const OF_UNNAMED_FILES: &[&str] = &[
-    "basename",
-    "cksum",
-    "dirname",
-    "du",
-    "grep",
-    "ls",
-    "md5sum",
-    "readlink",
-    "realpath",
-    "sha1sum",
-    "sha256sum",
-    "stat",
-    "wc",
+/// Programs that may be given names of files that do not stand in the line, with those of their options that take no value: they
+/// print nothing of what the files hold, or find every file by themselves anyway, as `grep -r` does. Each of them keeps the
+/// promise of [`INERT`] with any words. An option behind which a name would be its value is none of these:
+/// `wc --files0-from` prints what that file holds.
+pub(super) const OF_UNNAMED_FILES: &[(&str, &str)] = &[
+    ("basename", "az"),
+    ("cksum", ""),
+    ("dirname", "z"),
+    ("du", "abchkmsx"),
+    ("grep", "EFHLchilnoqsvwx"),
+    ("ls", "1AFSadhlrt"),
+    ("md5sum", ""),
+    ("readlink", "efn"),
+    ("realpath", "em"),
+    ("sha1sum", ""),
+    ("sha256sum", ""),
+    ("stat", "L"),
+    ("wc", "Lclmw"),
 ];
 
 /// Options of a program that stand before its subcommand.
