@@ -125,8 +125,8 @@ fn rows_of(text: &str, columns: usize) -> usize {
     text.trim().lines().map(rows).sum()
 }
 
-/// A message of the user: what the user typed, and the names of the files with it. What Dunlin told the model behind it is not
-/// shown, as it cannot be told from the files.
+/// A message of the user: what the user typed, the names of the files with it, and how much more the model was told. What that
+/// was is not shown, as notes of Dunlin cannot be told from the files.
 fn user_rows(message: &Message, columns: usize) -> Vec<String> {
     let typed = message.typed();
     let mut rows = said_rows(typed, columns);
@@ -134,6 +134,10 @@ fn user_rows(message: &Message, columns: usize) -> Vec<String> {
         let names: Vec<String> = message.attached.iter().map(|it| one_line(it)).collect();
         let row = format!("  attached: {}", names.join(", "));
         rows.push(fit(&row, columns.saturating_sub(1)));
+    }
+    let more = message.content.chars().count() - typed.chars().count();
+    if more > 0 {
+        rows.push(format!("  {more} more characters went with it: /show"));
     }
     rows
 }
@@ -268,7 +272,14 @@ mod tests {
         let mut message = user("go on\n\nthe text of a file\n\n(A note.)");
         message.typed = Some("go on".len());
         message.attached = vec!["a.txt".to_owned()];
-        assert_eq!(user_rows(&message, 40), ["› go on", "  attached: a.txt"]);
+        assert_eq!(
+            user_rows(&message, 40),
+            [
+                "› go on",
+                "  attached: a.txt",
+                "  31 more characters went with it: /show"
+            ]
+        );
         assert_eq!(
             user_rows(&user("go on\n\n(A)"), 40),
             ["› go on", "  ", "  (A)"]
