@@ -19,9 +19,6 @@
 //! - Patterns (`wc -l src/*.rs`), for a program that runs nothing else and writes nothing. Whoever can write in the project
 //!   chooses the names of files, and one may look like an option: `*.py` stands for `--output=x.py`. So a pattern either
 //!   begins with a character that no option begins with, or the program keeps its promise with any words.
-//! - `xargs -0`, directly behind a `find` that prints names. What else is printed can be put together from pieces so that it names a
-//!   secret, also in an option: `wc --files0-from` prints what the file holds. Names end with a NUL there: they would be several
-//!   words otherwise, if they hold blanks.
 //!
 //! Where one of the commands is in the way, the question names it.
 
@@ -77,7 +74,6 @@ pub(super) fn read(line: &str, names: &dyn Names) -> Parts {
         is_usual: names.has_usual_shell(),
         folder: None,
         is_elsewhere: false,
-        prints_names: false,
     };
     for (at, command) in commands.iter().enumerate() {
         let read = reader.command(command, at, commands.get(at + 1));
@@ -129,8 +125,6 @@ struct Reader<'a> {
     folder: Option<String>,
     /// Whether commands may run in the project as well.
     is_elsewhere: bool,
-    /// Whether the command in front prints names that begin with no option.
-    prints_names: bool,
 }
 
 impl Reader<'_> {
@@ -144,7 +138,6 @@ impl Reader<'_> {
         if !self.is_usual && (command.words[0] == "cd" || !command.patterns.is_empty()) {
             return Err(InTheWay(""));
         }
-        let prints_names = std::mem::take(&mut self.prints_names);
         self.is_elsewhere |= self.folder.is_some() && matches!(command.separator, ";" | "||");
         if command.is_of_shell {
             match command.words.as_slice() {
@@ -172,17 +165,6 @@ impl Reader<'_> {
         {
             return Err(InTheWay(" in another folder"));
         }
-        let adding = part.programs.iter();
-        let adding = adding.filter(|it| known::adds_words(&known::name_of(it)));
-        let may_add_words = match adding.count() {
-            0 => true,
-            1 => prints_names && command.separator == "|" && splits_at_nul(command),
-            _ => false,
-        };
-        if !may_add_words {
-            return Err(InTheWay(" behind another command than find -print0"));
-        }
-        self.prints_names = is_find(&part) && known::prints_names(&part.subject[1..]);
         Ok(Some(part))
     }
 }
@@ -192,18 +174,8 @@ fn is_contained(part: &CommandTarget) -> bool {
     matches!(part.key, CommandKey::Program(_)) || runs_git(part)
 }
 
-/// Whether it is an `xargs` that takes what it reads for one word up to each NUL. Nowhere but at the beginning are these words
-/// sure to be those of `xargs`.
-fn splits_at_nul(command: &SimpleCommand) -> bool {
-    command.words.iter().take(2).eq(["xargs", "-0"])
-}
-
 fn runs_git(part: &CommandTarget) -> bool {
     part.programs.iter().any(|it| is_git(&it.called))
-}
-
-fn is_find(part: &CommandTarget) -> bool {
-    matches!(&part.key, CommandKey::Program(path) if path.ends_with("find"))
 }
 
 fn is_of_repository(folder: &Option<String>, names: &dyn Names) -> bool {

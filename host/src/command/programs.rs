@@ -47,10 +47,6 @@ pub(super) fn of_simple(words: &[String], names: &dyn Names) -> Result<Simple, C
             Way::Fixed => known::behind_wrapper(&name, &words[start + 1..]),
             Way::Changeable | Way::Unclear => None,
         };
-        let behind = behind.filter(|at| {
-            !known::adds_words(&name)
-                || is_inert(&words[start + 1 + at..], known::takes_unnamed_files, names)
-        });
         programs.push(program);
         match behind {
             Some(at) if programs.len() < MAX_DEPTH => start += at + 1,
@@ -67,16 +63,11 @@ pub(super) fn of_simple(words: &[String], names: &dyn Names) -> Result<Simple, C
 
 /// Whether a command runs nothing else and writes nothing, whatever words are added to it. They may look like options.
 pub(super) fn takes_any_word(words: &[String], names: &dyn Names) -> bool {
-    is_inert(words, |name, _| known::takes_any_word(name), names)
-}
-
-/// Whether a command runs nothing else and writes nothing, and its program with its arguments is one of these.
-fn is_inert(words: &[String], is_one: fn(&str, &[String]) -> bool, names: &dyn Names) -> bool {
     let Some((name, arguments)) = words.split_first() else {
         return false;
     };
     names.program(name).is_ok_and(|program| {
-        is_one(&known::name_of(&program), arguments)
+        known::takes_any_word(&known::name_of(&program))
             && known::of_program(&program, names.way(name), arguments, names) == Known::Inert
     })
 }

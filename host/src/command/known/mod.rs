@@ -18,8 +18,8 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use self::table::{
-    FILE_NAMES, GLOBAL_OPTIONS, INERT, Inert, MULTI_CALL, OF_UNNAMED_FILES, Operands, SUBCOMMANDS,
-    Subcommand, Value, WRAPPERS, Wrapper,
+    FILE_NAMES, GLOBAL_OPTIONS, INERT, Inert, MULTI_CALL, Operands, SUBCOMMANDS, Subcommand, Value,
+    WRAPPERS, Wrapper,
 };
 use super::{Names, Way};
 use crate::target::ProgramFile;
@@ -117,20 +117,6 @@ pub(super) fn known(name: &str, arguments: &[String], names: &dyn Names) -> Know
 pub(super) fn takes_any_word(name: &str) -> bool {
     let inert = INERT.iter().find(|inert| inert.name == name);
     inert.is_some_and(|inert| inert.short.is_empty() && inert.long.is_empty())
-}
-
-/// Whether this also holds where words that do not stand in the line are added to its arguments, so that no secrets are seen
-/// among them. They are names of files as long as no option takes one of them for its value.
-pub(super) fn takes_unnamed_files(name: &str, arguments: &[String]) -> bool {
-    let Some((_, flags)) = OF_UNNAMED_FILES.iter().find(|(known, _)| *known == name) else {
-        return false;
-    };
-    let is_flag = |word: &String| {
-        let letters = word.strip_prefix('-').unwrap_or_default();
-        !letters.is_empty() && letters.chars().all(|letter| flags.contains(letter))
-    };
-    let mut options = arguments.iter().filter(|word| word.starts_with('-'));
-    takes_any_word(name) && options.all(is_flag)
 }
 
 /// How many arguments stand before the subcommand that change nothing about it, and whether it runs in another folder of the
@@ -293,13 +279,6 @@ pub(super) fn is_wrapper(name: &str) -> bool {
     WRAPPERS.iter().any(|wrapper| wrapper.name == name)
 }
 
-/// Whether a wrapper adds words to its command that do not stand in the line.
-pub(super) fn adds_words(name: &str) -> bool {
-    WRAPPERS
-        .iter()
-        .any(|wrapper| wrapper.name == name && wrapper.adds_words)
-}
-
 /// Where the command of a wrapper begins, if the program is one and all before the command is known.
 pub(super) fn behind_wrapper(name: &str, arguments: &[String]) -> Option<usize> {
     let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == name)?;
@@ -353,36 +332,6 @@ fn acts_in_find(word: &str) -> bool {
     ["-delete", "-exec", "-fls", "-fprint", "-ok"]
         .iter()
         .any(|action| word.starts_with(action))
-}
-
-/// Tests and actions of `find` that are known to print nothing but names below the folders that it looks into.
-const PRINT_NAMES: &[&str] = &[
-    "-a",
-    "-empty",
-    "-iname",
-    "-ipath",
-    "-maxdepth",
-    "-mindepth",
-    "-mtime",
-    "-name",
-    "-newer",
-    "-not",
-    "-o",
-    "-path",
-    "-print0",
-    "-prune",
-    "-size",
-    "-type",
-];
-
-/// Whether a `find` prints nothing but names, each with a NUL behind it.
-pub(super) fn prints_names(arguments: &[String]) -> bool {
-    let options: Vec<&str> = arguments
-        .iter()
-        .map(String::as_str)
-        .filter(|word| word.starts_with('-'))
-        .collect();
-    options.contains(&"-print0") && options.iter().all(|word| PRINT_NAMES.contains(word))
 }
 
 /// How many leading arguments belong to the key; `None`: the arguments are not those of this subcommand, or one of

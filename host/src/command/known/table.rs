@@ -423,8 +423,6 @@ pub(super) struct Wrapper {
     pub(super) valued: &'static [&'static str],
     /// Words between the options and the command, each of which begins with a digit.
     pub(super) operands: usize,
-    /// Whether it adds words to the command, which it reads from its input.
-    pub(super) adds_words: bool,
 }
 
 pub(super) const WRAPPERS: &[Wrapper] = &[
@@ -433,21 +431,18 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
         flags: &[],
         valued: &["-n", "--adjustment"],
         operands: 0,
-        adds_words: false,
     },
     Wrapper {
         name: "nohup",
         flags: &[],
         valued: &[],
         operands: 0,
-        adds_words: false,
     },
     Wrapper {
         name: "stdbuf",
         flags: &[],
         valued: &["-i", "-o", "-e", "--input", "--output", "--error"],
         operands: 0,
-        adds_words: false,
     },
     Wrapper {
         name: "timeout",
@@ -461,36 +456,7 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
         ],
         valued: &["-k", "-s", "--kill-after", "--signal"],
         operands: 1,
-        adds_words: false,
     },
-    // Not `-I`: it puts what it reads also in the place of the program's name.
-    Wrapper {
-        name: "xargs",
-        flags: &["-0", "-r", "-t", "-x", "--null", "--no-run-if-empty"],
-        valued: &["-L", "-P", "-n", "--max-args", "--max-procs"],
-        operands: 0,
-        adds_words: true,
-    },
-];
-
-/// Programs that may be given names of files that do not stand in the line, with those of their options that take no value: they
-/// print nothing of what the files hold, or find every file by themselves anyway, as `grep -r` does. Each of them keeps the
-/// promise of [`INERT`] with any words. An option behind which a name would be its value is none of these:
-/// `wc --files0-from` prints what that file holds.
-pub(super) const OF_UNNAMED_FILES: &[(&str, &str)] = &[
-    ("basename", "az"),
-    ("cksum", ""),
-    ("dirname", "z"),
-    ("du", "abchkmsx"),
-    ("grep", "EFHLchilnoqsvwx"),
-    ("ls", "1AFSadhlrt"),
-    ("md5sum", ""),
-    ("readlink", "efn"),
-    ("realpath", "em"),
-    ("sha1sum", ""),
-    ("sha256sum", ""),
-    ("stat", "L"),
-    ("wc", "Lclmw"),
 ];
 
 /// Options of a program that stand before its subcommand.

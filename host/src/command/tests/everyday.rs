@@ -460,89 +460,22 @@ fn a_pattern_may_name_files_for_a_program_that_only_reads() {
     );
 }
 
+/// Words that `xargs` adds stand in no line: as options, and as names of secrets, they would be seen by nobody.
 #[test]
-fn xargs_counts_before_a_program_that_only_reads_whatever_it_is_given() {
+fn xargs_is_a_program_of_its_own() {
     check(
         &[
-            "find . -name '*.rs' -print0 | xargs -0 wc -l",
-            "find . -print0 | xargs -0 -n 5 wc -l | sort",
-            "find sub -type f -not -path './x/*' -print0 | xargs -0 -r ls -d",
-            "ls; find . -print0 | xargs -0 wc; ls",
-            "find . -print0 | xargs -0 ls -ld",
             "xargs wc",
-        ],
-        Verdict::Allow,
-    );
-    check(
-        &[
             "ls | xargs wc",
-            "cat names | xargs wc",
-            "printf '%s%s' --files0-from=.e nv | xargs wc",
-            "find . ; printf '%s%s' .e nv | xargs wc",
-            "find . && xargs wc",
-            "find . -printf x -print0 | xargs -0 wc",
-            "find . -ls -print0 | xargs -0 wc",
-            "find -files0-from names -print0 | xargs -0 wc",
-            "find . -print0 | cat | xargs -0 wc",
-            "find . -print0 | xargs -0 -d x wc",
-            "find . -print0 | xargs -0 -dx wc",
-            "find . -print0 | xargs -0 --delimiter=x wc",
-            "find . -print0 | xargs -n 1 grep xargs -0",
+            "find . -print0 | xargs -0 wc -l",
             "find . -print0 | /usr/bin/xargs -n 1 du --exclude xargs -0",
-            "find . -print0 | timeout 5 /usr/bin/xargs -n 1 du --exclude xargs -0",
-            "find . -print0 | timeout 5 xargs -0 wc",
             "find . -print0 | xargs -0 wc --files0-from",
-            "find . -print0 | xargs -0 wc --files0",
-            "find . -print0 | xargs -0 wc -l --files0-from",
-            "find . -print0 | xargs -0 wc --lines",
-            "find . -print0 | xargs -0 wc -",
-            "find . -print0 | xargs -0 wc --",
-            "find . -print0 | xargs -0 du -X",
-            "find . -print0 | xargs -0 du -sX",
-            "find . -print0 | xargs -0 ls -I",
-            "find . -print0 | xargs -0 stat -c",
-            "find . | xargs wc",
-            "find . | xargs -0 wc",
-            "find . -print0 | xargs wc",
-            "find . -print -print0 | xargs -0 wc",
-            "find . -print0 | xargs -0 cat",
-            "find . -print0 | xargs -0 head",
-            "find . -print0 | xargs -0 sort",
-            "find . -print0 | xargs -0 rg x",
-            "find . -print0 | xargs -0 sed -n 1p",
-            "find . -print0 | xargs -0 uniq",
-            "find . -print0 | xargs -0 find",
-            "find . -print0 | xargs -0",
-            "find . -print0 | xargs -0 rm",
-            "find . -print0 | xargs -0 sh",
-            "find . -print0 | xargs -0 cargo test",
-            "find . -print0 | xargs -0 git add",
-            "find . -print0 | xargs -0 git log",
-            "find . -print0 | xargs -0 sh -c wc",
-            "find . -print0 | xargs -0 ./ls",
-            "find . -print0 | xargs -0 nice wc",
-            "find . -print0 | xargs -0 xargs wc",
-            "find . -print0 | xargs -0 env wc",
-            "find . -print0 | xargs -0 -I wc wc",
-            "find . -print0 | xargs -0 -Iw wc",
-            "find . -print0 | xargs -0 -I{} wc {}",
-            "find . -print0 | xargs -0 -I '{}' wc '{}'",
-            "find . -print0 | xargs -0 -i wc",
-            "find . -print0 | xargs -0 -a f wc",
-            "find . -print0 | xargs -0 --arg-file=f wc",
-            "find . -print0 | xargs -0 -o wc",
-            "find . -print0 | xargs -0 --process-slot-var=PATH wc",
-            "find . -print0 | xargs -0 $x wc",
-            "find . -print0 | xargs -0 wc > f",
+            "printf '%s%s' --files0-from=.e nv | xargs wc",
             "echo .env | xargs cat",
+            "timeout 5 xargs ls",
         ],
         Verdict::Ask,
     );
-    // A yes to exactly one command is none to what is added to it.
-    let (machine, plugin) = granted();
-    plugin.answer(&machine, "sort -o f", true, Scope::Always);
-    assert_eq!(plugin.verdict(&machine, "sort -o f"), Verdict::Allow);
-    assert_eq!(plugin.verdict(&machine, "xargs sort -o f"), Verdict::Ask);
 }
 
 /// No line that writes to a file is one of known commands.
@@ -597,7 +530,7 @@ fn one_command_is_stored_for_a_line_with_more_around_it() {
         ("cd sub && CI=1 cargo test -p x", "cargo test"),
         ("wc -l *.py", "wc"),
         (
-            "git --no-pager log; find . -print0 | xargs -0 wc",
+            "git --no-pager log; find . -print0 | wc",
             "git log, find and wc",
         ),
         ("RUST_LOG=a cargo test; echo $?", "cargo test"),
