@@ -71,6 +71,9 @@ fn assert_fits(chat: &Chat) {
     assert_eq!(chat.tab.evaluate_in_frame(nameless), "");
 }
 
+/// Whether an app has saved everything.
+const SAVED: &str = "document.querySelector('main').ariaBusy === 'false'";
+
 #[test]
 fn the_stopwatch_keeps_its_laps() {
     let chat = Chat::open([example("stopwatch")], |_| {});
@@ -87,7 +90,7 @@ fn the_stopwatch_keeps_its_laps() {
     page.evaluate_in_frame("run.click()");
     let stopped = page.evaluate_in_frame("time.textContent");
     let times = page.evaluate_in_frame(&laps[1]);
-    page.evaluate_in_frame("dunlin.invoke('load')");
+    page.wait_in_frame(SAVED);
 
     chat.reload();
     page.wait_in_frame(&format!("{} === 'Lap 2|out to the reef'", laps[0]));
@@ -101,7 +104,7 @@ fn the_stopwatch_keeps_its_laps() {
     page.evaluate_in_frame("reset.click()");
     page.wait_in_frame(&shows("#empty", "No laps yet."));
     // What it saves is there before something else is saved.
-    page.evaluate_in_frame("dunlin.invoke('load')");
+    page.wait_in_frame(SAVED);
 
     // What an hour of it looks like.
     let laps = [
