@@ -258,17 +258,19 @@ impl LineEditor {
         self.early.tell(is_command, early.left);
         let read = self.read_begun(ui, prompt, &start);
         if self.early.takes_replaced() && matches!(read.0, Typed::Line(_)) && !early.is_foreign {
-            let said = match is_command {
+            // The line can be sent without it.
+            let is_short = escape_multiline(text).len() <= MAX_ENTRY_BYTES;
+            let is_remembered = is_short && self.remember(text).is_ok();
+            let said = match (is_command, is_remembered) {
                 // Without it, nobody would know why it did nothing.
-                true => format!(
+                (true, _) => format!(
                     "\"{}\" did not run: you typed something else in its place.",
                     escape(text)
                 ),
-                false => "You typed something else in place of the text that was put back; the arrow upwards finds it.".to_owned(),
+                (false, true) => "You typed something else in place of the text that was put back; the arrow upwards finds it.".to_owned(),
+                (false, false) => "You typed something else in place of the text that was put back. It is not in the history.".to_owned(),
             };
             ui.status(&ui.status_styles().paint(Label::Quiet, &said));
-            // The line can be sent without it.
-            let _ = self.remember(text);
         }
         read
     }
