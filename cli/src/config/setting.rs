@@ -145,7 +145,7 @@ settings! {
         /// The mode in which a chat begins: Dunlin asks, accepts edits of ordinary files in the project, or only reads for a plan.
         mode: SessionMode = SessionMode::Ask,
             Narrowing::If(|theirs, mine| theirs <= mine, "may narrow it: `\"plan\"`");
-        /// What happens after a denied call: the turn ends, or the model is told and continues.
+        /// What happens after you deny a call without a text, or nobody can be asked: the turn ends, or the model is told and continues. After a denial by a rule, a mode or a hook it always continues.
         on_denial: OnDenial = OnDenial::Stop,
             Narrowing::If(|theirs, _| *theirs == OnDenial::Stop, "may set `\"stop\"`");
         /// Whether the chat shows successful calls, text between calls, reasoning and notices.

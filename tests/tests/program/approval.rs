@@ -13,9 +13,9 @@ const TEXT: &str = "the text outside";
 /// The file outside of the project, as the model names it.
 const PATH: &str = "../outside/notes.txt";
 
-/// What becomes of a call.
+/// How a call ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum Outcome {
     /// The user is asked.
     Asked,
     /// It runs without a question.
@@ -26,9 +26,9 @@ enum Fate {
 
 /// A turn in which the model reads the file outside. Where the user is asked the answer is `answer`.
 #[track_caller]
-fn read_outside(chat: &mut Chat, fate: Fate, answer: &str) {
+fn read_outside(chat: &mut Chat, outcome: Outcome, answer: &str) {
     chat.say("read it");
-    if fate == Fate::Asked {
+    if outcome == Outcome::Asked {
         let question = chat.question();
         let path = question.line_with("    read ").unwrap_or_default();
         assert!(path.contains("/outside/notes.txt"), "{:?}", chat.terminal);
@@ -61,15 +61,21 @@ fn asked(script: Vec<Response>) -> (Provider, Environment, Chat) {
 /// Answers a first call with `answer` and looks at what the same call meets afterwards: in the same
 /// session, in the permission file, and in a new session.
 #[track_caller]
-fn check(answer: &str, allowed: bool, again: Fate, stored: Option<&str>, restarted: Fate) {
+fn check(answer: &str, allowed: bool, again: Outcome, stored: Option<&str>, restarted: Outcome) {
     // Where it is asked again, the answer is no.
-    let script = [allowed, again == Fate::Runs, restarted == Fate::Runs].map(script);
+    // Without a question the model gets a result, whatever that is.
+    let script = [
+        allowed,
+        again != Outcome::Asked,
+        restarted != Outcome::Asked,
+    ]
+    .map(script);
     let provider = Provider::play(script.into_iter().flatten());
     let environment = environment(&provider);
     let path = environment.outside_file("notes.txt", TEXT);
 
     let mut chat = Chat::open(&environment);
-    read_outside(&mut chat, Fate::Asked, answer);
+    read_outside(&mut chat, Outcome::Asked, answer);
     let (mark, end) = if allowed {
         ("  ✓ 1 read_file ", " ms")
     } else {
@@ -108,24 +114,30 @@ fn check(answer: &str, allowed: bool, again: Fate, stored: Option<&str>, restart
 
 #[test]
 fn yes_holds_for_the_call() {
-    check("y", true, Fate::Asked, None, Fate::Asked);
+    check("y", true, Outcome::Asked, None, Outcome::Asked);
 }
 
 #[test]
 fn no_holds_for_the_call() {
-    check("n", false, Fate::Asked, None, Fate::Asked);
+    check("n", false, Outcome::Asked, None, Outcome::Asked);
 }
 
 #[test]
 fn session_holds_until_the_end_of_the_session() {
-    check("s", true, Fate::Runs, None, Fate::Asked);
-    check("ns", false, Fate::Refused, None, Fate::Asked);
+    check("s", true, Outcome::Runs, None, Outcome::Asked);
+    check("ns", false, Outcome::Refused, None, Outcome::Asked);
 }
 
 #[test]
 fn always_and_never_are_stored() {
-    check("always", true, Fate::Runs, Some("R??"), Fate::Runs);
-    check("never", false, Fate::Refused, Some("-??"), Fate::Refused);
+    check("always", true, Outcome::Runs, Some("R??"), Outcome::Runs);
+    check(
+        "never",
+        false,
+        Outcome::Refused,
+        Some("-??"),
+        Outcome::Refused,
+    );
 }
 
 /// Esc takes back what was typed, and what is typed then is what it looks like.
@@ -347,7 +359,10 @@ fn what_a_call_changed_before_a_no_is_said_and_can_be_undone() {
 
 #[test]
 fn dunlins_own_files_are_refused_without_a_question() {
-    let provider = Provider::play([read("../home/config/dunlin/config.toml")]);
+    let provider = Provider::play([
+        read("../home/config/dunlin/config.toml"),
+        Response::reply("I cannot."),
+    ]);
     let environment: Environment = environment(&provider);
     let mut chat = Chat::open(&environment);
     let screen = chat.turn("read your configuration");

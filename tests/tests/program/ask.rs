@@ -141,7 +141,10 @@ fn allow_opens_one_target_for_one_run() {
 fn allow_never_opens_dunlins_own_folders() {
     let own = "../home/config/dunlin/config.toml";
     for (target, status) in [(own, 2), ("../home/config/dunlin/", 2), ("/", 3)] {
-        let script = if status == 3 { vec![read(own)] } else { vec![] };
+        let script = match status {
+            3 => vec![read(own), Response::reply("I cannot.")],
+            _ => vec![],
+        };
         let allow = format!("{target}=r");
         let (output, _) = ask("", script, &["ask", "--allow", &allow, "read"]);
         assert_eq!(output.status, Some(status), "{target}: {output}");
@@ -368,13 +371,18 @@ fn a_run_can_be_given_all_that_the_chat_can_allow() {
 
 #[test]
 fn a_denial_by_a_rule_names_the_rule() {
-    let provider = Provider::play([read("a.txt")]);
+    let provider = Provider::play([read("a.txt"), Response::reply("Without it.")]);
     let environment = environment(&provider);
     environment.project_file("a.txt", "text");
     let denied = environment.run(["permissions", "deny", "read", "a.txt"]);
     assert_eq!(denied.status, Some(0), "{denied}");
     let output = environment.run(["ask", "read it"]);
-    assert_eq!(output.status, Some(3), "{output}");
+    // The model is told, and continues.
+    assert_eq!(
+        (output.status, output.stdout.as_str()),
+        (Some(3), "Without it.\n"),
+        "{output}"
+    );
     for said in [
         "denied by a rule (stored under ",
         "hint: dunlin permissions ask read ",

@@ -154,10 +154,10 @@ fn trouble_is_told_to_the_model() {
         let result = last_result(&provider);
         assert!(result.contains(&expected), "{url}: {result}");
     }
-    // What is never granted ends the turn, wherever it comes from.
+    // What is never granted is denied, wherever it comes from.
     let redirected = moved.url("/");
     for url in ["http://169.254.169.254/", redirected.as_str()] {
-        let provider = Provider::play([call(url)]);
+        let provider = Provider::play([call(url), Response::reply("I cannot.")]);
         let environment = environment(&provider);
         let all = format!("{redirected}=r");
         let output = environment.run([

@@ -504,6 +504,18 @@ async fn denials_are_noted_and_reported() {
         "{log}"
     );
 
+    // A rule is no wish to stop.
+    let by_rule = vec![
+        vec![end(&["forbidden", "a.txt"])],
+        vec![text("Then without"), end(&[])],
+    ];
+    let world = World::new(by_rule, Some(false));
+    let (report, _) = turn(&world, OnDenial::Stop).await;
+    assert!(matches!(report.end, TurnEnd::Answered), "{:?}", report.end);
+    assert_eq!(report.denials.len(), 1);
+    let log = world.log().join("\n");
+    assert!(log.contains("run c1 a.txt"), "{log}");
+
     let world = World::new(scripts(), Some(false));
     let (report, _) = turn(&world, OnDenial::Continue).await;
     assert!(matches!(report.end, TurnEnd::Answered), "{:?}", report.end);

@@ -35,7 +35,8 @@
 //!   comes before the denied call. Whoever wants none of it interrupts. A no to a question that comes up while
 //!   a call runs stops everything after it.
 //! - With a comment, or `on_denial = "continue"`, the other calls go on waiting, and all results go back to the
-//!   model together, each with the comment on its call.
+//!   model together, each with the comment on its call. So do the results of calls that a rule, a mode or a hook
+//!   denies: they were there before the call, and say nothing about whether the user wants to stop.
 //!
 //! What an interruption (Ctrl-C) leaves behind, state by state; the conversation is fit to be sent
 //! after each of them, also when the turn is dropped without being told:

@@ -42,13 +42,9 @@ impl Turn<'_> {
         };
         let is_by_hook = hook.is_some();
         let by = by.or_else(|| hook.map(|rule| DeniedBy { rule, revert: None }));
-        // What the user explains is for the model to hear.
-        let commented = by.is_none() && call.comment.is_some();
-        let revert = by.as_ref().and_then(|by| by.revert.as_ref());
-        let is_by_mode = revert == Some(&Revert::SessionMode);
-        // Whoever turns a tool off, or wants a plan, wants the model to do without it; a hook tells the model why.
-        let goes_back =
-            commented || is_by_hook || is_by_mode || matches!(revert, Some(Revert::ToolMode(_)));
+        // Only the user's own no, without a word, is a wish to stop. What the user explains is for the model to hear, and
+        // a rule, a mode or a hook was there before the call: the model has to find another way.
+        let goes_back = by.is_some() || call.comment.is_some();
         let (needs, longest) = match call.plan.as_ref().map(|plan| &plan.standing) {
             // No answer allows what a hook denies.
             Some(Standing::Ask { needs, longest, .. }) if !is_by_hook => {
@@ -74,7 +70,8 @@ impl Turn<'_> {
             self.stopped_by = Some(first);
         }
         let mut result = failure.for_model();
-        if is_by_mode {
+        let revert = by.as_ref().and_then(|by| by.revert.as_ref());
+        if revert == Some(&Revert::SessionMode) {
             result.push_str(IN_PLAN_MODE);
         }
         call.failure = Some(failure);
