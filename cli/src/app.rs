@@ -386,7 +386,7 @@ impl App {
     }
 
     /// Whether this was not said before; it is now.
-    pub fn is_news(&self, notice: &str) -> bool {
+    pub fn is_new(&self, notice: &str) -> bool {
         self.said.borrow_mut().insert(notice.to_owned())
     }
 

@@ -26,7 +26,7 @@ pub struct Mention<'a> {
 
 /// What a mention is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Meaning {
+pub enum MentionTarget {
     /// A file, in the words of the message.
     File(String),
     /// A folder, in the words of the message.
@@ -112,17 +112,17 @@ impl Mention<'_> {
     }
 
     /// What it is about. Looks at names only.
-    pub fn meaning(&self, project: &Path, home: Option<&Path>) -> Meaning {
+    pub fn target(&self, project: &Path, home: Option<&Path>) -> MentionTarget {
         let mut path = self.path;
         // Three dots of a sentence are not a folder.
         if !self.quoted && path.trim_matches('.').is_empty() {
-            return Meaning::Text;
+            return MentionTarget::Text;
         }
         loop {
             if let Some(place) = place(path, project, home) {
                 match place.metadata() {
-                    Ok(found) if found.is_dir() => return Meaning::Folder(path.to_owned()),
-                    Ok(_) => return Meaning::File(path.to_owned()),
+                    Ok(found) if found.is_dir() => return MentionTarget::Folder(path.to_owned()),
+                    Ok(_) => return MentionTarget::File(path.to_owned()),
                     Err(_) => {}
                 }
             }
@@ -133,8 +133,8 @@ impl Mention<'_> {
             }
         }
         match self.quoted || is_meant_as_path(path, project) {
-            true => Meaning::Missing(path.to_owned()),
-            false => Meaning::Text,
+            true => MentionTarget::Missing(path.to_owned()),
+            false => MentionTarget::Text,
         }
     }
 }
@@ -233,13 +233,13 @@ mod tests {
         for file in ["src/main.rs", "notes", "a b.txt", "odd."] {
             std::fs::write(project.path().join(file), "").unwrap();
         }
-        let check = |text: &str, expected: Meaning| {
+        let check = |text: &str, expected: MentionTarget| {
             let found = find(text);
-            let meaning = found[0].meaning(project.path(), Some(project.path()));
-            assert_eq!(meaning, expected, "{text:?}");
+            let target = found[0].target(project.path(), Some(project.path()));
+            assert_eq!(target, expected, "{text:?}");
         };
-        let file = |path: &str| Meaning::File(path.to_owned());
-        let missing = |path: &str| Meaning::Missing(path.to_owned());
+        let file = |path: &str| MentionTarget::File(path.to_owned());
+        let missing = |path: &str| MentionTarget::Missing(path.to_owned());
         check("@src/main.rs", file("src/main.rs"));
         check("@src/main.rs?!", file("src/main.rs"));
         check("(@src/main.rs).", file("src/main.rs"));
@@ -247,18 +247,18 @@ mod tests {
         check("@notes", file("notes"));
         check("@~/notes", file("~/notes"));
         check("@\"a b.txt\"", file("a b.txt"));
-        check("@src", Meaning::Folder("src".to_owned()));
-        check("@src/", Meaning::Folder("src/".to_owned()));
+        check("@src", MentionTarget::Folder("src".to_owned()));
+        check("@src/", MentionTarget::Folder("src/".to_owned()));
         check("@src/mian.rs.", missing("src/mian.rs"));
         check("@./x.rs", missing("./x.rs"));
         check("@\"no such\"", missing("no such"));
         check("@nope.txt look", missing("nope.txt"));
         check("@nope.md, please", missing("nope.md"));
-        check("@ada", Meaning::Text);
-        check("@v1.2", Meaning::Text);
-        check("@ada.example", Meaning::Text);
-        check("@types/node", Meaning::Text);
-        check("@/", Meaning::Folder("/".to_owned()));
-        check("@...", Meaning::Text);
+        check("@ada", MentionTarget::Text);
+        check("@v1.2", MentionTarget::Text);
+        check("@ada.example", MentionTarget::Text);
+        check("@types/node", MentionTarget::Text);
+        check("@/", MentionTarget::Folder("/".to_owned()));
+        check("@...", MentionTarget::Text);
     }
 }

@@ -16,7 +16,7 @@ use url::Url;
 use crate::app::App;
 use crate::config::agent::ApiName;
 use crate::error::CliError;
-use crate::model_table::{Entry, Facts};
+use crate::model_table::{Entry, ModelMetadata};
 use crate::protocol::Spoken;
 
 #[cfg(feature = "local-model")]
@@ -62,7 +62,7 @@ pub fn provider(
     timeouts: Timeouts,
 ) -> Result<Arc<dyn Provider>, NoLocalModels> {
     let mut agent = agent.clone();
-    if let Some(reads) = known.as_ref().and_then(|entry| entry.facts.reads) {
+    if let Some(reads) = known.as_ref().and_then(|entry| entry.metadata.reads) {
         let endpoint = &mut agent.endpoint;
         endpoint.images = endpoint.images.or(Some(reads.images()));
         endpoint.pdf = endpoint.pdf.or(reads.documents());
@@ -81,7 +81,7 @@ pub fn provider(
     Ok(match known {
         Some(entry) => Arc::new(Known {
             provider,
-            facts: entry.facts,
+            metadata: entry.metadata,
         }),
         None => provider,
     })
@@ -90,7 +90,7 @@ pub fn provider(
 /// A provider of a model that is in the table of models.
 struct Known {
     provider: Arc<dyn Provider>,
-    facts: Facts,
+    metadata: ModelMetadata,
 }
 
 #[async_trait]
@@ -105,7 +105,7 @@ impl Provider for Known {
 
     fn window(&self) -> Option<Window> {
         self.provider.window().or_else(|| {
-            self.facts.window.map(|tokens| Window {
+            self.metadata.window.map(|tokens| Window {
                 tokens,
                 source: WindowSource::Table,
             })
@@ -113,7 +113,7 @@ impl Provider for Known {
     }
 
     fn price(&self) -> Option<&Price> {
-        self.facts.price.as_ref()
+        self.metadata.price.as_ref()
     }
 
     fn takes_tools(&self) -> Option<bool> {

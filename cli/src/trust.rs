@@ -19,7 +19,7 @@ use crate::config::markdown::Owner as FileOwner;
 use crate::config::trust::{self, Trust};
 use crate::error::{CliError, Exit};
 use crate::settings::Settings;
-use crate::settings::project::{HOOK, ProjectFile, Wish};
+use crate::settings::project::{HOOK, ProjectFile, UntrustedValue};
 use crate::templates::{Owner, Places};
 use dunlin_chat::tokens::counted;
 use dunlin_terminal::approval::look::Window;
@@ -145,7 +145,7 @@ pub fn give(ui: &Ui, settings: &Settings, yes: bool) -> Result<Exit, CliError> {
 fn give_file(ui: &Ui, settings: &Settings, file: &ProjectFile, yes: bool) -> Result<(), CliError> {
     let short = settings.folders.short(&file.path);
     let short = escape(&short);
-    if file.wishes.is_empty() {
+    if file.untrusted.is_empty() {
         ui.data(&format!(
             "{short} only narrows your settings; it needs no trust."
         ));
@@ -159,7 +159,7 @@ fn give_file(ui: &Ui, settings: &Settings, file: &ProjectFile, yes: bool) -> Res
     let trusted = match yes {
         true => {
             ui.data(&format!("{short} sets:"));
-            show_wishes(ui, file);
+            show_untrusted(ui, file);
             show_refused(ui, file);
             ui.data_all(&named::Texts::of(file).rows(ui.window()));
             Some(true)
@@ -422,19 +422,19 @@ fn forget(
 }
 
 /// What needs trust, a line each.
-pub fn show_wishes(ui: &Ui, file: &ProjectFile) {
-    for wish in &file.wishes {
-        let value = match wish.name.as_str() {
+pub fn show_untrusted(ui: &Ui, file: &ProjectFile) {
+    for setting in &file.untrusted {
+        let value = match setting.name.as_str() {
             // It runs: all of it is shown.
-            HOOK => wish.value.as_str().into(),
-            _ => shorten(&wish.value, MAX_SHOWN_CHARS),
+            HOOK => setting.value.as_str().into(),
+            _ => shorten(&setting.value, MAX_SHOWN_CHARS),
         };
         let line = ui
             .styles()
-            .paint(Label::Quiet, &format!("line {}", wish.line));
+            .paint(Label::Quiet, &format!("line {}", setting.line));
         ui.data(&format!(
             "  {} = {}  {line}",
-            escape(&wish.name),
+            escape(&setting.name),
             escape(&value)
         ));
     }
@@ -470,7 +470,7 @@ fn ask(ui: &Ui, settings: &Settings, file: &ProjectFile) -> Option<bool> {
         _ => format!("{short} wants to set more than a project may by itself:"),
     };
     let texts = named::Texts::of(file);
-    let is_wanted = |wish: &&Wish| named.is_none() || wish.name == HOOK;
+    let is_wanted = |value: &&UntrustedValue| named.is_none() || value.name == HOOK;
     let rows = |window| {
         let mut rows = question_rows(file, is_wanted, window);
         rows.extend(texts.rows(window));
@@ -505,19 +505,19 @@ fn ask_about(
 /// What of it the file would set and what never counts, each value whole.
 fn question_rows(
     file: &ProjectFile,
-    is_wanted: impl Fn(&&Wish) -> bool,
+    is_wanted: impl Fn(&&UntrustedValue) -> bool,
     window: Window,
 ) -> Vec<String> {
-    let wishes = file
-        .wishes
+    let untrusted = file
+        .untrusted
         .iter()
         .filter(is_wanted)
-        .map(|wish| format!("{}: {} = {}", wish.line, wish.name, wish.value));
+        .map(|value| format!("{}: {} = {}", value.line, value.name, value.value));
     let refused = file
         .refused
         .iter()
         .map(|refused| format!("never used: {}: {}", refused.name, refused.why));
-    wishes
+    untrusted
         .chain(named::about_hooks(file))
         .chain(refused)
         .flat_map(|line| quoted(&line, INDENT, window))

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dunlin_host::ask::DenyAll;
-use dunlin_host::call::{Call, Standing};
+use dunlin_host::call::{Call, PlanStatus};
 use dunlin_host::{Host, HostOptions, Limits, NoProgress, Plugin};
 use wasmtime::component::{Component, HasSelf, Linker, Resource, ResourceTable};
 use wasmtime::{
@@ -481,7 +481,7 @@ fn main() -> Result<()> {
 
             let start = Instant::now();
             let plan = host.prepare(&call).await.expect("a plan");
-            assert_eq!(plan.standing, Standing::Allowed);
+            assert_eq!(plan.status, PlanStatus::Allowed);
             let outcome = host
                 .run(&call, &plan, Arc::new(DenyAll), Arc::new(NoProgress))
                 .await;

@@ -241,7 +241,7 @@ fn caller<'a>(call: &'a Call, plugin: &'a Registered) -> Caller<'a> {
         call: &call.id,
         tool: &call.tool,
         plugin: &plugin.id,
-        ceiling: plugin.ceiling(),
+        declared_permissions: plugin.declared_permissions(),
         // Only refusals count here; whether the file may be read is not what the tool declares.
         declared: false,
     }

@@ -33,7 +33,7 @@ wasmtime::component::bindgen!({
         "dunlin:tool/files.file": crate::capability::resources::OpenFile,
         "dunlin:tool/files.metadata": self::declared::FoundMetadata,
         "dunlin:tool/web.request": self::declared::DeclaredRequest,
-        "dunlin:tool/mcp.line": crate::capability::resources::TakenLine,
+        "dunlin:tool/mcp.connection": crate::capability::resources::OpenConnection,
         "dunlin:tool/process.command": crate::capability::resources::StartedCommand,
         "dunlin:tool/web.response": crate::capability::resources::OpenResponse,
         "dunlin:tool/tree.folder": crate::capability::resources::OpenFolder,

@@ -9,7 +9,7 @@ use crate::ask::{Answer, Origin, Question, Scope};
 pub use crate::command::CommandLine;
 use crate::display::{escape, shorten};
 use crate::edit::{FileChange, FileEdit};
-use crate::model::Prompt;
+use crate::model::SamplingRequest;
 use crate::permission::Revert;
 use crate::target::{Need, Operation};
 
@@ -45,7 +45,7 @@ pub struct Plan {
     /// What is going to happen beyond what needs can say. It happens like this or is asked about again.
     pub actions: Vec<Action>,
     /// What the permission store says of it.
-    pub standing: Standing,
+    pub status: PlanStatus,
     /// Whether the call may run beside others of the same reply.
     pub runs_beside: bool,
 }
@@ -66,7 +66,7 @@ pub enum Action {
     /// A command line is run.
     Command(CommandLine),
     /// The chat's model answers a server.
-    Prompt(Prompt),
+    Sampling(SamplingRequest),
     /// This is sent to a server. In a plan: a request that reads.
     Request(WebRequest),
     /// An MCP server gets the arguments of the call: they say all that there is to know of it.
@@ -141,7 +141,7 @@ impl WebRequest {
 impl Plan {
     /// The requests that the question about this plan shows.
     pub(crate) fn shown_requests(&self) -> Vec<WebRequest> {
-        let Standing::Ask { needs, .. } = &self.standing else {
+        let PlanStatus::Ask { needs, .. } = &self.status else {
             return Vec::new();
         };
         let requests = self.actions.iter().filter_map(|action| match action {
@@ -154,25 +154,25 @@ impl Plan {
 
     /// What an answer is about: what it stores, or decides for now. The answer holds no longer than it may.
     pub fn answered(&self, answer: Answer) -> &[Need] {
-        match &self.standing {
-            Standing::Ask {
+        match &self.status {
+            PlanStatus::Ask {
                 needs,
                 lasting,
                 longest,
                 ..
             } => answer.about(*longest, needs, lasting),
-            Standing::Allowed | Standing::Denied { .. } => &[],
+            PlanStatus::Allowed | PlanStatus::Denied { .. } => &[],
         }
     }
 
     /// The question for the user about what is undecided; `None` when nothing is.
     pub fn question(&self, call: &Call) -> Option<Question> {
-        let Standing::Ask {
+        let PlanStatus::Ask {
             needs,
             notices,
             lasting,
             longest,
-        } = &self.standing
+        } = &self.status
         else {
             return None;
         };
@@ -193,7 +193,7 @@ impl Plan {
 
 /// What the permission store says of the needs of a call, all together.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Standing {
+pub enum PlanStatus {
     /// Everything is allowed already, or nothing is needed.
     Allowed,
     /// These are undecided: the user must be asked. The rest is allowed.

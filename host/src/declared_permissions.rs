@@ -14,7 +14,11 @@ use crate::sections;
 use crate::target::Operation;
 
 /// The name of the section.
-pub const SECTION: &str = "dunlin:ceiling";
+pub const SECTION: &str = "dunlin:permissions";
+
+/// What earlier builds called it. It is not read, and a component that has it is refused: without its section a plugin
+/// could ask for more than its author wanted.
+const EARLIER_SECTION: &str = "dunlin:ceiling";
 
 /// Bytes of the section: it is read at every installation and kept with the list of tools.
 const MAX_BYTES: usize = 16 * 1024;
@@ -31,14 +35,17 @@ pub(crate) const ANY_ADDRESS: &str = "https://*/";
 /// its end all below it, or `https://*/` for any; a word without a slash is a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Ceiling {
+pub struct DeclaredPermissions {
     may: BTreeMap<String, String>,
 }
 
-/// Why a ceiling cannot be used.
+/// Why the declared permissions cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum CeilingError {
+pub enum DeclaredPermissionsError {
+    /// It was written by an earlier build.
+    #[error("it is in the form of an earlier Dunlin: build the plugin again")]
+    Earlier,
     /// It is too much.
     #[error("it is larger than {MAX_BYTES} bytes or has more than {MAX_TARGETS} targets")]
     TooLarge,
@@ -95,22 +102,24 @@ pub enum CeilingError {
     Sections,
 }
 
-impl Ceiling {
+impl DeclaredPermissions {
     /// Checks what an author wrote.
     ///
     /// # Errors
     /// Says what cannot be used.
-    pub fn new(may: BTreeMap<String, String>) -> Result<Ceiling, CeilingError> {
+    pub fn new(
+        may: BTreeMap<String, String>,
+    ) -> Result<DeclaredPermissions, DeclaredPermissionsError> {
         if may.len() > MAX_TARGETS {
-            return Err(CeilingError::TooLarge);
+            return Err(DeclaredPermissionsError::TooLarge);
         }
         let mut read: BTreeMap<String, String> = BTreeMap::new();
         for (target, bits) in may {
             if let Some(meant) = meant_address(&target) {
-                return Err(CeilingError::Address { target, meant });
+                return Err(DeclaredPermissionsError::Address { target, meant });
             }
             if let Some(twice) = read.insert(one_spelling(&target), bits) {
-                return Err(CeilingError::Twice {
+                return Err(DeclaredPermissionsError::Twice {
                     target,
                     bits: twice,
                 });
@@ -120,53 +129,59 @@ impl Ceiling {
         for (target, bits) in &may {
             let known = bits.parse::<Bits>().is_ok() && !bits.contains('?');
             if !known {
-                return Err(CeilingError::Bits {
+                return Err(DeclaredPermissionsError::Bits {
                     target: target.clone(),
                     bits: bits.clone(),
                 });
             }
             if !is_target(target) {
-                return Err(CeilingError::Target {
+                return Err(DeclaredPermissionsError::Target {
                     target: target.clone(),
                 });
             }
             // Whoever writes a file without ./ would have a program of that name, which is never read.
             let is_program = !target.contains('/');
             if is_program && (bits.contains('r') || bits.contains('w')) {
-                return Err(CeilingError::Program {
+                return Err(DeclaredPermissionsError::Program {
                     target: target.clone(),
                 });
             }
         }
-        Ok(Ceiling { may })
+        Ok(DeclaredPermissions { may })
     }
 
-    /// Finds the ceiling of a component; `None`: it has none.
+    /// Finds the declared permissions of a component; `None`: it has none.
     ///
     /// # Errors
     /// There is one that cannot be used. Such a plugin is refused: what its author wanted is not known.
-    pub fn of_component(bytes: &[u8]) -> Result<Option<Ceiling>, CeilingError> {
-        let found = sections::custom(bytes, SECTION).ok_or(CeilingError::Sections)?;
+    pub fn of_component(
+        bytes: &[u8],
+    ) -> Result<Option<DeclaredPermissions>, DeclaredPermissionsError> {
+        let found = sections::custom(bytes, SECTION).ok_or(DeclaredPermissionsError::Sections)?;
         let content = match found.as_slice() {
+            [] if sections::custom(bytes, EARLIER_SECTION).is_some_and(|it| !it.is_empty()) => {
+                return Err(DeclaredPermissionsError::Earlier);
+            }
             [] => return Ok(None),
             [content] => *content,
-            _ => return Err(CeilingError::Sections),
+            _ => return Err(DeclaredPermissionsError::Sections),
         };
         if content.len() > MAX_BYTES {
-            return Err(CeilingError::TooLarge);
+            return Err(DeclaredPermissionsError::TooLarge);
         }
-        let ceiling: Ceiling =
-            serde_json::from_slice(content).map_err(|source| CeilingError::Form { source })?;
-        Ceiling::new(ceiling.may).map(Some)
+        let declared_permissions: DeclaredPermissions = serde_json::from_slice(content)
+            .map_err(|source| DeclaredPermissionsError::Form { source })?;
+        DeclaredPermissions::new(declared_permissions.may).map(Some)
     }
 
-    /// The component with this ceiling, in place of one that it may have.
+    /// The component with these declared permissions, in place of one that it may have.
     ///
     /// # Errors
     /// The bytes are not a component.
-    pub fn put_into(&self, component: &[u8]) -> Result<Vec<u8>, CeilingError> {
-        let content = serde_json::to_vec(self).map_err(|source| CeilingError::Form { source })?;
-        sections::with(component, SECTION, Some(&content)).ok_or(CeilingError::Sections)
+    pub fn put_into(&self, component: &[u8]) -> Result<Vec<u8>, DeclaredPermissionsError> {
+        let content =
+            serde_json::to_vec(self).map_err(|source| DeclaredPermissionsError::Form { source })?;
+        sections::with(component, SECTION, Some(&content)).ok_or(DeclaredPermissionsError::Sections)
     }
 
     /// The targets and their three characters, sorted by target.
@@ -248,15 +263,19 @@ fn is_target(target: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn ceiling(may: &[(&str, &str)]) -> Result<Ceiling, CeilingError> {
+    fn declared_permissions(
+        may: &[(&str, &str)],
+    ) -> Result<DeclaredPermissions, DeclaredPermissionsError> {
         let own = |(target, bits): &(&str, &str)| ((*target).to_owned(), (*bits).to_owned());
-        Ceiling::new(may.iter().map(own).collect())
+        DeclaredPermissions::new(may.iter().map(own).collect())
     }
 
     #[test]
     fn targets_are_of_five_kinds() {
         for target in ["diary.md", "example.com"] {
-            let error = ceiling(&[(target, "rw-")]).unwrap_err().to_string();
+            let error = declared_permissions(&[(target, "rw-")])
+                .unwrap_err()
+                .to_string();
             let expected = format!("a file or folder of the project is \"./{target}\"");
             assert!(error.ends_with(&expected), "{error}");
         }
@@ -274,9 +293,9 @@ mod tests {
             "src/main.rs",
             "http://docs.rs/",
         ] {
-            assert!(ceiling(&[(target, "r--")]).is_ok(), "{target}");
+            assert!(declared_permissions(&[(target, "r--")]).is_ok(), "{target}");
         }
-        assert!(ceiling(&[("git", "--x")]).is_ok());
+        assert!(declared_permissions(&[("git", "--x")]).is_ok());
         for target in [
             "",
             "../",
@@ -293,10 +312,13 @@ mod tests {
             "https://*.rs/",
             "a\0b",
         ] {
-            assert!(ceiling(&[(target, "r--")]).is_err(), "{target}");
+            assert!(
+                declared_permissions(&[(target, "r--")]).is_err(),
+                "{target}"
+            );
         }
         for bits in ["", "r", "r?-", "rw", "xwr", "rwxr"] {
-            assert!(ceiling(&[("./", bits)]).is_err(), "{bits}");
+            assert!(declared_permissions(&[("./", bits)]).is_err(), "{bits}");
         }
     }
 
@@ -309,7 +331,9 @@ mod tests {
             ("https:x.example", "https://x.example"),
             ("https://x.example./a", "https://x.example/a"),
         ] {
-            let error = ceiling(&[(target, "r--")]).unwrap_err().to_string();
+            let error = declared_permissions(&[(target, "r--")])
+                .unwrap_err()
+                .to_string();
             let expected = format!(
                 "{target:?} is not an address as it is written; the address is \"{meant}\""
             );
@@ -317,7 +341,8 @@ mod tests {
         }
         for target in ["httpd/", "./https:x", "http"] {
             assert!(
-                ceiling(&[(target, if target == "http" { "--x" } else { "r--" })]).is_ok(),
+                declared_permissions(&[(target, if target == "http" { "--x" } else { "r--" })])
+                    .is_ok(),
                 "{target}"
             );
         }
@@ -325,10 +350,12 @@ mod tests {
 
     #[test]
     fn a_target_has_one_spelling() {
-        let read = ceiling(&[("src/", "r--"), ("http://docs.rs/", "r--"), ("git", "--x")]).unwrap();
+        let read =
+            declared_permissions(&[("src/", "r--"), ("http://docs.rs/", "r--"), ("git", "--x")])
+                .unwrap();
         let targets: Vec<_> = read.targets().map(|(target, _)| target).collect();
         assert_eq!(targets, ["./src/", "git", "https://docs.rs/"]);
-        let error = ceiling(&[("src/", "r--"), ("./src/", "rw-")]).unwrap_err();
+        let error = declared_permissions(&[("src/", "r--"), ("./src/", "rw-")]).unwrap_err();
         assert_eq!(
             error.to_string(),
             "\"src/\" is there twice, in two spellings, the other one with \"rw-\""
@@ -338,22 +365,32 @@ mod tests {
     #[test]
     fn it_is_kept_in_the_component() {
         let empty = b"\0asm\x0d\0\x01\0".to_vec();
-        assert_eq!(Ceiling::of_component(&empty).unwrap(), None);
-        let first = ceiling(&[("./", "r--")]).unwrap();
-        let second = ceiling(&[("./", "rw-"), ("git", "--x")]).unwrap();
+        assert_eq!(DeclaredPermissions::of_component(&empty).unwrap(), None);
+        let first = declared_permissions(&[("./", "r--")]).unwrap();
+        let second = declared_permissions(&[("./", "rw-"), ("git", "--x")]).unwrap();
         let with = first.put_into(&empty).unwrap();
-        assert_eq!(Ceiling::of_component(&with).unwrap(), Some(first));
+        assert_eq!(
+            DeclaredPermissions::of_component(&with).unwrap(),
+            Some(first)
+        );
         // There is one at most.
         let again = second.put_into(&with).unwrap();
-        assert_eq!(Ceiling::of_component(&again).unwrap(), Some(second));
+        assert_eq!(
+            DeclaredPermissions::of_component(&again).unwrap(),
+            Some(second)
+        );
+        // What is not read must not be taken for nothing: the plugin could ask for more than its author wanted.
+        let earlier = crate::sections::with(&empty, EARLIER_SECTION, Some(b"{}")).unwrap();
+        let refused = DeclaredPermissions::of_component(&earlier);
+        assert!(matches!(refused, Err(DeclaredPermissionsError::Earlier)));
         let twice: Vec<u8> = [&with[..], &with[8..]].concat();
-        assert!(Ceiling::of_component(&twice).is_err());
+        assert!(DeclaredPermissions::of_component(&twice).is_err());
         for damaged in [
             &with[..with.len() - 1],
             &with[..10],
             b"\0asm\x0d\0\x01\0\0\xff\xff\xff\xff\xff\xff",
         ] {
-            assert!(Ceiling::of_component(damaged).is_err());
+            assert!(DeclaredPermissions::of_component(damaged).is_err());
         }
         let other = br#"{"may": {"./": "r--"}, "more": 1}"#;
         let mut odd = empty.clone();
@@ -364,8 +401,8 @@ mod tests {
         odd.push(section.len() as u8);
         odd.extend(section);
         assert!(matches!(
-            Ceiling::of_component(&odd),
-            Err(CeilingError::Form { .. })
+            DeclaredPermissions::of_component(&odd),
+            Err(DeclaredPermissionsError::Form { .. })
         ));
     }
 }

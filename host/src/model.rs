@@ -14,26 +14,26 @@ pub trait Model: Send + Sync {
     fn name(&self) -> String;
 
     /// Has it answer, without tools and without anything of the chat. Dropping the future ends the request.
-    async fn answer(&self, prompt: &Prompt) -> Result<ModelAnswer, ForeignError>;
+    async fn answer(&self, prompt: &SamplingRequest) -> Result<SamplingResult, ForeignError>;
 }
 
 /// What a server wants the model to answer. Anything that a server can write: show it only through
 /// [`crate::display`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prompt {
-    /// What stands before the conversation.
-    pub system: Option<String>,
+pub struct SamplingRequest {
+    /// The system prompt, if any.
+    pub system_prompt: Option<String>,
     /// The conversation.
-    pub messages: Vec<Said>,
+    pub messages: Vec<SamplingMessage>,
     /// The longest answer, in tokens.
     pub max_tokens: u32,
     /// The temperature in thousandths; `None`: the model's own.
     pub temperature_thousandths: Option<u32>,
     /// The answer ends before the first of these.
-    pub stops: Vec<String>,
+    pub stop_sequences: Vec<String>,
 }
 
-impl Prompt {
+impl SamplingRequest {
     /// Bytes of all its texts.
     pub(crate) fn bytes(&self) -> usize {
         self.texts().map(str::len).sum()
@@ -47,27 +47,27 @@ impl Prompt {
 
     fn texts(&self) -> impl Iterator<Item = &str> {
         let messages = self.messages.iter().map(|said| said.text.as_str());
-        let stops = self.stops.iter().map(String::as_str);
-        self.system
+        let stop_sequences = self.stop_sequences.iter().map(String::as_str);
+        self.system_prompt
             .as_deref()
             .into_iter()
             .chain(messages)
-            .chain(stops)
+            .chain(stop_sequences)
     }
 }
 
 /// One message of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
-    /// Who says it.
-    pub by: Speaker,
-    /// What.
+pub struct SamplingMessage {
+    /// Whose it is.
+    pub role: Role,
+    /// Its words.
     pub text: String,
 }
 
-/// Who says something to a model.
+/// Whose a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Speaker {
+pub enum Role {
     /// Whoever asks.
     User,
     /// The model.
@@ -76,20 +76,20 @@ pub enum Speaker {
 
 /// What a model answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelAnswer {
+pub struct SamplingResult {
     /// Its words.
     pub text: String,
-    /// Why they are over.
-    pub end: AnswerEnd,
+    /// Why it has ended.
+    pub stop_reason: StopReason,
 }
 
-/// Why an answer is over.
+/// Why an answer has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AnswerEnd {
-    /// The model has said all it wanted to.
-    Whole,
+pub enum StopReason {
+    /// The model has ended its answer.
+    EndTurn,
     /// It was as long as it may be.
-    CutOff,
-    /// It came to one of [`Prompt::stops`].
-    Stopped,
+    MaxTokens,
+    /// It came to one of [`SamplingRequest::stop_sequences`].
+    StopSequence,
 }

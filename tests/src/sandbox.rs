@@ -13,7 +13,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use dunlin::app::built_in_plugins;
 use dunlin_host::ask::{Answer, Ask, Question, Scope};
-use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing};
+use dunlin_host::call::{Call, Failure, Outcome, Plan, PlanStatus};
 use dunlin_host::{CommandOptions, Host, HostOptions, Limits, NoProgress, Plugin, WebOptions};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -308,7 +308,7 @@ pub fn unplanned() -> Plan {
         question: String::new(),
         needs: Vec::new(),
         actions: Vec::new(),
-        standing: Standing::Allowed,
+        status: PlanStatus::Allowed,
         runs_beside: false,
     }
 }
@@ -316,7 +316,7 @@ pub fn unplanned() -> Plan {
 /// Leads a call through its three steps, as the chat does: declared needs are asked of `ask`, too.
 pub async fn play(host: &Host, call: &Call, ask: Arc<dyn Ask>) -> Result<Outcome, Failure> {
     let plan = host.prepare(call).await?;
-    if let Standing::Denied { .. } = plan.standing {
+    if let PlanStatus::Denied { .. } = plan.status {
         return Err(denied(&plan));
     }
     if let Some(question) = plan.question(call) {
@@ -337,7 +337,7 @@ pub async fn play(host: &Host, call: &Call, ask: Arc<dyn Ask>) -> Result<Outcome
 pub async fn assert_alive(host: &Host) {
     let call = call("echo", json!({ "text": "still here" }));
     let plan = host.prepare(&call).await.expect("the plan of echo");
-    assert_eq!(plan.standing, Standing::Allowed);
+    assert_eq!(plan.status, PlanStatus::Allowed);
     let outcome = host
         .run(&call, &plan, Arc::new(Asker::no()), Arc::new(NoProgress))
         .await;

@@ -36,7 +36,7 @@ mod wordpieces;
 pub use encoder::{Encoder, MAX_TOKENS};
 pub use error::{LoadError, ReplyError};
 pub use model::{End, Model, Piece, Prompt, Reply};
-pub use model_file::Facts;
+pub use model_file::ModelMetadata;
 pub use rendering::{Renderer, Rendering, TemplateError};
 pub use sample::Sampling;
 

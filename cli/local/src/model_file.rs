@@ -23,7 +23,7 @@ const EXPECTED_TOKENS: u64 = 2048;
 
 /// What a model's file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Facts {
+pub struct ModelMetadata {
     /// The longest conversation in tokens, as its makers meant it.
     pub window: usize,
     /// Whether it can be told of tools.
@@ -32,14 +32,14 @@ pub struct Facts {
     pub memory: u64,
 }
 
-impl Facts {
+impl ModelMetadata {
     /// Looks at a file without loading its weights: takes some tenths of a second.
     ///
     /// # Errors
     /// As [`Model::load`](crate::Model::load), as far as it can be seen by then.
-    pub fn read(path: &Path) -> Result<Facts, LoadError> {
+    pub fn read(path: &Path) -> Result<ModelMetadata, LoadError> {
         opened(path, usize::MAX, &mut || false, |opened, _| {
-            Ok(Facts {
+            Ok(ModelMetadata {
                 window: opened.dimensions.window,
                 offers_tools: opened.template.offers_tools(),
                 memory: opened.memory,

@@ -400,7 +400,10 @@ fn promises_are_not_believed() {
 #[test]
 fn a_file_is_looked_at_without_being_loaded() {
     let (_folder, path) = made(&Tiny::default());
-    let facts = crate::Facts::read(&path).unwrap();
-    assert_eq!((facts.window, facts.offers_tools), (tiny::WINDOW, true));
-    assert!(facts.memory > path.metadata().unwrap().len());
+    let metadata = crate::ModelMetadata::read(&path).unwrap();
+    assert_eq!(
+        (metadata.window, metadata.offers_tools),
+        (tiny::WINDOW, true)
+    );
+    assert!(metadata.memory > path.metadata().unwrap().len());
 }

@@ -159,7 +159,7 @@ proptest! {
 
     /// However a stream is cut, the same comes out.
     #[test]
-    fn cuts_change_nothing(
+    fn chunk_boundaries_change_nothing(
         lines in prop::collection::vec("(data|event|id)?:? ?[a-zäß🪶:{}]{0,6}(\n|\r\n|\r){1,2}", 0..12),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
     ) {

@@ -124,7 +124,7 @@ mod tests {
     use dunlin_chat::message::{Conversation, Message, Reasoning, Role, ToolCall, UserMessage};
     use dunlin_chat::provider::Dialect;
     use dunlin_chat::request::editor::{Counts, EditableRequest, origins};
-    use dunlin_chat::request::truncation::Cuts;
+    use dunlin_chat::request::truncation::Truncation;
     use dunlin_chat::request::{ContextBudget, HistoryLimits, Occasion, Request, compose};
     use dunlin_host::Tool;
     use serde_json::json;
@@ -193,7 +193,7 @@ mod tests {
     ) -> EditableRequest {
         let request = composed(dialect);
         let in_text = !dialect.offers_tools() && dialect.describes_tools();
-        let origins = origins(session().messages(), &Cuts::default(), in_text);
+        let origins = origins(session().messages(), &Truncation::default(), in_text);
         let outline = outline(request.body(), &origins);
         let editable = EditableRequest::new(request.bytes().clone(), outline);
         assert_eq!(editable.bytes(), request.bytes());
@@ -434,7 +434,7 @@ mod tests {
             };
             let fitted = budget.fit(session.messages(), occasion).unwrap();
             let request = compose(fitted.messages, &agent, dialect.as_ref(), &[]);
-            let origins = origins(session.messages(), budget.cuts(), false);
+            let origins = origins(session.messages(), budget.truncation(), false);
             let outline = dialect.outline(request.body(), &origins);
             let editable = EditableRequest::new(request.bytes().clone(), outline);
             let counted = Counts::of(&editable, budget.measure()).total();

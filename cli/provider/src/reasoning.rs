@@ -338,7 +338,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn cuts_change_nothing_and_nothing_is_lost(
+        fn chunk_boundaries_change_nothing_and_nothing_is_lost(
             words in proptest::collection::vec(
                 proptest::sample::select(vec!["<think>", "</think>", "[THINK]", "[/THINK]", "a", ".", " ", "\n", "`", "```", "<", "ß"]),
                 0..14,

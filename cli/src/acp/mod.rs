@@ -56,7 +56,7 @@ const MAX_LISTED: usize = 100;
 const GRACE: Duration = Duration::from_secs(3);
 
 /// What sessions are made of.
-pub struct Served {
+pub struct AcpServer {
     /// The options of the command line.
     pub global: Global,
     pub environment: Environment,
@@ -82,7 +82,7 @@ pub enum Ended {
 /// # Errors
 /// The thread that reads cannot be started.
 pub async fn serve(
-    served: Served,
+    server: AcpServer,
     input: impl AsyncRead + Unpin,
     output: Box<dyn Write + Send>,
     interrupt: impl Future<Output = ()>,
@@ -90,7 +90,7 @@ pub async fn serve(
     let (ended, all_ended) = channel();
     let client = Client::new(output)?;
     let mut agent = Agent {
-        served: Arc::new(served),
+        server: Arc::new(server),
         client: Arc::clone(&client),
         sessions: Arc::default(),
         is_open: false,
@@ -111,7 +111,7 @@ type Sessions = Arc<Mutex<HashMap<String, Session>>>;
 
 /// Does what the client asks for.
 struct Agent {
-    served: Arc<Served>,
+    server: Arc<AcpServer>,
     client: Arc<Client>,
     sessions: Sessions,
     /// Whether the client has made the request that everything else follows.
@@ -270,7 +270,7 @@ impl Agent {
         self.client.shows_forms(asked.has_forms());
         if asked.protocol_version < wire::VERSION {
             let version = asked.protocol_version;
-            self.served.ui.status(&format!(
+            self.server.ui.status(&format!(
                 "the client speaks version {version} of the protocol, and Dunlin version {}",
                 wire::VERSION
             ));
@@ -299,7 +299,7 @@ impl Agent {
             let problem = format!("there is no page {cursor:?}; the list has one");
             return Err(Refusal::params(problem));
         }
-        let folders = Folders::find(&self.served.environment);
+        let folders = Folders::find(&self.server.environment);
         let folders = folders.map_err(|error| Refusal::failed(chain(&error)))?;
         let given = list.cwd.as_deref();
         let cwd = given.map(|cwd| cwd.canonicalize().unwrap_or_else(|_| cwd.to_path_buf()));
@@ -349,7 +349,7 @@ impl Agent {
             move || drop(sessions.lock().remove(&id))
         };
         let begun = Session::begin(
-            &self.served,
+            &self.server,
             &self.client,
             (id.clone(), beginning, open),
             reply,
@@ -359,7 +359,7 @@ impl Agent {
             Ok(session) => drop(sessions.insert(id, session)),
             // The request is refused with what was to answer it.
             Err(error) => self
-                .served
+                .server
                 .ui
                 .warn(&format!("cannot begin a session: {error}")),
         }

@@ -20,7 +20,7 @@ use super::questions::Questions;
 use super::status::{Lines, Status};
 use super::updates::{Known, Updates};
 use super::wire::{Block, Mode, Modes, Open, Refusal, StopReason, Update};
-use super::{Served, commands, prompt, replay, servers};
+use super::{AcpServer, commands, prompt, replay, servers};
 use crate::app::App;
 use crate::apps;
 use crate::args::Global;
@@ -73,7 +73,7 @@ impl Session {
     /// # Errors
     /// The thread cannot be started.
     pub(super) fn begin(
-        served: &Arc<Served>,
+        server: &Arc<AcpServer>,
         client: &Arc<Client>,
         (id, beginning, open): (String, Beginning, Open),
         reply: Reply,
@@ -89,7 +89,7 @@ impl Session {
             client: Arc::clone(client),
         };
         let running = Running {
-            served: Arc::clone(served),
+            server: Arc::clone(server),
             client: Arc::clone(client),
             id,
             is_busy: Arc::clone(&session.is_busy),
@@ -166,7 +166,7 @@ impl<F: FnOnce()> Drop for Leaving<F> {
 
 /// The thread of a session.
 struct Running {
-    served: Arc<Served>,
+    server: Arc<AcpServer>,
     client: Arc<Client>,
     id: String,
     is_busy: Arc<AtomicBool>,
@@ -231,13 +231,13 @@ impl Running {
 
     fn make(&self, beginning: Beginning, open: Open) -> Result<(Made, Option<Loaded>), CliError> {
         let (settings, notices) = self.settings(open.cwd, open.mcp_servers.unwrap_or_default())?;
-        let status = Status::new(&self.client, &self.id, &self.served.ui);
+        let status = Status::new(&self.client, &self.id, &self.server.ui);
         let lines = || Box::new(Lines(Arc::clone(&status)));
         let ui = Arc::new(Ui::elsewhere(lines(), lines()));
         for notice in settings.notices.iter().chain(&notices) {
             ui.warn(notice);
         }
-        let mut app = (self.served.make_app)(ui, settings);
+        let mut app = (self.server.make_app)(ui, settings);
         // A configured mode may narrow what is done here; accepting edits without a question was chosen for the chat.
         app.begin_in(modes::beginning(
             None,
@@ -284,9 +284,9 @@ impl Running {
         // The boundary that the client has drawn, also where the folder is in a larger repository.
         let global = Global {
             project: Some(cwd.clone()),
-            ..self.served.global.clone()
+            ..self.server.global.clone()
         };
-        let mut settings = Settings::load(&global, self.served.environment.clone(), &cwd)?;
+        let mut settings = Settings::load(&global, self.server.environment.clone(), &cwd)?;
         if !settings.has_agents() {
             let hint = "dunlin config init, in a terminal, chooses who answers".to_owned();
             return Err(CliError::usage(SettingsError::NoAgents).with_hint(hint));

@@ -31,14 +31,14 @@ struct CannotServe(#[source] std::io::Error);
 
 /// An app that is open. Dropping it closes it.
 pub struct OpenApp {
-    served: Arc<Served>,
+    shared: Arc<Shared>,
     output: Arc<AppOutput>,
     /// What listens to the page, starts the program and looks whether the app was deleted.
     tasks: JoinSet<()>,
 }
 
 /// What can be closed from elsewhere.
-struct Served {
+struct Shared {
     /// What is kept of the app, as it was when it was shown.
     app: Mutex<StoredApp>,
     page: Arc<Page>,
@@ -76,14 +76,14 @@ impl OpenApp {
             }
         };
         tasks.spawn_on(listen, runtime.handle());
-        let served = Arc::new(Served {
+        let shared = Arc::new(Shared {
             app: Mutex::new(app),
             page,
             program: Mutex::new(program),
             said_deleted: AtomicBool::new(false),
             is_deleted: watch::Sender::new(false),
         });
-        let (watched, told) = (Arc::clone(&served), Arc::clone(output));
+        let (watched, told) = (Arc::clone(&shared), Arc::clone(output));
         let watch = async move {
             while !watched.closes_if_deleted(&told).await {
                 tokio::time::sleep(LOOK_AGAIN).await;
@@ -91,7 +91,7 @@ impl OpenApp {
         };
         tasks.spawn_on(watch, runtime.handle());
         let mut open = OpenApp {
-            served,
+            shared,
             output: Arc::clone(output),
             tasks,
         };
@@ -111,19 +111,19 @@ impl OpenApp {
     ) -> Result<(), CliError> {
         let parts = app.parts().map_err(CliError::failed)?;
         let program = Program::of(host, &self.output, &app, &parts);
-        let before = std::mem::replace(&mut *self.served.program.lock(), program.clone());
+        let before = std::mem::replace(&mut *self.shared.program.lock(), program.clone());
         // First: what the program of the one before still sends is not for the new page.
         if let Some(before) = &before {
             before.page.lock().take();
         }
-        self.served.page.reload(
+        self.shared.page.reload(
             content(&app, &parts),
             program.map(|program| program as Arc<dyn Backend>),
         );
         if let Some(before) = before {
             before.app.close();
         }
-        *self.served.app.lock() = app;
+        *self.shared.app.lock() = app;
         // After the page: what the program sends at its start is for the new one.
         self.start(runtime);
         Ok(())
@@ -131,43 +131,43 @@ impl OpenApp {
 
     /// Closes it, and tells the browsers that show it.
     pub fn close(self, runtime: &Runtime) {
-        self.served.end_program();
-        runtime.block_on(self.served.page.close());
+        self.shared.end_program();
+        runtime.block_on(self.shared.page.close());
     }
 
     /// Closes it if it was deleted, and says so. Whether it was.
     pub fn closes_if_deleted(&self, runtime: &Runtime) -> bool {
-        runtime.block_on(self.served.closes_if_deleted(&self.output))
+        runtime.block_on(self.shared.closes_if_deleted(&self.output))
     }
 
     /// Waits until it is closed because it was deleted.
     pub async fn deleted(&self) {
-        let mut deleted = self.served.is_deleted.subscribe();
+        let mut deleted = self.shared.is_deleted.subscribe();
         // It is not dropped while it is borrowed.
         let _ = deleted.wait_for(|is_deleted| *is_deleted).await;
     }
 
     /// Whether it was deleted, and this session had worked on it.
     pub fn is_lost_to(&self, session: &str) -> bool {
-        let app = self.served.app.lock();
+        let app = self.shared.app.lock();
         app.session() == Some(session) && app.is_deleted()
     }
 
     /// Where its page is. Whoever has the address can use the app.
     pub fn url(&self) -> String {
-        self.served.page.url()
+        self.shared.page.url()
     }
 
     /// Whether a browser shows the page.
     pub fn is_shown(&self) -> bool {
-        *self.served.page.connections().borrow() > 0
+        *self.shared.page.connections().borrow() > 0
     }
 
     /// Starts the program, so that its errors are seen before it is called.
     fn start(&mut self, runtime: &Runtime) {
-        let program = self.served.program.lock().clone();
+        let program = self.shared.program.lock().clone();
         if let Some(program) = program {
-            *program.page.lock() = Some(Arc::downgrade(&self.served.page));
+            *program.page.lock() = Some(Arc::downgrade(&self.shared.page));
             let start = async move {
                 if let Err(error) = program.app.start().await {
                     program.failed(&error);
@@ -181,11 +181,11 @@ impl OpenApp {
 impl Drop for OpenApp {
     fn drop(&mut self) {
         // Calls that run hold the program, too.
-        self.served.end_program();
+        self.shared.end_program();
     }
 }
 
-impl Served {
+impl Shared {
     fn end_program(&self) {
         if let Some(program) = &*self.program.lock() {
             program.app.close();

@@ -7,7 +7,7 @@ use dunlin_host::Plugin;
 use rmcp::transport::stdio_pipes;
 
 use super::make_app::app_of;
-use crate::acp::{Ended, Served, serve};
+use crate::acp::{AcpServer, Ended, serve};
 use crate::args::Global;
 use crate::config::env::Environment;
 use crate::error::{CliError, Exit};
@@ -31,7 +31,7 @@ pub fn run(
     if ui.streams().input {
         ui.status("Waiting for an editor on standard input; Ctrl-D ends it.");
     }
-    let served = Served {
+    let server = AcpServer {
         global: global.clone(),
         environment,
         make_app: Box::new(move |ui, settings| app_of(&ui, settings, plugins.clone())),
@@ -49,7 +49,7 @@ pub fn run(
             }
         };
         let (input, _) = stdio_pipes();
-        serve(served, input, Box::new(io::stdout()), interrupt).await
+        serve(server, input, Box::new(io::stdout()), interrupt).await
     });
     // A read of standard input must not keep the program from ending.
     runtime.shutdown_background();

@@ -160,29 +160,29 @@ impl Entry {
         if let Some(line) = self.line.as_ref().filter(|line| !target.contains(*line)) {
             parts.push(format!("`{}`", escape(line)));
         }
-        let mut facts = Vec::new();
-        facts.extend(self.rule.as_ref().map(|rule| escape(rule).into_owned()));
-        facts.extend(self.change.as_ref().map(|it| escape(it).into_owned()));
-        facts.extend(self.times.map(|times| match times {
+        let mut metadata = Vec::new();
+        metadata.extend(self.rule.as_ref().map(|rule| escape(rule).into_owned()));
+        metadata.extend(self.change.as_ref().map(|it| escape(it).into_owned()));
+        metadata.extend(self.times.map(|times| match times {
             1 => "once".to_owned(),
             times => format!("{times} times"),
         }));
-        facts.extend(self.headers.iter().map(|it| escape(it).into_owned()));
-        facts.extend(self.bytes.map(|bytes| match bytes {
+        metadata.extend(self.headers.iter().map(|it| escape(it).into_owned()));
+        metadata.extend(self.bytes.map(|bytes| match bytes {
             1 => "1 byte".to_owned(),
             bytes => format!("{bytes} bytes"),
         }));
-        facts.extend(self.sent_sha256.as_ref().map(|digest| {
+        metadata.extend(self.sent_sha256.as_ref().map(|digest| {
             let digest = digest.get(..DIGEST_CHARS).unwrap_or(digest);
             format!("sha256 {}", escape(digest))
         }));
-        facts.extend(
+        metadata.extend(
             self.duration_us
                 .map(|us| elapsed(Duration::from_micros(us))),
         );
-        facts.extend(self.error.as_ref().map(|error| escape(error).into_owned()));
-        if !facts.is_empty() {
-            parts.push(styles.paint(Label::Quiet, &format!("({})", facts.join("; "))));
+        metadata.extend(self.error.as_ref().map(|error| escape(error).into_owned()));
+        if !metadata.is_empty() {
+            parts.push(styles.paint(Label::Quiet, &format!("({})", metadata.join("; "))));
         }
         parts.join("  ")
     }

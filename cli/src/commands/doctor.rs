@@ -65,7 +65,7 @@ pub fn run(
             #[cfg(feature = "local-model")]
             {
                 local_model::installed(&mut report, &app.settings.folders);
-                local_model::meaning(&mut report, &app.settings);
+                local_model::embedding(&mut report, &app.settings);
             }
             instructions(&mut report, &app.settings);
             subagents(&mut report, &app.settings);

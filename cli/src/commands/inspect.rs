@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::app::App;
 use crate::args::InspectArgs;
 use crate::error::{CliError, Exit};
-use crate::inspect::client::{Chats, News, NoSuchChat, Reason};
+use crate::inspect::client::{ChatEvent, Chats, NoSuchChat, Reason};
 use crate::inspect::protocol::Message;
 use crate::inspect::screen::LONGEST_GREETING;
 use dunlin_terminal::inspector::chats::is_meant;
@@ -56,10 +56,10 @@ fn stream(app: &App, session: Option<&str>) -> Result<Exit, CliError> {
         if chats.is_empty() && !std::mem::replace(&mut has_said, true) {
             ui.status(&ui.status_styles().paint(Label::Quiet, NO_CHAT));
         }
-        let Some((chat, news)) = chats.next(INTERVAL) else {
+        let Some((chat, event)) = chats.next(INTERVAL) else {
             continue;
         };
-        if let Some(event) = events.of(&chat, &news).map_err(CliError::failed)? {
+        if let Some(event) = events.of(&chat, &event).map_err(CliError::failed)? {
             ui.data(&event.to_string());
         }
     }
@@ -88,10 +88,10 @@ impl Events<'_> {
     }
 
     /// The line, if the chat is wanted.
-    fn of(&mut self, chat: &str, news: &News) -> Result<Option<Value>, serde_json::Error> {
-        if let News::Message(
+    fn of(&mut self, chat: &str, event: &ChatEvent) -> Result<Option<Value>, serde_json::Error> {
+        if let ChatEvent::Message(
             Message::Hello { conversation, .. } | Message::Conversation(conversation),
-        ) = news
+        ) = event
         {
             let session = conversation.session.clone();
             self.sessions.insert(chat.to_owned(), session);
@@ -101,18 +101,18 @@ impl Events<'_> {
             return Ok(None);
         }
         self.has_found = true;
-        let mut event = match news {
-            News::Message(message) => serde_json::to_value(message)?,
-            News::Ended(Reason::Closed) => json!({"type": "ended"}),
-            News::Ended(reason) => json!({"type": "ended", "reason": reason.to_string()}),
+        let mut line = match event {
+            ChatEvent::Message(message) => serde_json::to_value(message)?,
+            ChatEvent::Ended(Reason::Closed) => json!({"type": "ended"}),
+            ChatEvent::Ended(reason) => json!({"type": "ended", "reason": reason.to_string()}),
         };
-        if matches!(news, News::Ended(_)) {
+        if matches!(event, ChatEvent::Ended(_)) {
             self.sessions.remove(chat);
         }
-        if let Some(fields) = event.as_object_mut() {
+        if let Some(fields) = line.as_object_mut() {
             fields.insert("chat".to_owned(), chat.into());
         }
-        Ok(Some(event))
+        Ok(Some(line))
     }
 }
 
@@ -120,24 +120,24 @@ impl Events<'_> {
 mod tests {
     use super::*;
 
-    fn hello(session: &str) -> News {
+    fn hello(session: &str) -> ChatEvent {
         let hello = json!({"type": "hello", "version": 1, "active": 7, "pid": 1, "mode": "turn",
             "session": session, "agent": "bird", "title": "", "model": "small"});
-        News::Message(serde_json::from_value(hello).unwrap())
+        ChatEvent::Message(serde_json::from_value(hello).unwrap())
     }
 
     #[test]
     fn a_session_has_its_own_events() {
         let mut events = Events::new(Some("k7"));
-        let mut of = |chat: &str, news: &News| {
-            let event = events.of(chat, news).unwrap();
+        let mut of = |chat: &str, event: &ChatEvent| {
+            let event = events.of(chat, event).unwrap();
             (event.map(|it| it.to_string()), events.is_missing())
         };
         assert_eq!(of("chat-1", &hello("b2cdq8rs")), (None, true));
         let (hello, is_missing) = of("chat-2", &hello("k7mq2x9d"));
         assert!(hello.is_some_and(|it| it.contains("chat-2") && it.contains("k7mq2x9d")));
         assert!(!is_missing);
-        let ended = News::Ended(Reason::Closed);
+        let ended = ChatEvent::Ended(Reason::Closed);
         assert_eq!(of("chat-1", &ended), (None, false));
         let expected = r#"{"type":"ended","chat":"chat-2"}"#.to_owned();
         assert_eq!(of("chat-2", &ended), (Some(expected), false));
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn why_a_chat_is_left_alone_is_told() {
         let mut events = Events::new(None);
-        let event = events.of("chat-1", &News::Ended(Reason::Version(2)));
+        let event = events.of("chat-1", &ChatEvent::Ended(Reason::Version(2)));
         let event = event.unwrap().unwrap();
         assert_eq!(event["type"], "ended");
         let reason = event["reason"].as_str().unwrap_or_default();

@@ -94,14 +94,14 @@ pub fn run(app: &App, args: &SearchArgs) -> Result<Exit, CliError> {
 fn say_once_that_there_is_more(app: &App) {
     let settings = &app.settings;
     let embedder = crate::host_options::embedding::embedder(settings);
-    let has_meaning = embedder.is_some_and(|embedder| embedder.name().is_some());
+    let is_semantic = embedder.is_some_and(|embedder| embedder.name().is_some());
     let said = settings.folders.data.join(SAID);
-    if has_meaning || settings.codebase_search.is_some() || said.exists() {
+    if is_semantic || settings.codebase_search.is_some() || said.exists() {
         return;
     }
     // Where that cannot be noted, nobody is told each time.
     if std::fs::write(&said, "").is_ok() {
-        let name = crate::models::MEANING.name;
+        let name = crate::models::EMBEDDING_MODEL.name;
         app.ui.status(&format!(
             "this search goes by words alone; `dunlin model pull {name}` adds what they mean"
         ));

@@ -277,7 +277,7 @@ pub fn replace(path: &Path, before: Option<&str>, after: &str) -> Result<(), Edi
     let folder = path.parent().unwrap_or(Path::new("."));
     make_private(folder).map_err(failed)?;
     let mode = match path.metadata() {
-        Ok(facts) => facts.permissions(),
+        Ok(metadata) => metadata.permissions(),
         Err(_) => std::fs::Permissions::from_mode(PRIVATE_FILE_MODE),
     };
     let new = || {

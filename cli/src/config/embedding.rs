@@ -12,7 +12,7 @@ table! {
     #[serde(deny_unknown_fields)]
     pub struct CodebaseSearch {
         /// Whether a search compares meanings besides words; `true` by default, where there is a model for it.
-        pub meaning: Option<bool>,
+        pub semantic: Option<bool>,
         /// The URL of a server with `/embeddings`, instead of the model on this machine.
         pub base_url: Option<Url>,
         /// The embedding model of that server.
@@ -53,7 +53,7 @@ mod tests {
             assert_eq!(search.problem().as_deref(), expected, "{text}");
         };
         check("", None);
-        check("meaning = false", None);
+        check("semantic = false", None);
         check("model = \"m\"", Some("model needs base_url"));
         check("api_key = \"k\"", Some("api_key needs base_url"));
         check("base_url = \"http://h/v1\"", Some("base_url needs model"));

@@ -212,15 +212,15 @@ settings! {
     "notifications.", NotificationsFile => Notifications {
         /// What the terminal is sent when the chat waits for you after you have typed nothing for a while: at a question, or at
         /// the end of a turn.
-        signal: SignalName = SignalName::Bell, Narrowing::Never(YOURS_TO_HEAR);
+        signal: SignalName = SignalName::Bell, Narrowing::Never(TERMINAL_IS_YOURS);
         /// Seconds that you have typed nothing.
-        after_secs: Seconds = Seconds(10), Narrowing::Never(YOURS_TO_HEAR);
+        after_secs: Seconds = Seconds(10), Narrowing::Never(TERMINAL_IS_YOURS);
         /// Whether the title of the window names the project, and says with `…` that a turn runs.
-        title: bool = true, Narrowing::Never(YOURS_TO_HEAR);
+        title: bool = true, Narrowing::Never(TERMINAL_IS_YOURS);
     }
 }
 
-const YOURS_TO_HEAR: &str = "what your terminal shows and plays is yours to say";
+const TERMINAL_IS_YOURS: &str = "what your terminal shows and plays is yours to say";
 
 settings! {
     /// `[limits]`

@@ -17,7 +17,7 @@ use super::hooks::say_slow;
 use super::{Dialogue, HandsOff, interrupted};
 use crate::app::App;
 use crate::error::CliError;
-use crate::mentions::{self, Meaning};
+use crate::mentions::{self, MentionTarget};
 use crate::prompt::decider::Decider;
 use crate::prompt::line::Recall;
 use dunlin_chat::agent::Api;
@@ -263,23 +263,25 @@ impl Dialogue {
             {
                 continue;
             }
-            let meaning = mention.meaning(project, home);
-            let (Meaning::File(path) | Meaning::Folder(path) | Meaning::Missing(path)) = &meaning
+            let target = mention.target(project, home);
+            let (MentionTarget::File(path)
+            | MentionTarget::Folder(path)
+            | MentionTarget::Missing(path)) = &target
             else {
                 continue;
             };
             if excused.contains(path) {
                 continue;
             }
-            match &meaning {
-                Meaning::File(path) => {
+            match &target {
+                MentionTarget::File(path) => {
                     words.push_str(text.get(after..mention.start).unwrap_or_default());
                     after = mention.start + 1 + path.len() + if mention.quoted { 2 } else { 0 };
                     if !paths.contains(path) {
                         paths.push(path.clone());
                     }
                 }
-                Meaning::Folder(_) => {
+                MentionTarget::Folder(_) => {
                     let sentence = format!("{path} is a folder; mention the files that matter");
                     problems.push(Problem::new(path, sentence));
                 }

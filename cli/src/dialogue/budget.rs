@@ -223,9 +223,9 @@ fn fill_line(used: u64, window: u64, marked: &mut u64, always: bool) -> Option<S
     const MARKS: [u64; 4] = [50, 75, 90, 100];
     let share = share(used, window);
     let mark = MARKS.into_iter().rfind(|mark| share >= *mark).unwrap_or(0);
-    let is_news = mark > *marked;
+    let is_new = mark > *marked;
     *marked = mark;
-    (is_news || always).then(|| {
+    (is_new || always).then(|| {
         format!(
             "({share} % of the window of {} tokens; /context shows of what)",
             grouped(window)

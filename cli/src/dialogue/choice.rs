@@ -292,11 +292,11 @@ fn known(app: &App, agent: &Agent, model: &str) -> String {
     let Some(entry) = app.settings.known_at(&agent.base_url, model) else {
         return String::new();
     };
-    let facts = entry.facts;
-    let window = facts
+    let metadata = entry.metadata;
+    let window = metadata
         .window
         .map(|tokens| format!("{} tokens", grouped(tokens)));
-    let price = facts.price.as_ref().map(money::price);
+    let price = metadata.price.as_ref().map(money::price);
     let known: Vec<String> = window.into_iter().chain(price).collect();
     format!("  {}", known.join(" · "))
 }

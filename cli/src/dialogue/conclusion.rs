@@ -49,7 +49,7 @@ fn conclude_with(
             };
             let hint = format!("(a denied call ends the turn: {way} lets the model continue)");
             // Whoever denies again knows what it does.
-            if app.is_news(&hint) {
+            if app.is_new(&hint) {
                 quiet(&hint);
             }
         }

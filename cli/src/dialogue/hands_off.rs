@@ -98,7 +98,7 @@ pub fn interrupted(app: &App) -> Result<impl Future<Output = ()>, CliError> {
                     Ok(signal) => loop {
                         let received = signal.recv().await;
                         // To a program that was lent the terminal Ctrl-C is a key of its own.
-                        if !ui.was_woken() && !ui.is_lent() {
+                        if !ui.was_woken() && !ui.is_suspended() {
                             break received;
                         }
                     },

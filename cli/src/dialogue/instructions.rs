@@ -2,7 +2,7 @@
 
 use super::Dialogue;
 use crate::app::App;
-use crate::instructions::{SessionInstructions, Standing};
+use crate::instructions::{FileStatus, SessionInstructions};
 
 impl Dialogue {
     /// Reads what the session begins with, unless that was done.
@@ -41,9 +41,9 @@ impl Dialogue {
     }
 
     /// How each file stands to what is sent, by its name.
-    pub fn instructions(&mut self, app: &App) -> Vec<(String, Standing)> {
+    pub fn instructions(&mut self, app: &App) -> Vec<(String, FileStatus)> {
         self.read_instructions(app);
         let instructions = self.instructions.as_ref();
-        instructions.map_or_else(Vec::new, |it| it.standing(&app.settings))
+        instructions.map_or_else(Vec::new, |it| it.status(&app.settings))
     }
 }

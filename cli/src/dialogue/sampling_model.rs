@@ -9,7 +9,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use dunlin_host::ForeignError;
 use dunlin_host::ask::{Answer, Ask, Question, TextQuestion};
-use dunlin_host::model::{AnswerEnd, Model, ModelAnswer, Prompt, Speaker};
+use dunlin_host::model::{
+    Model, Role as SamplingRole, SamplingRequest, SamplingResult, StopReason,
+};
 use dunlin_host::subagent::Subagents;
 use futures::StreamExt;
 use parking_lot::Mutex;
@@ -59,14 +61,14 @@ impl SamplingModel {
 
 /// Counts a request when it is over, also one that is broken off.
 struct Counting<'a> {
-    lent: &'a SamplingModel,
+    model: &'a SamplingModel,
     /// Of a request that is broken off nobody knows what it costs.
     charge: Charge,
 }
 
 impl Drop for Counting<'_> {
     fn drop(&mut self) {
-        let mut spent = self.lent.spent.lock();
+        let mut spent = self.model.spent.lock();
         *spent = spent.plus(Cost {
             charge: self.charge,
             requests: 1,
@@ -80,7 +82,7 @@ impl Model for SamplingModel {
         self.agent.model.clone()
     }
 
-    async fn answer(&self, prompt: &Prompt) -> Result<ModelAnswer, ForeignError> {
+    async fn answer(&self, prompt: &SamplingRequest) -> Result<SamplingResult, ForeignError> {
         let own = self.agent.max_tokens.unwrap_or(u32::MAX);
         let temperature = prompt.temperature_thousandths;
         let agent = Agent {
@@ -88,12 +90,12 @@ impl Model for SamplingModel {
             temperature: temperature
                 .map(|it| f64::from(it) / 1_000.0)
                 .or(self.agent.temperature),
-            ..self.agent.clone().told_only(prompt.system.clone())
+            ..self.agent.clone().told_only(prompt.system_prompt.clone())
         };
         let messages = prompt.messages.iter().map(|said| {
-            let role = match said.by {
-                Speaker::User => Role::User,
-                Speaker::Assistant => Role::Assistant,
+            let role = match said.role {
+                SamplingRole::User => Role::User,
+                SamplingRole::Assistant => Role::Assistant,
             };
             Cow::Owned(Message::text(role, said.text.clone()))
         });
@@ -114,14 +116,14 @@ impl Model for SamplingModel {
             }
         };
         let mut counting = Counting {
-            lent: self,
+            model: self,
             charge: Charge {
                 usage: Usage::default(),
                 money: Money::unknown(),
             },
         };
         let mut text = String::new();
-        let mut end = AnswerEnd::CutOff;
+        let mut stop_reason = StopReason::MaxTokens;
         while let Some(event) = events.next().await {
             in_flight.event();
             let event = match event {
@@ -136,9 +138,9 @@ impl Model for SamplingModel {
                 StreamEvent::WasReasoning { .. } => text.clear(),
                 StreamEvent::Usage(usage) => counting.charge.usage = usage,
                 StreamEvent::End(ended) => {
-                    end = match ended.finish {
-                        Finish::Complete => AnswerEnd::Whole,
-                        _ => AnswerEnd::CutOff,
+                    stop_reason = match ended.finish {
+                        Finish::Complete => StopReason::EndTurn,
+                        _ => StopReason::MaxTokens,
                     };
                 }
                 _ => {}
@@ -151,14 +153,14 @@ impl Model for SamplingModel {
         counting.charge = in_flight.end(Ending::Answered, counting.charge.usage);
         // Not while it streams: what was said so far may turn out to have been thoughts.
         let stops = prompt
-            .stops
+            .stop_sequences
             .iter()
             .filter_map(|stop| text.find(stop.as_str()));
         if let Some(at) = stops.min() {
             text.truncate(at);
-            end = AnswerEnd::Stopped;
+            stop_reason = StopReason::StopSequence;
         }
-        Ok(ModelAnswer { text, end })
+        Ok(SamplingResult { text, stop_reason })
     }
 }
 

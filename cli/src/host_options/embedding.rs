@@ -15,7 +15,7 @@ pub fn embedder(settings: &Settings) -> Option<Arc<dyn Embedder>> {
         .codebase_search
         .as_ref()
         .map(|chosen| &chosen.value);
-    if chosen.is_some_and(|chosen| chosen.meaning == Some(false)) {
+    if chosen.is_some_and(|chosen| chosen.semantic == Some(false)) {
         return None;
     }
     if let Some(CodebaseSearch {
@@ -37,8 +37,8 @@ pub fn embedder(settings: &Settings) -> Option<Arc<dyn Embedder>> {
 
 #[cfg(feature = "local-model")]
 fn of_this_machine(settings: &Settings) -> Option<Arc<dyn Embedder>> {
-    use crate::local_model::embedding::LocalMeaning;
-    Some(Arc::new(LocalMeaning::new(&settings.folders)))
+    use crate::local_model::embedding::LocalEmbedding;
+    Some(Arc::new(LocalEmbedding::new(&settings.folders)))
 }
 
 #[cfg(not(feature = "local-model"))]

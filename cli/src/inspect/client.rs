@@ -42,7 +42,7 @@ const KEPT_BYTES: usize = 1024 * 1024;
 
 /// What a chat does.
 #[derive(Debug)]
-pub enum News {
+pub enum ChatEvent {
     Message(Message),
     /// It is not attached any more.
     Ended(Reason),
@@ -121,21 +121,21 @@ pub struct Chats {
     folder: PathBuf,
     open: HashMap<String, Attached>,
     troubles: HashMap<String, Trouble>,
-    sender: SyncSender<(String, News)>,
-    news: Receiver<(String, News)>,
+    sender: SyncSender<(String, ChatEvent)>,
+    event: Receiver<(String, ChatEvent)>,
     looked: Option<Instant>,
 }
 
 impl Chats {
     /// Attaches to nothing yet.
     pub fn new(folder: &Path) -> Chats {
-        let (sender, news) = sync_channel(MAX_WAITING);
+        let (sender, event) = sync_channel(MAX_WAITING);
         Chats {
             folder: folder.to_path_buf(),
             open: HashMap::new(),
             troubles: HashMap::new(),
             sender,
-            news,
+            event,
             looked: None,
         }
     }
@@ -215,7 +215,7 @@ impl Chats {
         Builder::new().name("chat-read".to_owned()).spawn(move || {
             let reason = listen(&reads, &name, &sender);
             // Nobody may want to know any more.
-            let _ = sender.send((name, News::Ended(reason)));
+            let _ = sender.send((name, ChatEvent::Ended(reason)));
         })?;
         Ok(Attached {
             stream,
@@ -226,22 +226,22 @@ impl Chats {
     }
 
     /// What some chat does next, if that happens within the time.
-    pub fn next(&mut self, most: Duration) -> Option<(String, News)> {
+    pub fn next(&mut self, most: Duration) -> Option<(String, ChatEvent)> {
         let end = Instant::now() + most;
         loop {
             let rest = end.saturating_duration_since(Instant::now());
-            let (name, news) = self.news.recv_timeout(rest).ok()?;
-            match news {
-                News::Message(message) => {
+            let (name, event) = self.event.recv_timeout(rest).ok()?;
+            match event {
+                ChatEvent::Message(message) => {
                     let Some(chat) = self.open.get_mut(&name) else {
                         continue;
                     };
                     chat.has_spoken = true;
-                    return Some((name, News::Message(message)));
+                    return Some((name, ChatEvent::Message(message)));
                 }
-                News::Ended(reason) => {
+                ChatEvent::Ended(reason) => {
                     if self.ended(&name, &reason) {
-                        return Some((name, News::Ended(reason)));
+                        return Some((name, ChatEvent::Ended(reason)));
                     }
                 }
             }
@@ -314,7 +314,7 @@ fn read(line: &[u8]) -> Result<Message, Reason> {
 }
 
 /// Reads what a chat says, until it goes or says what is not a message.
-fn listen(stream: &UnixStream, name: &str, sender: &SyncSender<(String, News)>) -> Reason {
+fn listen(stream: &UnixStream, name: &str, sender: &SyncSender<(String, ChatEvent)>) -> Reason {
     let mut from = BufReader::new(stream);
     let mut line = Vec::new();
     let mut has_greeted = false;
@@ -342,8 +342,8 @@ fn listen(stream: &UnixStream, name: &str, sender: &SyncSender<(String, News)>) 
             _ if !has_greeted => return Reason::Broken,
             _ => None,
         };
-        let news = News::Message(message);
-        if sender.send((name.to_owned(), news)).is_err() {
+        let event = ChatEvent::Message(message);
+        if sender.send((name.to_owned(), event)).is_err() {
             return Reason::Closed;
         }
     }
@@ -370,7 +370,7 @@ mod tests {
     fn ended(chats: &mut Chats) -> Reason {
         loop {
             match chats.next(DEADLINE) {
-                Some((_, News::Ended(reason))) => return reason,
+                Some((_, ChatEvent::Ended(reason))) => return reason,
                 Some(_) => {}
                 None => panic!("nothing has ended"),
             }

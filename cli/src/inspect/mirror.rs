@@ -17,10 +17,10 @@ use dunlin_terminal::inspector::chats::{
     Act, Arrived, Conversation, Source, Subagent, Update, When, follow,
 };
 use dunlin_terminal::request::paused::Paused;
-use dunlin_terminal::ui::subagents::{Standing, SubagentRow};
+use dunlin_terminal::ui::subagents::{SubagentRow, SubagentStatus};
 use jiff::Timestamp;
 
-use super::client::{Chats, News};
+use super::client::{ChatEvent, Chats};
 use super::protocol::{self, At, Command, Edits, Message, Operation, PausedMessage, Pauses};
 use super::shared_state::unix_millis;
 use crate::config::request_editor::PauseMode;
@@ -225,7 +225,7 @@ pub fn paused(message: PausedMessage) -> Arrived {
             .time
             .and_then(|time| Timestamp::from_millisecond(time).ok()),
         measure: Measure::restored(&message.scale),
-        room: message.room,
+        token_limit: message.token_limit,
         window: message.window,
         ..PausedRequest::new(request)
     });
@@ -261,13 +261,13 @@ impl Mirrors {
         self.chats.is_greeting()
     }
 
-    fn take_in(&mut self, chat: &str, news: News) -> Vec<Update> {
-        match news {
-            News::Message(message) => {
+    fn take_in(&mut self, chat: &str, event: ChatEvent) -> Vec<Update> {
+        match event {
+            ChatEvent::Message(message) => {
                 let mirror = self.mirrors.entry(chat.to_owned()).or_default();
                 mirror.take_in(message)
             }
-            News::Ended(reason) => {
+            ChatEvent::Ended(reason) => {
                 self.mirrors.remove(chat);
                 vec![Update::Ended(reason.to_string())]
             }
@@ -287,10 +287,10 @@ fn shown(pauses: Pauses) -> String {
 pub fn subagent(told: protocol::Subagent) -> Subagent {
     let age = Duration::from_millis(unix_millis().saturating_sub(told.begun));
     let now = Instant::now();
-    let standing = match told.end.as_deref() {
-        None => Standing::Running,
-        Some(ANSWERED) => Standing::Answered,
-        Some(_) => Standing::Failed,
+    let status = match told.end.as_deref() {
+        None => SubagentStatus::Running,
+        Some(ANSWERED) => SubagentStatus::Answered,
+        Some(_) => SubagentStatus::Failed,
     };
     Subagent {
         number: told.number,
@@ -299,7 +299,7 @@ pub fn subagent(told: protocol::Subagent) -> Subagent {
         request: told.request,
         row: SubagentRow {
             name: told.name,
-            standing,
+            status,
             state: told.state,
             calls: told.calls,
             tokens: told
@@ -323,16 +323,16 @@ fn listed(conversation: protocol::Conversation) -> Conversation {
 }
 
 impl Source for Mirrors {
-    fn news(&mut self, most: Duration) -> Vec<(String, Update)> {
+    fn updates(&mut self, most: Duration) -> Vec<(String, Update)> {
         self.problem = self.chats.look().err().map(|error| chain(&error));
         let mut updates = Vec::new();
         let mut most = most;
         for _ in 0..MAX_AT_ONCE {
-            let Some((chat, news)) = self.chats.next(most) else {
+            let Some((chat, event)) = self.chats.next(most) else {
                 break;
             };
             most = Duration::ZERO;
-            let taken = self.take_in(&chat, news).into_iter();
+            let taken = self.take_in(&chat, event).into_iter();
             updates.extend(taken.map(|update| (chat.clone(), update)));
         }
         updates
@@ -384,7 +384,7 @@ mod tests {
             json!({"type": "paused", "pause": number, "revision": "a1", "edits": edits,
             "undone": [], "active": u64::MAX, "number": 3, "round": 1, "body": body.to_string(),
             "outline": outline, "scale": {"model": "small", "is_exact": false, "per_mille": 1000},
-            "room": 30_000, "window": null}),
+            "token_limit": 30_000, "window": null}),
         )
     }
 
@@ -448,10 +448,14 @@ mod tests {
         let [Update::Subagents(told)] = &told[..] else {
             panic!("{told:?}");
         };
-        let standing = |at: usize| told[at].row.standing;
+        let status = |at: usize| told[at].row.status;
         assert_eq!(
-            [0, 1, 2].map(standing),
-            [Standing::Running, Standing::Answered, Standing::Failed]
+            [0, 1, 2].map(status),
+            [
+                SubagentStatus::Running,
+                SubagentStatus::Answered,
+                SubagentStatus::Failed
+            ]
         );
         assert!(
             told.iter()

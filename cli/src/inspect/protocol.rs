@@ -85,7 +85,7 @@ pub struct PausedMessage {
     /// How its tokens are counted.
     pub scale: Scale,
     /// How many tokens it may have, in the client's own counts.
-    pub room: u64,
+    pub token_limit: u64,
     /// The model's context window in tokens, as far as known.
     pub window: Option<u64>,
     /// The SHA-256 of the last request that this endpoint was sent, in lower-case hexadecimal: its server may have that in

@@ -39,7 +39,7 @@ impl RemotePause {
             time: paused.time().map(Timestamp::as_millisecond),
             round: paused.round(),
             scale: paused.measure().scale(),
-            room: paused.room(),
+            token_limit: paused.token_limit(),
             window: paused.window_tokens(),
             last_sent: paused.last_sent().map(|body| sha256_hex(body.as_bytes())),
         };

@@ -32,7 +32,7 @@ pub fn run(app: &App, session: Option<&str>) -> Result<Exit, CliError> {
     // Those that run already are listed before the first frame.
     let end = Instant::now() + LONGEST_GREETING;
     while mirrors.is_greeting() && Instant::now() < end {
-        for (chat, update) in mirrors.news(end.saturating_duration_since(Instant::now())) {
+        for (chat, update) in mirrors.updates(end.saturating_duration_since(Instant::now())) {
             list.apply(&chat, update);
         }
     }

@@ -368,7 +368,7 @@ impl ClientState {
             pauses: pauses.clone(),
             conversation: published.conversation.clone(),
         }];
-        messages.extend(client.news(published, chat));
+        messages.extend(client.updates(published, chat));
         let was_paused = published.logged.filter(|logged| logged.was_paused);
         messages.extend(was_paused.map(Logged::message));
         // Last: what a reader is told after it is new.
@@ -380,49 +380,49 @@ impl ClientState {
 
     /// What has changed since. What happened in between is left out, also whole pauses. The end of a pause is told to those
     /// who were told that it began, and to nobody else.
-    pub fn news(&mut self, published: &Published, chat: &ChatState) -> Vec<Message> {
-        let mut news = Vec::new();
+    pub fn updates(&mut self, published: &Published, chat: &ChatState) -> Vec<Message> {
+        let mut messages = Vec::new();
         let ChatState { pauses, subagents } = chat;
         if self.pauses != *pauses {
             self.pauses.clone_from(pauses);
-            news.push(Message::Mode(pauses.clone()));
+            messages.push(Message::Mode(pauses.clone()));
         }
         let paused = published.paused.as_deref();
         let is_over = |told: &mut Told| paused.is_none_or(|paused| paused.pause != told.pause);
         if let Some(over) = self.paused.take_if(is_over) {
             let ended = published.ended.iter().find(|it| it.pause == over.pause);
-            news.push(ended.map_or(Message::Idle, |ended| ended.message()));
+            messages.push(ended.map_or(Message::Idle, |ended| ended.message()));
         }
         // Behind the end of a pause, which belongs to the conversation before.
         if self.conversation != published.conversation {
             self.conversation.clone_from(&published.conversation);
-            news.push(Message::Conversation(self.conversation.clone()));
+            messages.push(Message::Conversation(self.conversation.clone()));
         }
         // Behind their conversation.
         if self.subagents != *subagents {
             self.subagents.clone_from(subagents);
-            news.push(Message::Subagents {
+            messages.push(Message::Subagents {
                 subagents: subagents.clone(),
             });
         }
         if let Some(paused) = paused {
             let now = Told::of(paused);
-            let news_of_it = match &self.paused {
+            let of_paused = match &self.paused {
                 Some(told) if *told == now => None,
                 Some(told) if !told.is_composed && !now.is_composed => {
                     Some(Message::Edited(paused.edits()))
                 }
                 _ => Some(paused.message()),
             };
-            news.extend(news_of_it);
+            messages.extend(of_paused);
             self.paused = Some(now);
         }
         if self.logged != published.logged {
             self.logged = published.logged;
             let unseen = self.logged.filter(|logged| !logged.was_paused);
-            news.extend(unseen.map(Logged::message));
+            messages.extend(unseen.map(Logged::message));
         }
-        news
+        messages
     }
 }
 
@@ -446,7 +446,7 @@ fn write_events(
             true => published,
             false => shared.now(),
         };
-        write(stream, &client.news(&published, &ChatState::of(shared)))?;
+        write(stream, &client.updates(&published, &ChatState::of(shared)))?;
         write(stream, &answers.messages)?;
         if answers.is_last {
             break;

@@ -85,7 +85,7 @@ pub struct Head {
     pub round: u32,
     pub scale: Scale,
     /// How many tokens it may have.
-    pub room: u64,
+    pub token_limit: u64,
     pub window: Option<u64>,
     /// The SHA-256 of the last request that the endpoint was sent.
     pub last_sent: Option<String>,
@@ -138,7 +138,7 @@ impl PausedState {
             body: String::from_utf8_lossy(body).into_owned(),
             outline,
             scale: self.head.scale.clone(),
-            room: self.head.room,
+            token_limit: self.head.token_limit,
             window: self.head.window,
             last_sent: self.head.last_sent.clone(),
         }))

@@ -70,7 +70,7 @@ fn of(body: &Value, outline: &Outline) -> Paused {
         number: Some(1),
         time: Timestamp::from_millisecond(1_772_323_200_000).ok(),
         model: "small",
-        room: 30_000,
+        token_limit: 30_000,
         ..PausedRequest::new(EditableRequest::new(
             Bytes::from(body.to_string()),
             outline.clone(),
@@ -518,8 +518,9 @@ fn a_pause_is_over_for_those_who_saw_it() {
     let stage = Stage::new();
     let shared = &stage.shared;
     let kinds = |client: &mut ClientState| -> Vec<Value> {
-        let news = client.news(&shared.now(), &ChatState::default());
-        news.iter()
+        let updates = client.updates(&shared.now(), &ChatState::default());
+        updates
+            .iter()
             .map(|it| serde_json::to_value(it).unwrap())
             .map(|it| json!([it["type"], it["pause"]]))
             .collect()

@@ -36,7 +36,7 @@ pub struct SessionInstructions {
 
 /// How a file stands to what is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum FileStatus {
     /// The session begins with it.
     Sent,
     /// The session begins with what it said before.
@@ -66,7 +66,7 @@ impl SessionInstructions {
         let taken = digests(&found);
         let (files, notices) = found.usable();
         // Each session reads them, and so does each change of the agent; once is enough.
-        for notice in notices.iter().filter(|it| is_wanted && app.is_news(it)) {
+        for notice in notices.iter().filter(|it| is_wanted && app.is_new(it)) {
             ui.warn(notice);
         }
         let files = files.into_iter();
@@ -139,26 +139,26 @@ impl SessionInstructions {
     }
 
     /// How each file stands to what is sent, by its name.
-    pub fn standing(&self, settings: &Settings) -> Vec<(String, Standing)> {
+    pub fn status(&self, settings: &Settings) -> Vec<(String, FileStatus)> {
         let found = settings.instruction_places().read().files;
         let sent = |name: &str| self.files.iter().any(|file| file.name == name);
-        let mut all: Vec<(String, Standing)> = Vec::new();
+        let mut all: Vec<(String, FileStatus)> = Vec::new();
         for file in self
             .files
             .iter()
             .filter(|it| !found.iter().any(|now| now.name == it.name))
         {
-            all.push((file.name.clone(), Standing::Gone));
+            all.push((file.name.clone(), FileStatus::Gone));
         }
         for file in found {
             let is_same = self.taken.get(&file.name) == Some(&file.digest());
-            let standing = match (sent(&file.name), is_same, file.counts()) {
-                (true, true, _) => Standing::Sent,
-                (true, false, _) => Standing::Changed,
-                (false, _, true) => Standing::New,
-                (false, _, false) => Standing::NotTrusted,
+            let status = match (sent(&file.name), is_same, file.counts()) {
+                (true, true, _) => FileStatus::Sent,
+                (true, false, _) => FileStatus::Changed,
+                (false, _, true) => FileStatus::New,
+                (false, _, false) => FileStatus::NotTrusted,
             };
-            all.push((file.name, standing));
+            all.push((file.name, status));
         }
         all
     }

@@ -1,4 +1,4 @@
-//! A model of meaning in this process. It is loaded when somebody wants vectors for the first time, never before.
+//! An embedding model in this process. It is loaded when somebody wants vectors for the first time, never before.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tokio::task::JoinError;
 
 use super::StopWhenDropped;
 use crate::config::paths::Folders;
-use crate::models::{MEANING, meaning_file};
+use crate::models::{EMBEDDING_MODEL, embedding_model_file};
 
 /// How long one question may take, loading included: somebody is waiting for an answer that the words alone could give.
 const BUDGET: Duration = Duration::from_millis(380);
@@ -28,8 +28,8 @@ const TAUGHT: &str = "code, 1";
 
 /// Why there are no vectors.
 #[derive(Debug, thiserror::Error)]
-enum MeaningError {
-    #[error("cannot load the embedding model (`dunlin model pull {}` downloads it again)", MEANING.name)]
+enum EmbeddingError {
+    #[error("cannot load the embedding model (`dunlin model pull {}` downloads it again)", EMBEDDING_MODEL.name)]
     Load(#[from] LoadError),
     #[error("cannot compute embeddings")]
     Compute(#[from] ReplyError),
@@ -39,28 +39,28 @@ enum MeaningError {
 
 /// The model of the catalogue, if its file is there.
 #[derive(Debug)]
-pub struct LocalMeaning {
+pub struct LocalEmbedding {
     path: PathBuf,
     encoder: Arc<Mutex<Option<Encoder>>>,
 }
 
-impl LocalMeaning {
+impl LocalEmbedding {
     /// Touches nothing.
-    pub fn new(folders: &Folders) -> LocalMeaning {
-        LocalMeaning {
-            path: meaning_file(&folders.models()),
+    pub fn new(folders: &Folders) -> LocalEmbedding {
+        LocalEmbedding {
+            path: embedding_model_file(&folders.models()),
             encoder: Arc::default(),
         }
     }
 }
 
 #[async_trait]
-impl Embedder for LocalMeaning {
+impl Embedder for LocalEmbedding {
     fn name(&self) -> Option<String> {
         // What is kept of a text depends on how much of it was read.
         self.path
             .is_file()
-            .then(|| format!("{} for {TAUGHT}, of {TOKENS} tokens", MEANING.name))
+            .then(|| format!("{} for {TAUGHT}, of {TOKENS} tokens", EMBEDDING_MODEL.name))
     }
 
     fn address(&self) -> Option<Url> {
@@ -79,7 +79,7 @@ impl Embedder for LocalMeaning {
         let computed = tokio::task::spawn_blocking(move || {
             compute(&path, &encoder, &texts, deadline, &stopped)
         });
-        let computed = computed.await.map_err(MeaningError::Stopped)?;
+        let computed = computed.await.map_err(EmbeddingError::Stopped)?;
         Ok(computed?)
     }
 }
@@ -90,7 +90,7 @@ fn compute(
     texts: &[String],
     deadline: Instant,
     stopped: &AtomicBool,
-) -> Result<Vec<Vec<f32>>, MeaningError> {
+) -> Result<Vec<Vec<f32>>, EmbeddingError> {
     let mut encoder = encoder.lock();
     let encoder = match &mut *encoder {
         Some(encoder) => encoder,
@@ -109,16 +109,16 @@ mod tests {
     #[tokio::test]
     async fn a_model_that_is_not_there_is_none_and_a_damaged_one_says_so() {
         let folder = tempfile::tempdir().unwrap();
-        let path = meaning_file(folder.path());
-        let meaning = LocalMeaning {
+        let path = embedding_model_file(folder.path());
+        let embedding = LocalEmbedding {
             path: path.clone(),
             encoder: Arc::default(),
         };
-        assert_eq!(meaning.name(), None);
+        assert_eq!(embedding.name(), None);
         std::fs::write(&path, "no weights at all").unwrap();
-        assert!(meaning.name().unwrap().starts_with("minilm"));
+        assert!(embedding.name().unwrap().starts_with("minilm"));
         let texts = vec!["a bird".to_owned()];
-        let error = meaning.embed(texts, BUDGET).await.unwrap_err();
+        let error = embedding.embed(texts, BUDGET).await.unwrap_err();
         let error = dunlin_host::display::chain(&*error);
         assert!(error.contains("minilm"), "{error}");
         assert!(error.contains("dunlin model pull minilm"), "{error}");

@@ -14,7 +14,7 @@ const MOST: usize = 8;
 /// others burn theirs. With a thread for every processor a reply takes ten times as long beside a compiler.
 ///
 /// The pool is told, too: untold, the engine counts the processors anew for each product of matrices, by a file of
-/// the system, and a model of meaning takes half as long again.
+/// the system, and an embedding model takes half as long again.
 ///
 /// There must be no other thread yet: the engine reads an environment variable and nothing else.
 pub fn leave_room(environment: &Environment) {

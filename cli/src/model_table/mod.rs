@@ -53,12 +53,12 @@ pub struct ModelTable {
 pub struct Entry {
     /// The service, and its name for the model: `openai/gpt-4o`.
     pub name: String,
-    pub facts: Facts,
+    pub metadata: ModelMetadata,
 }
 
 /// What is known of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Facts {
+pub struct ModelMetadata {
     /// How many tokens may be sent at most.
     pub window: Option<u64>,
     pub reads: Option<Reads>,
@@ -102,11 +102,11 @@ impl Reads {
     }
 }
 
-impl Facts {
+impl ModelMetadata {
     /// What both say. `None`: they differ in the window or the price. What a model reads may be known of one alone.
-    fn agreed(self, other: Facts) -> Option<Facts> {
+    fn agreed(self, other: ModelMetadata) -> Option<ModelMetadata> {
         let is_same = self.window == other.window && self.price == other.price;
-        is_same.then(|| Facts {
+        is_same.then(|| ModelMetadata {
             reads: self.reads.filter(|_| self.reads == other.reads),
             ..self
         })
@@ -178,8 +178,8 @@ impl ModelTable {
         let mut found = nearest.filter_map(|(_, service)| service.find(model));
         let first = found.next()?;
         found.try_fold(first, |first, other| {
-            let facts = first.facts.agreed(other.facts)?;
-            Some(Entry { facts, ..first })
+            let metadata = first.metadata.agreed(other.metadata)?;
+            Some(Entry { metadata, ..first })
         })
     }
 
@@ -194,7 +194,7 @@ impl ModelTable {
         let of = |service: Service<'_>| {
             let lines: Vec<Entry> = service
                 .lines()
-                .map(|(name, facts)| service.entry(name, facts))
+                .map(|(name, metadata)| service.entry(name, metadata))
                 .collect();
             lines
         };
@@ -258,42 +258,43 @@ impl<'a> Service<'a> {
     /// The model of this name. A name with a date, or with `-latest`, stands for the one without, if that is all the table
     /// knows.
     fn find(&self, model: &str) -> Option<Entry> {
-        if let Some(facts) = self.exactly(model) {
-            return Some(self.entry(model, facts));
+        if let Some(metadata) = self.exactly(model) {
+            return Some(self.entry(model, metadata));
         }
         if let Some(undated) = without_date(model) {
-            let facts = self.exactly(undated)?;
+            let metadata = self.exactly(undated)?;
             // Where versions differ, nobody knows what another one costs.
             let mut versions = self
                 .lines()
                 .filter(|(name, _)| without_date(name) == Some(undated));
-            let facts = versions.try_fold(facts, |facts, (_, version)| facts.agreed(version))?;
-            return Some(self.entry(undated, facts));
+            let metadata =
+                versions.try_fold(metadata, |metadata, (_, version)| metadata.agreed(version))?;
+            return Some(self.entry(undated, metadata));
         }
         let current = model.strip_suffix("-latest")?;
         Some(self.entry(current, self.exactly(current)?))
     }
 
-    fn exactly(&self, model: &str) -> Option<Facts> {
+    fn exactly(&self, model: &str) -> Option<ModelMetadata> {
         if !is_name(model) {
             return None;
         }
         let begin = format!("\n{model}\t");
         let at = self.models.find(&begin)? + begin.len();
-        let facts = self.models.get(at..)?.lines().next()?;
-        read_facts(facts)
+        let metadata = self.models.get(at..)?.lines().next()?;
+        read_metadata(metadata)
     }
 
-    fn lines(&self) -> impl Iterator<Item = (&'a str, Facts)> {
+    fn lines(&self) -> impl Iterator<Item = (&'a str, ModelMetadata)> {
         let lines = self.models.lines();
         let lines = lines.filter_map(|line| line.split_once('\t'));
-        lines.filter_map(|(name, facts)| Some((name, read_facts(facts)?)))
+        lines.filter_map(|(name, metadata)| Some((name, read_metadata(metadata)?)))
     }
 
-    fn entry(&self, model: &str, facts: Facts) -> Entry {
+    fn entry(&self, model: &str, metadata: ModelMetadata) -> Entry {
         Entry {
             name: format!("{}/{model}", self.id),
-            facts,
+            metadata,
         }
     }
 }
@@ -322,7 +323,7 @@ fn without_date(model: &str) -> Option<&str> {
 }
 
 /// Reads what stands behind the name of a model.
-fn read_facts(text: &str) -> Option<Facts> {
+fn read_metadata(text: &str) -> Option<ModelMetadata> {
     let mut columns = text.split('\t');
     let window = match columns.next()? {
         "-" => None,
@@ -348,7 +349,7 @@ fn read_facts(text: &str) -> Option<Facts> {
             Some(Price { rates, longer })
         }
     };
-    Some(Facts {
+    Some(ModelMetadata {
         window,
         reads,
         price,
@@ -370,10 +371,10 @@ fn read_rates<'a>(input: &str, rest: &mut impl Iterator<Item = &'a str>) -> Opti
 }
 
 /// Writes what [`read_facts`] reads.
-fn write_facts(facts: &Facts) -> String {
+fn write_metadata(metadata: &ModelMetadata) -> String {
     let optional = |number: Option<String>| number.unwrap_or_else(|| "-".to_owned());
-    let mut columns = vec![optional(facts.window.map(|window| window.to_string()))];
-    columns.extend(facts.reads.map(|reads| reads.name().to_owned()));
+    let mut columns = vec![optional(metadata.window.map(|window| window.to_string()))];
+    columns.extend(metadata.reads.map(|reads| reads.name().to_owned()));
     let rates_in_columns = |rates: &Rates| {
         [
             dollars(rates.input),
@@ -382,7 +383,7 @@ fn write_facts(facts: &Facts) -> String {
             optional(rates.cache_write.map(dollars)),
         ]
     };
-    if let Some(price) = &facts.price {
+    if let Some(price) = &metadata.price {
         columns.extend(rates_in_columns(&price.rates));
         for (above, rates) in &price.longer {
             columns.push(above.to_string());

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
-use super::{Facts, ModelTable, Reads, host_of, is_name, write_facts};
+use super::{ModelMetadata, ModelTable, Reads, host_of, is_name, write_metadata};
 
 /// Where the file is.
 pub const SITE: &str = "https://models.dev/api.json";
@@ -150,9 +150,9 @@ pub fn reduce(json: &[u8], date: Date) -> Result<Reduced, SiteError> {
                 left_out.push(format!("{id}/{name}"));
                 continue;
             };
-            let facts = model.facts();
-            if facts != Facts::default() {
-                lines.push_str(&format!("{name}\t{}\n", write_facts(&facts)));
+            let metadata = model.metadata();
+            if metadata != ModelMetadata::default() {
+                lines.push_str(&format!("{name}\t{}\n", write_metadata(&metadata)));
                 models += 1;
             }
         }
@@ -188,9 +188,9 @@ fn address(id: &str, api: Option<&str>) -> Option<String> {
 }
 
 impl Model {
-    fn facts(self) -> Facts {
+    fn metadata(self) -> ModelMetadata {
         let limits = [self.limit.input, self.limit.context];
-        Facts {
+        ModelMetadata {
             window: limits.into_iter().find(|tokens| is_believed(*tokens)),
             reads: self.modalities.and_then(|modalities| modalities.reads()),
             price: self.cost.and_then(|cost| cost.price()),

@@ -48,7 +48,7 @@ fn line(found: Option<Entry>) -> Option<String> {
         format!(
             "{} {}",
             entry.name,
-            write_facts(&entry.facts).replace('\t', " ")
+            write_metadata(&entry.metadata).replace('\t', " ")
         )
     })
 }
@@ -67,9 +67,9 @@ fn the_table_in_the_program_is_whole() {
         );
         let models = service.models.lines().filter(|line| !line.is_empty());
         for line in models {
-            let (name, facts) = line.split_once('\t').unwrap();
-            let read = read_facts(facts).unwrap_or_else(|| panic!("{}: {line}", service.id));
-            assert_eq!(write_facts(&read), facts);
+            let (name, metadata) = line.split_once('\t').unwrap();
+            let read = read_metadata(metadata).unwrap_or_else(|| panic!("{}: {line}", service.id));
+            assert_eq!(write_metadata(&read), metadata);
             assert_eq!(service.exactly(name), Some(read), "{}: {line}", service.id);
             assert!(
                 names.insert((service.id, name)),
@@ -92,7 +92,7 @@ fn the_table_in_the_program_is_whole() {
     ] {
         let found = at(address, model).unwrap_or_else(|| panic!("{address} {model}"));
         assert!(
-            found.facts.price.is_some() && found.facts.window.is_some(),
+            found.metadata.price.is_some() && found.metadata.window.is_some(),
             "{found:?}"
         );
     }
@@ -290,8 +290,8 @@ proptest! {
     /// Whatever stands in a line, it is read or not.
     #[test]
     fn any_line_is_read_or_not(text in "[-0-9.\t a-z]{0,60}") {
-        if let Some(facts) = read_facts(&text) {
-            prop_assert_eq!(read_facts(&write_facts(&facts)), Some(facts));
+        if let Some(metadata) = read_metadata(&text) {
+            prop_assert_eq!(read_metadata(&write_metadata(&metadata)), Some(metadata));
         }
     }
 

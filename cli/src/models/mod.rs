@@ -95,7 +95,7 @@ pub const SMALLEST: Entry = Entry {
 };
 
 /// The model that knows what texts mean, for searching. It answers nobody, so it stands beside the others.
-pub const MEANING: Entry = Entry {
+pub const EMBEDDING_MODEL: Entry = Entry {
     name: "minilm",
     about: "lets codebase_search know what is meant",
     repository: "sentence-transformers/all-MiniLM-L6-v2",
@@ -113,20 +113,20 @@ pub const MEANING: Entry = Entry {
 };
 
 /// Where that model is.
-pub fn meaning_file(models: &Path) -> PathBuf {
-    models.join(format!("{}.safetensors", MEANING.name))
+pub fn embedding_model_file(models: &Path) -> PathBuf {
+    models.join(format!("{}.safetensors", EMBEDDING_MODEL.name))
 }
 
 /// All that can be fetched.
 pub fn fetchable() -> impl Iterator<Item = &'static Entry> {
-    CATALOGUE.iter().chain([&MEANING])
+    CATALOGUE.iter().chain([&EMBEDDING_MODEL])
 }
 
 impl Entry {
     /// Where it goes.
     pub fn file_in(&self, folders: &Folders) -> PathBuf {
-        match *self == MEANING {
-            true => meaning_file(&folders.models()),
+        match *self == EMBEDDING_MODEL {
+            true => embedding_model_file(&folders.models()),
             false => file_of(self.name, folders),
         }
     }

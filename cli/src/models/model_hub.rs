@@ -29,7 +29,7 @@ const MAX_RESUMPTIONS: usize = 20;
 /// Why a model could not be fetched.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum HubError {
+pub enum ModelHubError {
     #[error("HF_ENDPOINT is not an address of a hub: {0:?}")]
     Address(String),
     /// Nobody answers.
@@ -63,10 +63,10 @@ pub enum HubError {
     Receive(#[from] ReceiveError),
 }
 
-impl HubError {
+impl ModelHubError {
     /// Whether another source may do better: this one is out of reach or does not have the file.
     pub fn is_out_of_reach(&self) -> bool {
-        !matches!(self, HubError::Receive(_) | HubError::Address(_))
+        !matches!(self, ModelHubError::Receive(_) | ModelHubError::Address(_))
     }
 }
 
@@ -85,7 +85,7 @@ pub async fn fetch(
     endpoint: &str,
     target: std::path::PathBuf,
     told: &mut dyn FnMut(u64, u64),
-) -> Result<std::path::PathBuf, HubError> {
+) -> Result<std::path::PathBuf, ModelHubError> {
     let url = address(entry, endpoint)?;
     let found = find(entry, url.clone()).await?;
     let mut receiver = Receiver::open(Expected {
@@ -99,7 +99,7 @@ pub async fn fetch(
         let before = receiver.received();
         let broke_off = match receive(&place, &mut receiver, told).await {
             Ok(()) => None,
-            Err(HubError::BrokeOff { source, .. }) => source,
+            Err(ModelHubError::BrokeOff { source, .. }) => source,
             Err(other) => return Err(other),
         };
         if receiver.received() >= receiver.expected_bytes() {
@@ -107,7 +107,7 @@ pub async fn fetch(
         }
         resumed += 1;
         if receiver.received() <= before || resumed > MAX_RESUMPTIONS {
-            return Err(HubError::BrokeOff {
+            return Err(ModelHubError::BrokeOff {
                 endpoint: host(&place),
                 received: receiver.received(),
                 source: broke_off,
@@ -120,8 +120,8 @@ pub async fn fetch(
 }
 
 /// The address of a file at the hub.
-fn address(entry: &Entry, endpoint: &str) -> Result<Url, HubError> {
-    let wrong = || HubError::Address(endpoint.to_owned());
+fn address(entry: &Entry, endpoint: &str) -> Result<Url, ModelHubError> {
+    let wrong = || ModelHubError::Address(endpoint.to_owned());
     let base = Url::parse(endpoint).map_err(|_| wrong())?;
     if !matches!(base.scheme(), "http" | "https") || !base.has_host() {
         return Err(wrong());
@@ -138,7 +138,7 @@ fn address(entry: &Entry, endpoint: &str) -> Result<Url, HubError> {
 }
 
 /// Asks the hub where the file is, and what it is.
-async fn find(entry: &Entry, start: Url) -> Result<Found, HubError> {
+async fn find(entry: &Entry, start: Url) -> Result<Found, ModelHubError> {
     let mut url = start.clone();
     let mut bytes = None;
     let mut sum = None;
@@ -162,7 +162,7 @@ async fn find(entry: &Entry, start: Url) -> Result<Found, HubError> {
         }
         url = next;
     }
-    Err(HubError::Astray {
+    Err(ModelHubError::Astray {
         endpoint: host(&start),
         why: "there are too many redirects",
     })
@@ -173,8 +173,8 @@ fn checked(
     url: Url,
     bytes: Option<u64>,
     sum: Option<String>,
-) -> Result<Found, HubError> {
-    let another = |problem: String| HubError::Another {
+) -> Result<Found, ModelHubError> {
+    let another = |problem: String| ModelHubError::Another {
         endpoint: host(&url),
         problem,
     };
@@ -204,7 +204,7 @@ async fn receive(
     start: &Url,
     receiver: &mut Receiver,
     told: &mut dyn FnMut(u64, u64),
-) -> Result<(), HubError> {
+) -> Result<(), ModelHubError> {
     let mut url = start.clone();
     let mut response = None;
     for _ in 0..=MAX_REDIRECTS {
@@ -224,7 +224,7 @@ async fn receive(
     }
     let endpoint = host(&url);
     let Some(mut response) = response else {
-        return Err(HubError::Astray {
+        return Err(ModelHubError::Astray {
             endpoint,
             why: "there are too many redirects",
         });
@@ -234,7 +234,7 @@ async fn receive(
     if !goes_on {
         // The whole file comes, or another part of it than was asked for.
         if response.status() == StatusCode::PARTIAL_CONTENT {
-            return Err(HubError::Astray {
+            return Err(ModelHubError::Astray {
                 endpoint,
                 why: "it sends another part of the file than was asked for",
             });
@@ -246,14 +246,14 @@ async fn receive(
             Ok(Ok(Some(chunk))) => chunk,
             Ok(Ok(None)) => return Ok(()),
             Ok(Err(error)) => {
-                return Err(HubError::BrokeOff {
+                return Err(ModelHubError::BrokeOff {
                     endpoint,
                     received: receiver.received(),
                     source: Some(Cause::new(error.without_url())),
                 });
             }
             Err(_) => {
-                return Err(HubError::BrokeOff {
+                return Err(ModelHubError::BrokeOff {
                     endpoint,
                     received: receiver.received(),
                     source: Some(Cause::new(silence(http::IDLE_TIMEOUT))),
@@ -268,8 +268,8 @@ async fn receive(
 async fn get(
     url: &Url,
     range: Option<std::ops::RangeInclusive<u64>>,
-) -> Result<Response, HubError> {
-    let unreachable = |source| HubError::Unreachable {
+) -> Result<Response, ModelHubError> {
+    let unreachable = |source| ModelHubError::Unreachable {
         endpoint: host(url),
         source,
     };
@@ -298,18 +298,18 @@ fn silence(after: Duration) -> String {
     format!("nothing came for {} s", after.as_secs())
 }
 
-fn accepted(url: &Url, response: &Response) -> Result<(), HubError> {
+fn accepted(url: &Url, response: &Response) -> Result<(), ModelHubError> {
     match response.status() {
         StatusCode::OK | StatusCode::PARTIAL_CONTENT => Ok(()),
-        status => Err(HubError::Refused {
+        status => Err(ModelHubError::Refused {
             endpoint: host(url),
             status: status.as_u16(),
         }),
     }
 }
 
-fn redirect(from: &Url, headers: &HeaderMap) -> Result<Url, HubError> {
-    let astray = |why| HubError::Astray {
+fn redirect(from: &Url, headers: &HeaderMap) -> Result<Url, ModelHubError> {
+    let astray = |why| ModelHubError::Astray {
         endpoint: host(from),
         why,
     };

@@ -39,21 +39,21 @@ fn answer(head: &str, body: &[u8]) -> Answer {
     }
 }
 
-struct Hub {
+struct ModelHub {
     url: String,
     asked: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,
 }
 
-impl Drop for Hub {
+impl Drop for ModelHub {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-impl Hub {
+impl ModelHub {
     /// Gives these answers, one for each connection, and 500 after the last.
-    async fn start(answers: Vec<Answer>) -> Hub {
+    async fn start(answers: Vec<Answer>) -> ModelHub {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -75,7 +75,7 @@ impl Hub {
                 let _ = stream.shutdown().await;
             }
         });
-        Hub { url, asked, task }
+        ModelHub { url, asked, task }
     }
 
     /// The request lines and ranges, in order.
@@ -83,7 +83,7 @@ impl Hub {
         self.asked.lock().unwrap().clone()
     }
 
-    async fn fetch(&self, entry: &Entry, target: &Path) -> Result<PathBuf, HubError> {
+    async fn fetch(&self, entry: &Entry, target: &Path) -> Result<PathBuf, ModelHubError> {
         let mut last = 0;
         fetch(
             entry,
@@ -156,7 +156,7 @@ fn target() -> (tempfile::TempDir, PathBuf) {
 async fn a_file_comes_from_the_storage_behind_the_hub() {
     let file = file();
     let sum = dunlin_host::sha256_hex(&file);
-    let hub = Hub::start(vec![linked(&sum, file.len()), part(&file, 0, ALL)]).await;
+    let hub = ModelHub::start(vec![linked(&sum, file.len()), part(&file, 0, ALL)]).await;
     let (_folder, target) = target();
     assert_eq!(hub.fetch(&entry(None), &target).await.unwrap(), target);
     assert_eq!(std::fs::read(&target).unwrap(), file);
@@ -174,7 +174,7 @@ async fn a_file_comes_from_the_storage_behind_the_hub() {
 async fn a_download_that_breaks_off_goes_on() {
     let file = file();
     let sum = dunlin_host::sha256_hex(&file);
-    let hub = Hub::start(vec![
+    let hub = ModelHub::start(vec![
         linked(&sum, file.len()),
         part(&file, 0, 300_000),
         linked(&sum, file.len()),
@@ -198,7 +198,7 @@ async fn what_came_is_kept_for_the_next_time() {
     let file = file();
     let sum = dunlin_host::sha256_hex(&file);
     let (_folder, target) = target();
-    let first = Hub::start(vec![
+    let first = ModelHub::start(vec![
         linked(&sum, file.len()),
         part(&file, 0, 300_000),
         linked(&sum, file.len()),
@@ -209,7 +209,7 @@ async fn what_came_is_kept_for_the_next_time() {
     assert!(
         matches!(
             error,
-            HubError::BrokeOff {
+            ModelHubError::BrokeOff {
                 received: 300_000,
                 ..
             }
@@ -217,7 +217,7 @@ async fn what_came_is_kept_for_the_next_time() {
         "{error}"
     );
     assert!(!target.exists());
-    let second = Hub::start(vec![linked(&sum, file.len()), part(&file, 300_000, ALL)]).await;
+    let second = ModelHub::start(vec![linked(&sum, file.len()), part(&file, 300_000, ALL)]).await;
     second.fetch(&entry(None), &target).await.unwrap();
     assert_eq!(std::fs::read(&target).unwrap(), file);
 }
@@ -233,7 +233,7 @@ async fn a_storage_without_ranges_begins_anew() {
             &file[..sent],
         )
     };
-    let hub = Hub::start(vec![
+    let hub = ModelHub::start(vec![
         linked(&sum, file.len()),
         whole(1000),
         linked(&sum, file.len()),
@@ -249,7 +249,7 @@ async fn a_mirror_may_send_the_file_itself() {
     let file = file();
     let sum: &'static str = Box::leak(dunlin_host::sha256_hex(&file).into_boxed_str());
     let (_folder, target) = target();
-    let hub = Hub::start(vec![part(&file, 0, 1), part(&file, 0, ALL)]).await;
+    let hub = ModelHub::start(vec![part(&file, 0, 1), part(&file, 0, ALL)]).await;
     hub.fetch(&entry(Some(sum)), &target).await.unwrap();
     assert_eq!(std::fs::read(&target).unwrap(), file);
 }
@@ -319,7 +319,7 @@ async fn what_is_not_the_file_is_refused() {
         ),
     ];
     for (answers, entry, expected) in cases {
-        let hub = Hub::start(answers).await;
+        let hub = ModelHub::start(answers).await;
         let (folder, target) = target();
         let error = hub.fetch(&entry, &target).await.unwrap_err();
         assert!(
@@ -339,7 +339,7 @@ async fn redirects_end() {
             b"",
         )
     };
-    let hub = Hub::start((0..20).map(|_| round()).collect()).await;
+    let hub = ModelHub::start((0..20).map(|_| round()).collect()).await;
     let (_folder, target) = target();
     let error = hub.fetch(&entry(None), &target).await.unwrap_err();
     assert!(error.to_string().contains("too many redirects"), "{error}");
@@ -356,7 +356,10 @@ async fn nobody_there_is_said() {
     let error = fetch(&entry(None), &gone, target, &mut |_, _| {})
         .await
         .unwrap_err();
-    assert!(matches!(error, HubError::Unreachable { .. }), "{error}");
+    assert!(
+        matches!(error, ModelHubError::Unreachable { .. }),
+        "{error}"
+    );
     assert!(error.is_out_of_reach());
 }
 

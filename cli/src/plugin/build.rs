@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use dunlin_guest_build::{BuildError, Request, Way, said};
-use dunlin_host::declared_permissions::{Ceiling, CeilingError};
+use dunlin_host::declared_permissions::{DeclaredPermissions, DeclaredPermissionsError};
 use dunlin_host::sha256_hex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -89,7 +89,7 @@ pub enum BuildFailed {
     },
     /// What it may ask for makes no sense.
     #[error("[may] in plugin.toml cannot be used")]
-    Ceiling(#[from] CeilingError),
+    DeclaredPermissions(#[from] DeclaredPermissionsError),
     /// What is said of the plugin cannot be read.
     #[error("cannot read the metadata in {}: {problem}", path.display())]
     Metadata {
@@ -179,7 +179,7 @@ pub fn build(
         .put_into(&bytes)
         .ok_or_else(|| BuildFailed::NoComponent { path: path.clone() })?;
     if let Some(may) = manifest.may {
-        bytes = Ceiling::new(may)?.put_into(&bytes)?;
+        bytes = DeclaredPermissions::new(may)?.put_into(&bytes)?;
     }
     let write = || {
         let mut file = tempfile::NamedTempFile::new_in(folder)?;

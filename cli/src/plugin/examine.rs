@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use dunlin_host::call::{Call, Failure, Standing};
-use dunlin_host::declared_permissions::{Ceiling, CeilingError};
+use dunlin_host::call::{Call, Failure, PlanStatus};
+use dunlin_host::declared_permissions::{DeclaredPermissions, DeclaredPermissionsError};
 use dunlin_host::display::{escape, own_command};
 use dunlin_host::metadata::Metadata;
 use dunlin_host::{Host, HostOptions, LoadError, Plugin, Tool, sha256_hex, tools_digest};
@@ -95,7 +95,7 @@ pub enum Refused {
     #[error(transparent)]
     Load(#[from] LoadError),
     #[error("the plugin says badly what it may ask for")]
-    Ceiling(#[from] CeilingError),
+    DeclaredPermissions(#[from] DeclaredPermissionsError),
     #[error("its tool {tool:?} has the name of a tool of {}", holder(.plugin.as_deref()))]
     Taken {
         tool: String,
@@ -380,7 +380,8 @@ fn examine_beside(
     if let Some(error) = broken.into_iter().next() {
         return Err(Refused::Load(error).into());
     }
-    let ceiling = Ceiling::of_component(&bytes).map_err(Refused::Ceiling)?;
+    let declared_permissions =
+        DeclaredPermissions::of_component(&bytes).map_err(Refused::DeclaredPermissions)?;
     let tools: Vec<Tool> = tools
         .into_iter()
         .filter(|tool| tool.plugin == name)
@@ -422,7 +423,8 @@ fn examine_beside(
         source: from.source,
         tools,
         installed,
-        may: ceiling.map(|ceiling| ceiling.targets().map(own).collect()),
+        may: declared_permissions
+            .map(|declared_permissions| declared_permissions.targets().map(own).collect()),
         took,
         tried,
     })
@@ -450,10 +452,10 @@ async fn try_out(host: &Host, tool: &Tool) -> Tried {
     let plan = host.prepare(&call).await;
     host.cancelled(&call);
     match plan {
-        Ok(plan) => match plan.standing {
-            Standing::Allowed => Tried::Allowed,
-            Standing::Ask { .. } => Tried::Asks(plan.question),
-            Standing::Denied {
+        Ok(plan) => match plan.status {
+            PlanStatus::Allowed => Tried::Allowed,
+            PlanStatus::Ask { .. } => Tried::Asks(plan.question),
+            PlanStatus::Denied {
                 need: Some(need),
                 rule,
                 ..
@@ -462,7 +464,7 @@ async fn try_out(host: &Host, tool: &Tool) -> Tried {
                 need.operation.verb(),
                 need.target
             )),
-            Standing::Denied {
+            PlanStatus::Denied {
                 need: None, rule, ..
             } => Tried::Refuses(format!("it would be denied: {rule}")),
         },

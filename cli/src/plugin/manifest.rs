@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use dunlin_guest_build::Way;
-use dunlin_host::declared_permissions::Ceiling;
+use dunlin_host::declared_permissions::DeclaredPermissions;
 use dunlin_host::metadata::Metadata;
 use dunlin_host::nearest::misspelt;
 use serde::Deserialize;
@@ -295,7 +295,7 @@ impl Manifest {
         }
         // Before anything is built, which may take half a minute.
         if let Some(may) = &manifest.may {
-            Ceiling::new(may.clone()).map_err(|error| format!("in [may], {error}"))?;
+            DeclaredPermissions::new(may.clone()).map_err(|error| format!("in [may], {error}"))?;
         }
         manifest.test.iter_mut().try_for_each(Trial::check)?;
         if !is_name(&manifest.name) {

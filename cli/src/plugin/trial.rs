@@ -1,6 +1,6 @@
 //! Makes the tests that `plugin.toml` names, each in a temporary project of its own.
 //!
-//! Reading and writing there is granted, within the ceiling, and what the test allows; nothing else is, and nobody is asked.
+//! Reading and writing there is granted, within the declared permissions, and what the test allows; nothing else is, and nobody is asked.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dunlin_host::ask::{Answer, Ask, Question, TextQuestion, Unplanned};
-use dunlin_host::call::{Action, Call, Standing};
+use dunlin_host::call::{Action, Call, PlanStatus};
 use dunlin_host::display::chain;
 use dunlin_host::egress::{Egress, EgressOptions, Network};
 use dunlin_host::settings::SettingsError;
@@ -326,7 +326,7 @@ impl Ask for Answers {
 async fn made(host: &Host, call: &Call, answers: &Arc<Answers>) -> Result<String, String> {
     *answers.unanswered.lock() = None;
     let plan = host.prepare(call).await.map_err(|error| chain(&error))?;
-    if let Standing::Denied { need, rule, .. } = &plan.standing {
+    if let PlanStatus::Denied { need, rule, .. } = &plan.status {
         return Err(match need {
             Some(need) => format!("cannot {} '{}': {rule}", need.operation.verb(), need.target),
             None => format!("it is denied: {rule}"),

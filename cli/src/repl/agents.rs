@@ -211,7 +211,7 @@ fn heading(subagent: &Subagent, window: Window) -> Vec<String> {
         true => String::new(),
         false => format!(" · {}", one_line(&row.state)),
     };
-    let (mark, label) = row.standing.mark();
+    let (mark, label) = row.status.mark();
     let figures = match row.figures() {
         figures if figures.is_empty() => String::new(),
         figures => format!(" · {figures}"),

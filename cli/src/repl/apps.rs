@@ -107,7 +107,7 @@ pub fn say_not_written(app: &App, agent: &str, reply: &str) -> Result<(), CliErr
     Ok(())
 }
 
-/// A message with those parts of the app that the conversation does not have: it was begun, cleared or condensed since they
+/// A message with those parts of the app that the conversation does not have: it was begun, cleared or compacted since they
 /// were written.
 pub fn with_source(
     app: &App,

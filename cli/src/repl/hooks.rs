@@ -25,7 +25,8 @@ pub fn run(app: &App) -> Result<(), CliError> {
     }
     let file = settings.project_file.as_ref();
     let waiting = file.filter(|file| file.wants_trust());
-    if let Some(file) = waiting.filter(|file| file.wishes.iter().any(|wish| wish.name == HOOK)) {
+    if let Some(file) = waiting.filter(|file| file.untrusted.iter().any(|value| value.name == HOOK))
+    {
         let path = settings.folders.short(&file.path);
         ui.status(&format!(
             "The hooks of {} do not count until you trust it: {}",

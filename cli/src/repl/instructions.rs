@@ -7,7 +7,7 @@ use crate::config::markdown::Owner;
 use crate::dialogue::{Dialogue, choice};
 use crate::error::CliError;
 use crate::instructions::remember::Addition;
-use crate::instructions::{Standing, init};
+use crate::instructions::{FileStatus, init};
 use dunlin_host::permission::ToolMode;
 use dunlin_terminal::ui::style::Label;
 
@@ -47,16 +47,16 @@ pub fn run(app: &App, dialogue: &mut Option<Dialogue>, rest: &str) -> Result<(),
             escape(&user)
         ));
     }
-    for (name, standing) in files {
-        let standing = match standing {
-            Standing::Sent => "sent",
-            Standing::Changed => "sent as it was: /instructions reload sends the new text",
-            Standing::Gone => "sent as it was, but does not exist any more",
-            Standing::New => "not sent yet: /instructions reload sends it",
-            Standing::NotTrusted => "not sent: `dunlin config trust` shows and trusts it",
+    for (name, status) in files {
+        let status = match status {
+            FileStatus::Sent => "sent",
+            FileStatus::Changed => "sent as it was: /instructions reload sends the new text",
+            FileStatus::Gone => "sent as it was, but does not exist any more",
+            FileStatus::New => "not sent yet: /instructions reload sends it",
+            FileStatus::NotTrusted => "not sent: `dunlin config trust` shows and trusts it",
         };
-        let standing = ui.styles().paint(Label::Quiet, standing);
-        ui.data(&format!("  {}  {standing}", escape(&name)));
+        let status = ui.styles().paint(Label::Quiet, status);
+        ui.data(&format!("  {}  {status}", escape(&name)));
     }
     Ok(())
 }

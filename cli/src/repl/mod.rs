@@ -63,7 +63,7 @@ use dunlin_terminal::ui::idle::Attention;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::terminal;
 use mode::{Decision, OpenPlan};
-use session_picker::{Hub, Taken};
+use session_picker::{SessionPicker, Taken};
 use slash::Next;
 use while_running::WhileRunning;
 
@@ -93,12 +93,12 @@ pub fn run(app: &App, args: &ChatArgs) -> Result<Exit, CliError> {
         mode: app.mode.clone(),
         ui: Arc::clone(&app.ui),
     }));
-    let (mut hub, mut dialogue) = Hub::open(app, args)?;
+    let (mut picker, mut dialogue) = SessionPicker::open(app, args)?;
     let listening = server::listen(&settings.folders.run, &app.shared).map_err(CliError::failed);
     if let Err(error) = &listening {
         ui.warn(&error.in_one_line());
     }
-    let done = converse(app, &mut editor, &mut hub, &mut dialogue);
+    let done = converse(app, &mut editor, &mut picker, &mut dialogue);
     let closed = apps::close_all(app);
     say_how_to_resume(app, dialogue.as_ref());
     closed.and(done)
@@ -158,7 +158,7 @@ fn conversation(app: &App, dialogue: Option<&Dialogue>) -> Conversation {
 fn converse(
     app: &App,
     editor: &mut LineEditor,
-    hub: &mut Hub,
+    picker: &mut SessionPicker,
     dialogue: &mut Option<Dialogue>,
 ) -> Result<Exit, CliError> {
     let ui = &app.ui;
@@ -285,7 +285,7 @@ fn converse(
         // What the line says to Dunlin is what is seen in it. Folded text is part of a message and nothing else.
         let (whole, pasted) = editor.unfold(&line);
         if is_foreign {
-            *hub = Hub::Closed;
+            *picker = SessionPicker::Closed;
             match say_foreign(app, dialogue, editor, &whole, is_for_editor) {
                 Ok(Answer::Plan(open)) => plan = Some(open),
                 Ok(answer) => sends = answer == Answer::Answered,
@@ -322,10 +322,10 @@ fn converse(
         }
         let taken = match is_plain || own.is_some() {
             true => {
-                *hub = Hub::Closed;
+                *picker = SessionPicker::Closed;
                 Ok(Taken::No)
             }
-            false => hub.take(app, dialogue, &line),
+            false => picker.take(app, dialogue, &line),
         };
         let answer = match (taken, own) {
             (Err(error), _) => Err(error),

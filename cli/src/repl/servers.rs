@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dunlin_host::call::{Call, Failure, Standing};
+use dunlin_host::call::{Call, Failure, PlanStatus};
 use dunlin_host::display::escape;
 use dunlin_host::{NoProgress, ServerPrompt};
 use serde_json::json;
@@ -86,7 +86,7 @@ fn connect(app: &App, name: &str) -> Result<(), CliError> {
                 return Ok(false);
             }
         }
-        if let Standing::Denied { rule, .. } = &plan.standing {
+        if let PlanStatus::Denied { rule, .. } = &plan.status {
             return Err(Failure::Denied {
                 question: format!("{} (denied by: {rule})", plan.question),
             });
@@ -184,8 +184,8 @@ fn list(app: &App) -> Result<(), CliError> {
         let state = match (server.is_connected, server.is_used) {
             _ if server.is_disabled => "disabled for this session".to_owned(),
             (true, _) => {
-                let facts = &server.facts;
-                format!("connected · {} {}", facts.name, facts.version)
+                let metadata = &server.metadata;
+                format!("connected · {} {}", metadata.name, metadata.version)
             }
             (false, true) => "not connected; Dunlin connects it for the next call".to_owned(),
             (false, false) => "not connected".to_owned(),

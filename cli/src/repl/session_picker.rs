@@ -22,7 +22,7 @@ const MAX_LISTED: usize = 20;
 
 /// The offer.
 #[derive(Debug)]
-pub enum Hub {
+pub enum SessionPicker {
     /// There is none, or it was answered.
     Closed,
     /// To go on with the last session.
@@ -31,7 +31,7 @@ pub enum Hub {
     Choosing(Vec<Entry>),
 }
 
-/// What became of a line that was typed while the hub was open.
+/// What became of a line that was typed while the picker was open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
     /// It was a choice.
@@ -66,32 +66,32 @@ pub fn check(app: &App, args: &ChatArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-impl Hub {
+impl SessionPicker {
     /// Begins as the arguments say: with a session, with an offer, or with nothing. The dialogue is there if a session
     /// was resumed.
     ///
     /// # Errors
     /// The session that was asked for cannot be resumed.
-    pub fn open(app: &App, args: &ChatArgs) -> Result<(Hub, Option<Dialogue>), CliError> {
+    pub fn open(app: &App, args: &ChatArgs) -> Result<(SessionPicker, Option<Dialogue>), CliError> {
         if let Some(session) = &args.resume {
             if session.is_none() && app.store().last().is_none() {
                 app.ui.status(&format!("{}.", StoreError::None));
-                return Ok((Hub::Closed, None));
+                return Ok((SessionPicker::Closed, None));
             }
             let (dialogue, loaded) = resume_first(app, session.as_deref())?;
             show_resumed(app, &dialogue, &loaded);
-            return Ok((Hub::Closed, Some(dialogue)));
+            return Ok((SessionPicker::Closed, Some(dialogue)));
         }
         if args.fresh {
-            return Ok((Hub::Closed, None));
+            return Ok((SessionPicker::Closed, None));
         }
         let Some(last) = app.store().last() else {
-            return Ok((Hub::Closed, None));
+            return Ok((SessionPicker::Closed, None));
         };
         let summary = last.summary();
         if summary.problem.is_some() || summary.said == Some(0) {
             // What cannot be resumed is not an offer, nor is an empty one; the list shows it.
-            return Ok((Hub::Closed, None));
+            return Ok((SessionPicker::Closed, None));
         }
         let ui = &app.ui;
         let columns = ui.window().columns;
@@ -102,7 +102,7 @@ impl Hub {
             ui.status(&fit(&format!("  {about}"), columns.saturating_sub(1)));
             let note = "  /sessions lists the sessions that you can resume.";
             ui.status(&styles.paint(Label::Quiet, note));
-            return Ok((Hub::Closed, None));
+            return Ok((SessionPicker::Closed, None));
         }
         let about = fit(
             &describe(&summary, Timestamp::now()),
@@ -115,7 +115,7 @@ impl Hub {
             key("3"),
             key("Enter")
         ));
-        Ok((Hub::Last(last), None))
+        Ok((SessionPicker::Last(last), None))
     }
 
     /// Takes a line, if it is a choice. Anything else closes the offer.
@@ -130,12 +130,12 @@ impl Hub {
     ) -> Result<Taken, CliError> {
         let ui = &app.ui;
         let offered = match self {
-            Hub::Closed => return Ok(Taken::No),
-            Hub::Last(last) => vec![last.clone()],
-            Hub::Choosing(entries) => entries.clone(),
+            SessionPicker::Closed => return Ok(Taken::No),
+            SessionPicker::Last(last) => vec![last.clone()],
+            SessionPicker::Choosing(entries) => entries.clone(),
         };
         let choice = match self {
-            Hub::Choosing(_) => choose_listed(line, offered.len()),
+            SessionPicker::Choosing(_) => choose_listed(line, offered.len()),
             _ => choose(line),
         };
         match choice {
@@ -145,7 +145,7 @@ impl Hub {
                     if let Some(dialogue) = dialogue {
                         show_resumed(app, dialogue, &loaded);
                     }
-                    *self = Hub::Closed;
+                    *self = SessionPicker::Closed;
                 }
             }
             Choice::List => {
@@ -154,11 +154,11 @@ impl Hub {
                     Label::Quiet,
                     "A number resumes that session. Enter, or any message, starts a new one.",
                 ));
-                *self = Hub::Choosing(entries);
+                *self = SessionPicker::Choosing(entries);
             }
             Choice::Fresh => {
                 ui.status(&ui.status_styles().paint(Label::Quiet, "New session"));
-                *self = Hub::Closed;
+                *self = SessionPicker::Closed;
             }
             Choice::Wrong => {
                 let most = if offered.len() > 1 { offered.len() } else { 3 };
@@ -167,7 +167,7 @@ impl Hub {
                 ));
             }
             Choice::None => {
-                *self = Hub::Closed;
+                *self = SessionPicker::Closed;
                 return Ok(Taken::No);
             }
         }

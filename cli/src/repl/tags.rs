@@ -16,7 +16,7 @@ use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::style::Label;
 
 /// How many columns beside its path the line of a file takes.
-const FACTS_COLUMNS: usize = 44;
+const METADATA_COLUMNS: usize = 44;
 
 /// Attaches the files that a message mentions outside of these ranges of it, in bytes, and says so. `None`: there is nothing to
 /// send yet.
@@ -33,14 +33,14 @@ pub fn attach(
     match attached {
         Attached::Message(message, words) => {
             if message.text.len() > words || !message.media.is_empty() {
-                let news = dialogue.tags().list().filter(|tag| !before.contains(tag));
-                news.for_each(|tag| quiet(&format!("  + {}", line(ui, tag))));
+                let added = dialogue.tags().list().filter(|tag| !before.contains(tag));
+                added.for_each(|tag| quiet(&format!("  + {}", line(ui, tag))));
             }
             Ok(Some(message))
         }
         Attached::Waiting => {
-            let news = dialogue.tags().list().filter(|tag| !before.contains(tag));
-            news.for_each(|tag| quiet(&format!("  + {}", line(ui, tag))));
+            let added = dialogue.tags().list().filter(|tag| !before.contains(tag));
+            added.for_each(|tag| quiet(&format!("  + {}", line(ui, tag))));
             quiet("  attached to your next message; /untag removes it");
             Ok(None)
         }
@@ -119,7 +119,7 @@ pub fn untag(app: &App, dialogue: Option<&mut Dialogue>, which: &str) {
 
 /// A file, or what a command printed, in a row.
 pub fn line(ui: &Ui, tag: &Tag) -> String {
-    let room = ui.window().columns.saturating_sub(FACTS_COLUMNS).max(16);
+    let room = ui.window().columns.saturating_sub(METADATA_COLUMNS).max(16);
     let about = match tag.bytes() {
         _ if let Some(media) = tag.media() => format!("{media}, "),
         None => String::new(),

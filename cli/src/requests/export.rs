@@ -28,17 +28,17 @@ const MAX_BODIES_BYTES: usize = 4 << 30;
 struct Bodies<'a> {
     restorer: Restorer<'a>,
     /// How many bytes more there may be.
-    room: usize,
+    bytes_left: usize,
 }
 
 impl Bodies<'_> {
     /// A body as text.
     fn text(&mut self, request: &LoggedRequest, side: Side) -> Result<String, Damage> {
-        if self.room == 0 {
+        if self.bytes_left == 0 {
             return Err(Damage::TooMuch(MAX_BODIES_BYTES >> 30));
         }
         let bytes = self.restorer.body(request.entry.number, side)?;
-        self.room = self.room.saturating_sub(bytes.len());
+        self.bytes_left = self.bytes_left.saturating_sub(bytes.len());
         Ok(String::from_utf8(bytes.to_vec())?)
     }
 }
@@ -91,7 +91,7 @@ pub fn run(
     // They come in the order of the file.
     let bodies = RefCell::new(Bodies {
         restorer: log.file.restorer(),
-        room: MAX_BODIES_BYTES,
+        bytes_left: MAX_BODIES_BYTES,
     });
     let lines: Box<dyn Iterator<Item = serde_json::Result<String>>> = match is_har {
         false => Box::new(requests.map(|request| {

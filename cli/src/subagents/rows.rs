@@ -6,7 +6,7 @@ use dunlin_host::subagent::SubagentEnd;
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
-use dunlin_terminal::ui::subagents::{Standing, SubagentRow, thousands};
+use dunlin_terminal::ui::subagents::{SubagentRow, SubagentStatus, thousands};
 
 use super::{Roster, Subagent};
 use dunlin_chat::tokens::counted;
@@ -49,14 +49,14 @@ impl Subagent {
     /// What is said of it in a row.
     pub fn row(&self) -> SubagentRow {
         let live = self.live();
-        let (standing, state) = match &live.end {
-            None => (Standing::Running, live.activity),
-            Some(SubagentEnd::Answered) => (Standing::Answered, String::new()),
-            Some(end) => (Standing::Failed, end_in_words(end)),
+        let (status, state) = match &live.end {
+            None => (SubagentStatus::Running, live.activity),
+            Some(SubagentEnd::Answered) => (SubagentStatus::Answered, String::new()),
+            Some(end) => (SubagentStatus::Failed, end_in_words(end)),
         };
         SubagentRow {
             name: self.name.clone(),
-            standing,
+            status,
             state,
             calls: live.calls,
             tokens: live.charge.usage.input_tokens + live.charge.usage.output_tokens,

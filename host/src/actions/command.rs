@@ -3,7 +3,7 @@
 use super::PlannedActions;
 use crate::ask::Scope;
 use crate::bindings::declared::DeclaredCommand;
-use crate::call::{Action, Failure, Standing};
+use crate::call::{Action, Failure, PlanStatus};
 use crate::capability::Shared;
 use crate::command::CommandLine;
 use crate::display::chain;
@@ -63,16 +63,16 @@ impl Conditions {
     }
 
     /// Makes a standing as strict as the actions want it.
-    pub(crate) fn apply(self, standing: Standing) -> Standing {
-        match standing {
-            Standing::Allowed if self.each_time.is_empty() => Standing::Allowed,
-            Standing::Allowed => Standing::Ask {
+    pub(crate) fn apply(self, status: PlanStatus) -> PlanStatus {
+        match status {
+            PlanStatus::Allowed if self.each_time.is_empty() => PlanStatus::Allowed,
+            PlanStatus::Allowed => PlanStatus::Ask {
                 needs: self.each_time,
                 notices: self.notices,
                 lasting: Vec::new(),
                 longest: Scope::Once,
             },
-            Standing::Ask {
+            PlanStatus::Ask {
                 mut needs,
                 notices,
                 lasting,
@@ -85,14 +85,14 @@ impl Conditions {
                 }
                 let mut all = self.notices;
                 all.extend(notices);
-                Standing::Ask {
+                PlanStatus::Ask {
                     needs,
                     notices: all,
                     lasting,
                     longest: longest.min(self.longest),
                 }
             }
-            Standing::Denied { .. } => standing,
+            PlanStatus::Denied { .. } => status,
         }
     }
 }

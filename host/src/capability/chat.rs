@@ -12,7 +12,7 @@ use crate::limits::{
     MAX_OPTION_BYTES, MAX_OPTIONS, MAX_PROGRESS_CHARS, MAX_SERVER_QUESTIONS, MAX_TEXT_ANSWER_BYTES,
     MAX_TEXT_QUESTION_BYTES, MAX_TEXT_QUESTIONS, PROGRESS_PERIOD,
 };
-use crate::mcp::line::ServerLine;
+use crate::mcp::connection::ServerConnection;
 
 /// Whom a call talks to: the user, and in a bridge its server.
 #[derive(Debug, Default)]
@@ -23,8 +23,8 @@ pub(crate) struct Chat {
     pub(super) text_questions: usize,
     /// Prompts for the chat's model.
     pub(super) prompts: usize,
-    /// The line to its server, in a bridge.
-    pub(crate) line: Option<ServerLine>,
+    /// The connection to its server, in a bridge.
+    pub(crate) connection: Option<ServerConnection>,
 }
 
 impl Chat {
@@ -67,7 +67,7 @@ impl chat::Host for View<'_, Chat> {
     async fn ask(&mut self, question: String, options: Vec<String>) -> Result<String, Refusal> {
         self.only_in_run()?;
         check(&question, &options)?;
-        let most = match self.own.line {
+        let most = match self.own.connection {
             Some(_) => MAX_SERVER_QUESTIONS,
             None => MAX_TEXT_QUESTIONS,
         };
@@ -81,12 +81,12 @@ impl chat::Host for View<'_, Chat> {
         let Some(ask) = self.ask.clone().filter(|ask| ask.answers_texts()) else {
             return Err(Error::Unsupported("nobody is there to answer".into()).into());
         };
-        let line = self.own.line.as_ref();
+        let connection = self.own.connection.as_ref();
         let question = TextQuestion {
             call: self.caller.call.clone(),
             tool: self.caller.tool.clone(),
-            server: line.map(|line| line.terms.name.clone()),
-            secret: line.is_some_and(|line| line.secrets.are_asked_by(&question)),
+            server: connection.map(|it| it.terms.name.clone()),
+            secret: connection.is_some_and(|it| it.secrets.are_asked_by(&question)),
             question,
             options,
         };

@@ -70,4 +70,4 @@ pub struct OpenResponse {
 
 /// What stands behind the contract's `line`: there is one for each bridge, so the handle holds nothing.
 #[derive(Debug)]
-pub struct TakenLine;
+pub struct OpenConnection;

@@ -21,14 +21,14 @@ use crate::limits::{
     MAX_PROMPT_BYTES, MAX_PROMPT_LINES, MAX_PROMPT_STOPS, MAX_PROMPT_TOKENS, MAX_PROMPTS,
     MODEL_TIME,
 };
-use crate::mcp::line::Terms;
-use crate::model::{AnswerEnd, Model, Prompt, Said, Speaker};
+use crate::mcp::connection::Terms;
+use crate::model::{Model, Role, SamplingMessage, SamplingRequest, StopReason};
 
 /// Thousandths of the highest temperature that models take.
 const MAX_TEMPERATURE: f64 = 2_000.0;
 
-/// What a server is told of before it asks.
-pub(super) fn offer(terms: &Terms) -> mcp::Offer {
+/// What the client offers to the server.
+pub(super) fn capabilities(terms: &Terms) -> mcp::ClientCapabilities {
     let roots = terms.roots.iter().filter_map(|folder| {
         let name = folder.file_name().unwrap_or(folder.as_os_str());
         Some(mcp::Root {
@@ -36,8 +36,8 @@ pub(super) fn offer(terms: &Terms) -> mcp::Offer {
             name: name.to_string_lossy().into_owned(),
         })
     });
-    mcp::Offer {
-        model: terms.has_model,
+    mcp::ClientCapabilities {
+        sampling: terms.has_model,
         roots: roots.collect(),
     }
 }
@@ -50,16 +50,20 @@ pub(crate) fn model_of(ask: &dyn Ask) -> Option<Arc<dyn Model>> {
 impl View<'_, Chat> {
     /// Cancelled when nobody wants any more what a bridge was called for.
     pub(super) fn unwanted(&self) -> CancellationToken {
-        let line = self.own.line.as_ref();
-        line.map_or_else(CancellationToken::new, |line| line.end.clone())
+        let connection = self.own.connection.as_ref();
+        connection.map_or_else(CancellationToken::new, |connection| connection.end.clone())
     }
 
-    pub(super) async fn ask_model_for_server(
+    pub(super) async fn sample_for_server(
         &mut self,
-        prompt: mcp::ModelPrompt,
-    ) -> Result<mcp::ModelAnswer, Refusal> {
+        prompt: mcp::SamplingRequest,
+    ) -> Result<mcp::SamplingResult, Refusal> {
         self.only_in_run()?;
-        let terms = self.own.line.as_ref().map(|line| line.terms.clone());
+        let terms = self
+            .own
+            .connection
+            .as_ref()
+            .map(|connection| connection.terms.clone());
         let ask = self.ask.clone();
         let model = ask.as_deref().and_then(model_of);
         let (Some(terms), Some(ask), Some(model)) = (terms, ask, model) else {
@@ -100,13 +104,13 @@ impl View<'_, Chat> {
             .ok_or(Error::Cancelled)?
             .map_err(|_| Error::TimedOut("the model took too long".into()))?
             .map_err(|error| Error::Failed(display::chain(&*error)))?;
-        Ok(mcp::ModelAnswer {
+        Ok(mcp::SamplingResult {
             text: answer.text,
             model: model.name(),
-            end: match answer.end {
-                AnswerEnd::Whole => mcp::AnswerEnd::Whole,
-                AnswerEnd::CutOff => mcp::AnswerEnd::CutOff,
-                AnswerEnd::Stopped => mcp::AnswerEnd::Stopped,
+            stop_reason: match answer.stop_reason {
+                StopReason::EndTurn => mcp::StopReason::EndTurn,
+                StopReason::MaxTokens => mcp::StopReason::MaxTokens,
+                StopReason::StopSequence => mcp::StopReason::StopSequence,
             },
         })
     }
@@ -116,7 +120,7 @@ impl View<'_, Chat> {
         &mut self,
         terms: &Terms,
         ask: Arc<dyn Ask>,
-        prompt: &Prompt,
+        prompt: &SamplingRequest,
         model: &str,
     ) -> Result<(bool, String), Refusal> {
         let question = Question {
@@ -128,7 +132,7 @@ impl View<'_, Chat> {
                 terms.name, prompt.max_tokens
             ),
             needs: Vec::new(),
-            actions: vec![Action::Prompt(prompt.clone())],
+            actions: vec![Action::Sampling(prompt.clone())],
             notices: Vec::new(),
             lasting: Vec::new(),
             longest: Scope::Session,
@@ -151,7 +155,7 @@ impl View<'_, Chat> {
         &self,
         allow: bool,
         rule: &str,
-        prompt: &Prompt,
+        prompt: &SamplingRequest,
         model: &str,
     ) -> Result<(), Refusal> {
         let event = match allow {
@@ -170,24 +174,24 @@ impl View<'_, Chat> {
 }
 
 /// A prompt that a person can read and a model can answer.
-fn checked(prompt: mcp::ModelPrompt) -> Result<Prompt, Error> {
-    let messages = prompt.messages.into_iter().map(|said| Said {
-        by: match said.by {
-            mcp::Speaker::User => Speaker::User,
-            mcp::Speaker::Assistant => Speaker::Assistant,
+fn checked(prompt: mcp::SamplingRequest) -> Result<SamplingRequest, Error> {
+    let messages = prompt.messages.into_iter().map(|said| SamplingMessage {
+        role: match said.role {
+            mcp::Role::User => Role::User,
+            mcp::Role::Assistant => Role::Assistant,
         },
         text: said.text,
     });
     let temperature = prompt.temperature.filter(|it| it.is_finite());
-    let prompt = Prompt {
-        system: prompt.system.filter(|text| !text.trim().is_empty()),
+    let prompt = SamplingRequest {
+        system_prompt: prompt.system_prompt.filter(|text| !text.trim().is_empty()),
         messages: messages.collect(),
         max_tokens: prompt.max_tokens.min(MAX_PROMPT_TOKENS),
         // In range by then.
         temperature_thousandths: temperature
             .map(|it| (it * 1_000.0).round().clamp(0.0, MAX_TEMPERATURE) as u32),
-        stops: prompt
-            .stops
+        stop_sequences: prompt
+            .stop_sequences
             .into_iter()
             .filter(|stop| !stop.is_empty())
             .collect(),
@@ -202,10 +206,10 @@ fn checked(prompt: mcp::ModelPrompt) -> Result<Prompt, Error> {
     if prompt.max_tokens == 0 {
         return Err(Error::Invalid("an answer needs at least one token".into()));
     }
-    if prompt.stops.len() > MAX_PROMPT_STOPS {
+    if prompt.stop_sequences.len() > MAX_PROMPT_STOPS {
         return Err(Error::Invalid(format!(
             "there are {} texts that end the answer; at most {MAX_PROMPT_STOPS} are possible",
-            prompt.stops.len()
+            prompt.stop_sequences.len()
         )));
     }
     if prompt.bytes() > MAX_PROMPT_BYTES || prompt.lines() > MAX_PROMPT_LINES {
@@ -224,19 +228,19 @@ mod tests {
 
     use super::*;
 
-    fn prompt(texts: &[&str]) -> mcp::ModelPrompt {
-        mcp::ModelPrompt {
-            system: Some(" ".to_owned()),
+    fn prompt(texts: &[&str]) -> mcp::SamplingRequest {
+        mcp::SamplingRequest {
+            system_prompt: Some(" ".to_owned()),
             messages: texts
                 .iter()
-                .map(|text| mcp::Said {
-                    by: mcp::Speaker::User,
+                .map(|text| mcp::SamplingMessage {
+                    role: mcp::Role::User,
                     text: (*text).to_owned(),
                 })
                 .collect(),
             max_tokens: u32::MAX,
             temperature: Some(0.25),
-            stops: Vec::new(),
+            stop_sequences: Vec::new(),
         }
     }
 
@@ -245,7 +249,7 @@ mod tests {
         let good = checked(prompt(&["Hello"])).unwrap();
         assert_eq!(good.max_tokens, MAX_PROMPT_TOKENS);
         assert_eq!(
-            (good.system, good.temperature_thousandths),
+            (good.system_prompt, good.temperature_thousandths),
             (None, Some(250))
         );
         assert!(matches!(checked(prompt(&[])), Err(Error::Invalid(_))));
@@ -261,7 +265,7 @@ mod tests {
             checked(prompt(&["a", &tall])),
             Err(Error::TooLarge(_))
         ));
-        let odd = mcp::ModelPrompt {
+        let odd = mcp::SamplingRequest {
             temperature: Some(f64::NAN),
             max_tokens: 0,
             ..prompt(&["a"])
@@ -278,13 +282,13 @@ mod tests {
             ],
             ..Terms::default()
         };
-        let offer = offer(&terms);
-        let roots: Vec<(&str, &str)> = offer
+        let capabilities = capabilities(&terms);
+        let roots: Vec<(&str, &str)> = capabilities
             .roots
             .iter()
             .map(|root| (root.uri.as_str(), root.name.as_str()))
             .collect();
         assert_eq!(roots, [("file:///home/ada/my%20shore/", "my shore")]);
-        assert!(!offer.model);
+        assert!(!capabilities.sampling);
     }
 }

@@ -22,7 +22,7 @@ use crate::audit::AuditError;
 use crate::engine::memory_limit::Limiter;
 use crate::engine::time_limit::Clock;
 use crate::limits::MAX_APP_FETCHES;
-use crate::mcp::line::{Asked, ServerLine};
+use crate::mcp::connection::{Asked, ServerConnection};
 use crate::permission::PluginId;
 
 /// Everything that belongs to one call. Lives in the store and goes with it.
@@ -87,8 +87,8 @@ impl CallState {
     }
 
     /// Makes this the state of a bridge, in which no call runs yet.
-    pub(crate) fn connect(&mut self, line: ServerLine) {
-        self.chat.line = Some(line);
+    pub(crate) fn connect(&mut self, connection: ServerConnection) {
+        self.chat.connection = Some(connection);
         self.end_call();
     }
 

@@ -223,18 +223,18 @@ fn list(root: &Path, also: Also, stop: &Arc<AtomicBool>) -> (Vec<Entry>, bool) {
                 return WalkState::Quit;
             }
             // A folder that cannot be read has no files that could be.
-            let Some(facts) = entry.ok().and_then(|entry| facts_of(root, &entry)) else {
+            let Some(metadata) = entry.ok().and_then(|entry| facts_of(root, &entry)) else {
                 return WalkState::Continue;
             };
             // Pushing is all that is done under the lock.
             let mut found = found.lock();
             let (files, path_bytes) = &mut *found;
-            *path_bytes += facts.path.len();
+            *path_bytes += metadata.path.len();
             if files.len() == MAX_TREE_FILES || *path_bytes > MAX_TREE_PATH_BYTES {
                 is_cut.store(true, Ordering::Relaxed);
                 return WalkState::Quit;
             }
-            files.push(facts);
+            files.push(metadata);
             WalkState::Continue
         })
     });

@@ -15,7 +15,7 @@ use crate::ask::{Answer, Ask, Scope};
 use crate::audit::{Event, LogRoom, Record};
 use crate::bindings::declared::ProposedCall;
 use crate::bindings::dunlin::tool::types;
-use crate::call::{Action, Call, Failure, Outcome, Plan, Standing, Success};
+use crate::call::{Action, Call, Failure, Outcome, Plan, PlanStatus, Success};
 use crate::capability::refusal::written_text;
 use crate::capability::{
     self, BrokenFile, CallState, Edits, Phase, Shared, ShownRequest, subagent, tree,
@@ -145,19 +145,19 @@ impl Components {
             question = planned_actions.wording;
         }
         let planned = (needs.as_slice(), planned_actions.actions.as_slice());
-        let standing = self.standing(call, plugin, planned, is_attended)?;
-        let mut standing = planned_actions.conditions.apply(standing);
-        if let Standing::Ask { notices, .. } = &mut standing {
+        let status = self.status(call, plugin, planned, is_attended)?;
+        let mut status = planned_actions.conditions.apply(status);
+        if let PlanStatus::Ask { notices, .. } = &mut status {
             notices.extend(self.gaps_of_commands(&planned_actions.actions).await);
         }
-        if let Standing::Denied { need, rule, .. } = &standing {
+        if let PlanStatus::Denied { need, rule, .. } = &status {
             self.note_denied(call, plugin, need.as_slice(), rule)?;
         }
         Ok(Plan {
             question,
             needs,
             actions: planned_actions.actions,
-            standing,
+            status,
             runs_beside: subagent::are_run_by(&plugin.id, imports),
         })
     }
@@ -249,7 +249,11 @@ impl Components {
             target: Target::Path(path.to_owned()),
             operation: Operation::Write,
         }));
-        state.context.caller.ceiling.clone_from(&described.ceiling);
+        state
+            .context
+            .caller
+            .declared_permissions
+            .clone_from(&described.declared_permissions);
         state
             .context
             .caller
@@ -375,18 +379,18 @@ impl Components {
         })
     }
 
-    fn standing(
+    fn status(
         &self,
         call: &Call,
         plugin: &Registered,
         (needs, actions): (&[Need], &[Action]),
         is_attended: bool,
-    ) -> Result<Standing, Failure> {
+    ) -> Result<PlanStatus, Failure> {
         // Where nothing is needed, nothing else would ask for the mode.
         let mode = self.shared.permissions.tool_mode(&call.tool);
         if needs.is_empty() && mode == ToolMode::Never {
             let rule = Rule::ToolNever(call.tool.clone());
-            return Ok(Standing::Denied {
+            return Ok(PlanStatus::Denied {
                 need: None,
                 revert: rule.revert(Operation::Execute),
                 rule: rule.to_string(),
@@ -397,7 +401,7 @@ impl Components {
             tool: &call.tool,
             plugin: &plugin.id,
             declared: true,
-            ceiling: plugin.ceiling(),
+            declared_permissions: plugin.declared_permissions(),
         };
         // Whoever accepts edits is asked about the whole of a call that also makes a file go, or gives it another name:
         // otherwise its edits would have happened before the question.
@@ -430,7 +434,7 @@ impl Components {
                 }
                 Verdict::Allow => {}
                 Verdict::Deny => {
-                    return Ok(Standing::Denied {
+                    return Ok(PlanStatus::Denied {
                         revert: rule.revert(need.operation),
                         need: Some(need.clone()),
                         rule: rule.to_string(),
@@ -457,10 +461,10 @@ impl Components {
             notices.extend(later);
         }
         Ok(if open.is_empty() {
-            Standing::Allowed
+            PlanStatus::Allowed
         } else {
             let lasting = self.shared.permissions.to_be_stored(&caller, &open);
-            Standing::Ask {
+            PlanStatus::Ask {
                 lasting: lasting.map_err(|e| Failure::Host(chain(&e)))?,
                 needs: open,
                 notices,

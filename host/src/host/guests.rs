@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use wasmtime::Store;
 
 use crate::capability::{CallState, Phase, Shared};
-use crate::declared_permissions::Ceiling;
+use crate::declared_permissions::DeclaredPermissions;
 use crate::engine::cache::Cache;
 use crate::engine::error::{EngineError, one_line};
 use crate::engine::memory_limit::Limiter;
@@ -174,8 +174,8 @@ impl Guests {
             plugin: name.clone(),
             problem: error.to_string(),
         })?;
-        let ceiling = loaded.ceiling().cloned();
-        let described = Described::check(&name, loaded.imports(), ceiling, info)?;
+        let declared_permissions = loaded.declared_permissions().cloned();
+        let described = Described::check(&name, loaded.imports(), declared_permissions, info)?;
         described.check_schemas(&name)?;
         self.cache
             .keep_tools(&plugin.id.digest, &described.to_bytes());
@@ -196,7 +196,7 @@ impl Guests {
         ) -> wasmtime::Result<T>,
     ) -> (Result<T, RunError>, Option<CallState>) {
         // Loading is not the call's time: it happens once, and compiling may take long.
-        let standing = clock.pause();
+        let status = clock.pause();
         let machine = match self.machine() {
             Ok(machine) => machine,
             Err(error) => return (Err(RunError::CannotRun(error.to_string())), Some(state)),
@@ -207,7 +207,7 @@ impl Guests {
         };
         // Never closed, so waiting for a slot cannot fail.
         let _slot = self.slots.acquire().await;
-        drop(standing);
+        drop(status);
 
         let _running = machine.ticking.running();
         let mut store = machine.store(state);
@@ -287,14 +287,16 @@ impl Guests {
             .cache
             .component(engine, &plugin.id.digest, &code)
             .map_err(|e| fail(one_line(&e)))?;
-        let ceiling = Ceiling::of_component(&code).map_err(|e| LoadError::Ceiling {
-            plugin: name.clone(),
-            problem: crate::display::chain(&e),
+        let declared_permissions = DeclaredPermissions::of_component(&code).map_err(|e| {
+            LoadError::DeclaredPermissions {
+                plugin: name.clone(),
+                problem: crate::display::chain(&e),
+            }
         })?;
         let linker = machine
             .linker_for(&component)
             .map_err(|e| fail(e.to_string()))?;
-        Loaded::new(name, engine, &linker, &component, ceiling)
+        Loaded::new(name, engine, &linker, &component, declared_permissions)
     }
 
     pub(super) fn machine(&self) -> Result<&Arc<Machine>, &EngineError> {

@@ -24,7 +24,7 @@ use crate::answer::NOBODY;
 use crate::app::{AppOptions, AppProgram, Apps};
 use crate::ask::{Answer, Ask, Scope};
 use crate::audit::JsonLines;
-use crate::call::{Call, Failure, Outcome, Plan, Standing};
+use crate::call::{Call, Failure, Outcome, Plan, PlanStatus};
 use crate::capability::Shared;
 use crate::edit::prepare::hash_of;
 use crate::edit::syntax::Checker;
@@ -171,7 +171,7 @@ impl Host {
     /// Dropping the future ends a hook that runs, and leaves nothing else behind.
     pub async fn prepare(&self, call: &Call) -> Result<Plan, Failure> {
         let plan = self.plan(call).await?;
-        if !matches!(plan.standing, Standing::Denied { .. }) {
+        if !matches!(plan.status, PlanStatus::Denied { .. }) {
             self.0.hooks.before_question(call, &plan).await?;
         }
         Ok(plan)
@@ -192,9 +192,9 @@ impl Host {
     ///
     /// An answer for always is on the disk when this returns; it blocks for some milliseconds.
     pub async fn answer(&self, call: &Call, plan: &Plan, answer: Answer) -> Result<(), Failure> {
-        let longest = match &plan.standing {
-            Standing::Ask { longest, .. } => *longest,
-            Standing::Allowed | Standing::Denied { .. } => Scope::Once,
+        let longest = match &plan.status {
+            PlanStatus::Ask { longest, .. } => *longest,
+            PlanStatus::Allowed | PlanStatus::Denied { .. } => Scope::Once,
         };
         let answer = answer.at_most(longest);
         let open = plan.answered(answer);

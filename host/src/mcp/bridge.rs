@@ -15,10 +15,10 @@ use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use wasmtime::Store;
 
+use super::connection::{Asked, ServerConnection, Terms};
 use super::engine::BridgeEngine;
-use super::line::{Asked, ServerLine, Terms};
-use super::offered::{Listed, facts, listed};
-use super::options::Facts;
+use super::offered::{Listed, listed, metadata};
+use super::options::Metadata;
 use super::transport::Connection;
 use crate::bindings::bridge::McpBridge;
 use crate::bindings::bridge::exports::dunlin::tool::mcp_client as wire;
@@ -41,7 +41,7 @@ pub(crate) enum Request {
 #[derive(Debug)]
 pub(crate) enum Reply {
     Content(Vec<wire::Content>),
-    Resources(Vec<wire::Thing>),
+    Resources(Vec<wire::ResourceInfo>),
     Prompts(Vec<wire::Prompt>),
 }
 
@@ -89,7 +89,7 @@ struct Command {
 pub(crate) struct Bridge {
     commands: mpsc::Sender<Command>,
     task: JoinHandle<()>,
-    pub(crate) facts: Facts,
+    pub(crate) metadata: Metadata,
     /// Why it ended, once it has.
     ended: Arc<OnceLock<BridgeError>>,
     /// What it offers by now.
@@ -115,7 +115,7 @@ impl Bridge {
         terms: Terms,
         limit: Duration,
     ) -> Result<Bridge, BridgeError> {
-        state.connect(ServerLine::new(connection, terms));
+        state.connect(ServerConnection::new(connection, terms));
         let (begun, hears) = oneshot::channel();
         let (commands, wanted) = mpsc::channel(1);
         let (tells, tools) = watch::channel(Arc::default());
@@ -135,14 +135,14 @@ impl Bridge {
         let mut bridge = Bridge {
             commands,
             task,
-            facts: Facts::default(),
+            metadata: Metadata::default(),
             ended,
             tools,
             closing,
             gone,
         };
-        let facts = hears.await;
-        bridge.facts = facts.unwrap_or(Err(BridgeError::Broken("broke".to_owned())))?;
+        let metadata = hears.await;
+        bridge.metadata = metadata.unwrap_or(Err(BridgeError::Broken("broke".to_owned())))?;
         Ok(bridge)
     }
 
@@ -205,11 +205,11 @@ impl Worker {
     async fn work(
         self,
         state: CallState,
-        begun: oneshot::Sender<Result<Facts, BridgeError>>,
+        begun: oneshot::Sender<Result<Metadata, BridgeError>>,
         mut wanted: mpsc::Receiver<Command>,
     ) {
         let mut store = self.engine.store(state);
-        let (bridge, facts) = match self.begin(&mut store).await {
+        let (bridge, metadata) = match self.begin(&mut store).await {
             Ok(begun) => begun,
             Err(error) => {
                 // Whoever waited may be gone.
@@ -217,7 +217,7 @@ impl Worker {
                 return;
             }
         };
-        if begun.send(Ok(facts)).is_err() {
+        if begun.send(Ok(metadata)).is_err() {
             return;
         }
         let mut attended = Instant::now();
@@ -227,8 +227,8 @@ impl Worker {
             let due = attended + ATTEND_PERIOD;
             let again = relisted + RELIST_PERIOD;
             let said = async {
-                match store.data_mut().chat.line.as_mut() {
-                    Some(line) => line.arrived().await,
+                match store.data_mut().chat.connection.as_mut() {
+                    Some(connection) => connection.arrived().await,
                     None => std::future::pending().await,
                 }
                 tokio::time::sleep_until(due).await;
@@ -248,8 +248,8 @@ impl Worker {
                     listed.is_err_and(|why| self.ended.set(why).is_ok())
                 }
                 () = self.closing.cancelled() => {
-                    if let Some(line) = store.data_mut().chat.line.as_mut() {
-                        line.close().await;
+                    if let Some(connection) = store.data_mut().chat.connection.as_mut() {
+                        connection.close().await;
                     }
                     true
                 }
@@ -259,8 +259,8 @@ impl Worker {
                 return;
             }
             attended = Instant::now();
-            match self.attend(&bridge, &mut store).await {
-                Ok(changes) => is_stale |= changes.contains(wire::Changes::TOOLS),
+            match self.process_messages(&bridge, &mut store).await {
+                Ok(changes) => is_stale |= changes.contains(wire::ListChanges::TOOLS),
                 Err(why) => {
                     let _ = self.ended.set(why);
                     return;
@@ -269,7 +269,10 @@ impl Worker {
         }
     }
 
-    async fn begin(&self, store: &mut Store<CallState>) -> Result<(McpBridge, Facts), BridgeError> {
+    async fn begin(
+        &self,
+        store: &mut Store<CallState>,
+    ) -> Result<(McpBridge, Metadata), BridgeError> {
         let clock = Clock::start(self.limit);
         store.data_mut().context.clock = clock.clone();
         let bridge = {
@@ -291,8 +294,8 @@ impl Worker {
             })
             .await;
         let server = self.settled(store, connected)?;
-        let mut facts = facts(server);
-        if facts.has_resources {
+        let mut metadata = metadata(server);
+        if metadata.has_resources {
             // Many say that they have some and have none: the model is not to be told of that.
             let listed = self
                 .call(store, &clock, async |store| {
@@ -302,16 +305,16 @@ impl Worker {
                         .await
                 })
                 .await;
-            facts.has_resources = match self.settled(store, listed) {
+            metadata.has_resources = match self.settled(store, listed) {
                 Ok(things) => !things.is_empty(),
                 Err(BridgeError::Refused(_)) => false,
                 Err(error) => return Err(error),
             };
         }
-        if facts.has_tools {
+        if metadata.has_tools {
             self.list(&bridge, store).await?;
         }
-        Ok((bridge, facts))
+        Ok((bridge, metadata))
     }
 
     /// Asks for the tools, and tells what they are.
@@ -332,15 +335,18 @@ impl Worker {
         Ok(())
     }
 
-    async fn attend(
+    async fn process_messages(
         &self,
         bridge: &McpBridge,
         store: &mut Store<CallState>,
-    ) -> Result<wire::Changes, BridgeError> {
+    ) -> Result<wire::ListChanges, BridgeError> {
         let clock = Clock::start(BRIDGE_GRACE);
         let attended = self
             .call(store, &clock, async |store| {
-                bridge.dunlin_tool_mcp_client().call_attend(store).await
+                bridge
+                    .dunlin_tool_mcp_client()
+                    .call_process_messages(store)
+                    .await
             })
             .await;
         self.settled(store, attended)
@@ -364,8 +370,8 @@ impl Worker {
         let data = store.data_mut();
         data.begin_call(asked);
         data.context.clock = clock.clone();
-        if let Some(line) = &mut data.chat.line {
-            line.end = end.clone();
+        if let Some(connection) = &mut data.chat.connection {
+            connection.end = end.clone();
         }
         let client = bridge.dunlin_tool_mcp_client();
         let outcome = self
@@ -417,9 +423,9 @@ impl Worker {
         clock: &Clock,
         function: impl AsyncFnOnce(&mut Store<CallState>) -> wasmtime::Result<Result<T, wire::Failure>>,
     ) -> Outcome<T> {
-        let end = match &store.data().chat.line {
-            Some(line) => line.end.clone(),
-            None => return Outcome::Dead(BridgeError::Broken("has no line".to_owned())),
+        let end = match &store.data().chat.connection {
+            Some(connection) => connection.end.clone(),
+            None => return Outcome::Dead(BridgeError::Broken("has no connection".to_owned())),
         };
         let _running = self.engine.running();
         let mut is_late = false;
@@ -463,8 +469,8 @@ impl Worker {
         store: &mut Store<CallState>,
         outcome: Outcome<T>,
     ) -> Result<T, BridgeError> {
-        if let Some(line) = &mut store.data_mut().chat.line {
-            line.end = CancellationToken::new();
+        if let Some(connection) = &mut store.data_mut().chat.connection {
+            connection.end = CancellationToken::new();
         }
         match outcome {
             Outcome::Answered(Ok(value)) => Ok(value),

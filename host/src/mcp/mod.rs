@@ -9,8 +9,8 @@
 //! all that they say is foreign: see `offered`.
 
 pub(crate) mod bridge;
+pub(crate) mod connection;
 pub(crate) mod engine;
-pub(crate) mod line;
 pub(crate) mod offered;
 mod options;
 pub(crate) mod secret;
@@ -26,7 +26,7 @@ use tokio::sync::OnceCell;
 
 use self::engine::BridgeEngine;
 pub use self::offered::{LOADER, SEPARATOR};
-pub use self::options::{Facts, McpOptions, McpServer, ServerAt, ServerReport};
+pub use self::options::{McpOptions, McpServer, Metadata, ServerAt, ServerReport};
 pub(crate) use self::server::{Contents, Server};
 pub use self::stdio::Program;
 use crate::engine::error::EngineError;

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::options::Facts;
+use super::options::Metadata;
 use crate::bindings::bridge::exports::dunlin::tool::mcp_client as bridge;
 use crate::display;
 use crate::limits::{MAX_INSTRUCTIONS_CHARS, MAX_SERVER_DESCRIPTION_CHARS, MAX_SERVER_TOOLS_BYTES};
@@ -26,12 +26,12 @@ const DIGEST_CHARS: usize = 6;
 /// Characters of a name that are shown.
 const MAX_SHOWN_NAME_CHARS: usize = 60;
 
-pub(crate) fn facts(server: bridge::Server) -> Facts {
+pub(crate) fn metadata(server: bridge::Server) -> Metadata {
     let instructions = server.instructions.map(|text| {
         let text = display::escape_multiline(text.trim()).into_owned();
         display::shorten(&text, MAX_INSTRUCTIONS_CHARS).into_owned()
     });
-    Facts {
+    Metadata {
         name: short(&server.name),
         version: short(&server.version),
         protocol: short(&server.protocol),
@@ -59,12 +59,12 @@ pub(crate) struct Definition {
     destructive: Option<bool>,
 }
 
-pub(crate) fn listed(definitions: Vec<bridge::Definition>) -> Listed {
+pub(crate) fn listed(definitions: Vec<bridge::Tool>) -> Listed {
     let definitions = definitions.into_iter().map(|it| Definition {
         name: it.name,
         title: it.title,
         description: it.description,
-        schema: it.schema,
+        schema: it.input_schema,
         read_only: it.read_only,
         destructive: it.destructive,
     });

@@ -14,7 +14,7 @@ use super::session_mode::ToChange;
 use super::{
     Change, Decision, PermissionError, Permissions, Rule, SessionAnswer, State, Verdict, loopback,
 };
-use crate::declared_permissions::{ANY_ADDRESS, Ceiling};
+use crate::declared_permissions::{ANY_ADDRESS, DeclaredPermissions};
 use crate::edit::beside::{Behind, behind};
 use crate::egress::{Place, Url, named_place};
 use crate::process::{is_git_name, may_be_repository};
@@ -65,27 +65,31 @@ impl Permissions {
         holds(&self.own.now(), target)
     }
 
-    /// Whether a plugin with this ceiling may ask for it at all.
-    fn is_within(&self, ceiling: &Ceiling, need: &Need) -> bool {
+    /// Whether a plugin with these declared permissions may ask for it at all.
+    fn is_within(&self, declared_permissions: &DeclaredPermissions, need: &Need) -> bool {
         if let Target::Command(command) = &need.target {
-            return self.is_command_within(ceiling, command);
+            return self.is_command_within(declared_permissions, command);
         }
         let keys = Key::candidates(&need.target);
         let is_address = matches!(need.target, Target::Url(_) | Target::Site(_));
-        let mut targets = ceiling.with(need.operation);
+        let mut targets = declared_permissions.with(need.operation);
         targets.any(|target| {
             (is_address && target == ANY_ADDRESS)
                 || self
-                    .ceiling_key(target)
+                    .declared_key(target)
                     .is_some_and(|key| keys.contains(&key))
         })
     }
 
-    /// Whether a plugin with this ceiling may ask for each program of a command.
-    fn is_command_within(&self, ceiling: &Ceiling, command: &CommandTarget) -> bool {
-        let keys: Vec<Key> = ceiling
+    /// Whether a plugin with these declared permissions may ask for each program of a command.
+    fn is_command_within(
+        &self,
+        declared_permissions: &DeclaredPermissions,
+        command: &CommandTarget,
+    ) -> bool {
+        let keys: Vec<Key> = declared_permissions
             .with(Operation::Execute)
-            .filter_map(|target| self.ceiling_key(target))
+            .filter_map(|target| self.declared_key(target))
             .collect();
         let is_within = |program: &ProgramFile| {
             let target = Target::Program(program.real.clone());
@@ -96,8 +100,8 @@ impl Permissions {
         command.programs.iter().all(is_within)
     }
 
-    /// What a target of a ceiling means here; `None`: nothing, as a program that is not there.
-    fn ceiling_key(&self, target: &str) -> Option<Key> {
+    /// What a target of the declared permissions means here; `None`: nothing, as a program that is not there.
+    fn declared_key(&self, target: &str) -> Option<Key> {
         if target.contains('/') {
             return self.typed_key(target, Bits::default()).ok();
         }
@@ -149,11 +153,11 @@ impl Permissions {
         }
         if let Some(caller) = caller
             && caller
-                .ceiling
-                .is_some_and(|ceiling| !self.is_within(ceiling, need))
+                .declared_permissions
+                .is_some_and(|declared_permissions| !self.is_within(declared_permissions, need))
         {
             let plugin = caller.plugin.name.clone();
-            return Some(Decision::deny(Rule::BeyondCeiling(plugin)));
+            return Some(Decision::deny(Rule::BeyondDeclared(plugin)));
         }
         None
     }

@@ -1,7 +1,7 @@
 //! To whom an allow is given: a plugin, in the version that is loaded.
 
 use super::file::{BUILT_IN, Grantee};
-use crate::declared_permissions::Ceiling;
+use crate::declared_permissions::DeclaredPermissions;
 
 /// Who wants something: a plugin in the version that is loaded.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -45,7 +45,7 @@ pub(crate) struct Caller<'a> {
     /// about what it kept to itself.
     pub(crate) declared: bool,
     /// What the plugin says that it may ever ask for, if it says so.
-    pub(crate) ceiling: Option<&'a Ceiling>,
+    pub(crate) declared_permissions: Option<&'a DeclaredPermissions>,
 }
 
 pub(super) fn grantee(plugin: &PluginId) -> Grantee {

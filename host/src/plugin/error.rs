@@ -44,8 +44,8 @@ pub enum LoadError {
         problem: String,
     },
     /// What it says that it may ever ask for makes no sense.
-    #[error("the plugin {plugin} says badly what it may ask for: {problem}")]
-    Ceiling {
+    #[error("the declared permissions of the plugin {plugin} cannot be used: {problem}")]
+    DeclaredPermissions {
         /// The plugin's name.
         plugin: String,
         /// What is wrong.

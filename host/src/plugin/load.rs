@@ -17,7 +17,7 @@ use super::{Description, Plugin, tools_digest};
 use crate::bindings::declared::{DeclaredPlugin, DeclaredTool};
 use crate::bindings::{Plugin as Instance, PluginPre};
 use crate::capability::{CallState, wasi};
-use crate::declared_permissions::Ceiling;
+use crate::declared_permissions::DeclaredPermissions;
 use crate::display::{chain, escape};
 use crate::engine::error::one_line;
 use crate::limits::{self, CONTRACT};
@@ -40,23 +40,24 @@ pub(crate) struct Loaded {
     pre: PluginPre<CallState>,
     imports: Vec<String>,
     /// What its author says that it may ever ask for.
-    ceiling: Option<Ceiling>,
+    declared_permissions: Option<DeclaredPermissions>,
 }
 
 /// What a plugin said of itself, checked.
 pub(crate) struct Described {
     pub(crate) tools: Vec<DescribedTool>,
     /// What it may ever ask for.
-    pub(crate) ceiling: Option<Arc<Ceiling>>,
+    pub(crate) declared_permissions: Option<Arc<DeclaredPermissions>>,
     /// JSON Schema of what the user can set for the plugin.
     pub(crate) settings_schema: Option<Arc<Value>>,
 }
 
-/// What is kept of it.
+/// What is kept of it. Fields of another build are refused: declared permissions that are not read would be lost.
 #[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Kept<T> {
     tools: T,
-    ceiling: Option<Ceiling>,
+    declared_permissions: Option<DeclaredPermissions>,
     #[serde(default)]
     settings_schema: Option<Value>,
 }
@@ -78,9 +79,9 @@ impl Registered {
     }
 
     /// What it may ever ask for, once it was described.
-    pub(crate) fn ceiling(&self) -> Option<&Ceiling> {
+    pub(crate) fn declared_permissions(&self) -> Option<&DeclaredPermissions> {
         let described = self.described.get()?.as_ref().ok()?;
-        described.ceiling.as_deref()
+        described.declared_permissions.as_deref()
     }
 }
 
@@ -91,7 +92,7 @@ impl Loaded {
         engine: &Engine,
         linker: &Linker<CallState>,
         component: &Component,
-        ceiling: Option<Ceiling>,
+        declared_permissions: Option<DeclaredPermissions>,
     ) -> Result<Loaded, LoadError> {
         let ty = component.component_type();
         let exports: Vec<String> = ty
@@ -115,7 +116,7 @@ impl Loaded {
         Ok(Loaded {
             pre,
             imports,
-            ceiling,
+            declared_permissions,
         })
     }
 
@@ -131,8 +132,8 @@ impl Loaded {
         &self.imports
     }
 
-    pub(crate) fn ceiling(&self) -> Option<&Ceiling> {
-        self.ceiling.as_ref()
+    pub(crate) fn declared_permissions(&self) -> Option<&DeclaredPermissions> {
+        self.declared_permissions.as_ref()
     }
 }
 
@@ -161,7 +162,7 @@ impl Described {
     pub(crate) fn check(
         plugin: &str,
         imports: &[String],
-        ceiling: Option<Ceiling>,
+        declared_permissions: Option<DeclaredPermissions>,
         info: DeclaredPlugin,
     ) -> Result<Described, LoadError> {
         let bad = |problem: String| LoadError::Description {
@@ -229,7 +230,7 @@ impl Described {
         let settings_schema = settings_schema
             .transpose()
             .map_err(|e| bad(format!("the schema of its settings: {}", chain(&e))))?;
-        Ok(Described::new(tools, ceiling, settings_schema))
+        Ok(Described::new(tools, declared_permissions, settings_schema))
     }
 
     /// Checks that arguments and results can be compared with the schemas: their author is told before anybody calls the
@@ -265,12 +266,12 @@ impl Described {
 
     fn new(
         tools: Vec<Tool>,
-        ceiling: Option<Ceiling>,
+        declared_permissions: Option<DeclaredPermissions>,
         settings_schema: Option<Value>,
     ) -> Described {
         Described {
             tools: tools.into_iter().map(DescribedTool::new).collect(),
-            ceiling: ceiling.map(Arc::new),
+            declared_permissions: declared_permissions.map(Arc::new),
             settings_schema: settings_schema.map(Arc::new),
         }
     }
@@ -284,7 +285,7 @@ impl Described {
         let tools: Vec<&Tool> = self.tools.iter().map(|described| &described.tool).collect();
         let kept = Kept {
             tools,
-            ceiling: self.ceiling.as_deref().cloned(),
+            declared_permissions: self.declared_permissions.as_deref().cloned(),
             settings_schema: self.settings_schema.as_deref().cloned(),
         };
         // Strings and JSON values always serialise; what is empty is described again.
@@ -299,7 +300,7 @@ impl Described {
         }
         // An earlier build may have kept what is refused by now: the plugin is asked again.
         let is_known = !tools.is_empty() && tools.iter().all(|it| name_problem(&it.name).is_none());
-        is_known.then(|| Described::new(tools, kept.ceiling, kept.settings_schema))
+        is_known.then(|| Described::new(tools, kept.declared_permissions, kept.settings_schema))
     }
 }
 

@@ -327,7 +327,7 @@ impl Running {
             let (stream, read) = tokio::select! {
                 read = next_of(self.stdout.as_ref()) => (Stream::Stdout, read),
                 read = next_of(self.stderr.as_ref()) => (Stream::Stderr, read),
-                () = hear_from(self.supervisor.as_mut()), if self.over.is_none() => {
+                () = collect_reports_of(self.supervisor.as_mut()), if self.over.is_none() => {
                     self.over = Some(Instant::now());
                     continue;
                 }
@@ -375,7 +375,7 @@ impl Running {
             && let Some(supervisor) = &mut self.supervisor
         {
             let heard = tokio::select! {
-                () = supervisor.hear() => true,
+                () = supervisor.collect_reports() => true,
                 () = tokio::time::sleep_until(self.latest) => false,
             };
             if !heard {
@@ -432,7 +432,7 @@ impl Drop for Running {
         let _ = shutdown(&supervisor.life_line, Shutdown::Write);
         let expected = notices.expect();
         runtime.spawn(async move {
-            let heard = tokio::time::timeout(SUPERVISOR_TIME, supervisor.hear()).await;
+            let heard = tokio::time::timeout(SUPERVISOR_TIME, supervisor.collect_reports()).await;
             if heard.is_err() {
                 let _ = supervisor.process.kill();
             }
@@ -472,8 +472,8 @@ impl Supervisor {
     }
 
     /// Collects reports until the supervisor has closed its end. Dropping the future loses nothing.
-    async fn hear(&mut self) {
-        hear(&self.life_line, &mut self.reports).await;
+    async fn collect_reports(&mut self) {
+        collect_reports(&self.life_line, &mut self.reports).await;
     }
 
     /// Waits for the end of the process, which has closed its end of the life line, and reads its reports.
@@ -525,15 +525,15 @@ async fn next_of(pipe: Option<&Receiver>) -> io::Result<Vec<u8>> {
     }
 }
 
-async fn hear_from(supervisor: Option<&mut Supervisor>) {
+async fn collect_reports_of(supervisor: Option<&mut Supervisor>) {
     match supervisor {
-        Some(supervisor) => supervisor.hear().await,
+        Some(supervisor) => supervisor.collect_reports().await,
         None => pending().await,
     }
 }
 
 /// Collects reports until the other end is gone.
-async fn hear(life_line: &UnixStream, reports: &mut Vec<u8>) {
+async fn collect_reports(life_line: &UnixStream, reports: &mut Vec<u8>) {
     let mut buffer = [0; 4096];
     loop {
         if life_line.readable().await.is_err() {

@@ -79,13 +79,13 @@ impl Folder {
             withheld,
             is_cut,
         } = self.0.list_files()?;
-        let facts = |facts: host::Entry| Entry {
-            path: facts.path,
-            size_bytes: facts.size_bytes,
-            version: facts.version,
+        let metadata = |metadata: host::Entry| Entry {
+            path: metadata.path,
+            size_bytes: metadata.size_bytes,
+            version: metadata.version,
         };
         Ok(Listing {
-            files: files.into_iter().map(facts).collect(),
+            files: files.into_iter().map(metadata).collect(),
             withheld,
             is_cut,
         })

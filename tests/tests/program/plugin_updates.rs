@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dunlin_host::declared_permissions::Ceiling;
+use dunlin_host::declared_permissions::DeclaredPermissions;
 use dunlin_tests::guests::guest;
 use dunlin_tests::{Environment, program};
 
@@ -25,7 +25,7 @@ fn a_broken_plugin_does_not_hold_up_the_others() {
             0,
         );
     }
-    let narrowed = Ceiling::new(BTreeMap::from([("./".to_owned(), "r--".to_owned())]))
+    let narrowed = DeclaredPermissions::new(BTreeMap::from([("./".to_owned(), "r--".to_owned())]))
         .unwrap()
         .put_into(guest("echo").bytes)
         .unwrap();

@@ -5,7 +5,7 @@ use std::fs;
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 
-use dunlin_host::declared_permissions::Ceiling;
+use dunlin_host::declared_permissions::DeclaredPermissions;
 use dunlin_host::metadata::Metadata;
 use dunlin_tests::guests::guest;
 use dunlin_tests::{Environment, Provider, Response, program};
@@ -26,9 +26,9 @@ pub fn file(environment: &Environment, name: &str, bytes: &[u8]) -> PathBuf {
     environment.outside_file(name, bytes)
 }
 
-fn may(targets: &[(&str, &str)]) -> Ceiling {
+fn may(targets: &[(&str, &str)]) -> DeclaredPermissions {
     let own = |(target, bits): &(&str, &str)| ((*target).to_owned(), (*bits).to_owned());
-    Ceiling::new(targets.iter().map(own).collect()).expect("a ceiling")
+    DeclaredPermissions::new(targets.iter().map(own).collect()).expect("a declared_permissions")
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_plugin_comes_and_goes() {
     );
     assert!(said.contains(guest("echo").digest), "{said}");
     assert!(said.contains("abilities"), "{said}");
-    assert!(said.contains("it declares no ceiling"), "{said}");
+    assert!(said.contains("it declares no permissions"), "{said}");
     assert!(said.contains("contract   dunlin:tool 0.1.0\n"), "{said}");
     let read = "and follows it. Dunlin does not judge it:\n    echo\n    │ Returns its argument.\n    │ text string: What to return";
     assert!(said.contains(read), "{said}");
@@ -176,8 +176,8 @@ fn what_is_hostile_is_refused_with_its_reason() {
     half.truncate(half.len() / 2);
     let badly = [
         b"\0asm\x0d\0\x01\0\0".as_slice(),
-        &[4 + 14, 14],
-        b"dunlin:ceiling[1]",
+        &[4 + 18, 18],
+        b"dunlin:permissions[1]",
     ];
     for (name, bytes, reason) in [
         (
@@ -524,7 +524,7 @@ fn the_user_sets_what_a_plugin_lets_be_set() {
 
 /// What the author declares is a limit that no answer lifts.
 #[test]
-fn a_ceiling_is_above_every_grant() {
+fn declared_permissions_are_above_every_grant() {
     let environment = Environment::new(program!());
     let inside = environment.project_file("inside.txt", "inside\n");
     let outside = environment.outside_file("outside.txt", "outside\n");

@@ -160,8 +160,8 @@ fn the_folder_is_not_read_before_it_is_needed() {
     template(&environment, "review.md", REVIEW);
     let folder = folder(&environment);
     let accessed = || {
-        let facts = folder.metadata().expect("the folder");
-        (facts.atime(), facts.atime_nsec())
+        let metadata = folder.metadata().expect("the folder");
+        (metadata.atime(), metadata.atime_nsec())
     };
     let before = accessed();
     let mut chat = Chat::open(&environment);

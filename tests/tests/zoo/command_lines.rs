@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use dunlin_host::Host;
 use dunlin_host::ask::{Answer, Question, Scope};
-use dunlin_host::call::{Action, Call, Failure, Plan, Standing};
+use dunlin_host::call::{Action, Call, Failure, Plan, PlanStatus};
 use dunlin_host::permission::key::Decided;
 use dunlin_host::permission::{ToolMode, Verdict};
 use dunlin_host::target::Operation;
@@ -45,7 +45,7 @@ impl Shop {
     async fn question(&self, line: &str) -> Question {
         let (call, plan) = self.plan(line).await.expect("a plan");
         plan.question(&call)
-            .unwrap_or_else(|| panic!("{line}: {:?}", plan.standing))
+            .unwrap_or_else(|| panic!("{line}: {:?}", plan.status))
     }
 
     /// Answers a line as a new call would be; the call ends without being run.
@@ -59,8 +59,8 @@ impl Shop {
         self.host.cancelled(&call);
     }
 
-    async fn standing(&self, line: &str) -> Standing {
-        self.plan(line).await.expect("a plan").1.standing
+    async fn status(&self, line: &str) -> PlanStatus {
+        self.plan(line).await.expect("a plan").1.status
     }
 
     fn stored(&self) -> String {
@@ -103,12 +103,12 @@ async fn a_simple_command_is_asked_in_the_hosts_words_and_granted_as_it_was_show
         "{}",
         shop.stored()
     );
-    assert_eq!(shop.standing("cargo test --all").await, Standing::Allowed);
+    assert_eq!(shop.status("cargo test --all").await, PlanStatus::Allowed);
     for line in ["git log", "cargo build", "cargo test --config x"] {
-        let standing = shop.standing(line).await;
+        let status = shop.status(line).await;
         assert!(
-            matches!(standing, Standing::Ask { .. }),
-            "{line}: {standing:?}"
+            matches!(status, PlanStatus::Ask { .. }),
+            "{line}: {status:?}"
         );
     }
 }
@@ -131,16 +131,16 @@ async fn a_compound_command_can_be_allowed_until_the_session_ends_and_is_never_s
         );
         shop.answer(line, true, scope).await;
     }
-    assert_eq!(shop.standing(line).await, Standing::Allowed);
+    assert_eq!(shop.status(line).await, PlanStatus::Allowed);
     // Not even a yes for always is stored, nor does it cover another line.
     shop.answer("git log | cargo build", true, Scope::Always)
         .await;
     assert_eq!(shop.stored(), before);
     for other in ["cargo build | git push", "cargo build"] {
-        let standing = shop.standing(other).await;
+        let status = shop.status(other).await;
         assert!(
-            matches!(standing, Standing::Ask { .. }),
-            "{other}: {standing:?}"
+            matches!(status, PlanStatus::Ask { .. }),
+            "{other}: {status:?}"
         );
     }
     // Not even when everything in it is granted, the shell included.
@@ -153,7 +153,7 @@ async fn a_compound_command_can_be_allowed_until_the_session_ends_and_is_never_s
     }
     let question = shop.question("cargo build | git push").await;
     assert_eq!(programs(&question), ["cargo", "git", "sh"]);
-    assert_eq!(shop.standing("cargo build").await, Standing::Allowed);
+    assert_eq!(shop.status("cargo build").await, PlanStatus::Allowed);
 }
 
 #[tokio::test]
@@ -167,11 +167,11 @@ async fn a_lasting_no_is_for_what_was_shown_and_one_to_a_program_refuses_every_l
         ("git push", false),
         ("git log", false),
     ] {
-        let standing = shop.standing(line).await;
+        let status = shop.status(line).await;
         assert_eq!(
-            matches!(standing, Standing::Denied { .. }),
+            matches!(status, PlanStatus::Denied { .. }),
             denied,
-            "{line}: {standing:?}"
+            "{line}: {status:?}"
         );
     }
     shop.host.permissions().set("git", "---").unwrap();
@@ -181,15 +181,15 @@ async fn a_lasting_no_is_for_what_was_shown_and_one_to_a_program_refuses_every_l
         "cargo build \"$(git log)\"",
         "sh -c 'git push'",
     ] {
-        let standing = shop.standing(line).await;
+        let status = shop.status(line).await;
         assert!(
-            matches!(standing, Standing::Denied { .. }),
-            "{line}: {standing:?}"
+            matches!(status, PlanStatus::Denied { .. }),
+            "{line}: {status:?}"
         );
     }
     assert!(matches!(
-        shop.standing("cargo build | cargo fmt").await,
-        Standing::Ask { .. }
+        shop.status("cargo build | cargo fmt").await,
+        PlanStatus::Ask { .. }
     ));
 }
 
@@ -214,9 +214,9 @@ async fn a_no_to_a_program_or_its_words_is_stronger_than_every_yes_to_a_line() {
     let check = async |denied: &[&str]| {
         for line in lines {
             let expected = denied.contains(&line);
-            let standing = shop.standing(line).await;
-            let is_denied = matches!(standing, Standing::Denied { .. });
-            assert_eq!(is_denied, expected, "{line}: {standing:?}");
+            let status = shop.status(line).await;
+            let is_denied = matches!(status, PlanStatus::Denied { .. });
+            assert_eq!(is_denied, expected, "{line}: {status:?}");
             let explained = permissions.explain_command(line).expect("a line").execute;
             assert_eq!(explained.verdict == Verdict::Deny, expected, "{line}");
             if expected {
@@ -273,8 +273,8 @@ async fn a_yes_by_an_option_is_stronger_than_a_stored_no_under_the_same_key() {
             .expect("a no");
         permissions.allow_for_session(typed, "--x").expect("a yes");
     }
-    assert_eq!(shop.standing("cargo test").await, Standing::Allowed);
-    assert_eq!(shop.standing("git push -f").await, Standing::Allowed);
+    assert_eq!(shop.status("cargo test").await, PlanStatus::Allowed);
+    assert_eq!(shop.status("git push -f").await, PlanStatus::Allowed);
 }
 
 #[tokio::test]
@@ -292,8 +292,8 @@ async fn secrets_are_pointed_out_and_dunlins_own_folders_refused() {
     );
     shop.answer("cargo run .env", true, Scope::Always).await;
     assert!(matches!(
-        shop.standing("cargo run .env").await,
-        Standing::Ask { .. }
+        shop.status("cargo run .env").await,
+        PlanStatus::Ask { .. }
     ));
 
     let own = shop.sandbox.permissions_file();
@@ -301,10 +301,10 @@ async fn secrets_are_pointed_out_and_dunlins_own_folders_refused() {
         format!("cargo run {}", own.display()),
         format!("cargo run < {}", own.display()),
     ] {
-        let standing = shop.standing(&line).await;
+        let status = shop.status(&line).await;
         assert!(
-            matches!(standing, Standing::Denied { .. }),
-            "{line}: {standing:?}"
+            matches!(status, PlanStatus::Denied { .. }),
+            "{line}: {status:?}"
         );
     }
 }
@@ -314,12 +314,12 @@ async fn a_trusted_tool_is_asked_about_secrets_and_refused_what_is_denied() {
     let shop = Shop::new();
     let permissions = shop.host.permissions();
     permissions.set_tool_mode("disguised_command", ToolMode::Always);
-    assert_eq!(shop.standing("$x").await, Standing::Allowed);
+    assert_eq!(shop.status("$x").await, PlanStatus::Allowed);
     permissions.set_tool_mode("disguised_command", ToolMode::Prompt);
     shop.answer("git push", false, Scope::Always).await;
     permissions.set_tool_mode("disguised_command", ToolMode::Always);
     for line in ["cargo build", "cargo build | cargo fmt"] {
-        assert_eq!(shop.standing(line).await, Standing::Allowed, "{line}");
+        assert_eq!(shop.status(line).await, PlanStatus::Allowed, "{line}");
     }
     // It could be what is denied.
     let question = shop.question("$x").await;
@@ -329,10 +329,10 @@ async fn a_trusted_tool_is_asked_about_secrets_and_refused_what_is_denied() {
         assert_eq!(question.longest, Scope::Once, "{line}");
     }
     for line in ["git push", "cargo build && git push"] {
-        let standing = shop.standing(line).await;
+        let status = shop.status(line).await;
         assert!(
-            matches!(standing, Standing::Denied { .. }),
-            "{line}: {standing:?}"
+            matches!(status, PlanStatus::Denied { .. }),
+            "{line}: {status:?}"
         );
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use dunlin::app::built_in_plugins;
 use dunlin_host::ask::{Answer, Ask, Origin, Question, Scope};
-use dunlin_host::call::{Action, Failure, Standing};
+use dunlin_host::call::{Action, Failure, PlanStatus};
 use dunlin_host::target::Operation;
 use dunlin_host::undo::UndoOutcome;
 use dunlin_host::{Host, NoProgress};
@@ -265,7 +265,7 @@ async fn dunlins_own_folders_are_refused_without_a_look() {
             .prepare(&call("edit_file", arguments))
             .await
             .unwrap();
-        assert!(matches!(plan.standing, Standing::Denied { .. }), "{plan:?}");
+        assert!(matches!(plan.status, PlanStatus::Denied { .. }), "{plan:?}");
         assert_eq!(plan.actions, []);
         let lie = json!({ "path": path });
         for guest in ["edit_undeclared", "edit_otherwise"] {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use dunlin_host::NoProgress;
 use dunlin_host::ask::{Answer, DenyAll, Origin, Scope};
-use dunlin_host::call::{Failure, Standing};
+use dunlin_host::call::{Failure, PlanStatus};
 use dunlin_host::target::{Need, Operation, Target};
 use dunlin_tests::sandbox::{
     Asker, PATIENT, README, SECRET, Sandbox, assert_alive, call, leaks, play, unplanned,
@@ -64,7 +64,7 @@ async fn undeclared_files_are_asked_about() {
         };
         let call = call(guest, arguments);
         let plan = host.prepare(&call).await.unwrap();
-        assert_eq!((plan.standing, plan.needs), (Standing::Allowed, Vec::new()));
+        assert_eq!((plan.status, plan.needs), (PlanStatus::Allowed, Vec::new()));
 
         let asker = Arc::new(Asker::no());
         let failure = play(&host, &call, asker.clone())
@@ -175,7 +175,7 @@ async fn a_lie_in_prepare_gains_nothing() {
     for scope in [Scope::Once, Scope::Session, Scope::Always] {
         let call = call("lie_in_prepare", json!({ "path": sandbox.secret() }));
         let plan = host.prepare(&call).await.unwrap();
-        assert_eq!(plan.standing, Standing::Allowed);
+        assert_eq!(plan.status, PlanStatus::Allowed);
         assert_eq!(plan.needs, [reads(sandbox.project().join("README.md"))]);
         host.answer(&call, &plan, Answer { allow: true, scope })
             .await
@@ -216,7 +216,7 @@ async fn a_swapped_link_leads_nowhere() {
         symlink(inside, &link).unwrap();
         let call = call("follow_symlink", json!({ "path": path, "times": 20_000 }));
         let plan = host.prepare(&call).await.unwrap();
-        assert_eq!(plan.standing, Standing::Allowed);
+        assert_eq!(plan.status, PlanStatus::Allowed);
 
         let stop = Arc::new(AtomicBool::new(false));
         let swap = {
@@ -322,8 +322,8 @@ async fn own_files_are_closed() {
             // What was read is not shown: it may be the environment of whoever runs the tests.
             let refused = !matches!(outcome.result, Ok(_) | Err(Failure::Tool { .. }));
             assert!(refused, "{path} was opened");
-            let Standing::Denied { rule, .. } = plan.standing else {
-                panic!("{path}: {:?}", plan.standing);
+            let PlanStatus::Denied { rule, .. } = plan.status else {
+                panic!("{path}: {:?}", plan.status);
             };
             assert_eq!(rule, "Dunlin's own files are never granted", "{path}");
             assert!(asker.questions().is_empty(), "{path}");

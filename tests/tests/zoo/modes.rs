@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dunlin_host::ask::{Answer, Ask, Question, Scope};
-use dunlin_host::call::{Call, Failure, Standing};
+use dunlin_host::call::{Call, Failure, PlanStatus};
 use dunlin_host::permission::{ModeSwitch, SessionMode, ToolMode};
 use dunlin_host::process::SUPERVISOR_FLAG;
 use dunlin_host::{CommandOptions, Host, NoProgress, Plugin, Progress};
@@ -114,7 +114,7 @@ impl Stage {
 fn picture(folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
         let path = entry.path();
-        let meta = path.symlink_metadata().expect("its facts");
+        let meta = path.symlink_metadata().expect("its metadata");
         if meta.is_dir() {
             picture(&path, found);
             found.insert(path, Vec::new());
@@ -383,13 +383,13 @@ async fn the_mode_counts_at_the_moment_of_use() {
     assert!(outcome.result.is_err(), "{:?}", outcome.result);
     assert!(!stage.sandbox.project().join("a.md").exists());
     let again = stage.host.prepare(&call).await.unwrap();
-    let Standing::Denied { rule, .. } = again.standing else {
-        panic!("{:?}", again.standing);
+    let PlanStatus::Denied { rule, .. } = again.status else {
+        panic!("{:?}", again.status);
     };
     assert_eq!(rule, PLAN);
     stage.mode.set(SessionMode::Ask);
     let again = stage.host.prepare(&call).await.unwrap();
-    assert!(matches!(again.standing, Standing::Ask { .. }));
+    assert!(matches!(again.status, PlanStatus::Ask { .. }));
 }
 
 /// Somebody who does something else at each question, and at the first output of a command: then the answer is yes.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dunlin_host::ask::{Answer, DenyAll, Origin, Question, Scope};
-use dunlin_host::call::{Action, Failure, Standing, WebRequest};
+use dunlin_host::call::{Action, Failure, PlanStatus, WebRequest};
 use dunlin_host::egress::SiteHeaders;
 use dunlin_host::search::{Engine, SearchOptions};
 use dunlin_host::target::{Operation, Target};
@@ -51,7 +51,7 @@ async fn what_is_posted_is_shown_before_it_is_sent() {
         // What it declares cannot be answered yet: nobody knows what it is.
         let proposed = call("post_otherwise", arguments.clone());
         let plan = host.prepare(&proposed).await.unwrap();
-        assert_eq!(plan.standing, Standing::Allowed);
+        assert_eq!(plan.status, PlanStatus::Allowed);
         let asker = Arc::new(Asker::yes());
         assert_eq!(post(&host, arguments, &asker).await.unwrap(), "200 ");
         let questions = asker.questions();
@@ -328,7 +328,7 @@ async fn a_plan_says_what_it_cannot_show() {
     let arguments = json!({ "url": site.url("/"), "path": secret });
     let call = call("post_otherwise", arguments.clone());
     let plan = host.prepare(&call).await.unwrap();
-    let Standing::Ask { needs, notices, .. } = plan.standing else {
+    let PlanStatus::Ask { needs, notices, .. } = plan.status else {
         panic!("{plan:?}");
     };
     assert_eq!(needs.len(), 1, "{needs:?}");
@@ -358,14 +358,14 @@ async fn without_anybody_to_ask_a_plan_is_undecided() {
     assert!(matches!(failure, Failure::Denied { .. }), "{failure}");
     host.nobody_answers();
     let plan = host.prepare(&call).await.unwrap();
-    let Standing::Ask { needs, .. } = plan.standing else {
+    let PlanStatus::Ask { needs, .. } = plan.status else {
         panic!("{plan:?}");
     };
     assert_eq!(needs[0].operation, Operation::Write);
     let granted = host.permissions().set(&site.target("/"), "?w?");
     granted.unwrap();
     let plan = host.prepare(&call).await.unwrap();
-    assert_eq!(plan.standing, Standing::Allowed);
+    assert_eq!(plan.status, PlanStatus::Allowed);
     assert_eq!(site.requests(), [""; 0]);
 }
 

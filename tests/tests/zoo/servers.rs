@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use dunlin_host::ask::{Answer, Scope};
-use dunlin_host::call::{Failure, Standing};
+use dunlin_host::call::{Failure, PlanStatus};
 use dunlin_host::mcp::{McpOptions, McpServer, Program, ServerAt};
 use dunlin_host::permission::{ModeSwitch, SessionMode, ToolMode, Verdict};
 use dunlin_host::process::SUPERVISOR_FLAG;
@@ -131,7 +131,7 @@ async fn in_plan_mode_no_server_is_started_or_called() {
         .set_tool_mode("good__echo", ToolMode::Always);
     let call = call("good__echo", json!({ "text": "tereu" }));
     let before = host.prepare(&call).await.expect("a plan");
-    assert_eq!(before.standing, Standing::Allowed);
+    assert_eq!(before.status, PlanStatus::Allowed);
     let heard = || std::fs::read_to_string(heard_file(&sandbox, "good")).unwrap_or_default();
     let until_now = heard();
     mode.set(SessionMode::Plan);
@@ -214,7 +214,7 @@ async fn a_program_is_started_when_it_was_granted() {
     outcome.expect("allowed").result.expect("connected");
     let again = super::servers::host(&sandbox, &["good"]);
     let plan = again.prepare(&wanted).await.expect("a plan");
-    assert!(matches!(plan.standing, Standing::Ask { .. }), "{plan:?}");
+    assert!(matches!(plan.status, PlanStatus::Ask { .. }), "{plan:?}");
 }
 
 /// What its words come to run can be changed in more ways than a list can name.
@@ -226,9 +226,9 @@ async fn each_start_outside_of_the_sandbox_is_asked_about() {
     let always = dunlin_host::permission::ToolMode::Always;
     host.permissions().set_tool_mode("mcp_loader", always);
     let plan = host.prepare(&wanted).await.expect("a plan");
-    let Standing::Ask {
+    let PlanStatus::Ask {
         longest, notices, ..
-    } = &plan.standing
+    } = &plan.status
     else {
         panic!("{plan:?}");
     };
@@ -240,7 +240,7 @@ async fn each_start_outside_of_the_sandbox_is_asked_about() {
         }
     });
     let plan = in_project.prepare(&wanted).await.expect("a plan");
-    let Standing::Ask { notices, .. } = &plan.standing else {
+    let PlanStatus::Ask { notices, .. } = &plan.status else {
         panic!("{plan:?}");
     };
     let folder = sandbox.project();
@@ -258,7 +258,7 @@ async fn each_start_outside_of_the_sandbox_is_asked_about() {
         .set(&command.key.to_string(), "??x")
         .expect("stored");
     let plan = in_project.prepare(&wanted).await.expect("a plan");
-    assert_eq!(plan.standing, Standing::Allowed);
+    assert_eq!(plan.status, PlanStatus::Allowed);
 }
 
 /// A link in a folder of the search path, where no command can write, leads into the project.
@@ -301,8 +301,8 @@ async fn a_program_that_was_not_there_is_not_started() {
         let wanted = call("mcp_loader", json!({"server": "good"}));
         let plan = host.prepare(&wanted).await.expect("a plan");
         assert_eq!(
-            (&plan.standing, &plan.needs[..]),
-            (&Standing::Allowed, &[][..])
+            (&plan.status, &plan.needs[..]),
+            (&PlanStatus::Allowed, &[][..])
         );
         let missing = play(&host, &wanted, Arc::new(Asker::no())).await;
         let missing = missing.expect("allowed").result.unwrap_err().to_string();
@@ -316,7 +316,7 @@ async fn a_program_that_was_not_there_is_not_started() {
 
         // It is made between the check and the start.
         let plan = host.prepare(&wanted).await.expect("a plan");
-        assert_eq!(plan.standing, Standing::Allowed);
+        assert_eq!(plan.status, PlanStatus::Allowed);
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_served"), sandbox.project().join("srv"))
             .expect("a link");
         let result = host
@@ -329,7 +329,7 @@ async fn a_program_that_was_not_there_is_not_started() {
         assert!(!heard_file(&sandbox, "good").exists());
         // From now on it is asked about.
         let plan = host.prepare(&wanted).await.expect("a plan");
-        assert!(matches!(plan.standing, Standing::Ask { .. }), "{plan:?}");
+        assert!(matches!(plan.status, PlanStatus::Ask { .. }), "{plan:?}");
     }
 }
 
@@ -358,10 +358,10 @@ async fn with_other_variables_it_is_another_start() {
         let key = command.key.to_string();
         first.permissions().set(&key, "??x").expect("stored");
         let plan = first.prepare(&wanted).await.expect("a plan");
-        assert_eq!(plan.standing, Standing::Allowed, "{key}");
+        assert_eq!(plan.status, PlanStatus::Allowed, "{key}");
         for (name, value) in [("OWN", "2"), ("BASH_ENV", "evil.sh")] {
             let plan = host(name, value).prepare(&wanted).await.expect("a plan");
-            let asks = matches!(plan.standing, Standing::Ask { .. });
+            let asks = matches!(plan.status, PlanStatus::Ask { .. });
             assert!(asks, "{name}, sandbox {in_sandbox}: {plan:?}");
         }
         // A command that sets the digest itself as the value is another one, too.
@@ -378,7 +378,7 @@ async fn with_other_variables_it_is_another_start() {
         permissions.set(&line, "??x").expect("stored");
         let plan = first.prepare(&wanted).await.expect("a plan");
         assert!(
-            matches!(plan.standing, Standing::Ask { .. }),
+            matches!(plan.status, PlanStatus::Ask { .. }),
             "{line}: {plan:?}"
         );
     }
@@ -398,18 +398,18 @@ async fn a_yes_to_one_server_is_none_to_another_of_the_same_program() {
     let other = call("mcp_loader", json!({"server": "pages"}));
     let plan = host.prepare(&other).await.expect("a plan");
     assert!(
-        matches!(plan.standing, Standing::Ask { .. }),
+        matches!(plan.status, PlanStatus::Ask { .. }),
         "{:?}",
-        plan.standing
+        plan.status
     );
     // What is off is off for this tool, too.
     let never = dunlin_host::permission::ToolMode::Never;
     host.permissions().set_tool_mode("mcp_loader", never);
     let plan = host.prepare(&other).await.expect("a plan");
     assert!(
-        matches!(plan.standing, Standing::Denied { .. }),
+        matches!(plan.status, PlanStatus::Denied { .. }),
         "{:?}",
-        plan.standing
+        plan.status
     );
 }
 

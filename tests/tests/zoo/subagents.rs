@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use dunlin_host::ask::{Answer, Ask, Question};
-use dunlin_host::call::{Call, Failure, Plan, Standing, Success};
+use dunlin_host::call::{Call, Failure, Plan, PlanStatus, Success};
 use dunlin_host::subagent::{ContextFile, SubagentEnd, SubagentReport, SubagentTask, Subagents};
 use dunlin_host::{ForeignError, Host, NoProgress, Plugin};
 use dunlin_tests::sandbox::{
@@ -196,13 +196,13 @@ async fn nothing_is_approved_but_files_that_are_not_granted() {
     };
     let bare = plan(NAME, json!({"task": "Count."})).await;
     assert_eq!(
-        (bare.standing, bare.needs.len(), bare.runs_beside),
-        (Standing::Allowed, 0, true)
+        (bare.status, bare.needs.len(), bare.runs_beside),
+        (PlanStatus::Allowed, 0, true)
     );
     let secret = "../outside/secret.txt";
     let with_secret = json!({"task": "Count.", "context": [secret]});
     let given = plan(NAME, with_secret.clone()).await;
-    assert!(matches!(given.standing, Standing::Ask { .. }), "{given:?}");
+    assert!(matches!(given.status, PlanStatus::Ask { .. }), "{given:?}");
     let chat = Chat::answering("One bird.");
     let denied = ran(&host, with_secret, chat.clone()).await.unwrap_err();
     assert!(matches!(denied, Failure::Denied { .. }), "{denied:?}");

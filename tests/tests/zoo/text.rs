@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use dunlin_host::call::{Failure, Standing};
+use dunlin_host::call::{Failure, PlanStatus};
 use dunlin_host::{Progress, display};
 use dunlin_tests::sandbox::{Asker, PATIENT, Sandbox, assert_alive, call, unplanned};
 use serde_json::json;
@@ -29,8 +29,8 @@ async fn escapes_stay_text() {
     let mut call = call("escapes_everywhere", json!({ "fail": true }));
     let plan = host.prepare(&call).await.unwrap();
     assert!(plan.question.len() <= 1024);
-    let Standing::Ask { notices, .. } = &plan.standing else {
-        panic!("{:?}", plan.standing);
+    let PlanStatus::Ask { notices, .. } = &plan.status else {
+        panic!("{:?}", plan.status);
     };
     assert_eq!(notices, &["Outside the project."]);
 

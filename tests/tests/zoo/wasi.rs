@@ -55,13 +55,13 @@ fn tree(folder: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
         let path = entry.path();
-        let meta = path.symlink_metadata().expect("its facts");
+        let meta = path.symlink_metadata().expect("its metadata");
         let content = if meta.is_file() {
             fs::read_to_string(&path).unwrap_or_default()
         } else {
             String::new()
         };
-        let facts = format!(
+        let metadata = format!(
             "{:?} {} {} {}.{} {content}",
             meta.file_type(),
             meta.len(),
@@ -69,7 +69,7 @@ fn tree(folder: &Path) -> BTreeMap<String, String> {
             meta.mtime(),
             meta.mtime_nsec()
         );
-        found.insert(path.display().to_string(), facts);
+        found.insert(path.display().to_string(), metadata);
         if meta.is_dir() {
             found.extend(tree(&path));
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dunlin_host::ask::{DenyAll, Origin, Scope};
-use dunlin_host::call::{Action, Failure, Standing};
+use dunlin_host::call::{Action, Failure, PlanStatus};
 use dunlin_host::egress::{
     Egress, EgressError, EgressOptions, Network, Place, Roots, SiteHeaders, place_of,
 };
@@ -362,11 +362,11 @@ async fn a_tool_that_is_always_allowed_asks_about_this_machine() {
             .prepare(&call("web_fetch", json!({ "url": url })))
             .await
             .unwrap();
-        assert_eq!(matches!(plan.standing, Standing::Ask { .. }), asks, "{url}");
+        assert_eq!(matches!(plan.status, PlanStatus::Ask { .. }), asks, "{url}");
     }
     let call = call("web_fetch", json!({ "url": "http://169.254.169.254/" }));
     let plan = host.prepare(&call).await.unwrap();
-    assert!(matches!(plan.standing, Standing::Denied { .. }), "{plan:?}");
+    assert!(matches!(plan.status, PlanStatus::Denied { .. }), "{plan:?}");
 }
 
 #[tokio::test]

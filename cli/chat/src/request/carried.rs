@@ -35,17 +35,17 @@ impl LeftOut {
 }
 
 /// What a request still takes. It is filled from its end: the latest matter most.
-pub(super) struct Room<'a> {
+pub(super) struct MediaBudget<'a> {
     takes: Takes,
     verdicts: Option<&'a Verdicts>,
     count: usize,
     base64: usize,
 }
 
-impl Room<'_> {
+impl MediaBudget<'_> {
     /// `verdicts`: what the server made of what was sent before.
-    pub(super) fn new(takes: Takes, verdicts: Option<&Verdicts>) -> Room<'_> {
-        Room {
+    pub(super) fn new(takes: Takes, verdicts: Option<&Verdicts>) -> MediaBudget<'_> {
+        MediaBudget {
             takes,
             verdicts,
             count: 0,
@@ -72,7 +72,7 @@ impl Room<'_> {
 }
 
 /// Leaves out what the endpoint does not take, and what is too much, the earliest first.
-pub(super) fn fit(messages: &mut [Cow<'_, Message>], mut room: Room<'_>) {
+pub(super) fn fit(messages: &mut [Cow<'_, Message>], mut budget: MediaBudget<'_>) {
     for message in messages.iter_mut().rev() {
         if message.media.is_empty() {
             continue;
@@ -80,7 +80,7 @@ pub(super) fn fit(messages: &mut [Cow<'_, Message>], mut room: Room<'_>) {
         let mut notes: Vec<String> = Vec::new();
         let mut kept: Vec<Media> = Vec::new();
         for media in message.media.iter().rev() {
-            match room.take(media) {
+            match budget.take(media) {
                 Ok(()) => kept.push(media.clone()),
                 Err(why) => notes.push(why.note(media)),
             }
@@ -167,7 +167,7 @@ mod tests {
 
     fn fitted(messages: &[Message], takes: Takes) -> Vec<String> {
         let mut messages: Vec<_> = messages.iter().map(Cow::Borrowed).collect();
-        fit(&mut messages, Room::new(takes, None));
+        fit(&mut messages, MediaBudget::new(takes, None));
         shape(&messages)
     }
 

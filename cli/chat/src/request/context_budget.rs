@@ -3,7 +3,7 @@
 //!
 //! [`Measure`] counts; [`truncation::fit`] decides.
 //!
-//! A message is counted once, when it is first sent. What follows from the counts is kept in [`Cuts`], so that better
+//! A message is counted once, when it is first sent. What follows from the counts is kept in [`Truncation`], so that better
 //! counts, when they come, move nothing that was sent before: they only say when the room is full next.
 
 use std::borrow::Cow;
@@ -11,11 +11,11 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use dunlin_host::Tool;
 
-use super::carried::{self, Room};
+use super::carried::{self, MediaBudget};
 use super::compact::{self, Compacting};
 use super::cost::Cost;
 use super::measure::Measure;
-use super::truncation::{self, Compacted, Cuts};
+use super::truncation::{self, Compacted, Truncation};
 use super::verdicts::Verdicts;
 use crate::agent::Agent;
 use crate::media::Takes;
@@ -174,7 +174,7 @@ pub struct ContextBudget {
     entries: Vec<Entry>,
     /// Whether the entries count the model's reasoning.
     echoes_reasoning: bool,
-    cuts: Cuts,
+    truncation: Truncation,
     measure: Measure,
     /// What stood before the conversation in the last request, in our own counts.
     fixed: u64,
@@ -259,7 +259,7 @@ impl ContextBudget {
     /// Forgets the conversation. What was learned about the server stays.
     pub fn clear(&mut self) {
         self.entries.clear();
-        self.cuts = Cuts::default();
+        self.truncation = Truncation::default();
         self.not_compacted = None;
         self.verdicts = Verdicts::default();
     }
@@ -267,7 +267,7 @@ impl ContextBudget {
     /// Forgets what is known of the messages from this one on: they are no more.
     pub fn truncate(&mut self, count: usize) {
         self.entries.truncate(count);
-        self.cuts.truncate(count);
+        self.truncation.truncate(count);
         self.not_compacted = None;
     }
 
@@ -295,8 +295,8 @@ impl ContextBudget {
     }
 
     /// What is not sent.
-    pub fn cuts(&self) -> &Cuts {
-        &self.cuts
+    pub fn truncation(&self) -> &Truncation {
+        &self.truncation
     }
 
     /// How is counted.
@@ -317,7 +317,7 @@ impl ContextBudget {
         entry.map(|entry| entry.media).unwrap_or_default()
     }
 
-    /// Cuts the conversation so that it fits, beside what the agent says first and which tools it has.
+    /// Truncates the conversation so that it fits, beside what the agent says first and which tools it has.
     ///
     /// # Errors
     /// The last turn alone does not fit; then nothing is changed.
@@ -329,37 +329,39 @@ impl ContextBudget {
         self.count(messages, occasion);
         let costs = self.costs();
         let fixed = self.fixed(occasion);
-        let (room, limit) = self.room(occasion, fixed);
+        let (available, limit) = self.available(occasion, fixed);
         let lines = Limit::Lines(occasion.limits.max_lines);
-        let before = self.cuts.total(messages, &costs);
+        let before = self.truncation.total(messages, &costs);
         // Exact counts are for those who need them.
-        if before.tokens > room.tokens / 2 {
+        if before.tokens > available.tokens / 2 {
             self.measure.sharpen();
         }
-        let cuts =
-            truncation::fit(messages, &costs, room, &self.cuts).map_err(|error| TooLong {
-                tokens: self.measure.real(error.needs.tokens),
-                lines: error.needs.lines,
-                fixed: self.measure.real(fixed),
-                limit: if error.needs.tokens > room.tokens {
-                    limit
-                } else {
-                    lines
-                },
+        let truncation =
+            truncation::fit(messages, &costs, available, &self.truncation).map_err(|error| {
+                TooLong {
+                    tokens: self.measure.real(error.needs.tokens),
+                    lines: error.needs.lines,
+                    fixed: self.measure.real(fixed),
+                    limit: if error.needs.tokens > available.tokens {
+                        limit
+                    } else {
+                        lines
+                    },
+                }
             })?;
-        let limit = if before.tokens > room.tokens {
+        let limit = if before.tokens > available.tokens {
             limit
         } else {
             lines
         };
-        let notice = (cuts != self.cuts).then(|| notice(&cuts, messages, limit));
+        let notice = (truncation != self.truncation).then(|| notice(&truncation, messages, limit));
         self.measure
-            .sends(fixed + cuts.total(messages, &costs).tokens);
+            .sends(fixed + truncation.total(messages, &costs).tokens);
         self.fixed = fixed;
-        self.cuts = cuts;
-        let mut messages = self.cuts.apply(messages);
-        let room = Room::new(occasion.dialect.takes(), Some(&self.verdicts));
-        carried::fit(&mut messages, room);
+        self.truncation = truncation;
+        let mut messages = self.truncation.apply(messages);
+        let budget = MediaBudget::new(occasion.dialect.takes(), Some(&self.verdicts));
+        carried::fit(&mut messages, budget);
         Ok(Fitted { messages, notice })
     }
 
@@ -400,29 +402,29 @@ impl ContextBudget {
     ) -> Option<Compacting> {
         self.count(messages, occasion);
         let costs = self.costs();
-        let (room, _) = self.room(occasion, self.fixed(occasion));
+        let (available, _) = self.available(occasion, self.fixed(occasion));
         let turn = messages
             .iter()
             .rposition(|message| message.role == Role::User)?;
         let through = if by_hand {
             // A turn that is all there is counts as past.
-            if turn > self.cuts.start {
+            if turn > self.truncation.start {
                 turn
             } else {
                 messages.len()
             }
         } else {
             let share = occasion.limits.compact_at?;
-            let full = self.cuts.total(messages, &costs);
-            if self.not_compacted == Some(turn) || !full.exceeds(room.share(share, 1000)) {
+            let full = self.truncation.total(messages, &costs);
+            if self.not_compacted == Some(turn) || !full.exceeds(available.share(share, 1000)) {
                 return None;
             }
-            self.compactable(messages, &costs, turn, room)?
+            self.compactable(messages, &costs, turn, available)?
         };
-        if through <= self.cuts.start {
+        if through <= self.truncation.start {
             return None;
         }
-        let sent = self.cuts.apply(messages.get(..through)?);
+        let sent = self.truncation.apply(messages.get(..through)?);
         let request = compact::request(&sent, occasion.agent, occasion.dialect);
         let asked = self.measure.count(&request.body().to_string());
         let window = self.window(&occasion.limits);
@@ -432,7 +434,7 @@ impl ContextBudget {
         });
         fits.then_some(Compacting {
             through,
-            count: through - self.cuts.start,
+            count: through - self.truncation.start,
             request,
         })
     }
@@ -443,29 +445,29 @@ impl ContextBudget {
         messages: &[Message],
         costs: &[Cost],
         last: usize,
-        room: Cost,
+        available: Cost,
     ) -> Option<usize> {
         let cost = |range: std::ops::Range<usize>| -> Cost {
             let each =
                 range.filter_map(|index| Some((index, messages.get(index)?, costs.get(index)?)));
-            each.map(|(index, message, cost)| self.cuts.cost(index, message, *cost))
+            each.map(|(index, message, cost)| self.truncation.cost(index, message, *cost))
                 .sum()
         };
         let begins = |index: &usize| messages[*index].role == Role::User;
-        let kept = room.share(1, 3);
-        let mut turns = (self.cuts.start + 1..last).filter(begins);
+        let kept = available.share(1, 3);
+        let mut turns = (self.truncation.start + 1..last).filter(begins);
         let through = turns
             .find(|index| !cost(*index..messages.len()).exceeds(kept))
             .unwrap_or(last);
         let freed = cost(0..through);
-        freed.exceeds(room.share(1, 4)).then_some(through)
+        freed.exceeds(available.share(1, 4)).then_some(through)
     }
 
     /// Lets a summary stand for messages. What is to be said about it.
     pub fn compacted(&mut self, compacted: Compacted) -> String {
         let words = compacted.summary.split_whitespace().count();
-        self.cuts.compact(compacted);
-        let left_out = self.cuts.left_out();
+        self.truncation.compact(compacted);
+        let left_out = self.truncation.left_out();
         let count = counted(left_out, "message is", "messages are");
         let words = counted(words, "word", "words");
         format!("· {count} compacted into {words} for the model")
@@ -482,13 +484,13 @@ impl ContextBudget {
     pub fn restore(&mut self, compacted: Compacted, messages: &[Message]) {
         let next = messages.get(compacted.through).map(|message| message.role);
         if compacted.through <= messages.len() && next.is_none_or(|role| role == Role::User) {
-            self.cuts.compact(compacted);
+            self.truncation.compact(compacted);
         }
     }
 
     /// The summary that stands for the beginning.
     pub fn summary(&self) -> Option<&Compacted> {
-        self.cuts.compacted.as_ref()
+        self.truncation.compacted.as_ref()
     }
 
     /// Counts the messages that are new.
@@ -526,15 +528,15 @@ impl ContextBudget {
 
     /// Counts what stands beside the texts. What of it is sent depends on the endpoint and on what follows.
     fn count_media(&mut self, messages: &[Message], takes: Takes) {
-        let mut room = Room::new(takes, Some(&self.verdicts));
+        let mut budget = MediaBudget::new(takes, Some(&self.verdicts));
         for (index, (entry, message)) in self.entries.iter_mut().zip(messages).enumerate().rev() {
             (entry.media, entry.notes) = (Cost::default(), Cost::default());
             // Where a result is cut nothing is left beside its text.
-            if !self.cuts.sends(index) || self.cuts.results.contains_key(&index) {
+            if !self.truncation.sends(index) || self.truncation.results.contains_key(&index) {
                 continue;
             }
             for media in message.media.iter().rev() {
-                match room.take(media) {
+                match budget.take(media) {
                     Ok(()) => entry.media += Cost::of_media(media),
                     Err(why) => {
                         entry.notes += Cost {
@@ -563,7 +565,7 @@ impl ContextBudget {
     }
 
     /// The room for the conversation in our own counts, and which limit it comes from.
-    pub fn room(&self, occasion: Occasion<'_>, fixed: u64) -> (Cost, Limit) {
+    pub fn available(&self, occasion: Occasion<'_>, fixed: u64) -> (Cost, Limit) {
         let limits = &occasion.limits;
         let of_history = self.measure.ours(limits.max_tokens).saturating_sub(fixed);
         let of_window = self.window(limits).map(|(window, limit)| {
@@ -572,14 +574,14 @@ impl ContextBudget {
                 Limit::Refused(_) => 0,
                 _ => reserve(occasion.agent, window),
             };
-            let room = self
+            let available = self
                 .measure
                 .ours(window.saturating_sub(reply))
                 .saturating_sub(fixed);
-            (room, limit)
+            (available, limit)
         });
         let (tokens, limit) = match of_window {
-            Some((room, limit)) if room < of_history => (room, limit),
+            Some((available, limit)) if available < of_history => (available, limit),
             _ => (of_history, Limit::Tokens(limits.max_tokens)),
         };
         let lines = limits.max_lines;
@@ -603,9 +605,9 @@ pub fn reserve(agent: &Agent, window: u64) -> u64 {
 }
 
 /// What there is to say about what is not sent.
-fn notice(cuts: &Cuts, messages: &[Message], limit: Limit) -> String {
-    let results = cuts.results.len();
-    let turns = cuts.turns_left_out(messages);
+fn notice(truncation: &Truncation, messages: &[Message], limit: Limit) -> String {
+    let results = truncation.results.len();
+    let turns = truncation.turns_left_out(messages);
     let count = |number: usize, one: &str, many: &str| match number {
         0 => None,
         1 => Some(format!("1 {one}")),

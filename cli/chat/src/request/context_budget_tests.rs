@@ -64,7 +64,9 @@ fn a_change_is_said_once_and_old_turns_go_in_strides() {
         seen.push(sent);
         if !notice.is_empty() {
             seen.push(0);
-            let left_out = context_budget.cuts().turns_left_out(said(turns).messages());
+            let left_out = context_budget
+                .truncation()
+                .turns_left_out(said(turns).messages());
             assert_eq!(
                 notice,
                 format!("· {left_out} turns are not sent (max_history_tokens is 2,000)")
@@ -124,10 +126,10 @@ fn better_counts_move_nothing_that_was_sent() {
     let limits = limits(2000, None);
     let mut context_budget = ContextBudget::new();
     fit(&mut context_budget, &said(10), &limits).unwrap();
-    let before = context_budget.cuts().clone();
+    let before = context_budget.truncation().clone();
     context_budget.measured(usage(1000));
     fit(&mut context_budget, &said(10), &limits).unwrap();
-    assert_eq!(context_budget.cuts(), &before);
+    assert_eq!(context_budget.truncation(), &before);
 }
 
 #[test]
@@ -172,9 +174,9 @@ fn a_conversation_that_was_cut_back_is_counted_anew() {
     let limits = limits(2000, None);
     let mut context_budget = ContextBudget::new();
     fit(&mut context_budget, &said(12), &limits).unwrap();
-    assert!(!context_budget.cuts().is_empty());
+    assert!(!context_budget.truncation().is_empty());
     assert_eq!(fit(&mut context_budget, &said(2), &limits).unwrap().0, 4);
-    assert!(context_budget.cuts().is_empty());
+    assert!(context_budget.truncation().is_empty());
     context_budget.clear();
     assert_eq!(fit(&mut context_budget, &said(1), &limits).unwrap().0, 2);
 }
@@ -346,15 +348,15 @@ fn what_is_taken_back_takes_its_cuts_along() {
     let mut context_budget = ContextBudget::new();
     let conversation = said(12);
     fit(&mut context_budget, &conversation, &limits).unwrap();
-    let cuts = context_budget.cuts().clone();
+    let truncation = context_budget.truncation().clone();
     // The last turn is taken back, and said otherwise: what was left out before it stays left out.
     context_budget.truncate(22);
     let mut again = Conversation::from_messages(conversation.messages()[..22].to_vec());
     again.push_user("otherwise");
     fit(&mut context_budget, &again, &limits).unwrap();
-    assert_eq!(context_budget.cuts(), &cuts);
+    assert_eq!(context_budget.truncation(), &truncation);
     context_budget.truncate(2);
-    assert!(context_budget.cuts().is_empty());
+    assert!(context_budget.truncation().is_empty());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a message takes of the room there is.
+//! How much of the limit a message takes.
 
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 
@@ -54,9 +54,9 @@ impl Cost {
         cost
     }
 
-    /// Whether either is more than in `room`.
-    pub fn exceeds(self, room: Cost) -> bool {
-        self.tokens > room.tokens || self.lines > room.lines
+    /// Whether either is more than in `limit`.
+    pub fn exceeds(self, limit: Cost) -> bool {
+        self.tokens > limit.tokens || self.lines > limit.lines
     }
 
     /// Three quarters of both.

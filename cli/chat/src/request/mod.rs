@@ -31,7 +31,7 @@ use crate::agent::Agent;
 use crate::media::{self, Media};
 use crate::message::Message;
 use crate::provider::Dialect;
-use carried::Room;
+use carried::MediaBudget;
 use editor::{Edit, EditableRequest, SectionId};
 
 pub use context_budget::{ContextBudget, HistoryLimits, Occasion, TooLong};
@@ -165,8 +165,8 @@ pub fn compose<'a>(
 ) -> Request {
     let is_told = dialect.offers_tools() || dialect.describes_tools();
     let mut draft = Draft::new(messages, agent, if is_told { tools } else { &[] });
-    let room = Room::new(dialect.takes(), None);
-    carried::fit(&mut draft.messages, room);
+    let budget = MediaBudget::new(dialect.takes(), None);
+    carried::fit(&mut draft.messages, budget);
     let media = draft.messages.iter().flat_map(|it| it.media.clone());
     let media = media.collect();
     let offered: Vec<Tool> = draft.tools.iter().map(|&tool| tool.clone()).collect();

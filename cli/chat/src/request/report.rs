@@ -88,17 +88,19 @@ const MOST_RESULTS: usize = 5;
 impl ContextBudget {
     /// What the next request of this conversation would carry.
     pub fn report(&mut self, messages: &[Message], occasion: Occasion<'_>) -> Report {
-        // Cuts that are due are made, as they will be; a last turn that cannot fit is reported as it is.
+        // A truncation that is due is made, as it will be; a last turn that cannot fit is reported as it is.
         let _ = self.fit(messages, occasion);
         let measure = self.measure();
         let costs = self.costs();
-        let cuts = self.cuts();
+        let truncation = self.truncation();
         let sent = |index: usize| -> u64 {
             let message = messages.get(index).zip(costs.get(index));
-            message.map_or(0, |(message, cost)| cuts.cost(index, message, *cost).tokens)
+            message.map_or(0, |(message, cost)| {
+                truncation.cost(index, message, *cost).tokens
+            })
         };
         let media = |index: usize| -> u64 {
-            let is_whole = cuts.sends(index) && !cuts.results.contains_key(&index);
+            let is_whole = truncation.sends(index) && !truncation.results.contains_key(&index);
             if is_whole {
                 self.media(index).tokens
             } else {
@@ -126,7 +128,7 @@ impl ContextBudget {
             let tokens = measure.real(measure.count(&file.to_string()));
             (file.name.clone(), tokens)
         });
-        let all: Length = cuts.total(messages, &costs);
+        let all: Length = truncation.total(messages, &costs);
         let each: u64 = (0..messages.len()).map(sent).sum();
         let mut parts = vec![
             Part {
@@ -162,14 +164,14 @@ impl ContextBudget {
                 tokens: measure.real(all.tokens.saturating_sub(each)),
             },
         ];
-        if cuts.compacted.is_none() {
+        if truncation.compacted.is_none() {
             parts.pop();
         }
         parts.retain(|part| part.tokens > 0);
         parts.sort_by_key(|part| std::cmp::Reverse(part.tokens));
         let mut results: Vec<LargeResult> = (0..messages.len())
             .filter(|index| {
-                messages[*index].role == Role::Tool && !cuts.results.contains_key(index)
+                messages[*index].role == Role::Tool && !truncation.results.contains_key(index)
             })
             .map(|message| LargeResult {
                 message,
@@ -196,7 +198,7 @@ impl ContextBudget {
                 },
             }
         });
-        let replaced = cuts
+        let replaced = truncation
             .results
             .values()
             .filter(|cut| **cut == ResultCut::Replaced)
@@ -211,10 +213,10 @@ impl ContextBudget {
             window,
             max_tokens: occasion.limits.max_tokens,
             max_lines: occasion.limits.max_lines,
-            turns_left_out: cuts.turns_left_out(messages),
+            turns_left_out: truncation.turns_left_out(messages),
             results_replaced: replaced,
-            results_shortened: cuts.results.len() - replaced,
-            compacted: cuts
+            results_shortened: truncation.results.len() - replaced,
+            compacted: truncation
                 .compacted
                 .as_ref()
                 .map_or(0, |compacted| compacted.through),

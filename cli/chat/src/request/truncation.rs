@@ -1,18 +1,18 @@
 //! What of a long conversation is not sent.
 //!
-//! [`Cuts`] lies over the messages and never changes them. [`fit`] makes it larger when the room is full, in this
-//! order, and stops as soon as there is room again:
+//! [`Truncation`] lies over the messages and never changes them. [`fit`] makes it larger when the limit is reached, in this
+//! order, and stops as soon as the conversation fits:
 //!
 //! 1. results of tools in earlier turns are replaced by a line that says what was there, oldest first;
 //! 2. earlier turns are left out whole, oldest first, but for the first message of the user: it mostly says what
-//!    all of it is about (unless it alone would take an eighth of the room);
+//!    all of it is about (unless it alone would take an eighth of the limit);
 //! 3. results in the last turn are replaced, oldest first, but for those that the model has not answered to yet;
 //! 4. these are sent in part, both ends of them.
 //!
 //! What is left then, the system prompt, the last message of the user and all that the model said after it, is
 //! never cut. A call never loses its result: what is replaced stays a result, and turns go whole.
 //!
-//! Cuts stay where they are. Once the room is full a quarter of it is freed at one stroke, and nothing changes until
+//! A truncation stays where it is. Once the limit is reached a quarter of it is freed at once, and nothing changes until
 //! it is full again: providers and local servers keep what they have read by its beginning, and a beginning that
 //! changes every time would be read anew every time.
 
@@ -46,12 +46,12 @@ const WORTH_REPLACING: Cost = Cost {
 /// The least of a result that is sent in part, in bytes.
 const LEAST_PART: usize = 512;
 
-/// The first message stays unless it takes more than this part of the room.
+/// The first message stays unless it takes more than this part of the limit.
 const FIRST_PART: u64 = 8;
 
 /// What is not sent. Indices are those of the conversation's messages, which only ever grow in number.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cuts {
+pub struct Truncation {
     /// The first message that is sent, beside the first of the user's. Always the beginning of a turn.
     pub start: usize,
     /// Whether the very first message is sent although it lies before `start`.
@@ -89,7 +89,7 @@ pub struct DoesNotFit {
     pub needs: Cost,
 }
 
-impl Cuts {
+impl Truncation {
     /// Whether everything is sent.
     pub fn is_empty(&self) -> bool {
         self.start == 0 && self.results.is_empty()
@@ -118,7 +118,7 @@ impl Cuts {
     pub fn truncate(&mut self, count: usize) {
         self.results.split_off(&count);
         if self.start > count {
-            *self = Cuts::default();
+            *self = Truncation::default();
         }
     }
 
@@ -130,7 +130,7 @@ impl Cuts {
         self.compacted = Some(compacted);
     }
 
-    /// What is sent of a message, in the room's measure; `cost` is that of the whole message.
+    /// What is sent of a message, in the measure of the limit; `cost` is that of the whole message.
     pub fn cost(&self, index: usize, message: &Message, cost: Cost) -> Cost {
         if !self.sends(index) {
             return Cost::default();
@@ -154,7 +154,7 @@ impl Cuts {
         }
     }
 
-    /// What stands between the messages, in the room's measure.
+    /// What stands between the messages, in the measure of the limit.
     fn note_cost(&self) -> Cost {
         match &self.compacted {
             _ if self.left_out() == 0 => Cost::default(),
@@ -166,7 +166,7 @@ impl Cuts {
         }
     }
 
-    /// All that is sent of the conversation, in the room's measure. `costs` belong to `messages`.
+    /// All that is sent of the conversation, in the measure of the limit. `costs` belong to `messages`.
     pub fn total(&self, messages: &[Message], costs: &[Cost]) -> Cost {
         let each = messages.iter().zip(costs).enumerate();
         let sum: Cost = each
@@ -263,7 +263,7 @@ impl ResultCut {
     }
 }
 
-/// Cuts so much that the messages fit into the room; the same cuts where they fit already. `costs` belong to
+/// Truncates so much that the messages fit; the same truncation where they fit already. `costs` belong to
 /// `messages`.
 ///
 /// # Errors
@@ -271,35 +271,35 @@ impl ResultCut {
 pub fn fit(
     messages: &[Message],
     costs: &[Cost],
-    room: Cost,
-    cuts: &Cuts,
-) -> Result<Cuts, DoesNotFit> {
+    limit: Cost,
+    truncation: &Truncation,
+) -> Result<Truncation, DoesNotFit> {
     let mut fitting = Fitting {
         messages,
         costs,
-        total: cuts.total(messages, costs),
-        cuts: cuts.clone(),
+        total: truncation.total(messages, costs),
+        truncation: truncation.clone(),
     };
-    if !fitting.total.exceeds(room) {
-        return Ok(fitting.cuts);
+    if !fitting.total.exceeds(limit) {
+        return Ok(fitting.truncation);
     }
-    let enough = room.three_quarters();
-    let turn = last(messages, Role::User).max(fitting.cuts.start);
+    let enough = limit.three_quarters();
+    let turn = last(messages, Role::User).max(fitting.truncation.start);
     let round = last(messages, Role::Assistant).max(turn);
-    fitting.replace_results(fitting.cuts.start..turn, enough);
-    fitting.leave_out_turns(turn, room, enough);
-    if fitting.total.exceeds(room) {
+    fitting.replace_results(fitting.truncation.start..turn, enough);
+    fitting.leave_out_turns(turn, limit, enough);
+    if fitting.total.exceeds(limit) {
         fitting.replace_results(turn..round, enough);
     }
-    if fitting.total.exceeds(room) {
-        fitting.shorten_results(round, room);
+    if fitting.total.exceeds(limit) {
+        fitting.shorten_results(round, limit);
     }
-    if fitting.total.exceeds(room) {
+    if fitting.total.exceeds(limit) {
         return Err(DoesNotFit {
             needs: fitting.total,
         });
     }
-    Ok(fitting.cuts)
+    Ok(fitting.truncation)
 }
 
 /// The last message of this role; 0 without one.
@@ -313,7 +313,7 @@ fn last(messages: &[Message], role: Role) -> usize {
 struct Fitting<'a> {
     messages: &'a [Message],
     costs: &'a [Cost],
-    cuts: Cuts,
+    truncation: Truncation,
     /// What is sent under these cuts.
     total: Cost,
 }
@@ -322,7 +322,7 @@ impl Fitting<'_> {
     fn cost(&self, index: usize) -> Cost {
         let message = self.messages.get(index).zip(self.costs.get(index));
         message.map_or(Cost::default(), |(message, cost)| {
-            self.cuts.cost(index, message, *cost)
+            self.truncation.cost(index, message, *cost)
         })
     }
 
@@ -334,11 +334,11 @@ impl Fitting<'_> {
 
     fn cut_result(&mut self, index: usize, cut: ResultCut) {
         self.total -= self.cost(index);
-        self.cuts.results.insert(index, cut);
+        self.truncation.results.insert(index, cut);
         self.total += self.cost(index);
     }
 
-    /// Replaces results, oldest first, until there is enough room.
+    /// Replaces results, oldest first, until enough is free.
     fn replace_results(&mut self, range: std::ops::Range<usize>, enough: Cost) {
         for index in range {
             if !self.total.exceeds(enough) {
@@ -350,42 +350,43 @@ impl Fitting<'_> {
         }
     }
 
-    /// Leaves out turns before the last one, oldest first, until there is enough room.
-    fn leave_out_turns(&mut self, last: usize, room: Cost, enough: Cost) {
-        while self.total.exceeds(enough) && self.cuts.start < last {
-            let next = (self.cuts.start + 1..last)
+    /// Leaves out turns before the last one, oldest first, until enough is free.
+    fn leave_out_turns(&mut self, last: usize, limit: Cost, enough: Cost) {
+        while self.total.exceeds(enough) && self.truncation.start < last {
+            let next = (self.truncation.start + 1..last)
                 .find(|index| self.messages[*index].role == Role::User)
                 .unwrap_or(last);
-            let before = self.cuts.note_cost();
+            let before = self.truncation.note_cost();
             // What stands for the beginning may be a summary already.
-            if self.cuts.start == 0 {
+            if self.truncation.start == 0 {
                 let first = self.cost(0);
                 let part = Cost {
-                    tokens: room.tokens / FIRST_PART,
-                    lines: room.lines / FIRST_PART,
+                    tokens: limit.tokens / FIRST_PART,
+                    lines: limit.lines / FIRST_PART,
                 };
-                self.cuts.keeps_first = self.messages[0].role == Role::User && !first.exceeds(part);
+                self.truncation.keeps_first =
+                    self.messages[0].role == Role::User && !first.exceeds(part);
             }
-            for index in self.cuts.start..next {
-                let is_kept = index == 0 && self.cuts.keeps_first;
+            for index in self.truncation.start..next {
+                let is_kept = index == 0 && self.truncation.keeps_first;
                 if !is_kept {
                     self.total -= self.cost(index);
                 }
             }
-            self.cuts.start = next;
+            self.truncation.start = next;
             self.total -= before;
-            self.total += self.cuts.note_cost();
+            self.total += self.truncation.note_cost();
         }
         // What is not sent at all is not cut besides.
-        self.cuts.results = self.cuts.results.split_off(&self.cuts.start);
+        self.truncation.results = self.truncation.results.split_off(&self.truncation.start);
     }
 
     /// Sends results from here on in part until they fit: those with images and documents, which have no ends, not at all, and
     /// then always half of the largest.
-    fn shorten_results(&mut self, from: usize, room: Cost) {
-        while self.total.exceeds(room) {
+    fn shorten_results(&mut self, from: usize, limit: Cost) {
+        while self.total.exceeds(limit) {
             let has_media = |index: &usize| {
-                let is_whole = !self.cuts.results.contains_key(index);
+                let is_whole = !self.truncation.results.contains_key(index);
                 is_whole && self.is_result(*index) && !self.messages[*index].media.is_empty()
             };
             let costs = (from..self.messages.len()).filter(has_media);
@@ -394,8 +395,8 @@ impl Fitting<'_> {
             };
             self.cut_result(largest, ResultCut::Replaced);
         }
-        while self.total.exceeds(room) {
-            let bytes = |index: &usize| match self.cuts.results.get(index) {
+        while self.total.exceeds(limit) {
+            let bytes = |index: &usize| match self.truncation.results.get(index) {
                 None => self.messages[*index].content.len(),
                 Some(ResultCut::Ends(bytes)) => *bytes,
                 Some(ResultCut::Replaced) => 0,

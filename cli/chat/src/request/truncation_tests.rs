@@ -60,17 +60,17 @@ fn costs(messages: &[Message]) -> Vec<Cost> {
     messages.iter().map(cost).collect()
 }
 
-fn room(tokens: u64) -> Cost {
+fn limit(tokens: u64) -> Cost {
     let lines = 100_000;
     Cost { tokens, lines }
 }
 
-fn fitted(messages: &[Message], room: Cost) -> Result<Cuts, DoesNotFit> {
-    fit(messages, &costs(messages), room, &Cuts::default())
+fn fitted(messages: &[Message], limit: Cost) -> Result<Truncation, DoesNotFit> {
+    fit(messages, &costs(messages), limit, &Truncation::default())
 }
 
 /// The sent messages in short: who, and how much of it.
-fn shape(messages: &[Message], cuts: &Cuts) -> Vec<String> {
+fn shape(messages: &[Message], truncation: &Truncation) -> Vec<String> {
     let short = |message: &Cow<'_, Message>| {
         let who = match message.role {
             Role::System => "system",
@@ -85,50 +85,56 @@ fn shape(messages: &[Message], cuts: &Cuts) -> Vec<String> {
             None => who.to_owned(),
         }
     };
-    cuts.apply(messages).iter().map(short).collect()
+    truncation.apply(messages).iter().map(short).collect()
 }
 
 #[test]
 fn what_fits_is_left_alone() {
     let messages = conversation(&[Step::Ask(10), Step::Call(vec![500]), Step::Answer(10)]);
-    assert_eq!(fitted(&messages, room(2000)), Ok(Cuts::default()));
+    assert_eq!(fitted(&messages, limit(2000)), Ok(Truncation::default()));
     assert_eq!(
-        shape(&messages, &Cuts::default()),
+        shape(&messages, &Truncation::default()),
         ["user", "call", "result", "answer"]
     );
-    assert_eq!(fitted(&[], room(0)), Ok(Cuts::default()));
+    assert_eq!(fitted(&[], limit(0)), Ok(Truncation::default()));
 }
 
 #[test]
 fn old_results_go_first_and_say_what_was_there() {
     let turn = [Step::Ask(10), Step::Call(vec![400]), Step::Answer(10)];
     let messages = conversation(&[&turn[..], &turn, &turn].concat());
-    let cuts = fitted(&messages, room(1400)).unwrap();
+    let truncation = fitted(&messages, limit(1400)).unwrap();
     let replaced = "result [The result of read_file is left out here: 2000 bytes. Call it again if you need it.]";
     assert_eq!(
-        shape(&messages, &cuts),
+        shape(&messages, &truncation),
         [
             "user", "call", replaced, "answer", "user", "call", replaced, "answer", "user", "call",
             "result", "answer"
         ]
     );
-    assert_eq!((cuts.left_out(), cuts.turns_left_out(&messages)), (0, 0));
+    assert_eq!(
+        (truncation.left_out(), truncation.turns_left_out(&messages)),
+        (0, 0)
+    );
 }
 
 #[test]
 fn then_turns_go_but_for_the_first_message() {
     let turn = [Step::Ask(10), Step::Answer(300)];
     let messages = conversation(&[&turn[..], &turn, &turn, &turn].concat());
-    let cuts = fitted(&messages, room(1200)).unwrap();
+    let truncation = fitted(&messages, limit(1200)).unwrap();
     let note = "[3 earlier messages are left out here: the conversation has become too long.]";
     let after = format!("user {note}");
     assert_eq!(
-        shape(&messages, &cuts),
+        shape(&messages, &truncation),
         ["user", after.as_str(), "answer", "user", "answer"]
     );
-    assert_eq!((cuts.left_out(), cuts.turns_left_out(&messages)), (3, 2));
+    assert_eq!(
+        (truncation.left_out(), truncation.turns_left_out(&messages)),
+        (3, 2)
+    );
 
-    // A first message that takes an eighth of the room is no longer an introduction.
+    // A first message that takes an eighth of the limit is no longer an introduction.
     let long = [
         &[Step::Ask(200), Step::Answer(300)][..],
         &turn,
@@ -137,9 +143,12 @@ fn then_turns_go_but_for_the_first_message() {
     ]
     .concat();
     let messages = conversation(&long);
-    let cuts = fitted(&messages, room(1200)).unwrap();
+    let truncation = fitted(&messages, limit(1200)).unwrap();
     let note = "user [4 earlier messages are left out here: the conversation has become too long.]";
-    assert_eq!(shape(&messages, &cuts), [note, "answer", "user", "answer"]);
+    assert_eq!(
+        shape(&messages, &truncation),
+        [note, "answer", "user", "answer"]
+    );
 }
 
 #[test]
@@ -151,20 +160,20 @@ fn in_the_last_turn_only_results_are_cut() {
         Step::Call(vec![500, 20]),
     ];
     let messages = conversation(&steps);
-    let cuts = fitted(&messages, room(1400)).unwrap();
+    let truncation = fitted(&messages, limit(1400)).unwrap();
     let replaced = "result [The result of read_file is left out here: 2500 bytes. Call it again if you need it.]";
     let expected = [
         "user", "call", replaced, "call", replaced, "call", "result", "result",
     ];
-    assert_eq!(shape(&messages, &cuts), expected);
+    assert_eq!(shape(&messages, &truncation), expected);
 
-    let cuts = fitted(&messages, room(500)).unwrap();
+    let truncation = fitted(&messages, limit(500)).unwrap();
     let ends = "result [… 1875 bytes are left out here: the result is too long …]";
     let expected = [
         "user", "call", replaced, "call", replaced, "call", ends, "result",
     ];
-    assert_eq!(shape(&messages, &cuts), expected);
-    let sent = cuts.apply(&messages);
+    assert_eq!(shape(&messages, &truncation), expected);
+    let sent = truncation.apply(&messages);
     assert!(sent[6].content.starts_with("word word") && sent[6].content.ends_with("word\n"));
 }
 
@@ -172,12 +181,12 @@ fn in_the_last_turn_only_results_are_cut() {
 fn what_the_user_said_is_never_cut() {
     let turn = [Step::Ask(10), Step::Answer(10)];
     let messages = conversation(&[&turn[..], &[Step::Ask(1000)]].concat());
-    let error = fitted(&messages, room(500)).unwrap_err();
+    let error = fitted(&messages, limit(500)).unwrap_err();
     assert!(error.needs.tokens > 1000, "{error:?}");
     // The next message is another turn, and that one can go then.
     let messages = conversation(&[&turn[..], &[Step::Ask(1000), Step::Ask(10)]].concat());
-    let cuts = fitted(&messages, room(500)).unwrap();
-    assert_eq!(shape(&messages, &cuts).len(), 2);
+    let truncation = fitted(&messages, limit(500)).unwrap();
+    assert_eq!(shape(&messages, &truncation).len(), 2);
 }
 
 #[test]
@@ -188,8 +197,8 @@ fn lines_count_as_well() {
         tokens: 1_000_000,
         lines: 150,
     };
-    let cuts = fitted(&messages, few_lines).unwrap();
-    assert_eq!(cuts.results.keys().collect::<Vec<_>>(), [&2]);
+    let truncation = fitted(&messages, few_lines).unwrap();
+    assert_eq!(truncation.results.keys().collect::<Vec<_>>(), [&2]);
 }
 
 #[test]
@@ -199,8 +208,8 @@ fn text_is_cut_between_characters() {
     play(&mut conversation, &Step::Call(vec![1]));
     let mut messages = conversation.messages().to_vec();
     messages[2].content = "日本語".repeat(3000);
-    let cuts = fitted(&messages, room(1000)).unwrap();
-    let sent = &cuts.apply(&messages)[2].content;
+    let truncation = fitted(&messages, limit(1000)).unwrap();
+    let sent = &truncation.apply(&messages)[2].content;
     assert!(
         sent.starts_with("日本語") && sent.ends_with("日本語"),
         "{sent}"
@@ -210,29 +219,29 @@ fn text_is_cut_between_characters() {
 
 #[test]
 fn cuts_of_messages_that_are_no_more_are_forgotten() {
-    let mut cuts = Cuts {
+    let mut truncation = Truncation {
         start: 4,
         keeps_first: true,
         results: BTreeMap::from([(5, ResultCut::Replaced), (9, ResultCut::Ends(600))]),
         compacted: None,
     };
-    cuts.truncate(9);
-    assert_eq!(cuts.results.len(), 1);
-    assert_eq!(cuts.start, 4);
-    cuts.truncate(3);
-    assert_eq!(cuts, Cuts::default());
+    truncation.truncate(9);
+    assert_eq!(truncation.results.len(), 1);
+    assert_eq!(truncation.start, 4);
+    truncation.truncate(3);
+    assert_eq!(truncation, Truncation::default());
 }
 
 #[test]
 fn a_summary_stands_for_what_is_left_out() {
     let turn = [Step::Ask(10), Step::Call(vec![400]), Step::Answer(10)];
     let messages = conversation(&[&turn[..], &turn, &turn].concat());
-    let mut cuts = fitted(&messages, room(1400)).unwrap();
-    cuts.compact(Compacted {
+    let mut truncation = fitted(&messages, limit(1400)).unwrap();
+    truncation.compact(Compacted {
         through: 4,
         summary: "They read a file.".to_owned(),
     });
-    let sent = cuts.apply(&messages);
+    let sent = truncation.apply(&messages);
     assert_eq!(sent.len(), 8);
     let said = sent[0].content.split("word").next().unwrap();
     assert_eq!(
@@ -241,14 +250,14 @@ fn a_summary_stands_for_what_is_left_out() {
          [The conversation continues.]\n\n"
     );
     // More is left out later: the summary stays and says what it is of.
-    let cuts = fit(&messages, &costs(&messages), room(700), &cuts).unwrap();
-    let sent = cuts.apply(&messages);
+    let truncation = fit(&messages, &costs(&messages), limit(700), &truncation).unwrap();
+    let sent = truncation.apply(&messages);
     assert_eq!(sent.len(), 4);
     assert!(sent[0].content.starts_with(
         "[8 earlier messages are left out here. This is your own summary of the first 4 of them:]"
     ));
     // A session file keeps it.
-    let stored = serde_json::to_string(&cuts.compacted).unwrap();
+    let stored = serde_json::to_string(&truncation.compacted).unwrap();
     assert_eq!(stored, r#"{"through":4,"summary":"They read a file."}"#);
 }
 
@@ -284,41 +293,41 @@ fn is_legal(sent: &[Cow<'_, Message>]) -> bool {
 proptest! {
     #[test]
     fn whatever_is_said(steps in steps(), tokens in 100..3000u64, lines in 30..300u64) {
-        let room = Cost { tokens, lines };
+        let limit = Cost { tokens, lines };
         let mut conversation = Conversation::new();
-        let mut cuts = Cuts::default();
+        let mut truncation = Truncation::default();
         let mut before: Vec<Message> = Vec::new();
         for step in &steps {
             play(&mut conversation, step);
             let messages = conversation.messages();
             let costs = costs(messages);
-            let old = cuts.clone();
-            let Ok(next) = fit(messages, &costs, room, &old) else {
+            let old = truncation.clone();
+            let Ok(next) = fit(messages, &costs, limit, &old) else {
                 // Then what is left is the last turn without results: nothing more could go.
                 continue;
             };
-            cuts = next;
-            let sent = cuts.apply(messages);
+            truncation = next;
+            let sent = truncation.apply(messages);
             prop_assert!(is_legal(&sent), "{sent:#?}");
             // It fits, as counted and as it is.
-            prop_assert!(!cuts.total(messages, &costs).exceeds(room));
+            prop_assert!(!truncation.total(messages, &costs).exceeds(limit));
             let real: Cost = sent.iter().map(|message| Cost::of(message, false, estimate)).sum();
-            prop_assert!(!real.exceeds(room), "{real:?} exceeds {room:?}");
+            prop_assert!(!real.exceeds(limit), "{real:?} exceeds {limit:?}");
             // What the user said last is there, and nothing before it in the wrong order.
             if let Some(last) = messages.iter().rposition(|message| message.role == Role::User) {
                 let said = &messages[last].content;
                 prop_assert!(sent.iter().any(|message| message.content.ends_with(said.as_str())));
             }
-            // Cuts only grow, and while they stay the same what was sent before is sent again.
-            prop_assert!(cuts.start >= old.start);
-            if cuts == old {
+            // A truncation only grows, and while it stays the same what was sent before is sent again.
+            prop_assert!(truncation.start >= old.start);
+            if truncation == old {
                 let alike = sent.iter().zip(&before).all(|(now, before)| now.as_ref() == before);
                 prop_assert!(alike && sent.len() >= before.len());
             } else {
-                prop_assert!(old.total(messages, &costs).exceeds(room), "cut without need");
+                prop_assert!(old.total(messages, &costs).exceeds(limit), "cut without need");
             }
             // The same again gives the same, and cutting once more changes nothing.
-            prop_assert_eq!(&fit(messages, &costs, room, &cuts).unwrap(), &cuts);
+            prop_assert_eq!(&fit(messages, &costs, limit, &truncation).unwrap(), &truncation);
             before = sent.into_iter().map(Cow::into_owned).collect();
         }
     }
@@ -328,8 +337,8 @@ proptest! {
 fn a_document_that_fills_the_window_is_left_out() {
     let mut messages = conversation(&[Step::Ask(10), Step::Call(vec![10, 10])]);
     messages[2].media = vec![document("", 100)];
-    let cuts = fitted(&messages, room(1_000)).unwrap();
-    let sent = cuts.apply(&messages);
+    let truncation = fitted(&messages, limit(1_000)).unwrap();
+    let sent = truncation.apply(&messages);
     let named =
         "[The result of read_file is left out here, so that the rest fits: [PDF, 100 pages, 3 kB]]";
     assert_eq!(sent[2].content, named);
@@ -337,5 +346,5 @@ fn a_document_that_fills_the_window_is_left_out() {
     assert_eq!(sent[3].content, messages[3].content);
     // What the user attached is not left out of the turn that it is about.
     messages[0].media = vec![document("", 100)];
-    assert!(fitted(&messages, room(1_000)).is_err());
+    assert!(fitted(&messages, limit(1_000)).is_err());
 }

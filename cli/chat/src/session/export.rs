@@ -52,14 +52,17 @@ pub fn markdown(loaded: &Loaded, id: &str) -> String {
     let model = loaded.speaker.as_ref().map_or("the model", |it| &it.model);
     let project = loaded.head.as_ref().map_or("", |head| &head.project);
     let begun = loaded.times.iter().flatten().next();
-    let facts = [
+    let metadata = [
         format!("session {id}"),
         model.to_owned(),
         project.to_owned(),
         begun.map_or_else(String::new, ToString::to_string),
     ];
-    let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
-    let _ = writeln!(out, "{}\n", facts.join(" · "));
+    let metadata: Vec<String> = metadata
+        .into_iter()
+        .filter(|fact| !fact.is_empty())
+        .collect();
+    let _ = writeln!(out, "{}\n", metadata.join(" · "));
     for message in &loaded.messages {
         match message.role {
             Role::System => section(&mut out, "Instructions", &message.content),

@@ -277,9 +277,8 @@ struct Line<'a> {
     speaker: Option<Cow<'a, Speaker>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     keep: Option<usize>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    /// Called so in files that are there already.
-    condensed: Option<Cow<'a, Compacted>>,
+    #[serde(default, alias = "condensed", skip_serializing_if = "Option::is_none")]
+    compacted: Option<Cow<'a, Compacted>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     servers: Option<Cow<'a, [String]>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -360,9 +359,9 @@ impl Record {
                 line.keep = Some(*keep);
                 "cut"
             }
-            Record::Compacted(condensed) => {
-                line.condensed = Some(Cow::Borrowed(condensed));
-                "condensed"
+            Record::Compacted(compacted) => {
+                line.compacted = Some(Cow::Borrowed(compacted));
+                "compacted"
             }
             Record::Servers(servers) => {
                 line.servers = Some(Cow::Borrowed(servers));
@@ -440,9 +439,10 @@ impl Record {
             "renamed" => line.text.map(|it| Record::Renamed(it.into_owned())),
             "speaker" => line.speaker.map(|it| Record::Speaker(it.into_owned())),
             "cut" => line.keep.map(Record::Cut),
-            "condensed" => {
-                let condensed = line.condensed;
-                condensed.map(|it| Record::Compacted(it.into_owned()))
+            // Earlier builds wrote "condensed".
+            "compacted" | "condensed" => {
+                let compacted = line.compacted;
+                compacted.map(|it| Record::Compacted(it.into_owned()))
             }
             "servers" => line.servers.map(|it| Record::Servers(it.into_owned())),
             "effort" => line.text.map(|it| Record::Effort(it.into_owned())),
@@ -492,6 +492,7 @@ fn is_known(kind: &str) -> bool {
             | "renamed"
             | "speaker"
             | "cut"
+            | "compacted"
             | "condensed"
             | "servers"
             | "effort"
@@ -608,6 +609,17 @@ mod tests {
                 "{record:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_summary_of_an_earlier_build_is_read() {
+        let line = br#"{"type":"condensed","n":3,"condensed":{"through":2,"summary":"They met."}}"#;
+        let compacted = Compacted {
+            through: 2,
+            summary: "They met.".to_owned(),
+        };
+        let read = Record::read(line).unwrap();
+        assert_eq!(read.record, Record::Compacted(compacted));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use dunlin_host::ask::Answer;
-use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing};
+use dunlin_host::call::{Call, Failure, Outcome, Plan, PlanStatus};
 use dunlin_host::display::grouped;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
@@ -413,7 +413,7 @@ impl CallContext<'_> {
             return Ok(());
         };
         let kept = self.tools.answer(call, plan, answer).await;
-        if let (Ok(()), Standing::Ask { longest, .. }) = (&kept, &plan.standing) {
+        if let (Ok(()), PlanStatus::Ask { longest, .. }) = (&kept, &plan.status) {
             let answer = answer.at_most(*longest);
             let needs = plan.answered(answer);
             self.frontend.stored(&call.tool, needs, answer);

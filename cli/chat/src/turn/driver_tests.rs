@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dunlin_host::Progress;
 use dunlin_host::ask::{Ask, Origin, Question, Scope};
-use dunlin_host::call::{Failure, Standing, Success};
+use dunlin_host::call::{Failure, PlanStatus, Success};
 use dunlin_host::target::{Need, Operation, Target};
 use futures::stream;
 use parking_lot::Mutex;
@@ -136,25 +136,25 @@ impl Tools for FakeTools {
             target: Target::Path(path.into()),
             operation: Operation::Read,
         };
-        let standing = match path {
-            "outside" => Standing::Ask {
+        let status = match path {
+            "outside" => PlanStatus::Ask {
                 needs: vec![need.clone()],
                 notices: vec!["outside the project".to_owned()],
                 lasting: vec![need],
                 longest: Scope::Always,
             },
-            "forbidden" => Standing::Denied {
+            "forbidden" => PlanStatus::Denied {
                 need: Some(need),
                 rule: "/ is ---".to_owned(),
                 revert: None,
             },
-            _ => Standing::Allowed,
+            _ => PlanStatus::Allowed,
         };
         Ok(Plan {
             question: format!("Read file '{path}'?"),
             needs: Vec::new(),
             actions: Vec::new(),
-            standing,
+            status,
             runs_beside: false,
         })
     }

@@ -5,19 +5,19 @@ use super::tests::{
 };
 use super::*;
 use crate::turn::approve::{Choice, Resolution};
-use dunlin_host::call::{Failure, Plan, Standing};
+use dunlin_host::call::{Failure, Plan, PlanStatus};
 
 /// The call is allowed, and may run beside others.
 fn beside(number: usize) -> Event {
     let plan = Plan {
         runs_beside: true,
-        ..plan(Standing::Allowed)
+        ..plan(PlanStatus::Allowed)
     };
     Event::Prepared(number, Ok(plan))
 }
 
 fn allowed(number: usize) -> Event {
-    Event::Prepared(number, Ok(plan(Standing::Allowed)))
+    Event::Prepared(number, Ok(plan(PlanStatus::Allowed)))
 }
 
 /// What these events do to a reply with calls of these ids.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use dunlin_host::ask::Answer;
-use dunlin_host::call::{Failure, Plan, Standing};
+use dunlin_host::call::{Failure, Plan, PlanStatus};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -131,7 +131,7 @@ fn edited(kind: u8) -> Map<String, Value> {
 
 /// A plan that says which form of the call it was made of, and comes out in one of two ways.
 fn some_plan(turn: &Turn<'_>, number: usize, form: u8) -> Event {
-    let Event::Prepared(_, Ok(standing)) = (match form % 5 {
+    let Event::Prepared(_, Ok(status)) = (match form % 5 {
         0 => allowed(number),
         1..=3 => undecided(number),
         _ => ruled_out(number),
@@ -146,7 +146,7 @@ fn some_plan(turn: &Turn<'_>, number: usize, form: u8) -> Event {
     let plan = Plan {
         question,
         runs_beside: form.is_multiple_of(3),
-        ..plan(standing.standing)
+        ..plan(status.status)
     };
     Event::Prepared(number, Ok(plan))
 }
@@ -244,7 +244,7 @@ proptest! {
             let mut by_plan = None;
             match (&event, &waiting) {
                 (Event::Prepared(number, Ok(plan)), Some(Effect::Prepare(open)))
-                    if number == open && plan.standing == Standing::Allowed =>
+                    if number == open && plan.status == PlanStatus::Allowed =>
                 {
                     by_plan = Some(*number);
                 }

@@ -2,7 +2,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use dunlin_host::ask::{Answer, Scope};
-use dunlin_host::call::{Failure, Outcome, Plan, Standing, Success};
+use dunlin_host::call::{Failure, Outcome, Plan, PlanStatus, Success};
 use dunlin_host::target::{Need, Operation, Target};
 use serde_json::json;
 
@@ -41,24 +41,24 @@ pub(super) fn need() -> Need {
     }
 }
 
-pub(super) fn plan(standing: Standing) -> Plan {
+pub(super) fn plan(status: PlanStatus) -> Plan {
     Plan {
         question: "Read file 'a'?".to_owned(),
         needs: vec![need()],
         actions: Vec::new(),
-        standing,
+        status,
         runs_beside: false,
     }
 }
 
 pub(super) fn allowed(number: usize) -> Event {
-    Event::Prepared(number, Ok(plan(Standing::Allowed)))
+    Event::Prepared(number, Ok(plan(PlanStatus::Allowed)))
 }
 
 pub(super) fn undecided(number: usize) -> Event {
     Event::Prepared(
         number,
-        Ok(plan(Standing::Ask {
+        Ok(plan(PlanStatus::Ask {
             needs: vec![need()],
             notices: Vec::new(),
             lasting: vec![need()],
@@ -70,7 +70,7 @@ pub(super) fn undecided(number: usize) -> Event {
 pub(super) fn ruled_out(number: usize) -> Event {
     Event::Prepared(
         number,
-        Ok(plan(Standing::Denied {
+        Ok(plan(PlanStatus::Denied {
             need: Some(need()),
             rule: "/p/ is ---".to_owned(),
             revert: None,
@@ -89,7 +89,7 @@ pub(super) fn hook_denies() -> Failure {
 pub(super) fn ruled_out_by_mode(number: usize) -> Event {
     Event::Prepared(
         number,
-        Ok(plan(Standing::Denied {
+        Ok(plan(PlanStatus::Denied {
             need: Some(need()),
             rule: "mode plan".to_owned(),
             revert: Some(dunlin_host::permission::Revert::SessionMode),

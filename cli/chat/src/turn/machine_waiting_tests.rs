@@ -1,7 +1,7 @@
 //! What can be decided while calls wait.
 
 use dunlin_host::ask::Answer;
-use dunlin_host::call::{Failure, Plan, Standing};
+use dunlin_host::call::{Failure, Plan, PlanStatus};
 use serde_json::json;
 
 use super::tests::{
@@ -195,16 +195,16 @@ fn an_answer_that_holds_longer_settles_others() {
 }
 
 /// A plan that comes to something else than [`plan`].
-fn other_plan(standing: Standing) -> Plan {
+fn other_plan(status: PlanStatus) -> Plan {
     Plan {
         question: "Read file 'z'?".to_owned(),
-        ..plan(standing)
+        ..plan(status)
     }
 }
 
 #[test]
 fn what_comes_out_otherwise_is_asked_about_again() {
-    let again = Event::Prepared(1, Ok(other_plan(Standing::Allowed)));
+    let again = Event::Prepared(1, Ok(other_plan(PlanStatus::Allowed)));
     let late = Decision {
         revision: 2,
         ..answer(1, ALLOW)
@@ -254,7 +254,7 @@ fn an_edit_voids_what_was_decided() {
             Event::Prepared(1, Err(Failure::Host("no such thing".to_owned()))),
             decided([of_edited(3, Choice::Answer(ALLOW))]),
             decided([of_edited(3, Choice::Edit(serde_json::Map::new()))]),
-            Event::Prepared(1, Ok(other_plan(Standing::Allowed))),
+            Event::Prepared(1, Ok(other_plan(PlanStatus::Allowed))),
             decided([answer(1, ALLOW)]),
             decided([of_edited(5, Choice::Answer(ALLOW))]),
             kept(1),

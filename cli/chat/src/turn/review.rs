@@ -181,7 +181,7 @@ fn editable(
     occasion: Occasion<'_>,
 ) -> EditableRequest {
     let dialect = occasion.dialect;
-    let origins = origins(messages, budget.cuts(), is_in_text(dialect));
+    let origins = origins(messages, budget.truncation(), is_in_text(dialect));
     let files = occasion.agent.instructions.files.iter();
     let files: Vec<&str> = files.map(|file| file.name.as_str()).collect();
     let outline = dialect.outline(composed.body(), &origins);
@@ -209,7 +209,11 @@ fn unsent<'a>(
         },
         messages,
         measure: budget.measure().clone(),
-        room: budget.room(occasion, fixed).0.tokens.saturating_add(fixed),
+        token_limit: budget
+            .available(occasion, fixed)
+            .0
+            .tokens
+            .saturating_add(fixed),
         window: budget.window(&occasion.limits).map(|(tokens, _)| tokens),
         must_pause: false,
         last_sent: budget.last_sent().cloned(),

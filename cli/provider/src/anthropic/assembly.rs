@@ -25,7 +25,7 @@ pub struct Blocks {
     replays_to: String,
     parts: Parts,
     /// The blocks of reasoning, in the order in which they began.
-    thoughts: Vec<Thought>,
+    thinking: Vec<Thought>,
     /// The kinds of all blocks that began, by their number.
     open: BTreeMap<u64, Kind>,
     replay_bytes: usize,
@@ -172,7 +172,7 @@ impl Blocks {
             "signature_delta" => {
                 let piece = string(delta, "signature");
                 if let Some(Kind::Thought(number)) = kind
-                    && let Some(thought) = self.thoughts.get_mut(number)
+                    && let Some(thought) = self.thinking.get_mut(number)
                     && let Content::Readable { signature, .. } = &mut thought.content
                 {
                     signature.push_str(piece);
@@ -199,18 +199,18 @@ impl Blocks {
             Content::Redacted(data) => data.len(),
         };
         let (after_text, after_calls) = self.parts.place();
-        self.thoughts.push(Thought {
+        self.thinking.push(Thought {
             after_text,
             after_calls,
             content,
         });
-        Kind::Thought(self.thoughts.len() - 1)
+        Kind::Thought(self.thinking.len() - 1)
     }
 
     fn think(&mut self, index: u64, piece: &str, out: &mut Vec<StreamEvent>) {
         let mut paragraph = None;
         if let Some(Kind::Thought(number)) = self.open.get(&index)
-            && let Some(thought) = self.thoughts.get_mut(*number)
+            && let Some(thought) = self.thinking.get_mut(*number)
             && let Content::Readable { text, .. } = &mut thought.content
         {
             paragraph = Some((*number, 0));
@@ -328,12 +328,12 @@ impl Blocks {
         // A call of a reply that was refused is not meant.
         let is_doubtful = self.damaged || reason == Some("refusal");
         let (calls, finish) = self.parts.end(at_limit, is_doubtful);
-        let thoughts = self.thoughts.into_iter().filter_map(Thought::part);
-        let thoughts = thoughts.filter(|_| !self.damaged).collect();
+        let thinking = self.thinking.into_iter().filter_map(Thought::part);
+        let thinking = thinking.filter(|_| !self.damaged).collect();
         Ok(ReplyEnd {
             calls,
             finish,
-            replay: parts::replay(&self.replays_to, thoughts, self.replay_bytes),
+            replay: parts::replay(&self.replays_to, thinking, self.replay_bytes),
         })
     }
 }

@@ -385,7 +385,7 @@ fn what_goes_back_is_bounded() {
 proptest! {
     /// The bytes of a stream, cut anywhere, give the same reply.
     #[test]
-    fn cuts_change_nothing(cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12)) {
+    fn chunk_boundaries_change_nothing(cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12)) {
         let stream: String = whole()
             .iter()
             .map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()))

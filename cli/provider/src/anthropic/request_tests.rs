@@ -8,7 +8,7 @@ use dunlin_chat::provider::{Dialect, Provider};
 use dunlin_chat::request::Request;
 use dunlin_chat::request::compose;
 use dunlin_chat::request::editor::origins;
-use dunlin_chat::request::truncation::Cuts;
+use dunlin_chat::request::truncation::Truncation;
 use dunlin_host::Tool;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -447,7 +447,7 @@ fn images_and_documents_are_blocks() {
     let wire = Wire(Arc::new(usual()));
     let messages = conversation.messages().iter().map(Cow::Borrowed);
     let request = compose(messages, &Agent::sample(), &wire, &[]);
-    let origins = origins(conversation.messages(), &Cuts::default(), false);
+    let origins = origins(conversation.messages(), &Truncation::default(), false);
     let outline = wire.outline(request.body(), &origins);
     let sections = outline
         .sections

@@ -24,7 +24,7 @@ pub(super) struct Lines {
 
 /// Where reasoning is found: the first is Ollama's own, the others are those of servers that copy it. The first
 /// one that had some is kept to.
-const THOUGHTS: [&str; 3] = ["thinking", "reasoning_content", "reasoning"];
+const REASONING_FIELDS: [&str; 3] = ["thinking", "reasoning_content", "reasoning"];
 
 impl Lines {
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<StreamEvent>) {
@@ -36,7 +36,7 @@ impl Lines {
                     .unwrap_or_default();
                 (!text.is_empty()).then(|| text.to_owned())
             };
-            let thought = THOUGHTS
+            let thought = REASONING_FIELDS
                 .into_iter()
                 .filter(|field| self.thinks_in.is_none_or(|known| known == *field))
                 .find_map(|field| Some((field, text(field)?)));

@@ -226,8 +226,8 @@ fn window_of_modelfile(shown: &Value) -> Option<u64> {
 
 /// The longest window that the model was trained for, from `/api/show`.
 fn longest_window(shown: &Value) -> Option<u64> {
-    let facts = shown.get("model_info")?.as_object()?;
-    facts
+    let metadata = shown.get("model_info")?.as_object()?;
+    metadata
         .iter()
         .find(|(name, _)| name.ends_with(".context_length"))
         .and_then(|(_, value)| value.as_u64())

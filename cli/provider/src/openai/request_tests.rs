@@ -8,7 +8,7 @@ use dunlin_chat::media::{Media, Takes};
 use dunlin_chat::message::{Conversation, Message, Reasoning, Role, ToolCall, UserMessage};
 use dunlin_chat::provider::Dialect;
 use dunlin_chat::request::editor::{EditableRequest, RowValue, origins};
-use dunlin_chat::request::truncation::Cuts;
+use dunlin_chat::request::truncation::Truncation;
 use dunlin_chat::request::{Request, compose};
 use dunlin_host::Tool;
 use serde_json::Value;
@@ -145,7 +145,7 @@ fn an_edit_changes_the_bytes_of_this_request_only() {
         original.as_ptr(),
         "serialised once"
     );
-    let origins = origins(conversation.messages(), &Cuts::default(), false);
+    let origins = origins(conversation.messages(), &Truncation::default(), false);
     let outline = Profile::default().outline(request.body(), &origins);
     let mut editable = EditableRequest::new(original.clone(), outline);
     editable.set("messages[0].content", "Read that").unwrap();
@@ -227,7 +227,7 @@ fn images_are_outlined_and_stay_when_the_text_is_edited() {
     let conversation = with_media();
     let profile = Profile::default();
     let request = composed(&conversation, &Agent::sample(), &profile, &[]);
-    let origins = origins(conversation.messages(), &Cuts::default(), false);
+    let origins = origins(conversation.messages(), &Truncation::default(), false);
     let outline = profile.outline(request.body(), &origins);
     let mut editable = EditableRequest::new(request.bytes().clone(), outline);
     let sections = editable.sections().iter();

@@ -405,7 +405,7 @@ fn hostile_replies_are_bounded() {
 proptest! {
     /// The bytes of a stream, cut anywhere, give the same reply.
     #[test]
-    fn cuts_change_nothing(cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12)) {
+    fn chunk_boundaries_change_nothing(cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12)) {
         let cuts = cuts.iter().map(|cut| cut.index(RECORDED.len()));
         let expected: Vec<&str> = OF_RECORDED.into_iter().chain([BACK]).collect();
         prop_assert_eq!(assemble(frames_in_pieces(RECORDED, cuts.collect())), expected);

@@ -296,7 +296,7 @@ proptest! {
 
     /// However a message is cut, the same comes out; and without calls it is the message itself.
     #[test]
-    fn cuts_change_nothing(
+    fn chunk_boundaries_change_nothing(
         words in prop::collection::vec(prop::sample::select(WORDS.to_vec()), 0..12),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
     ) {

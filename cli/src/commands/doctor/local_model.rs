@@ -1,6 +1,6 @@
 //! Models that run in this process: what is there, and whether the agent's can be used.
 
-use dunlin_local::{DEFAULT_WINDOW, Facts};
+use dunlin_local::{DEFAULT_WINDOW, ModelMetadata};
 
 use super::report::{Report, Verdict};
 use crate::config::paths::Folders;
@@ -15,8 +15,8 @@ pub(super) fn agent(report: &mut Report<'_>, agent: &Agent, folders: &Folders) {
     let path = agent.base_url.to_file_path().unwrap_or_default();
     let (name, model) = (&agent.name, &agent.model);
     let what = format!("{name} · {model} in {}", folders.short(&path));
-    let facts = match Facts::read(&path) {
-        Ok(facts) => facts,
+    let metadata = match ModelMetadata::read(&path) {
+        Ok(metadata) => metadata,
         Err(error) => {
             let causes = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
             let problem = format!("{what}: {error}{}", causes.unwrap_or_default());
@@ -24,21 +24,21 @@ pub(super) fn agent(report: &mut Report<'_>, agent: &Agent, folders: &Folders) {
             return report.way_out(&way_out(model, &error));
         }
     };
-    let memory = size(facts.memory);
+    let memory = size(metadata.memory);
     let about = format!("{what}, takes up to {memory} of memory");
     report.line(Verdict::Good, "agent", &about);
     let configured = agent.context_window.map(usize::try_from);
     let longest = configured.map_or(DEFAULT_WINDOW, |longest| longest.unwrap_or(usize::MAX));
-    let tokens = grouped(facts.window.min(longest) as u64);
+    let tokens = grouped(metadata.window.min(longest) as u64);
     report.line(Verdict::Good, "window", &format!("{tokens} tokens"));
-    if !facts.offers_tools {
+    if !metadata.offers_tools {
         let text = "it cannot be told of tools, so none will be offered";
         report.line(Verdict::Note, "model", text);
     }
 }
 
-/// Whether there is a model of meaning: without it searching goes by words alone.
-pub(super) fn meaning(report: &mut Report<'_>, settings: &Settings) {
+/// Whether there is an embedding model: without it searching goes by words alone.
+pub(super) fn embedding(report: &mut Report<'_>, settings: &Settings) {
     let chosen = settings.codebase_search.as_ref().map(|it| &it.value);
     let embedder = crate::host_options::embedding::embedder(settings);
     let name = embedder.as_ref().and_then(|embedder| embedder.name());
@@ -49,7 +49,7 @@ pub(super) fn meaning(report: &mut Report<'_>, settings: &Settings) {
         }
         None => {
             report.line(Verdict::Note, "search", "by words alone");
-            let name = models::MEANING.name;
+            let name = models::EMBEDDING_MODEL.name;
             report.way_out(&format!("`dunlin model pull {name}` adds what they mean"));
         }
     }

@@ -9,7 +9,7 @@ use crate::args::McpServeArgs;
 use crate::commands::permissions::allow_for_session;
 use crate::dialogue::interrupted;
 use crate::error::{CliError, Exit};
-use crate::serve::{Served, serve};
+use crate::mcp_server::{McpServer, serve};
 
 /// Serves until the input ends.
 pub fn run(app: &mut App, args: &McpServeArgs) -> Result<Exit, CliError> {
@@ -30,7 +30,7 @@ pub fn run(app: &mut App, args: &McpServeArgs) -> Result<Exit, CliError> {
         ui.status("Waiting for an MCP client on standard input; Ctrl-D ends it.");
     }
     let interrupt = interrupted(app)?;
-    let served = Served {
+    let server = McpServer {
         host,
         tools,
         ui: Arc::clone(ui),
@@ -40,7 +40,7 @@ pub fn run(app: &mut App, args: &McpServeArgs) -> Result<Exit, CliError> {
         tokio::select! {
             biased;
             () = interrupt => None,
-            ended = serve(served, input, output) => Some(ended),
+            ended = serve(server, input, output) => Some(ended),
         }
     });
     match ended {

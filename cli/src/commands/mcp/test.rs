@@ -44,14 +44,14 @@ fn show(app: &App, name: &str) -> Result<(), CliError> {
             .paint(Label::Quiet, &format!("{title:<MARGIN$}"));
         ui.data(&format!("{title}{text}"));
     };
-    let facts = &report.facts;
-    line("server", &format!("{} {}", facts.name, facts.version));
+    let metadata = &report.metadata;
+    line("server", &format!("{} {}", metadata.name, metadata.version));
     if let Some(took) = report.connected_in {
         line("connected", &format!("in {} ms", took.as_millis()));
     }
-    line("protocol", &facts.protocol);
+    line("protocol", &metadata.protocol);
     line("at", &escape(&report.place));
-    for text in facts.instructions.iter().flat_map(|text| text.lines()) {
+    for text in metadata.instructions.iter().flat_map(|text| text.lines()) {
         line("says", text);
     }
     let tools = host.joined();
@@ -85,7 +85,7 @@ fn show(app: &App, name: &str) -> Result<(), CliError> {
     for why in failed {
         ui.warn(&why);
     }
-    if facts.has_prompts {
+    if metadata.has_prompts {
         let took = begin.elapsed().as_millis();
         line("answers", &format!("in {took} ms"));
     }

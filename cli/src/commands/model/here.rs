@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::app::App;
 use crate::error::CliError;
-use crate::models::{self, Entry, Installed, MEANING};
+use crate::models::{self, EMBEDDING_MODEL, Entry, Installed};
 
 /// How wide the columns of names and sizes are.
 const NAME_COLUMNS: usize = 14;
@@ -77,7 +77,7 @@ pub fn rows(app: &App) -> Result<Vec<Row>, CliError> {
 
 /// Whether a model that can be fetched is here.
 pub fn is_here(app: &App, here: &[Installed], entry: &Entry) -> bool {
-    match *entry == MEANING {
+    match *entry == EMBEDDING_MODEL {
         true => entry.file_in(&app.settings.folders).is_file(),
         false => here.iter().any(|model| model.name == entry.name),
     }

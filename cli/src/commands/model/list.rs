@@ -236,8 +236,8 @@ fn row(app: &App, agent: Agent) -> Row {
 }
 
 fn of_entry(agent: Option<AgentRow>, known: Option<Entry>, configured: Option<u64>) -> Row {
-    let (known_as, facts) = match known {
-        Some(entry) => (Some(entry.name), entry.facts),
+    let (known_as, metadata) = match known {
+        Some(entry) => (Some(entry.name), entry.metadata),
         None => (None, Default::default()),
     };
     let window = |source| move |tokens| WindowRow { tokens, source };
@@ -245,9 +245,9 @@ fn of_entry(agent: Option<AgentRow>, known: Option<Entry>, configured: Option<u6
     Row {
         agent,
         known_as,
-        context_window: configured.or_else(|| facts.window.map(window(WindowSource::Table))),
-        price_in_words: facts.price.as_ref().map(money::price),
-        price: facts.price.as_ref().map(price_row),
+        context_window: configured.or_else(|| metadata.window.map(window(WindowSource::Table))),
+        price_in_words: metadata.price.as_ref().map(money::price),
+        price: metadata.price.as_ref().map(price_row),
     }
 }
 
@@ -289,11 +289,14 @@ fn print_agent(app: &App, row: &Row) {
     let known = row.known_as.as_ref();
     let known = known.map_or_else(String::new, |name| format!("{}: ", escape(name)));
     let space = " ".repeat(NAME_COLUMNS + 1);
-    ui.data_rows(&format!("{space}{known}{}", facts(row)), NAME_COLUMNS + 1);
+    ui.data_rows(
+        &format!("{space}{known}{}", metadata(row)),
+        NAME_COLUMNS + 1,
+    );
 }
 
 /// `128,000 tokens · $2.50 in · $10.00 out`.
-fn facts(row: &Row) -> String {
+fn metadata(row: &Row) -> String {
     format!("{} · {}", window(row), price(row))
 }
 

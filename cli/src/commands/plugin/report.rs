@@ -133,7 +133,7 @@ fn abilities(abilities: &[String], window: Window) -> Vec<String> {
 fn may_ask(may: Option<&BTreeMap<String, String>>, window: Window) -> Vec<String> {
     match may {
         None => {
-            let all = "whatever its abilities reach: it declares no ceiling";
+            let all = "whatever its abilities reach: it declares no permissions";
             row("may ask", "", all, window)
         }
         Some(may) if may.is_empty() => row("may ask", "", "nothing at all", window),

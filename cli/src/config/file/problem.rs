@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Keys that earlier versions knew, and what they are called now.
-const RENAMED: [(&str, &str); 1] = [("condense_at", "compact_at")];
+const RENAMED: [(&str, &str); 2] = [("condense_at", "compact_at"), ("meaning", "semantic")];
 
 /// What is wrong with the text of a file, and the way out, if there is a good guess.
 pub(super) fn of(message: &str, text: &str, offset: usize) -> (String, Option<String>) {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dunlin_host::ask::{Answer, DenyAll, Scope};
-use dunlin_host::call::{Call, Failure, Standing, Success};
+use dunlin_host::call::{Call, Failure, PlanStatus, Success};
 use dunlin_host::display::{escape, escape_multiline};
 use dunlin_host::{Host, Limits, NoProgress, Plugin};
 use dunlin_zoo::{Attempt, End, Trial, WELL_BEHAVED};
@@ -174,9 +174,9 @@ async fn lead(stage: &Stage, trial: &Trial, host: &Host) -> Result<Found, String
     if let End::Asks(_) = trial.end {
         return Ok(Found::Asks(plan.question));
     }
-    match &plan.standing {
-        Standing::Denied { rule, .. } => return Ok(Found::Refused(rule.clone())),
-        Standing::Ask { .. } if trial.agreed => {
+    match &plan.status {
+        PlanStatus::Denied { rule, .. } => return Ok(Found::Refused(rule.clone())),
+        PlanStatus::Ask { .. } if trial.agreed => {
             let yes = Answer {
                 allow: true,
                 scope: Scope::Once,
@@ -184,8 +184,8 @@ async fn lead(stage: &Stage, trial: &Trial, host: &Host) -> Result<Found, String
             let answered = host.answer(&call, &plan, yes).await;
             answered.map_err(|failure| failure.to_string())?;
         }
-        Standing::Ask { .. } => return Ok(Found::Asks(plan.question)),
-        Standing::Allowed => {}
+        PlanStatus::Ask { .. } => return Ok(Found::Asks(plan.question)),
+        PlanStatus::Allowed => {}
     }
     let run = host.run(&call, &plan, Arc::new(DenyAll), Arc::new(NoProgress));
     Ok(Found::Ended(run.await.result))

@@ -150,10 +150,10 @@ impl Stage {
             path.display().to_string()
         };
         let mut wrong = Vec::new();
-        for (path, facts) in &now {
+        for (path, metadata) in &now {
             match before.get(path) {
                 None => wrong.push(format!("it made {}", name(path))),
-                Some(old) if old != facts => wrong.push(format!("it changed {}", name(path))),
+                Some(old) if old != metadata => wrong.push(format!("it changed {}", name(path))),
                 Some(_) => {}
             }
         }
@@ -244,6 +244,6 @@ fn look(path: &Path, picture: &mut Picture) {
         // A folder's time changes with every name that came and went.
         false => String::new(),
     };
-    let facts = format!("{:?} {written} {inside}", meta.file_type());
-    picture.insert(path.to_owned(), facts);
+    let metadata = format!("{:?} {written} {inside}", meta.file_type());
+    picture.insert(path.to_owned(), metadata);
 }

@@ -1,7 +1,7 @@
 //! A call as it can be shown and decided about.
 
 use dunlin_host::ask::{Answer, Origin, Question, Scope};
-use dunlin_host::call::Standing;
+use dunlin_host::call::PlanStatus;
 
 use dunlin_chat::turn::{CallState, Choice, Decision, TurnCall};
 
@@ -72,7 +72,7 @@ impl Entry {
                 "The model wrote the arguments in broken JSON; this is how they were read.";
             entry.question.notices.push(notice.to_owned());
         }
-        if let Some(Standing::Allowed) = planned.map(|plan| &plan.standing)
+        if let Some(PlanStatus::Allowed) = planned.map(|plan| &plan.status)
             && call.state == CallState::Asking
             && (!call.quoted || call.edited)
         {

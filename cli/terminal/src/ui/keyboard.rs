@@ -23,16 +23,16 @@ use super::{Ui, terminal, typed_line, wrap};
 use crate::approval::line::is_answer;
 
 /// The time for which another program has the terminal. Ends with a panic, too.
-struct Lent<'a>(&'a AtomicBool);
+struct Suspended<'a>(&'a AtomicBool);
 
-impl Lent<'_> {
-    fn begin(lent: &AtomicBool) -> Lent<'_> {
-        lent.store(true, Ordering::Relaxed);
-        Lent(lent)
+impl Suspended<'_> {
+    fn begin(suspended: &AtomicBool) -> Suspended<'_> {
+        suspended.store(true, Ordering::Relaxed);
+        Suspended(suspended)
     }
 }
 
-impl Drop for Lent<'_> {
+impl Drop for Suspended<'_> {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Relaxed);
     }
@@ -258,13 +258,13 @@ impl Ui {
         self.end_paste();
         self.take_live_line_away();
         let _lines = terminal::TurnMode::lines();
-        let lent = Lent::begin(&self.lent);
+        let suspended = Suspended::begin(&self.suspended);
         if self.marks_pastes.load(Ordering::Relaxed) {
             let marks = terminal::marks_of_pastes(false);
             self.write(&mut self.screen(), Sink::Out, marks);
         }
         let done = work();
-        drop(lent);
+        drop(suspended);
         self.user_is_there(false);
         self.mark_pastes_again();
         done
@@ -288,8 +288,8 @@ impl Ui {
     }
 
     /// Whether another program has the terminal.
-    pub fn is_lent(&self) -> bool {
-        self.lent.load(Ordering::Relaxed)
+    pub fn is_suspended(&self) -> bool {
+        self.suspended.load(Ordering::Relaxed)
     }
 
     /// What was typed too early, as text for the next line; it is given once. Commands are lines of their own: what comes

@@ -40,7 +40,6 @@ mod open_line;
 pub mod output;
 pub mod pager;
 pub mod progress;
-pub mod prompt_of_server;
 pub mod question;
 pub mod queue;
 mod queued_keys;
@@ -49,6 +48,7 @@ mod reply;
 pub mod resize;
 pub mod review;
 pub mod running_commands;
+pub mod sampling_request;
 mod silence;
 mod sink;
 pub mod stream;
@@ -133,7 +133,7 @@ pub struct Ui {
     /// Whether the terminal marks what is pasted while nobody reads a line.
     marks_pastes: AtomicBool,
     /// Whether another program has the terminal: an editor.
-    lent: AtomicBool,
+    suspended: AtomicBool,
     /// How long the user has been away, where they want to be told.
     absence: Mutex<Option<Absence>>,
     /// Whether what is typed is shown, and Enter queues it.
@@ -235,7 +235,7 @@ impl Ui {
             interrupted: Notify::new(),
             wait_begun: Notify::new(),
             marks_pastes: AtomicBool::new(false),
-            lent: AtomicBool::new(false),
+            suspended: AtomicBool::new(false),
             absence: Mutex::default(),
             queues_messages: AtomicBool::new(false),
             sends_queue: AtomicBool::new(false),

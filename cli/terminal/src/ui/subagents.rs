@@ -17,20 +17,20 @@ const SEPARATOR_COLUMNS: usize = 3;
 
 /// How a subagent is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum SubagentStatus {
     Running,
     Answered,
     /// It is over, and has not answered.
     Failed,
 }
 
-impl Standing {
+impl SubagentStatus {
     /// What stands before its name.
     pub fn mark(self) -> (&'static str, Label) {
         match self {
-            Standing::Running => ("…", Label::Quiet),
-            Standing::Answered => ("✓", Label::Good),
-            Standing::Failed => ("–", Label::Quiet),
+            SubagentStatus::Running => ("…", Label::Quiet),
+            SubagentStatus::Answered => ("✓", Label::Good),
+            SubagentStatus::Failed => ("–", Label::Quiet),
         }
     }
 }
@@ -39,7 +39,7 @@ impl Standing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubagentRow {
     pub name: String,
-    pub standing: Standing,
+    pub status: SubagentStatus,
     /// What it does, or why it is over; empty once it has answered.
     pub state: String,
     /// How many calls it has made.
@@ -54,7 +54,7 @@ pub struct SubagentRow {
 impl SubagentRow {
     /// `… research 1`, ` · read_file src/auth.rs` and ` · 4 calls · 12.3k tokens · 41 s`, together in so many columns.
     pub fn parts(&self, columns: usize) -> [String; 3] {
-        let (mark, _) = self.standing.mark();
+        let (mark, _) = self.status.mark();
         let head = fit(&format!("{mark} {}", one_line(&self.name)), columns * 2 / 5);
         let figures = match (self.is_known(), columns < MIN_COLUMNS_FOR_ALL) {
             (true, true) => format!(" · {} tokens", thousands(self.tokens)),
@@ -72,7 +72,7 @@ impl SubagentRow {
 
     /// Whether it is known what it came to: not of one that ended with Dunlin.
     fn is_known(&self) -> bool {
-        self.standing == Standing::Running || self.duration.is_some()
+        self.status == SubagentStatus::Running || self.duration.is_some()
     }
 
     /// `4 calls · 12.3k tokens · 41 s`; empty where that is not known.
@@ -120,7 +120,7 @@ mod tests {
     fn a_row_fits_into_its_columns() {
         let row = SubagentRow {
             name: "research 1".to_owned(),
-            standing: Standing::Running,
+            status: SubagentStatus::Running,
             state: "read_file src/dates/parse\u{1b}.rs".to_owned(),
             calls: 4,
             tokens: 12_345,
@@ -139,7 +139,7 @@ mod tests {
             assert!(visible(&row.parts(columns).concat()) <= columns);
         }
         let answered = SubagentRow {
-            standing: Standing::Answered,
+            status: SubagentStatus::Answered,
             state: String::new(),
             ..row
         };

@@ -242,7 +242,7 @@ impl CallContext {
         rule: &Rule,
     ) -> Result<UseId, Refusal> {
         self.questions.was_denied_by_user = false;
-        if let Rule::BeyondCeiling(plugin) = rule {
+        if let Rule::BeyondDeclared(plugin) = rule {
             self.note_undeclared(plugin, &need, &written);
         }
         self.note(need, written, false, rule.to_string())
@@ -412,7 +412,7 @@ impl CallContext {
             tool: &self.caller.tool,
             plugin: &self.caller.plugin,
             declared,
-            ceiling: self.caller.ceiling.as_deref(),
+            declared_permissions: self.caller.declared_permissions.as_deref(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::declared_permissions::Ceiling;
+use crate::declared_permissions::DeclaredPermissions;
 use crate::permission::PluginId;
 
 /// Whether a tool or an app calls.
@@ -30,7 +30,7 @@ pub(crate) struct CallingTool {
     /// The file of the component, if the plugin is removed with one.
     pub(crate) component: Option<Box<Path>>,
     /// What the plugin says that it may ever ask for.
-    pub(crate) ceiling: Option<Arc<Ceiling>>,
+    pub(crate) declared_permissions: Option<Arc<DeclaredPermissions>>,
     /// JSON Schema of what the user can set for the plugin.
     pub(crate) settings_schema: Option<Arc<Value>>,
 }
@@ -50,7 +50,7 @@ impl CallingTool {
             kind: CallerKind::Tool,
             plugin,
             component: None,
-            ceiling: None,
+            declared_permissions: None,
             settings_schema: None,
         }
     }

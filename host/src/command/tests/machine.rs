@@ -206,7 +206,7 @@ impl Caller1 {
             tool: "shell",
             plugin: &self.plugin,
             declared: true,
-            ceiling: None,
+            declared_permissions: None,
         }
     }
 

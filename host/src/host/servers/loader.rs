@@ -7,10 +7,10 @@ use super::McpTools;
 use super::tool::{Start, longest_start};
 use crate::Progress;
 use crate::ask::{Answer, Ask};
-use crate::call::{Call, Failure, Plan, Standing, Success};
+use crate::call::{Call, Failure, Plan, PlanStatus, Success};
 use crate::display;
 use crate::host::results::checked_arguments;
-use crate::mcp::line::Asked;
+use crate::mcp::connection::Asked;
 use crate::mcp::offered::some_of;
 use crate::mcp::{Server, ServerAt};
 use crate::plugin::Tool;
@@ -58,7 +58,7 @@ impl McpTools {
                 question: "Connect the MCP servers?".to_owned(),
                 needs: Vec::new(),
                 actions: Vec::new(),
-                standing: Standing::Denied {
+                status: PlanStatus::Denied {
                     need: Some(self.server_need(server)),
                     revert: rule.revert(Operation::Execute),
                     rule: rule.to_string(),
@@ -132,14 +132,14 @@ impl McpTools {
                 format!("Connect {} MCP servers?", places.len())
             }
         };
-        let standing = match (denied, meant.len()) {
-            (Some((need, rule)), 1) => Standing::Denied {
+        let status = match (denied, meant.len()) {
+            (Some((need, rule)), 1) => PlanStatus::Denied {
                 revert: rule.revert(need.operation),
                 need: Some(need),
                 rule: rule.to_string(),
             },
-            _ if open.is_empty() => Standing::Allowed,
-            _ => Standing::Ask {
+            _ if open.is_empty() => PlanStatus::Allowed,
+            _ => PlanStatus::Ask {
                 longest: longest_start(&open),
                 lasting: open.clone(),
                 needs: open,
@@ -150,7 +150,7 @@ impl McpTools {
             question,
             needs,
             actions: Vec::new(),
-            standing,
+            status,
             runs_beside: false,
         })
     }
@@ -230,14 +230,14 @@ impl McpTools {
     /// What a server brings, for the model.
     fn introduced(&self, server: &Server, took: Duration) -> String {
         let offered = self.offered_by(server);
-        let facts = server.facts();
+        let metadata = server.metadata();
         let names = offered.tools.iter();
         let names: Vec<String> = names.map(|it| it.described.tool.name.clone()).collect();
         let mut text = format!(
             "{} is connected ({} {}, {} ms). ",
             server.name(),
-            facts.name,
-            facts.version,
+            metadata.name,
+            metadata.version,
             took.as_millis()
         );
         text += &match names.len() {
@@ -248,7 +248,7 @@ impl McpTools {
         if !offered.left_out.is_empty() {
             text += &format!(" Not offered: {}.", some_of(&offered.left_out));
         }
-        if let Some(instructions) = &facts.instructions {
+        if let Some(instructions) = &metadata.instructions {
             text += &format!("\nIt says about its use: {instructions}");
         }
         text

@@ -9,7 +9,7 @@ use crate::bindings::bridge::exports::dunlin::tool::mcp_client as bridge;
 use crate::display;
 use crate::mcp::Server;
 use crate::mcp::bridge::{Reply, Request};
-use crate::mcp::line::Asked;
+use crate::mcp::connection::Asked;
 
 /// Characters of a name or a description that are shown.
 const MAX_SHOWN_CHARS: usize = 200;
@@ -53,7 +53,7 @@ impl McpTools {
         let mut prompts = Vec::new();
         let mut failed = Vec::new();
         for server in &self.servers.all {
-            if !server.facts().has_prompts {
+            if !server.metadata().has_prompts {
                 continue;
             }
             let Some(bridge) = server.bridge() else {

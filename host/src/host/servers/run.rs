@@ -16,7 +16,7 @@ use crate::host::results::{checked_arguments, fault, success};
 use crate::limits::MAX_FAILURE_BYTES;
 use crate::mcp::Server;
 use crate::mcp::bridge::{BridgeError, Reply, Request};
-use crate::mcp::line::Asked;
+use crate::mcp::connection::Asked;
 use crate::mcp::offered::Does;
 
 impl McpTools {
@@ -127,7 +127,7 @@ fn of_bridge(content: bridge::Content) -> DeclaredPart {
 }
 
 /// What can be read, a line each, for the model.
-fn of_things(things: &[bridge::Thing]) -> String {
+fn of_things(things: &[bridge::ResourceInfo]) -> String {
     let lines = things.iter().map(|thing| {
         let parts = [&thing.name, &thing.media_type, &thing.description];
         let parts = parts.into_iter().filter(|part| !part.is_empty());

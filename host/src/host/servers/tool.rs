@@ -7,7 +7,7 @@ use super::note::Note;
 use super::{McpTools, ServerTool};
 use crate::ask::{Answer, Scope};
 use crate::audit::Event;
-use crate::call::{Action, Call, Failure, Plan, Standing};
+use crate::call::{Action, Call, Failure, Plan, PlanStatus};
 use crate::display;
 use crate::display::chain;
 use crate::host::results::checked_arguments;
@@ -40,8 +40,8 @@ impl McpTools {
         let mut question = named.question();
         let mut needs = Vec::new();
         let permissions = &self.shared.permissions;
-        let mut standing = match permissions.refusal_of_server(&call.tool) {
-            Some(rule) => Standing::Denied {
+        let mut status = match permissions.refusal_of_server(&call.tool) {
+            Some(rule) => PlanStatus::Denied {
                 need: Some(self.server_need(server)),
                 revert: rule.revert(Operation::Execute),
                 rule: rule.to_string(),
@@ -52,25 +52,25 @@ impl McpTools {
                     && !permissions.allows_calls(&call.tool, &tool.digest)
                     && !self.servers.state().answered.contains(&call.id);
                 match is_asked {
-                    true => Standing::Ask {
+                    true => PlanStatus::Ask {
                         needs: Vec::new(),
                         notices: Vec::new(),
                         lasting: Vec::new(),
                         longest: Scope::Session,
                     },
-                    false => Standing::Allowed,
+                    false => PlanStatus::Allowed,
                 }
             }
         };
         // A session that is gone on with names tools of servers that do not run yet.
-        if server.bridge().is_none() && !matches!(standing, Standing::Denied { .. }) {
+        if server.bridge().is_none() && !matches!(status, PlanStatus::Denied { .. }) {
             let (start, rules) = self.start_of(call, server)?;
             if let Start::Asks(need) | Start::Denied(need) | Start::Allowed(need) = &start {
                 needs.push(need.clone());
             }
-            match (start, &mut standing) {
+            match (start, &mut status) {
                 (Start::Denied(need), _) => {
-                    standing = Standing::Denied {
+                    status = PlanStatus::Denied {
                         revert: rules.revert(need.operation),
                         need: Some(need),
                         rule: rules.to_string(),
@@ -86,11 +86,11 @@ impl McpTools {
                         server.place()
                     );
                     let needs = vec![need];
-                    let longest = match standing {
-                        Standing::Allowed => Scope::Always,
+                    let longest = match status {
+                        PlanStatus::Allowed => Scope::Always,
                         _ => Scope::Session,
                     };
-                    standing = Standing::Ask {
+                    status = PlanStatus::Ask {
                         longest: longest.min(longest_start(&needs)),
                         lasting: needs.clone(),
                         needs,
@@ -102,12 +102,12 @@ impl McpTools {
                 (Start::Allowed(_) | Start::Needless, _) => {}
             }
         }
-        if let Standing::Ask { notices, .. } = &mut standing
+        if let PlanStatus::Ask { notices, .. } = &mut status
             && tool.is_destructive
         {
             notices.push(DESTRUCTIVE.to_owned());
         }
-        if let Standing::Denied { need, rule, .. } = &standing {
+        if let PlanStatus::Denied { need, rule, .. } = &status {
             let note = match need {
                 Some(need) if needs.contains(need) => Note::denied(need, rule),
                 _ => Note::decided(Event::Denied, rule),
@@ -120,7 +120,7 @@ impl McpTools {
             question,
             needs,
             actions: vec![Action::ServerCall],
-            standing,
+            status,
             runs_beside: false,
         })
     }
@@ -148,7 +148,7 @@ impl McpTools {
             tool: &call.tool,
             plugin: &server.id,
             declared: true,
-            ceiling: None,
+            declared_permissions: None,
         };
         let program = match &server.config.at {
             ServerAt::Program(program) => program.now(&self.shared.permissions),

@@ -108,7 +108,7 @@ fn decide(permissions: &Permissions, call: &str, plugin: &PluginId, need: &Need)
         tool: "tool",
         plugin,
         declared: true,
-        ceiling: None,
+        declared_permissions: None,
     };
     permissions.decide(&caller, need).unwrap()
 }
@@ -446,7 +446,7 @@ fn a_damaged_file_allows_nothing_and_says_where() {
             tool: "tool",
             plugin: &plugin("p", "d", true),
             declared: true,
-            ceiling: None,
+            declared_permissions: None,
         };
         let error = permissions.decide(&caller, &need).unwrap_err();
         let chain = crate::display::chain(&error);

@@ -1,7 +1,7 @@
 //! What a person chose for a whole tool, or for all of them, and what is stronger than that.
 
 use super::*;
-use crate::declared_permissions::Ceiling;
+use crate::declared_permissions::DeclaredPermissions;
 use crate::hooks::{Hook, HookEvent};
 
 /// Decides for one tool of a plugin that has two.
@@ -11,7 +11,7 @@ fn decided(permissions: &Permissions, tool: &str, declared: bool, need: &Need) -
         tool,
         plugin: &plugin("p", "d", false),
         declared,
-        ceiling: None,
+        declared_permissions: None,
     };
     permissions.decide(&caller, need).unwrap()
 }
@@ -312,7 +312,7 @@ fn accepted_edits_are_those_of_ordinary_files_by_the_built_in_editors() {
             tool: "tool",
             plugin: who,
             declared,
-            ceiling: None,
+            declared_permissions: None,
         };
         permissions.decide(&caller, &need).unwrap().verdict
     };
@@ -350,13 +350,13 @@ fn every_no_is_stronger_than_accepted_edits() {
     let permissions = fixture.open();
     permissions.mode.set(SessionMode::AcceptEdits);
     let need = fixture.need("project/src/main.rs", Operation::Write);
-    let ceiling = Ceiling::default();
+    let declared_permissions = DeclaredPermissions::default();
     let caller = Caller {
         call: CALL,
         tool: "tool",
         plugin: &editor(),
         declared: true,
-        ceiling: Some(&ceiling),
+        declared_permissions: Some(&declared_permissions),
     };
     let found = permissions.decide(&caller, &need).unwrap();
     assert_eq!(found.verdict, Verdict::Deny);

@@ -17,14 +17,14 @@ pub struct Project<'a> {
 impl<'a> Project<'a> {
     /// The files that were listed.
     pub fn new(folder: &'a tree::Folder, files: Vec<tree::Entry>) -> Self {
-        let facts = |file: tree::Entry| FileFacts {
+        let metadata = |file: tree::Entry| FileFacts {
             path: file.path,
             size: file.size_bytes,
             modified: file.version,
         };
         Self {
             folder,
-            files: files.into_iter().map(facts).collect(),
+            files: files.into_iter().map(metadata).collect(),
             error: RefCell::default(),
             is_over: Cell::default(),
         }

@@ -19,19 +19,19 @@ use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 
 use crate::bindings::dunlin::tool::chat;
 use crate::bindings::dunlin::tool::log::{Level, log};
-use crate::bindings::exports::dunlin::tool::mcp_client::Changes;
+use crate::bindings::exports::dunlin::tool::mcp_client::ListChanges;
 use crate::{elicit, sampling};
 
 thread_local! {
-    static CHANGES: Cell<Changes> = const { Cell::new(Changes::empty()) };
+    static CHANGES: Cell<ListChanges> = const { Cell::new(ListChanges::empty()) };
 }
 
 /// The lists that changed since this was called last.
-pub fn take_changes() -> Changes {
-    CHANGES.replace(Changes::empty())
+pub fn take_changes() -> ListChanges {
+    CHANGES.replace(ListChanges::empty())
 }
 
-fn changed(list: Changes) {
+fn changed(list: ListChanges) {
     CHANGES.set(CHANGES.get() | list);
 }
 
@@ -118,7 +118,7 @@ impl ClientHandler for Client {
         &self,
         _context: NotificationContext<RoleClient>,
     ) -> impl Future<Output = ()> + Send + '_ {
-        changed(Changes::TOOLS);
+        changed(ListChanges::TOOLS);
         std::future::ready(())
     }
 
@@ -126,7 +126,7 @@ impl ClientHandler for Client {
         &self,
         _context: NotificationContext<RoleClient>,
     ) -> impl Future<Output = ()> + Send + '_ {
-        changed(Changes::RESOURCES);
+        changed(ListChanges::RESOURCES);
         std::future::ready(())
     }
 
@@ -134,7 +134,7 @@ impl ClientHandler for Client {
         &self,
         _context: NotificationContext<RoleClient>,
     ) -> impl Future<Output = ()> + Send + '_ {
-        changed(Changes::PROMPTS);
+        changed(ListChanges::PROMPTS);
         std::future::ready(())
     }
 }

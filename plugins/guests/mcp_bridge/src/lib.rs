@@ -1,7 +1,7 @@
 //! Speaks the Model Context Protocol with one server.
 //!
 //! The protocol is the official SDK's, which waits for many things at once; a component waits for one thing at a time.
-//! [`line`] brings the two together: whenever nothing of the SDK can go on, and only then, the host is asked for the next
+//! [`connection`] brings the two together: whenever nothing of the SDK can go on, and only then, the host is asked for the next
 //! message. So there is no clock, no thread and no polling in here, and a call that is not wanted any more ends in
 //! the same place in which it waits.
 //!
@@ -10,8 +10,8 @@
 mod answer;
 mod bindings;
 mod client;
+mod connection;
 mod elicit;
-mod line;
 mod lists;
 mod sampling;
 
@@ -28,10 +28,10 @@ use std::rc::Rc;
 
 use bindings::dunlin::tool::mcp;
 use bindings::exports::dunlin::tool::mcp_client::{
-    Changes, Content, Definition, Failure, Guest, Prompt, Server, Thing,
+    Content, Failure, Guest, ListChanges, Prompt, ResourceInfo, Server, Tool,
 };
 use client::Client;
-use line::Line;
+use connection::HostTransport;
 
 type Service = RunningService<RoleClient, Client>;
 
@@ -45,7 +45,7 @@ pub struct Bridge;
 
 impl Guest for Bridge {
     fn connect(name: String, version: String) -> Result<Server, Failure> {
-        line::open()?;
+        connection::open()?;
         let config = config(name, version)?;
         let legacy = config
             .clone()
@@ -69,9 +69,9 @@ impl Guest for Bridge {
         Ok(server)
     }
 
-    fn list_tools(most: u32) -> Result<Vec<Definition>, Failure> {
+    fn list_tools(most: u32) -> Result<Vec<Tool>, Failure> {
         let service = service()?;
-        line::drive(lists::tools(&service, most as usize))?
+        connection::drive(lists::tools(&service, most as usize))?
     }
 
     fn call_tool(name: String, arguments: String) -> Result<Vec<Content>, Failure> {
@@ -79,23 +79,23 @@ impl Guest for Bridge {
         let arguments = serde_json::from_str(&arguments)
             .map_err(|e| Failure::Invalid(format!("the arguments are not a JSON object: {e}")))?;
         let params = CallToolRequestParams::new(name).with_arguments(arguments);
-        let result = line::drive(async { service.call_tool(params).await })?;
+        let result = connection::drive(async { service.call_tool(params).await })?;
         answer::of_tool(result.map_err(answer::failed)?)
     }
 
-    fn list_resources(most: u32) -> Result<Vec<Thing>, Failure> {
+    fn list_resources(most: u32) -> Result<Vec<ResourceInfo>, Failure> {
         let service = service()?;
-        line::drive(lists::resources(&service, most as usize))?
+        connection::drive(lists::resources(&service, most as usize))?
     }
 
     fn read_resource(uri: String) -> Result<Vec<Content>, Failure> {
         let service = service()?;
-        line::drive(lists::resource(&service, uri))?
+        connection::drive(lists::resource(&service, uri))?
     }
 
     fn list_prompts(most: u32) -> Result<Vec<Prompt>, Failure> {
         let service = service()?;
-        line::drive(lists::prompts(&service, most as usize))?
+        connection::drive(lists::prompts(&service, most as usize))?
     }
 
     fn get_prompt(name: String, arguments: Vec<(String, String)>) -> Result<Vec<Content>, Failure> {
@@ -106,30 +106,30 @@ impl Guest for Bridge {
             let pairs = pairs.map(|(name, value)| (name, serde_json::Value::String(value)));
             params = params.with_arguments(pairs.collect());
         }
-        let result = line::drive(async { service.get_prompt(params).await })?;
+        let result = connection::drive(async { service.get_prompt(params).await })?;
         Ok(answer::of_prompt(result.map_err(answer::failed)?))
     }
 
-    fn attend() -> Result<Changes, Failure> {
+    fn process_messages() -> Result<ListChanges, Failure> {
         service()?;
-        line::attend()?;
+        connection::process_messages()?;
         Ok(client::take_changes())
     }
 }
 
-/// Introduces itself. The outer failure is the line's, the inner one the other side's.
+/// Introduces itself. The outer failure is the connection's, the inner one the other side's.
 fn start(
     config: ClientConfig,
     mode: ClientLifecycleMode,
 ) -> Result<Result<Service, ClientInitializeError>, Failure> {
     let client = Client::new(config);
-    line::drive(serve_client_with_lifecycle(client, Line, mode))
+    connection::drive(serve_client_with_lifecycle(client, HostTransport, mode))
 }
 
 fn config(name: String, version: String) -> Result<ClientConfig, Failure> {
-    let host = mcp::offered();
+    let host = mcp::capabilities();
     let mut offered = serde_json::json!({"elicitation": {"form": {}, "url": {}}});
-    if host.model {
+    if host.sampling {
         offered["sampling"] = serde_json::json!({});
     }
     if !host.roots.is_empty() {

@@ -8,7 +8,7 @@ use rmcp::model::{
 use crate::Service;
 use crate::answer;
 use crate::bindings::exports::dunlin::tool::mcp_client::{
-    Content, Definition, Failure, Prompt, PromptArgument, Thing,
+    Content, Failure, Prompt, PromptArgument, ResourceInfo, Tool,
 };
 
 /// Pages of one list, at most: a server may go on giving the same one for ever.
@@ -17,7 +17,7 @@ const MAX_PAGES: usize = 100;
 /// One page: what it holds, and where the next one is.
 type Page<T> = (Vec<T>, Option<String>);
 
-pub async fn tools(service: &Service, most: usize) -> Result<Vec<Definition>, Failure> {
+pub async fn tools(service: &Service, most: usize) -> Result<Vec<Tool>, Failure> {
     let all = pages(
         service,
         most,
@@ -28,21 +28,21 @@ pub async fn tools(service: &Service, most: usize) -> Result<Vec<Definition>, Fa
             _ => None,
         },
     );
-    let definitions = all.await?.into_iter().map(|tool| {
+    let tools = all.await?.into_iter().map(|tool| {
         let hints = tool.annotations.as_ref();
-        Definition {
+        Tool {
             title: tool.title.or_else(|| hints?.title.clone()),
             read_only: hints.and_then(|hints| hints.read_only_hint),
             destructive: hints.and_then(|hints| hints.destructive_hint),
             name: tool.name.into_owned(),
             description: tool.description.unwrap_or_default().into_owned(),
-            schema: serde_json::Value::Object((*tool.input_schema).clone()).to_string(),
+            input_schema: serde_json::Value::Object((*tool.input_schema).clone()).to_string(),
         }
     });
-    Ok(definitions.collect())
+    Ok(tools.collect())
 }
 
-pub async fn resources(service: &Service, most: usize) -> Result<Vec<Thing>, Failure> {
+pub async fn resources(service: &Service, most: usize) -> Result<Vec<ResourceInfo>, Failure> {
     let all = pages(
         service,
         most,
@@ -53,13 +53,13 @@ pub async fn resources(service: &Service, most: usize) -> Result<Vec<Thing>, Fai
             _ => None,
         },
     );
-    let things = all.await?.into_iter().map(|resource| Thing {
+    let resources = all.await?.into_iter().map(|resource| ResourceInfo {
         name: resource.title.unwrap_or(resource.name),
         uri: resource.uri,
         description: resource.description.unwrap_or_default(),
         media_type: resource.mime_type.unwrap_or_default(),
     });
-    Ok(things.collect())
+    Ok(resources.collect())
 }
 
 pub async fn prompts(service: &Service, most: usize) -> Result<Vec<Prompt>, Failure> {

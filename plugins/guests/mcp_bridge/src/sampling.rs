@@ -13,9 +13,7 @@ use rmcp::model::{
     Root, SamplingMessage, SamplingMessageContentBlock,
 };
 
-use crate::bindings::dunlin::tool::mcp::{
-    self, AnswerEnd, ModelAnswer, ModelPrompt, Said, Speaker,
-};
+use crate::bindings::dunlin::tool::mcp::{self, SamplingRequest, SamplingResult, StopReason};
 use crate::bindings::dunlin::tool::types::Error;
 
 /// What the protocol answers where the user does not want something.
@@ -23,7 +21,7 @@ const DECLINED: ErrorCode = ErrorCode(-1);
 
 /// The folders that the server is told of.
 pub fn roots() -> ListRootsResult {
-    let roots = mcp::offered().roots.into_iter();
+    let roots = mcp::capabilities().roots.into_iter();
     let roots = roots.map(|root| Root::new(root.uri).with_name(root.name));
     ListRootsResult::new(roots.collect())
 }
@@ -31,13 +29,13 @@ pub fn roots() -> ListRootsResult {
 /// The model's answer.
 pub fn answer(params: CreateMessageRequestParams) -> Result<CreateMessageResult, ErrorData> {
     let prompt = prompt(params).map_err(|why| ErrorData::invalid_params(why, None))?;
-    match mcp::ask_model(&prompt) {
+    match mcp::sample(&prompt) {
         Ok(answer) => Ok(result(answer)),
         Err(error) => Err(refusal(error)),
     }
 }
 
-fn prompt(params: CreateMessageRequestParams) -> Result<ModelPrompt, String> {
+fn prompt(params: CreateMessageRequestParams) -> Result<SamplingRequest, String> {
     if params.tools.is_some_and(|tools| !tools.is_empty()) {
         return Err("the model is asked without tools here".to_owned());
     }
@@ -50,29 +48,29 @@ fn prompt(params: CreateMessageRequestParams) -> Result<ModelPrompt, String> {
                 _ => return Err("the model is asked in words alone here".to_owned()),
             }
         }
-        messages.push(Said {
-            by: match message.role {
-                Role::User => Speaker::User,
-                Role::Assistant => Speaker::Assistant,
+        messages.push(mcp::SamplingMessage {
+            role: match message.role {
+                Role::User => mcp::Role::User,
+                Role::Assistant => mcp::Role::Assistant,
             },
             text: texts.join("\n"),
         });
     }
-    Ok(ModelPrompt {
-        system: params.system_prompt,
+    Ok(SamplingRequest {
+        system_prompt: params.system_prompt,
         messages,
         max_tokens: params.max_tokens,
         temperature: params.temperature.map(f64::from),
-        stops: params.stop_sequences.unwrap_or_default(),
+        stop_sequences: params.stop_sequences.unwrap_or_default(),
     })
 }
 
-fn result(answer: ModelAnswer) -> CreateMessageResult {
+fn result(answer: SamplingResult) -> CreateMessageResult {
     let message = SamplingMessage::assistant_text(answer.text);
-    let end = match answer.end {
-        AnswerEnd::Whole => CreateMessageResult::STOP_REASON_END_TURN,
-        AnswerEnd::CutOff => CreateMessageResult::STOP_REASON_END_MAX_TOKEN,
-        AnswerEnd::Stopped => CreateMessageResult::STOP_REASON_END_SEQUENCE,
+    let end = match answer.stop_reason {
+        StopReason::EndTurn => CreateMessageResult::STOP_REASON_END_TURN,
+        StopReason::MaxTokens => CreateMessageResult::STOP_REASON_END_MAX_TOKEN,
+        StopReason::StopSequence => CreateMessageResult::STOP_REASON_END_SEQUENCE,
     };
     CreateMessageResult::new(message, answer.model).with_stop_reason(end)
 }
@@ -81,7 +79,7 @@ fn refusal(error: Error) -> ErrorData {
     match error {
         Error::Conflict(why) => ErrorData::new(DECLINED, why, None),
         Error::Invalid(why) | Error::TooLarge(why) => ErrorData::invalid_params(why, None),
-        error => ErrorData::internal_error(crate::line::text_of(error), None),
+        error => ErrorData::internal_error(crate::connection::text_of(error), None),
     }
 }
 
@@ -90,7 +88,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn of(params: serde_json::Value) -> Result<ModelPrompt, String> {
+    fn of(params: serde_json::Value) -> Result<SamplingRequest, String> {
         prompt(serde_json::from_value(params).unwrap())
     }
 
@@ -109,7 +107,7 @@ mod tests {
         let asked = asked.unwrap();
         assert_eq!(asked.messages[0].text, "Which bird?");
         assert_eq!(asked.messages[1].text, "Which bird?\nWhich bird?");
-        assert_eq!((asked.max_tokens, asked.stops.len()), (20, 1));
+        assert_eq!((asked.max_tokens, asked.stop_sequences.len()), (20, 1));
         let picture = json!({"type": "image", "data": "", "mimeType": "image/png"});
         let asked = of(json!({"messages": [{"role": "user", "content": picture}], "maxTokens": 1}));
         assert!(asked.is_err());
@@ -120,10 +118,10 @@ mod tests {
 
     #[test]
     fn an_answer_says_why_it_is_over() {
-        let answer = ModelAnswer {
+        let answer = SamplingResult {
             text: "A dunlin.".to_owned(),
             model: "small".to_owned(),
-            end: AnswerEnd::CutOff,
+            stop_reason: StopReason::MaxTokens,
         };
         let answer = serde_json::to_value(result(answer)).unwrap();
         assert_eq!(

@@ -148,7 +148,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
 /// Updates the index and asks. Each hit has to be what it says it is.
 fn answer(case: &Case, store: &mut MemoryStore) -> Result<Vec<(String, u64)>, TestCaseError> {
     let fail = |error: &dyn std::fmt::Display| TestCaseError::fail(error.to_string());
-    let facts: Vec<FileFacts> = case
+    let metadata: Vec<FileFacts> = case
         .files
         .iter()
         .map(|(path, text)| FileFacts {
@@ -163,7 +163,7 @@ fn answer(case: &Case, store: &mut MemoryStore) -> Result<Vec<(String, u64)>, Te
     };
     let mut index = Index::open(store).map_err(|e| fail(&e))?;
     let progress = index
-        .update(store, &facts, &mut read, &mut |_| true)
+        .update(store, &metadata, &mut read, &mut |_| true)
         .map_err(|e| fail(&e))?;
     prop_assert!(progress.is_complete());
     let query = Query {

@@ -255,17 +255,17 @@ fn walk(root: &Path, folder: &Path, to: &mut Vec<FileFacts>) -> Result<(), Strin
     for entry in entries {
         let entry = entry.map_err(|e| format!("{}: {e}", folder.display()))?;
         let path = entry.path();
-        let facts = entry
+        let metadata = entry
             .metadata()
             .map_err(|e| format!("{}: {e}", path.display()))?;
-        if facts.is_dir() && entry.file_name() != ".git" {
+        if metadata.is_dir() && entry.file_name() != ".git" {
             walk(root, &path, to)?;
-        } else if facts.is_file()
+        } else if metadata.is_file()
             && let Ok(relative) = path.strip_prefix(root)
         {
             to.push(FileFacts {
                 path: relative.to_string_lossy().into_owned(),
-                size: facts.len(),
+                size: metadata.len(),
                 modified: 0,
             });
         }

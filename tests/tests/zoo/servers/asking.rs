@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use dunlin_host::ForeignError;
 use dunlin_host::ask::{Answer, Ask, Origin, Question, Scope, TextQuestion};
-use dunlin_host::call::{Action, Call, Failure, Standing};
-use dunlin_host::model::{AnswerEnd, Model, ModelAnswer, Prompt};
+use dunlin_host::call::{Action, Call, Failure, PlanStatus};
+use dunlin_host::model::{Model, SamplingRequest, SamplingResult, StopReason};
 use dunlin_host::permission::ToolMode;
 use dunlin_tests::sandbox::{Asker, Sandbox, assert_alive, call, play};
 use serde_json::{Value, json};
@@ -25,9 +25,9 @@ async fn asking_is_a_matter_of_configuration() {
         plan.question,
         "Call 'wipe' of the MCP server 'destructive'?"
     );
-    let Standing::Ask {
+    let PlanStatus::Ask {
         notices, longest, ..
-    } = &plan.standing
+    } = &plan.status
     else {
         panic!("{plan:?}");
     };
@@ -53,7 +53,7 @@ async fn asking_is_a_matter_of_configuration() {
     ];
     for forget in forget {
         let plan = host.prepare(&wanted).await.expect("a plan");
-        assert_eq!(plan.standing, Standing::Allowed);
+        assert_eq!(plan.status, PlanStatus::Allowed);
         let listed = permissions.session_answers();
         let keys: Vec<(&str, &str)> = listed
             .iter()
@@ -87,8 +87,8 @@ async fn who_decided_about_a_call_is_logged() {
     permissions.set_tool_mode("destructive__wipe", ToolMode::Always);
     say(false, Scope::Once).await;
     permissions.set_tool_mode("destructive__wipe", ToolMode::Never);
-    let denied = host.prepare(&wanted).await.expect("a plan").standing;
-    assert!(matches!(denied, Standing::Denied { .. }), "{denied:?}");
+    let denied = host.prepare(&wanted).await.expect("a plan").status;
+    assert!(matches!(denied, PlanStatus::Denied { .. }), "{denied:?}");
     let free = call("good__echo", json!({"text": "x"}));
     let outcome = play(&host, &free, Arc::new(Asker::no())).await;
     outcome.expect("allowed").result.expect("a result");
@@ -137,9 +137,9 @@ async fn a_lasting_no_lasts() {
     assert!(matches!(no, Err(Failure::Denied { .. })), "{no:?}");
     let plan = host.prepare(&wanted).await.expect("a plan");
     assert!(
-        matches!(plan.standing, Standing::Denied { .. }),
+        matches!(plan.status, PlanStatus::Denied { .. }),
         "{:?}",
-        plan.standing
+        plan.status
     );
 }
 
@@ -167,9 +167,9 @@ async fn a_yes_is_to_what_was_shown() {
     host.answer(&shown, &plan, session).await.expect("kept");
     let plan = host.prepare(&of("again")).await.expect("a plan");
     assert!(
-        matches!(plan.standing, Standing::Ask { .. }),
+        matches!(plan.status, PlanStatus::Ask { .. }),
         "{:?}",
-        plan.standing
+        plan.status
     );
 }
 
@@ -216,7 +216,7 @@ struct Lender {
 
 /// A model that says what it was asked.
 #[derive(Default)]
-struct Echo(Mutex<Vec<Prompt>>);
+struct Echo(Mutex<Vec<SamplingRequest>>);
 
 #[async_trait::async_trait]
 impl Model for Echo {
@@ -224,15 +224,15 @@ impl Model for Echo {
         "small".to_owned()
     }
 
-    async fn answer(&self, prompt: &Prompt) -> Result<ModelAnswer, ForeignError> {
+    async fn answer(&self, prompt: &SamplingRequest) -> Result<SamplingResult, ForeignError> {
         self.0.lock().expect("a lock").push(prompt.clone());
         let asked = prompt.messages[0].text.clone();
         match asked.as_str() {
             "fail" => Err("is not there".into()),
             "wait" => std::future::pending().await,
-            _ => Ok(ModelAnswer {
+            _ => Ok(SamplingResult {
                 text: asked,
-                end: AnswerEnd::CutOff,
+                stop_reason: StopReason::MaxTokens,
             }),
         }
     }
@@ -307,10 +307,10 @@ async fn a_server_may_ask_the_model_when_the_user_agrees() {
         (question.origin, question.longest),
         (Origin::Server, Scope::Session)
     );
-    let [Action::Prompt(prompt)] = question.actions.as_slice() else {
+    let [Action::Sampling(prompt)] = question.actions.as_slice() else {
         panic!("{question:?}");
     };
-    assert_eq!(prompt.system.as_deref(), Some("Be brief."));
+    assert_eq!(prompt.system_prompt.as_deref(), Some("Be brief."));
     assert_eq!(prompt.max_tokens, 100);
     // The yes holds until the session ends, and there is an end to it within a call.
     let heard = say(&host, "sampling__echo", "again and again", lender.clone()).await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dunlin_host::Host;
 use dunlin_host::ask::Scope;
-use dunlin_host::call::{Failure, Standing};
+use dunlin_host::call::{Failure, PlanStatus};
 use dunlin_host::mcp::ServerAt;
 use dunlin_host::target::Target;
 use dunlin_tests::sandbox::{Asker, Sandbox, call, play};
@@ -32,15 +32,15 @@ fn host(sandbox: &Sandbox, behaviours: &[&str]) -> Host {
 async fn told(host: &Host, tool: &str, arguments: Value) -> Option<Vec<String>> {
     let wanted = call(tool, arguments);
     let plan = host.prepare(&wanted).await.expect("a plan");
-    let told = match plan.standing {
-        Standing::Ask {
+    let told = match plan.status {
+        PlanStatus::Ask {
             notices, longest, ..
         } => {
             assert_eq!(longest, Scope::Once);
             Some(notices)
         }
-        Standing::Allowed => None,
-        denied @ Standing::Denied { .. } => panic!("{denied:?}"),
+        PlanStatus::Allowed => None,
+        denied @ PlanStatus::Denied { .. } => panic!("{denied:?}"),
     };
     host.cancelled(&wanted);
     told

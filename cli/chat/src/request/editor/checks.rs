@@ -47,7 +47,7 @@ pub enum Problem {
     TooLong {
         tokens: u64,
         /// Tokens that there is room for.
-        room: u64,
+        limit: u64,
     },
 }
 
@@ -58,11 +58,11 @@ impl fmt::Display for Problem {
             Problem::ResultWithoutCall { id } => write!(f, "no call {id:?} precedes this result"),
             Problem::NoUserMessage => f.write_str("no user message is left"),
             Problem::WrongType { expected } => write!(f, "the value must be {expected}"),
-            Problem::TooLong { tokens, room } => write!(
+            Problem::TooLong { tokens, limit } => write!(
                 f,
                 "the request has {} tokens and the context window leaves room for {}; this section is the largest",
                 grouped(*tokens),
-                grouped(*room)
+                grouped(*limit)
             ),
         }
     }
@@ -98,23 +98,23 @@ struct Open {
 }
 
 impl EditableRequest {
-    /// Whether the current body can be sent. `counts` are those of this request; `room`: how many tokens it may have,
+    /// Whether the current body can be sent. `counts` are those of this request; `limit`: how many tokens it may have,
     /// in the same counts, where that is known.
     ///
     /// # Errors
     /// The first problem, from the beginning of the body.
-    pub fn check(&self, counts: &Counts, room: Option<u64>) -> Result<(), Unsendable> {
+    pub fn check(&self, counts: &Counts, limit: Option<u64>) -> Result<(), Unsendable> {
         if !self.is_dirty() {
             return Ok(());
         }
         self.check_messages()?;
-        match room.filter(|room| counts.total() > *room) {
+        match limit.filter(|limit| counts.total() > *limit) {
             None => Ok(()),
-            Some(room) => {
+            Some(limit) => {
                 let sent = (1..=self.sections().len()).filter(|number| !self.is_deleted(*number));
                 let largest = sent.max_by_key(|number| counts.section(*number));
                 let tokens = counts.total();
-                let problem = Problem::TooLong { tokens, room };
+                let problem = Problem::TooLong { tokens, limit };
                 Err(self.unsendable(largest.unwrap_or(1), None, problem))
             }
         }

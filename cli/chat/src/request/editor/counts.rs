@@ -142,15 +142,15 @@ fn said(value: &Value) -> Message {
     let calls = calls.into_iter().flatten();
     let in_blocks = blocks::calls(value).into_iter().map(|(_, call)| call);
     let calls = calls.chain(in_blocks).map(call);
-    let thoughts = parts.into_iter().flatten();
-    let thoughts = thoughts.filter_map(|part| part.get("thinking")?.as_str());
-    let thoughts: Vec<&str> = thoughts.collect();
-    if !thoughts.is_empty() {
+    let thinking = parts.into_iter().flatten();
+    let thinking = thinking.filter_map(|part| part.get("thinking")?.as_str());
+    let thinking: Vec<&str> = thinking.collect();
+    if !thinking.is_empty() {
         return Message {
             tool_calls: calls.collect(),
             reasoning: Some(Reasoning {
                 field: "thinking".to_owned(),
-                text: thoughts.join("\n\n"),
+                text: thinking.join("\n\n"),
             }),
             replay: Some(Replay::default()),
             ..Message::text(Role::Assistant, content)

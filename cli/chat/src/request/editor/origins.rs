@@ -2,26 +2,26 @@
 
 use super::sections::{Origin, SectionId};
 use crate::message::{Message, Role};
-use crate::request::truncation::Cuts;
+use crate::request::truncation::Truncation;
 use crate::tokens::counted;
 
 /// The origins of the messages that [`compose`](crate::request::compose) makes of what `cuts` leave of a session, in
 /// their order; without the system prompt.
 ///
 /// `in_text`: calls and results are written as text, as for a model that takes no tools.
-pub fn origins(messages: &[Message], cuts: &Cuts, in_text: bool) -> Vec<Origin> {
+pub fn origins(messages: &[Message], truncation: &Truncation, in_text: bool) -> Vec<Origin> {
     let mut origins: Vec<Parts> = Vec::new();
     let mut is_after_user = false;
     let sent = messages.iter().enumerate();
-    for (index, message) in sent.filter(|(index, _)| cuts.sends(*index)) {
+    for (index, message) in sent.filter(|(index, _)| truncation.sends(*index)) {
         let is_user = match message.role {
             Role::User => true,
             Role::Tool => in_text,
             Role::System | Role::Assistant => false,
         };
-        let left_out = (index == cuts.start && cuts.left_out() > 0).then(|| {
-            let left_out = counted(cuts.left_out(), "earlier message", "earlier messages");
-            match cuts.compacted {
+        let left_out = (index == truncation.start && truncation.left_out() > 0).then(|| {
+            let left_out = counted(truncation.left_out(), "earlier message", "earlier messages");
+            match truncation.compacted {
                 Some(_) => format!("with a summary of {left_out}"),
                 None => format!("without {left_out}"),
             }
@@ -135,24 +135,24 @@ mod tests {
             through: 5,
             summary: "They talked".to_owned(),
         };
-        let cut = |start, keeps_first, compacted| Cuts {
+        let cut = |start, keeps_first, compacted| Truncation {
             start,
             keeps_first,
             compacted,
-            ..Cuts::default()
+            ..Truncation::default()
         };
-        let check = |cuts: &Cuts, expected: &[usize], in_text: &[usize]| {
+        let check = |truncation: &Truncation, expected: &[usize], in_text: &[usize]| {
             for (dialect, is_in_text, expected) in [
                 (&Plain as &dyn Dialect, false, expected),
                 (&InText, true, in_text),
             ] {
-                let origins = origins(messages, cuts, is_in_text);
+                let origins = origins(messages, truncation, is_in_text);
                 let ids = expected.iter().map(|index| SectionId::Message(*index));
                 assert_eq!(
                     origins.iter().map(|it| it.id.clone()).collect::<Vec<_>>(),
                     ids.collect::<Vec<_>>()
                 );
-                let body = compose(cuts.apply(messages), &Agent::sample(), dialect, &[]);
+                let body = compose(truncation.apply(messages), &Agent::sample(), dialect, &[]);
                 let sent = body.body()["messages"].as_array().unwrap().clone();
                 assert_eq!(sent.len(), origins.len());
                 for (message, origin) in sent.iter().zip(&origins) {
@@ -167,7 +167,7 @@ mod tests {
             }
         };
         check(
-            &Cuts::default(),
+            &Truncation::default(),
             &[0, 2, 3, 4, 5, 7, 8, 9, 10, 12, 13, 14],
             &[0, 2, 3, 4, 5, 7, 8, 9, 10, 12, 13, 14],
         );
@@ -185,17 +185,17 @@ mod tests {
 
     #[test]
     fn attached_files_name_their_message() {
-        let check = |said: &[&[&str]], cuts: &Cuts, expected: Option<&str>| {
+        let check = |said: &[&[&str]], truncation: &Truncation, expected: Option<&str>| {
             let message = |attached: &&[&str]| Message {
                 attached: attached.iter().map(|path| (*path).to_owned()).collect(),
                 ..Message::text(Role::User, "text")
             };
             let messages: Vec<Message> = said.iter().map(message).collect();
-            let origins = origins(&messages, cuts, false);
+            let origins = origins(&messages, truncation, false);
             let last = origins.last().expect("an origin");
             assert_eq!(last.context.as_deref(), expected, "{said:?}");
         };
-        let all = Cuts::default();
+        let all = Truncation::default();
         check(&[&[]], &all, None);
         check(&[&["src/main.rs"]], &all, Some("user, with main.rs"));
         check(&[&["a", "b/c"]], &all, Some("user, with a and c"));
@@ -205,13 +205,13 @@ mod tests {
             Some("user, with a and 2 more files"),
         );
         check(&[&["a"], &["b"]], &all, Some("user, with a and b"));
-        let cuts = Cuts {
+        let truncation = Truncation {
             start: 1,
-            ..Cuts::default()
+            ..Truncation::default()
         };
         check(
             &[&["a"], &["b"]],
-            &cuts,
+            &truncation,
             Some("user, without 1 earlier message, with b"),
         );
     }
@@ -224,7 +224,7 @@ mod tests {
         let messages: Vec<Message> = session.messages()[..4].to_vec();
         let messages = [messages, vec![Message::text(Role::User, "next")]].concat();
         let ids = |in_text| -> Vec<String> {
-            let origins = origins(&messages, &Cuts::default(), in_text);
+            let origins = origins(&messages, &Truncation::default(), in_text);
             origins.iter().map(|origin| origin.id.to_string()).collect()
         };
         assert_eq!(

@@ -58,10 +58,10 @@ fn text(request: &EditableRequest) -> String {
     String::from_utf8(request.bytes().to_vec()).unwrap()
 }
 
-fn check(request: &EditableRequest, room: Option<u64>) -> Result<(), String> {
+fn check(request: &EditableRequest, limit: Option<u64>) -> Result<(), String> {
     let counts = Counts::of(request, &Measure::default());
     request
-        .check(&counts, room)
+        .check(&counts, limit)
         .map_err(|error| error.to_string())
 }
 

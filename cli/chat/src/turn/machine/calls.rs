@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use dunlin_host::ask::{Answer, Scope};
-use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing, Success};
+use dunlin_host::call::{Call, Failure, Outcome, Plan, PlanStatus, Success};
 use serde_json::Value;
 
 use super::super::approve::{Choice, Decision, Resolution};
@@ -41,11 +41,13 @@ const MAX_ARGUMENT_DEPTH: usize = 64;
 
 /// Arguments that a session could not be read back with count as arguments that cannot be read.
 fn refuse_deep_arguments(call: &mut ProposedCall) {
-    fn is_deep(value: &Value, room: usize) -> bool {
-        match (value, room) {
+    fn is_deep(value: &Value, depth: usize) -> bool {
+        match (value, depth) {
             (Value::Array(_) | Value::Object(_), 0) => true,
-            (Value::Array(items), room) => items.iter().any(|item| is_deep(item, room - 1)),
-            (Value::Object(fields), room) => fields.values().any(|field| is_deep(field, room - 1)),
+            (Value::Array(items), depth) => items.iter().any(|item| is_deep(item, depth - 1)),
+            (Value::Object(fields), depth) => {
+                fields.values().any(|field| is_deep(field, depth - 1))
+            }
             _ => false,
         }
     }
@@ -217,21 +219,21 @@ impl Turn<'_> {
         if call.plan.as_deref() != Some(&plan) {
             call.revision += 1;
         }
-        let standing = plan.standing.clone();
+        let status = plan.status.clone();
         call.plan = Some(Arc::new(plan));
         call.problem = None;
-        match standing {
-            Standing::Denied { rule, revert, .. } => {
+        match status {
+            PlanStatus::Denied { rule, revert, .. } => {
                 let by = DeniedBy { rule, revert };
                 self.deny(number, None, Some(by), effects);
             }
             // Something else than what the user saw is never run, whatever allows it by now.
-            Standing::Allowed
+            PlanStatus::Allowed
                 if (same || !call.shown) && (!call.quoted || call.edited || call.explicit) =>
             {
                 call.state = CallState::Approved;
             }
-            Standing::Allowed | Standing::Ask { .. } => {
+            PlanStatus::Allowed | PlanStatus::Ask { .. } => {
                 call.state = CallState::Asking;
                 call.explicit = false;
             }

@@ -1,6 +1,6 @@
 //! Calls that are denied, by the user, by a rule or by a hook, and those that are left out for it.
 
-use dunlin_host::call::{Failure, Standing};
+use dunlin_host::call::{Failure, PlanStatus};
 use dunlin_host::permission::Revert;
 
 use super::super::call::{CallState, Denial, DeniedBy};
@@ -45,9 +45,9 @@ impl Turn<'_> {
         // Only the user's own no, without a word, is a wish to stop. What the user explains is for the model to hear, and
         // a rule, a mode or a hook was there before the call: the model has to find another way.
         let goes_back = by.is_some() || call.comment.is_some();
-        let (needs, longest) = match call.plan.as_ref().map(|plan| &plan.standing) {
+        let (needs, longest) = match call.plan.as_ref().map(|plan| &plan.status) {
             // No answer allows what a hook denies.
-            Some(Standing::Ask { needs, longest, .. }) if !is_by_hook => {
+            Some(PlanStatus::Ask { needs, longest, .. }) if !is_by_hook => {
                 (needs.clone(), Some(*longest))
             }
             _ => (Vec::new(), None),

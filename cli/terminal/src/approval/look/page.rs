@@ -15,7 +15,7 @@ use crate::approval::storing::{self, READS, UNDO};
 use crate::approval::text::{BAR, room, wrap};
 use crate::ui::style::Label;
 use crate::ui::wrap::{self as words, visible};
-use crate::ui::{command, diff, prompt_of_server, web_request};
+use crate::ui::{command, diff, sampling_request, web_request};
 
 /// How far in the target of a need stands.
 const NEED_INDENT: usize = 10;
@@ -272,7 +272,7 @@ impl Page {
         commands
             .map(|line| (line, None))
             .chain(diff::lines(actions, whole))
-            .chain(prompt_of_server::lines(actions))
+            .chain(sampling_request::lines(actions))
             .chain(web_request::lines(actions, whole))
             .chain(
                 shows_arguments(entry)

@@ -39,7 +39,7 @@ pub use view::draw;
 /// The chats, wherever they are.
 pub trait Source {
     /// What has happened since, or happens within the time: the name of a chat and the news.
-    fn news(&mut self, most: Duration) -> Vec<(String, Update)>;
+    fn updates(&mut self, most: Duration) -> Vec<(String, Update)>;
 
     /// Why no chat can be found.
     fn problem(&self) -> Option<&str>;
@@ -73,9 +73,9 @@ struct Chats<'a> {
 impl Chats<'_> {
     /// Takes in what happens within the time. Whether that is to be seen.
     fn take_in(&mut self, most: Duration) -> bool {
-        let news = self.source.news(most);
-        let mut is_changed = self.list.tick(Instant::now()) || !news.is_empty();
-        for (chat, update) in news {
+        let updates = self.source.updates(most);
+        let mut is_changed = self.list.tick(Instant::now()) || !updates.is_empty();
+        for (chat, update) in updates {
             self.list.apply(&chat, update);
         }
         is_changed |= self.list.set_problem(self.source.problem());

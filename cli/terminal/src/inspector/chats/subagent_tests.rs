@@ -7,15 +7,15 @@ use ratatui::backend::TestBackend;
 
 use super::tests::{assert_shows, ctrl, key, list, new, paused, press, screen};
 use super::{Act, ChatList, Conversation, Subagent, Update, draw};
-use crate::ui::subagents::{Standing, SubagentRow};
+use crate::ui::subagents::{SubagentRow, SubagentStatus};
 use ratatui_textarea::Key;
 
-fn subagent(number: u64, standing: Standing, state: &str, request: Option<u64>) -> Subagent {
+fn subagent(number: u64, status: SubagentStatus, state: &str, request: Option<u64>) -> Subagent {
     Subagent {
         number,
         row: SubagentRow {
             name: format!("research {number}"),
-            standing,
+            status,
             state: state.to_owned(),
             calls: 4,
             tokens: 12_345,
@@ -47,9 +47,9 @@ fn they_stand_below_their_chat_those_that_run_first() {
     told(
         &mut list,
         &[
-            subagent(1, Standing::Answered, "", Some(5)),
-            subagent(2, Standing::Failed, "stopped", None),
-            subagent(3, Standing::Running, "read_file a\u{1b}.rs", Some(4)),
+            subagent(1, SubagentStatus::Answered, "", Some(5)),
+            subagent(2, SubagentStatus::Failed, "stopped", None),
+            subagent(3, SubagentStatus::Running, "read_file a\u{1b}.rs", Some(4)),
         ],
     );
     assert_eq!(
@@ -85,7 +85,7 @@ fn the_latest_request_of_one_is_shown_and_nothing_is_done_to_it() {
     let mut list = list(None);
     told(
         &mut list,
-        &[subagent(1, Standing::Running, "starting", None)],
+        &[subagent(1, SubagentStatus::Running, "starting", None)],
     );
     ctrl(&mut list, 'n');
     assert_shows(
@@ -94,7 +94,7 @@ fn the_latest_request_of_one_is_shown_and_nothing_is_done_to_it() {
     );
     told(
         &mut list,
-        &[subagent(1, Standing::Running, "writing", Some(5))],
+        &[subagent(1, SubagentStatus::Running, "writing", Some(5))],
     );
     assert!(list.load());
     assert_shows(&mut list, &["research 1 · writing", "request 5 was sent"]);
@@ -110,7 +110,7 @@ fn the_latest_request_of_one_is_shown_and_nothing_is_done_to_it() {
 #[test]
 fn what_is_gone_is_not_selected() {
     let mut list = list(None);
-    let running = subagent(1, Standing::Running, "writing", Some(5));
+    let running = subagent(1, SubagentStatus::Running, "writing", Some(5));
     told(&mut list, std::slice::from_ref(&running));
     ctrl(&mut list, 'n');
     list.take_new();
@@ -140,10 +140,13 @@ fn the_time_of_one_that_runs_is_drawn_each_second() {
     let mut list = list(None);
     let later = |seconds: u64| Instant::now() + Duration::from_secs(seconds);
     assert!(!list.tick(later(5)));
-    told(&mut list, &[subagent(1, Standing::Running, "", None)]);
+    told(&mut list, &[subagent(1, SubagentStatus::Running, "", None)]);
     assert!(list.tick(later(10)));
     assert!(!list.tick(later(10)));
     assert!(list.tick(later(12)));
-    told(&mut list, &[subagent(1, Standing::Answered, "", None)]);
+    told(
+        &mut list,
+        &[subagent(1, SubagentStatus::Answered, "", None)],
+    );
     assert!(!list.tick(later(20)));
 }

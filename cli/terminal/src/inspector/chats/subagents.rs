@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::row::Row;
 use super::state::{ChatList, Conversation};
-use crate::ui::subagents::{Standing, SubagentRow};
+use crate::ui::subagents::{SubagentRow, SubagentStatus};
 
 /// How often the time that they run is drawn.
 const TICK: Duration = Duration::from_secs(1);
@@ -33,7 +33,7 @@ pub struct OfChat {
 impl OfChat {
     /// Whether the subagent does nothing any more.
     pub(super) fn is_over(&self) -> bool {
-        self.subagent.row.standing != Standing::Running
+        self.subagent.row.status != SubagentStatus::Running
     }
 }
 

@@ -98,7 +98,7 @@ pub struct Paused {
     request: EditableRequest,
     counts: Counts,
     measure: Measure,
-    room: u64,
+    token_limit: u64,
     window_tokens: Option<u64>,
     last_sent: Option<LastRequest>,
     round: u32,
@@ -121,7 +121,7 @@ impl Paused {
             counts: Counts::of(&paused.request, &paused.measure),
             request: paused.request,
             measure: paused.measure,
-            room: paused.room,
+            token_limit: paused.token_limit,
             window_tokens: paused.window,
             last_sent: paused.last_sent.map(|last| LastRequest::new(&last)),
             round: paused.round,
@@ -188,7 +188,9 @@ impl Paused {
 
     /// Why the request cannot be sent as it is now.
     pub fn problem(&self) -> Option<Unsendable> {
-        self.request.check(&self.counts, Some(self.room)).err()
+        self.request
+            .check(&self.counts, Some(self.token_limit))
+            .err()
     }
 
     /// The request as it is now.
@@ -276,8 +278,8 @@ impl Paused {
     }
 
     /// How many tokens it may have, in the measure's own counts.
-    pub fn room(&self) -> u64 {
-        self.room
+    pub fn token_limit(&self) -> u64 {
+        self.token_limit
     }
 
     /// Which request of its turn it is, from 1.

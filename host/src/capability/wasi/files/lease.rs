@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::capability::context::CallContext;
 use crate::capability::resources::UseId;
 use crate::capability::shared::Shared;
-use crate::declared_permissions::Ceiling;
+use crate::declared_permissions::DeclaredPermissions;
 use crate::permission::{Caller, PluginId, Verdict};
 use crate::target::Need;
 
@@ -19,7 +19,7 @@ struct Terms {
     call: String,
     tool: String,
     plugin: Arc<PluginId>,
-    ceiling: Option<Arc<Ceiling>>,
+    declared_permissions: Option<Arc<DeclaredPermissions>>,
     need: Need,
     under: UseId,
     /// Whether more than one answer to one question allowed it.
@@ -42,7 +42,7 @@ impl Lease {
             call: context.caller.call.clone(),
             tool: context.caller.tool.clone(),
             plugin: Arc::clone(&context.caller.plugin),
-            ceiling: context.caller.ceiling.clone(),
+            declared_permissions: context.caller.declared_permissions.clone(),
             need,
             under,
             was_allowed: false,
@@ -74,7 +74,7 @@ impl Terms {
             tool: &self.tool,
             plugin: &self.plugin,
             declared: true,
-            ceiling: self.ceiling.as_deref(),
+            declared_permissions: self.declared_permissions.as_deref(),
         };
         let decided = self.shared.permissions.decide(&caller, &self.need);
         decided.map_or(Verdict::Deny, |decision| decision.verdict)

@@ -22,7 +22,7 @@ impl Files {
         self.0.insert(path.to_owned(), (modified, text.to_owned()));
     }
 
-    fn facts(&self) -> Vec<FileFacts> {
+    fn metadata(&self) -> Vec<FileFacts> {
         self.0
             .iter()
             .map(|(path, (modified, text))| FileFacts {
@@ -40,7 +40,7 @@ impl Files {
     fn update(&self, store: &mut MemoryStore) -> Progress {
         let mut index = Index::open(store).unwrap();
         index
-            .update(store, &self.facts(), &mut self.read(), &mut |_| true)
+            .update(store, &self.metadata(), &mut self.read(), &mut |_| true)
             .unwrap()
     }
 
@@ -111,7 +111,7 @@ fn changes_are_followed() {
     let progress = index
         .update(
             &mut store,
-            &files.facts(),
+            &files.metadata(),
             &mut |path| {
                 read.push(path.to_owned());
                 source(path)
@@ -148,10 +148,15 @@ fn an_update_goes_on_where_the_last_was_stopped() {
         let mut index = Index::open(&store).unwrap();
         let mut left = 3;
         let progress = index
-            .update(&mut store, &files.facts(), &mut files.read(), &mut |_| {
-                left -= 1;
-                left > 0
-            })
+            .update(
+                &mut store,
+                &files.metadata(),
+                &mut files.read(),
+                &mut |_| {
+                    left -= 1;
+                    left > 0
+                },
+            )
             .unwrap();
         steps += 1;
         assert!(progress.indexed <= 3 * steps);
@@ -179,7 +184,7 @@ fn what_is_not_worth_reading_is_not_read_again() {
     let progress = index
         .update(
             &mut store,
-            &files.facts(),
+            &files.metadata(),
             &mut |path| panic!("reads {path}"),
             &mut |_| true,
         )

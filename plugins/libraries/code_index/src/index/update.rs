@@ -86,8 +86,11 @@ impl<'a> Run<'a> {
 
     /// Forgets the files that are not there any more. Whether there were any.
     fn forget_gone(&mut self) -> bool {
-        let known: std::collections::HashSet<&str> =
-            self.files.iter().map(|facts| facts.path.as_str()).collect();
+        let known: std::collections::HashSet<&str> = self
+            .files
+            .iter()
+            .map(|metadata| metadata.path.as_str())
+            .collect();
         let mut forgot = false;
         for segment in &mut self.index.segments {
             for (row, live) in segment.tables.files.iter().zip(&mut segment.entry.live) {
@@ -114,20 +117,20 @@ impl<'a> Run<'a> {
             .map(|segment| (segment.entry.id, segment))
             .collect();
         let mut pending = Vec::new();
-        for facts in self.files {
+        for metadata in self.files {
             let row = self
                 .places
-                .get(&facts.path)
+                .get(&metadata.path)
                 .and_then(|place| segments.get(&place.segment)?.tables.files.get(place.file));
             match row {
-                Some(row) if row.size == facts.size && row.modified == facts.modified => {
+                Some(row) if row.size == metadata.size && row.modified == metadata.modified => {
                     self.progress.indexed += 1;
-                    self.progress.indexed_bytes += readable(facts);
+                    self.progress.indexed_bytes += readable(metadata);
                 }
-                _ => pending.push(facts),
+                _ => pending.push(metadata),
             }
         }
-        pending.sort_by_cached_key(|facts| match Kind::of_path(&facts.path) {
+        pending.sort_by_cached_key(|metadata| match Kind::of_path(&metadata.path) {
             Kind::Skipped => u8::MAX,
             kind => kind as u8,
         });
@@ -145,17 +148,17 @@ impl<'a> Run<'a> {
         let mut builder = Builder::default();
         let mut wrote = false;
         let mut stopped = false;
-        for (number, facts) in pending.iter().enumerate() {
+        for (number, metadata) in pending.iter().enumerate() {
             if self.blob_bytes() >= MAX_INDEX_BYTES {
                 self.progress.left_out = pending.len() - number;
                 break;
             }
-            if !read_one(facts, &mut builder, read) {
+            if !read_one(metadata, &mut builder, read) {
                 // It cannot be read, so there is nothing to wait for; the next update tries again.
-                wrote |= self.forget(&facts.path);
+                wrote |= self.forget(&metadata.path);
             }
             self.progress.indexed += 1;
-            self.progress.indexed_bytes += readable(facts);
+            self.progress.indexed_bytes += readable(metadata);
             if builder.is_full() {
                 self.finish(std::mem::take(&mut builder), store)?;
                 wrote = true;
@@ -203,11 +206,11 @@ impl<'a> Run<'a> {
                 modified: row.modified,
             })
             .collect();
-        for facts in again {
+        for metadata in again {
             if builder.is_full() {
                 break;
             }
-            read_one(&facts, builder, read);
+            read_one(&metadata, builder, read);
         }
     }
 
@@ -259,17 +262,17 @@ impl<'a> Run<'a> {
 
 /// Reads a file. Whether it could be read.
 fn read_one(
-    facts: &FileFacts,
+    metadata: &FileFacts,
     builder: &mut Builder,
     read: &mut dyn FnMut(&str) -> Option<Vec<u8>>,
 ) -> bool {
-    if facts.size > kind::MAX_FILE_BYTES || Kind::of_path(&facts.path) == Kind::Skipped {
-        builder.skip(facts);
+    if metadata.size > kind::MAX_FILE_BYTES || Kind::of_path(&metadata.path) == Kind::Skipped {
+        builder.skip(metadata);
         return true;
     }
-    match read(&facts.path) {
+    match read(&metadata.path) {
         Some(text) => {
-            builder.add(facts, &text);
+            builder.add(metadata, &text);
             true
         }
         None => false,
@@ -277,10 +280,10 @@ fn read_one(
 }
 
 /// Bytes of a file that are read.
-fn readable(facts: &FileFacts) -> u64 {
-    if facts.size > kind::MAX_FILE_BYTES {
+fn readable(metadata: &FileFacts) -> u64 {
+    if metadata.size > kind::MAX_FILE_BYTES {
         0
     } else {
-        facts.size
+        metadata.size
     }
 }

@@ -104,21 +104,21 @@ impl Builder {
     }
 
     /// Reads a file. What is not worth reading is noted without its words.
-    pub(crate) fn add(&mut self, facts: &FileFacts, text: &[u8]) -> Kind {
-        let kind = Kind::of(&facts.path, text);
+    pub(crate) fn add(&mut self, metadata: &FileFacts, text: &[u8]) -> Kind {
+        let kind = Kind::of(&metadata.path, text);
         let first_chunk = self.tables.chunks.len() as u32;
         let mut words = 0;
         if kind != Kind::Skipped {
-            let lines = chunks::lines(&facts.path, text);
+            let lines = chunks::lines(&metadata.path, text);
             for chunk in chunks::chunks(&lines) {
                 words += self.chunk(chunk, &lines[chunk.start..chunk.end]);
             }
-            self.path(&facts.path);
+            self.path(&metadata.path);
         }
         self.tables.files.push(FileRow {
-            path: facts.path.clone(),
-            size: facts.size,
-            modified: facts.modified,
+            path: metadata.path.clone(),
+            size: metadata.size,
+            modified: metadata.modified,
             kind,
             first_chunk,
             chunks: self.tables.chunks.len() as u32 - first_chunk,
@@ -128,11 +128,11 @@ impl Builder {
     }
 
     /// Notes a file that is left out, so that it is not read again.
-    pub(crate) fn skip(&mut self, facts: &FileFacts) {
+    pub(crate) fn skip(&mut self, metadata: &FileFacts) {
         self.tables.files.push(FileRow {
-            path: facts.path.clone(),
-            size: facts.size,
-            modified: facts.modified,
+            path: metadata.path.clone(),
+            size: metadata.size,
+            modified: metadata.modified,
             kind: Kind::Skipped,
             first_chunk: self.tables.chunks.len() as u32,
             chunks: 0,

@@ -8,7 +8,7 @@ struct HostCallFlood;
 
 impl Tool for HostCallFlood {
     const NAME: &'static str = "host_call_flood";
-    const DESCRIPTION: &'static str = "Asks for the facts of a file for ever.";
+    const DESCRIPTION: &'static str = "Asks for the metadata of a file for ever.";
     const PARAMETERS: Parameters = Parameters::NONE;
     type Arguments = Value;
 

@@ -19,7 +19,7 @@ impl Tool for Nag {
     fn run(_arguments: Value) -> Result<Output, Failure> {
         let denied = (0..1000)
             .map(|number| files::stat(&format!("../outside/{number}")))
-            .filter(|facts| matches!(facts, Err(dunlin_sdk::Error::Denied(_))))
+            .filter(|metadata| matches!(metadata, Err(dunlin_sdk::Error::Denied(_))))
             .count();
         Ok(format!("{} of 1000 allowed", 1000 - denied).into())
     }

@@ -6,13 +6,13 @@ use super::*;
 fn what_no_server_would_take_is_not_sent() {
     const OUT: &str =
         ". `undo` takes back the last edit, `restore N` a deletion, `reset` all edits";
-    let refused = |edit: &dyn Fn(&mut EditableRequest), room, expected: &str| {
+    let refused = |edit: &dyn Fn(&mut EditableRequest), limit, expected: &str| {
         let mut request = request();
         assert_eq!(check(&request, Some(0)), Ok(()), "unedited");
         edit(&mut request);
-        assert_eq!(check(&request, room), Err(format!("{expected}{OUT}")));
+        assert_eq!(check(&request, limit), Err(format!("{expected}{OUT}")));
         while request.undo().is_ok() {}
-        assert_eq!(check(&request, room), Ok(()));
+        assert_eq!(check(&request, limit), Ok(()));
     };
     let set = |path: &'static str, value: &'static str| {
         move |request: &mut EditableRequest| {
@@ -92,7 +92,7 @@ fn counts_are_those_of_the_context_budget() {
     };
     let fitted = budget.fit(conversation.messages(), occasion).unwrap();
     let composed = crate::request::compose(fitted.messages, &agent, &Plain, &tools);
-    let origins = origins(conversation.messages(), budget.cuts(), false);
+    let origins = origins(conversation.messages(), budget.truncation(), false);
     let outline = Outline::of_chat(composed.body(), &origins, Vec::new());
     let mut request = EditableRequest::new(composed.bytes().clone(), outline);
     let mut counts = Counts::of(&request, budget.measure());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use base64::Engine;
 use dunlin_host::ask::{Answer, Ask, Question, Scope, TextQuestion};
-use dunlin_host::call::{Call, Failure, Outcome, Plan, Standing, Success};
+use dunlin_host::call::{Call, Failure, Outcome, Plan, PlanStatus, Success};
 use dunlin_host::display::escape;
 use dunlin_host::target::Need;
 use dunlin_host::{Host, Progress};
@@ -183,9 +183,9 @@ impl Running {
             Ok(plan) => plan,
             Err(failure) => return failed(&failure, ""),
         };
-        match &plan.standing {
-            Standing::Allowed => {}
-            Standing::Ask {
+        match &plan.status {
+            PlanStatus::Allowed => {}
+            PlanStatus::Ask {
                 lasting, longest, ..
             } => {
                 // For the audit log. What it cannot take is told as well.
@@ -194,7 +194,7 @@ impl Running {
                 }
                 return denied(&plan, &self.way_out(lasting, *longest));
             }
-            Standing::Denied { need, rule, revert } => {
+            PlanStatus::Denied { need, rule, revert } => {
                 let way_out = match revert {
                     Some(_) => self.way_out(need.as_slice(), Scope::Always),
                     None => "\nNothing can allow it.".to_owned(),

@@ -1,7 +1,7 @@
 //! What a server wants to ask the model, as it stands in a question: whole, line by line, and nothing in it hidden.
 
 use dunlin_host::call::Action;
-use dunlin_host::model::{Prompt, Speaker};
+use dunlin_host::model::{Role, SamplingRequest};
 
 use super::foreign_line;
 use super::style::Label;
@@ -11,54 +11,54 @@ use super::style::Label;
 pub fn lines(actions: &[Action]) -> Vec<(String, Option<Label>)> {
     let mut lines = Vec::new();
     for action in actions {
-        if let Action::Prompt(prompt) = action {
+        if let Action::Sampling(prompt) = action {
             add(&mut lines, prompt);
         }
     }
     lines
 }
 
-fn add(lines: &mut Vec<(String, Option<Label>)>, prompt: &Prompt) {
+fn add(lines: &mut Vec<(String, Option<Label>)>, prompt: &SamplingRequest) {
     let mut say = |who: &str, text: &str| {
         lines.push((who.to_owned(), Some(Label::Place)));
         for line in text.lines() {
             lines.push((format!("  {}", foreign_line::shown(line)), None));
         }
     };
-    if let Some(system) = &prompt.system {
+    if let Some(system) = &prompt.system_prompt {
         say("instructions", system);
     }
     for said in &prompt.messages {
-        let who = match said.by {
-            Speaker::User => "asks",
-            Speaker::Assistant => "has the model say",
+        let who = match said.role {
+            Role::User => "asks",
+            Role::Assistant => "has the model say",
         };
         say(who, &said.text);
     }
-    for stop in &prompt.stops {
+    for stop in &prompt.stop_sequences {
         say("up to", stop);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use dunlin_host::model::Said;
+    use dunlin_host::model::SamplingMessage;
 
     use super::*;
 
     #[test]
     fn all_of_it_is_shown() {
-        let prompt = Prompt {
-            system: Some("Be brief.".to_owned()),
-            messages: vec![Said {
-                by: Speaker::User,
+        let prompt = SamplingRequest {
+            system_prompt: Some("Be brief.".to_owned()),
+            messages: vec![SamplingMessage {
+                role: Role::User,
                 text: "Which\n\tbird?\u{1b}[2J\r\nasks".to_owned(),
             }],
             max_tokens: 20,
             temperature_thousandths: None,
-            stops: vec![".".to_owned()],
+            stop_sequences: vec![".".to_owned()],
         };
-        let lines = lines(&[Action::Prompt(prompt)]);
+        let lines = lines(&[Action::Sampling(prompt)]);
         let texts: Vec<&str> = lines.iter().map(|(text, _)| text.as_str()).collect();
         assert_eq!(
             texts,

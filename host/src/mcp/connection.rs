@@ -1,4 +1,4 @@
-//! The line between a bridge and its server, with its limits.
+//! The connection between a bridge and its server, with its limits.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ pub(crate) struct Terms {
     pub(crate) roots: Vec<PathBuf>,
     /// Whether it may ask the model.
     pub(crate) consent: Consent,
-    /// Whether there was a model to be asked when the line was made.
+    /// Whether there was a model to be asked when the connection was made.
     pub(crate) has_model: bool,
 }
 
@@ -57,10 +57,10 @@ impl Consent {
     }
 }
 
-/// A line to a server.
+/// A connection to a server.
 #[derive(Debug)]
-pub(crate) struct ServerLine {
-    connection: Connection,
+pub(crate) struct ServerConnection {
+    transport: Connection,
     /// What came while something was being sent.
     backlog: VecDeque<String>,
     backlog_bytes: usize,
@@ -75,10 +75,10 @@ pub(crate) struct ServerLine {
     pub(crate) end: CancellationToken,
 }
 
-impl ServerLine {
-    pub(crate) fn new(connection: Connection, terms: Terms) -> ServerLine {
-        ServerLine {
-            connection,
+impl ServerConnection {
+    pub(crate) fn new(connection: Connection, terms: Terms) -> ServerConnection {
+        ServerConnection {
+            transport: connection,
             backlog: VecDeque::new(),
             backlog_bytes: 0,
             is_taken: false,
@@ -92,16 +92,16 @@ impl ServerLine {
     /// Waits until there is something to attend to.
     pub(crate) async fn arrived(&mut self) {
         if self.backlog.is_empty() && self.closed.is_none() {
-            let received = self.connection.receiver.receive().await;
+            let received = self.transport.receiver.receive().await;
             self.keep(received);
         }
     }
 
     /// Takes leave of the server, and waits for it to be gone. Whoever calls bounds the time.
     pub(crate) async fn close(&mut self) {
-        self.connection.sender.close().await;
+        self.transport.sender.close().await;
         if self.closed.is_none() {
-            while self.connection.receiver.receive().await.is_ok() {}
+            while self.transport.receiver.receive().await.is_ok() {}
         }
         self.closed = Some("was closed".to_owned());
     }
@@ -133,7 +133,7 @@ impl ServerLine {
             return incoming;
         }
         if !wait {
-            match self.connection.receiver.receive().now_or_never() {
+            match self.transport.receiver.receive().now_or_never() {
                 Some(received) => self.keep(received),
                 None => return Incoming::Nothing,
             }
@@ -143,7 +143,7 @@ impl ServerLine {
         tokio::select! {
             biased;
             () = end.cancelled() => Incoming::Cancelled,
-            received = self.connection.receiver.receive() => {
+            received = self.transport.receiver.receive() => {
                 self.keep(received);
                 self.next().unwrap_or(Incoming::Nothing)
             }
@@ -155,8 +155,8 @@ impl ServerLine {
         if let Some(why) = &self.closed {
             return Err(Error::Failed(why.clone()));
         }
-        let ServerLine {
-            connection,
+        let ServerConnection {
+            transport: connection,
             backlog,
             backlog_bytes,
             closed,
@@ -250,14 +250,17 @@ mod tests {
             sender: Box::new(heard.clone()),
             receiver: Box::new(Stubborn(heard, 3)),
         };
-        let mut line = ServerLine::new(connection, Terms::default());
-        line.send("x").await.unwrap();
+        let mut connection = ServerConnection::new(connection, Terms::default());
+        connection.send("x").await.unwrap();
         for expected in ["3", "2", "1"] {
-            let incoming = line.receive(true).await;
+            let incoming = connection.receive(true).await;
             assert!(matches!(incoming, Incoming::Message(text) if text == expected));
         }
-        assert!(matches!(line.receive(false).await, Incoming::Nothing));
-        line.end.cancel();
-        assert!(matches!(line.receive(true).await, Incoming::Cancelled));
+        assert!(matches!(connection.receive(false).await, Incoming::Nothing));
+        connection.end.cancel();
+        assert!(matches!(
+            connection.receive(true).await,
+            Incoming::Cancelled
+        ));
     }
 }

@@ -22,9 +22,9 @@ use crate::bindings::exports::dunlin::tool::mcp_client::Failure;
 /// pace of the host.
 const MAX_ATTENDED: usize = 64;
 
-/// The SDK's end of the line.
+/// The SDK's end of the connection.
 #[derive(Debug)]
-pub struct Line;
+pub struct HostTransport;
 
 /// What is done when nothing can go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ enum Idle {
 }
 
 struct State {
-    line: Option<mcp::Line>,
+    connection: Option<mcp::Connection>,
     idle: Idle,
     arrived: VecDeque<RxJsonRpcMessage<RoleClient>>,
     /// Who waits for a message.
@@ -52,7 +52,7 @@ struct State {
 thread_local! {
     static STATE: RefCell<State> = const {
         RefCell::new(State {
-            line: None,
+            connection: None,
             idle: Idle::Look(0),
             arrived: VecDeque::new(),
             receiver: None,
@@ -65,19 +65,19 @@ thread_local! {
     static RUNTIME: RefCell<Option<Runtime>> = const { RefCell::new(None) };
 }
 
-/// Takes the line over from the host.
+/// Takes the connection over from the host.
 pub fn open() -> Result<(), Failure> {
     let runtime = Builder::new_current_thread()
         .on_thread_park(idle)
         .build()
         .map_err(|e| Failure::Invalid(format!("the bridge does not start: {e}")))?;
     RUNTIME.set(Some(runtime));
-    let line = mcp::open().map_err(|e| Failure::Closed(text_of(e)))?;
-    STATE.with_borrow_mut(|state| state.line = Some(line));
+    let connection = mcp::open().map_err(|e| Failure::Closed(text_of(e)))?;
+    STATE.with_borrow_mut(|state| state.connection = Some(connection));
     Ok(())
 }
 
-/// Works until there is an answer, until the line dies, or until the host does not want it any more. The server is
+/// Works until there is an answer, until the connection dies, or until the host does not want it any more. The server is
 /// told of the last: the SDK does so when a request is dropped.
 pub fn drive<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     STATE.with_borrow_mut(|state| {
@@ -111,7 +111,7 @@ pub fn drive<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
 }
 
 /// Attends to what came meanwhile, without waiting for more.
-pub fn attend() -> Result<(), Failure> {
+pub fn process_messages() -> Result<(), Failure> {
     until_at_rest(Idle::Look(MAX_ATTENDED));
     STATE.with_borrow(|state| match &state.closed {
         Some(why) => Err(Failure::Closed(why.clone())),
@@ -143,19 +143,19 @@ fn block_on<T>(work: impl Future<Output = T>) -> Option<T> {
 /// Nothing can go on without something from the host. Whoever waits is woken afterwards, so that the thread never
 /// really sleeps: nobody could wake it.
 fn idle() {
-    let (idle, line) = STATE.with_borrow_mut(|state| (state.idle, state.line.take()));
-    let incoming = match (idle, &line) {
+    let (idle, connection) = STATE.with_borrow_mut(|state| (state.idle, state.connection.take()));
+    let incoming = match (idle, &connection) {
         (Idle::Look(0), _) => Incoming::Nothing,
-        (_, None) => Incoming::Closed("there is no line".to_owned()),
-        (Idle::Wait, Some(line)) => line.receive(true),
-        (Idle::Look(_), Some(line)) => line.receive(false),
+        (_, None) => Incoming::Closed("there is no connection".to_owned()),
+        (Idle::Wait, Some(connection)) => connection.receive(true),
+        (Idle::Look(_), Some(connection)) => connection.receive(false),
     };
     let message = match &incoming {
         Incoming::Message(text) => understood(text),
         _ => None,
     };
     let (receiver, caller) = STATE.with_borrow_mut(|state| {
-        state.line = line;
+        state.connection = connection;
         state.at_rest = !matches!(incoming, Incoming::Message(_));
         if let Idle::Look(more) = idle {
             state.idle = Idle::Look(more.saturating_sub(1));
@@ -191,7 +191,7 @@ fn understood(text: &str) -> Option<RxJsonRpcMessage<RoleClient>> {
     }
 }
 
-impl Transport<RoleClient> for Line {
+impl Transport<RoleClient> for HostTransport {
     type Error = io::Error;
 
     fn send(
@@ -203,7 +203,7 @@ impl Transport<RoleClient> for Line {
     }
 
     fn receive(&mut self) -> impl Future<Output = Option<RxJsonRpcMessage<RoleClient>>> + Send {
-        // A dead line stays silent: the SDK would wait for a clock to end, and there is none. Who calls hears of it.
+        // A dead connection stays silent: the SDK would wait for a clock to end, and there is none. Who calls hears of it.
         poll_fn(|context| {
             STATE.with_borrow_mut(|state| match state.arrived.pop_front() {
                 Some(message) => Poll::Ready(Some(message)),
@@ -222,12 +222,12 @@ impl Transport<RoleClient> for Line {
 
 fn send(message: &TxJsonRpcMessage<RoleClient>) -> io::Result<()> {
     let text = serde_json::to_string(message)?;
-    let line = STATE.with_borrow_mut(|state| state.line.take());
-    let Some(line) = line else {
+    let connection = STATE.with_borrow_mut(|state| state.connection.take());
+    let Some(connection) = connection else {
         return Err(io::ErrorKind::NotConnected.into());
     };
-    let sent = line.send(&text);
-    STATE.with_borrow_mut(|state| state.line = Some(line));
+    let sent = connection.send(&text);
+    STATE.with_borrow_mut(|state| state.connection = Some(connection));
     sent.map_err(|e| io::Error::other(text_of(e)))
 }
 

@@ -21,7 +21,7 @@ use tokio::sync::Semaphore;
 
 use super::call::{Caller, Running};
 use super::closing::Closing;
-use super::{GRACE, Served, offer, progress};
+use super::{GRACE, McpServer, offer, progress};
 
 /// Calls that run or wait for their turn at the same time. The host runs sixteen side by side; a client that sends
 /// more than this in advance has lost count.
@@ -36,7 +36,7 @@ const INSTRUCTIONS: &str = "These tools run in a sandbox. What the user has not 
 
 /// The tools, and the calls that are under way.
 pub(super) struct Toolbox {
-    served: Served,
+    server: McpServer,
     closing: Closing,
     /// Numbers the calls: clients may use an id twice, the audit log must not.
     calls: AtomicU64,
@@ -45,9 +45,9 @@ pub(super) struct Toolbox {
 }
 
 impl Toolbox {
-    pub(super) fn new(served: Served, closing: Closing) -> Toolbox {
+    pub(super) fn new(server: McpServer, closing: Closing) -> Toolbox {
         Toolbox {
-            served,
+            server,
             closing,
             calls: AtomicU64::new(1),
             slots: Semaphore::new(MAX_CALLS),
@@ -57,17 +57,17 @@ impl Toolbox {
 
     /// Says what the user has to know of calls, such as what hooks say.
     fn tell_user(&self) {
-        for notice in self.served.host.take_notices() {
-            self.served.ui.warn(&notice);
+        for notice in self.server.host.take_notices() {
+            self.server.ui.warn(&notice);
         }
     }
 
     /// The tools that this client is offered, by name.
     async fn offered(&self, context: &RequestContext<RoleServer>) -> Vec<Tool> {
-        let (mut tools, broken) = self.served.host.tools().await;
-        self.warned.call_once(|| self.served.ui.warn_of(&broken));
+        let (mut tools, broken) = self.server.host.tools().await;
+        self.warned.call_once(|| self.server.ui.warn_of(&broken));
         let asks = super::call::can_ask(context);
-        let allowed = self.served.tools.as_deref();
+        let allowed = self.server.tools.as_deref();
         tools.retain(|tool| offer::is_offered(&tool.name, allowed, asks));
         tools
     }
@@ -125,7 +125,7 @@ impl ServerHandler for Toolbox {
         let (progress, pass_on) = progress::channel(token, context.peer.clone());
         let caller = Arc::new(Caller::new(&context));
         let asker = Arc::clone(&caller);
-        let running = Running::new(self.served.host.clone(), call);
+        let running = Running::new(self.server.host.clone(), call);
         let work = async {
             let (result, ()) = tokio::join!(running.run(asker, progress), pass_on);
             result
@@ -149,7 +149,7 @@ impl ServerHandler for Toolbox {
             // The SDK sends no response to a call that was cancelled, so the user is told.
             let tool = escape(running.tool());
             let notice = format!("{why} while hooks ran after the edit of {tool}; the edit stays");
-            self.served.ui.warn(&notice);
+            self.server.ui.warn(&notice);
         }
         self.tell_user();
         if !is_gone {

@@ -32,7 +32,7 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// What is served.
 #[derive(Debug)]
-pub struct Served {
+pub struct McpServer {
     /// Runs the tools.
     pub host: Host,
     /// The names of the tools that are offered; `None`: all.
@@ -45,7 +45,7 @@ pub struct Served {
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// Before the client and the server had agreed on anything.
-    #[error("the MCP client cannot be served")]
+    #[error("the MCP client cannot be server")]
     Start(#[source] Box<ServerInitializeError>),
     /// In the middle.
     #[error("serving the MCP client failed")]
@@ -59,13 +59,13 @@ pub enum ServeError {
 /// # Errors
 /// The protocol broke down; the end of the input is none.
 pub async fn serve(
-    served: Served,
+    server: McpServer,
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), ServeError> {
     let closing = Closing::default();
     let lines = Lines::open(input, output, closing.clone());
-    let toolbox = Toolbox::new(served, closing);
+    let toolbox = Toolbox::new(server, closing);
     let running = match rmcp::serve_server(toolbox, lines).await {
         Ok(running) => running,
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
