@@ -3,7 +3,7 @@
 use dunlin_tests::{Environment, Gate, Key, Provider, Response, Screen, program};
 use serde_json::json;
 
-use crate::stage::{Chat, PUT_BACK, environment, late_call};
+use crate::stage::{Chat, PLACEHOLDER, PUT_BACK, environment, late_call};
 
 /// Types `typed` before the question comes; it is answered with no, and `kept` stands at the prompt.
 #[track_caller]
@@ -197,8 +197,7 @@ fn keys_during_an_answer_are_not_shown_in_it() {
     chat.leave();
 }
 
-/// What comes in one burst with an answer is dropped with the line editor that read it: a pity for a fast
-/// typist, and still better than an answer to a question that nobody has seen.
+/// What comes in one burst with an answer was typed for no question that anybody has seen.
 #[test]
 fn keys_right_behind_an_answer_do_not_answer_the_next_question() {
     let call = |name: &str| {
@@ -215,14 +214,49 @@ fn keys_right_behind_an_answer_do_not_answer_the_next_question() {
     let mut chat = Chat::open(&environment);
     chat.say("read it");
     chat.approval();
-    chat.terminal.type_text("y 1\ry 2\ralways 2\r");
-    chat.approval();
+    chat.terminal.type_text("y 1\ry 2\ralways 2\rand then\r");
+    let screen = chat.approval();
+    let note = "\"y 2\", \"always 2\" were typed before this question";
+    assert!(screen.contains(note), "{screen:?}");
     chat.answer("n");
-    let screen = chat.prompt();
+    let screen = chat.prompt_with("and then");
     assert!(screen.contains("✓ 1 read_file"), "{:?}", chat.terminal);
     assert!(screen.contains("· denied"), "{:?}", chat.terminal);
+    chat.terminal.press(Key::CtrlC);
+    chat.prompt_cleared();
     chat.leave();
     assert!(environment.permissions().is_null());
+    assert_eq!(provider.requests().len(), 1, "nothing is sent");
+}
+
+/// It is kept, and neither sent nor lost; so is what comes in one burst with a message.
+#[test]
+fn keys_right_behind_a_line_are_kept() {
+    let (gate, end) = (Gate::new(), Gate::new());
+    gate.open();
+    let answer = Response::stream().text("Under").wait(&end).finish("stop");
+    let provider = Provider::play([late_call(&gate), answer]);
+    let environment = environment(&provider);
+    environment.outside_file("notes.txt", "the text outside");
+    let mut chat = Chat::open(&environment);
+    // Of an empty line nothing is left but its prompt.
+    chat.terminal.type_text("\r");
+    let screen = chat.prompt();
+    assert_eq!(screen.count(PLACEHOLDER), 1, "{screen:?}");
+    chat.terminal.type_text("read it\rand explain\r");
+    let screen = chat.question();
+    assert!(!screen.contains("ignored"), "{screen:?}");
+    chat.terminal.type_text("y\rno, not that one\rand mo");
+    chat.typing("and mo");
+    chat.terminal.type_text("re");
+    let screen = chat.typing("and more");
+    let rows = "  kept: and explain\n  kept: no, not that one\n› and more";
+    assert!(screen.contains(rows), "{screen:?}");
+    end.open();
+    chat.prompt_with("and more");
+    assert_eq!(provider.requests().len(), 2, "{:?}", chat.terminal);
+    let said = provider.requests()[0].messages().last().cloned();
+    assert_eq!(said.expect("a message")["content"], "read it");
 }
 
 #[test]
