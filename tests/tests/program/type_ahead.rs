@@ -94,6 +94,17 @@ fn the_rest_of_a_paste_does_not_answer_a_question_that_came_in_between() {
         chat.answer("y");
         let screen = chat.prompt_with("# log\n  end");
         assert!(screen.contains("✓ 1 read_file"), "{:?}", chat.terminal);
+        // It stays whole.
+        let answer = if rest.contains("always") {
+            "always"
+        } else {
+            "y"
+        };
+        assert!(
+            screen.contains(&format!("› # log\n{answer}\nend")),
+            "{screen:?}"
+        );
+        assert!(!screen.contains("dropped"), "{screen:?}");
         assert!(environment.permissions().is_null(), "{:?}", chat.terminal);
     }
 }

@@ -206,7 +206,7 @@ fn a_paste_is_a_part_of_the_line_it_came_into() {
     chat.question();
     assert_eq!(provider.requests().len(), 1, "{:?}", chat.terminal);
     chat.answer("y");
-    chat.prompt_with("# log\n  ends");
+    chat.prompt_with("# log\n  always\n  ends");
     assert!(environment.permissions().is_null(), "{:?}", chat.terminal);
 }
 

@@ -313,7 +313,7 @@ impl Ui {
                 }
             };
             let is_sent = matches!(bytes.last(), Some(b'\r' | b'\n'));
-            let text = self.without_answers(typed_line::text(&bytes), is_sent);
+            let text = self.without_answers(&bytes);
             // A command is no part of foreign text.
             if foreign.is_some() && lines.is_alone(&text) {
                 self.early.lock().wait_first(bytes);
@@ -340,24 +340,20 @@ impl Ui {
         }
     }
 
-    /// Drops lines that are answers, and says so. `is_sent`: whether the last line has ended; otherwise it may be the
-    /// beginning of a message.
-    fn without_answers(&self, text: String, is_sent: bool) -> String {
-        let sent = match is_sent {
-            true => text.as_str(),
-            false => text.rsplit_once('\n').map_or("", |(sent, _)| sent),
-        };
-        let unsent = text.get(sent.len()..).unwrap_or_default();
-        let (answers, rest): (Vec<&str>, Vec<&str>) =
-            sent.lines().partition(|line| is_answer(line));
-        let text = match answers.is_empty() {
-            true => text,
-            false => {
-                self.say_dropped(&answers, "when nothing was asked");
-                format!("{}{unsent}", rest.join("\n"))
-            }
-        };
-        text.trim_matches('\n').to_owned()
+    /// What was typed as text, without lines that are answers, and says so of them. The line that has not ended may be the
+    /// beginning of a message, and a paste of several lines is none.
+    fn without_answers(&self, typed: &[u8]) -> String {
+        let lines = typed_line::split(typed).into_iter();
+        let mut lines: Vec<String> = lines.map(|line| typed_line::edit(line).text).collect();
+        let open = lines.pop();
+        let (answers, rest): (Vec<String>, Vec<String>) =
+            lines.into_iter().partition(|line| is_answer(line));
+        if !answers.is_empty() {
+            let answers: Vec<&str> = answers.iter().map(String::as_str).collect();
+            self.say_dropped(&answers, "when nothing was asked");
+        }
+        let text: Vec<String> = rest.into_iter().chain(open).collect();
+        text.join("\n").trim_matches('\n').to_owned()
     }
 
     /// Says that a line was dropped that answers a question, and there was none.

@@ -164,9 +164,13 @@ impl EarlyKeys {
         self.line
     }
 
-    /// What was typed behind so many bytes, as text.
-    pub(super) fn text_from(&self, at: usize) -> String {
-        typed_line::text(self.bytes.get(at..).unwrap_or_default())
+    /// The lines that were typed behind so many bytes.
+    pub(super) fn lines_from(&self, at: usize) -> Vec<String> {
+        let lines = typed_line::split(self.bytes.get(at..).unwrap_or_default());
+        lines
+            .into_iter()
+            .map(|line| typed_line::edit(line).text)
+            .collect()
     }
 
     /// Erases the line that is being typed.

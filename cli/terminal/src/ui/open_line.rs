@@ -90,11 +90,14 @@ impl Ui {
         let silence = silence::wait(&self.early, how, take, || self.say_waits(), pauses);
         if let Some(shown) = shown.into_inner() {
             self.take_open_line_away(&shown);
-            let lines = {
+            let lines: Vec<String> = {
                 let early = self.early.lock();
                 let message = early.interrupted().filter(|_| shown.is_message);
-                let message = message.map_or_else(String::new, |message| message.with(b""));
-                format!("{message}\n{}", early.text_from(shown.start))
+                let message = message.map(|message| message.with(b""));
+                message
+                    .into_iter()
+                    .chain(early.lines_from(shown.start))
+                    .collect()
             };
             if silence == Silence::Quiet && !hidden {
                 self.say_kept(&lines);
@@ -161,10 +164,11 @@ impl Ui {
     }
 
     /// Says what has become of the lines, but for those that are dropped with a note of their own.
-    fn say_kept(&self, lines: &str) {
-        let mut kept = lines
-            .lines()
-            .filter(|line| !line.trim().is_empty() && !looks_like_answer(line));
+    fn say_kept(&self, lines: &[String]) {
+        let kept = lines.iter().filter(|line| !looks_like_answer(line));
+        let mut kept = kept
+            .flat_map(|line| line.lines())
+            .filter(|line| !line.trim().is_empty());
         let Some(first) = kept.next().filter(|_| self.keeps_early_typing()) else {
             return;
         };

@@ -157,8 +157,8 @@ impl EarlyKeys {
         self.bytes.drain(..length);
     }
 
-    /// Drops the lines that are answers, and says which. Of lines that were ended while something else was asked, each line
-    /// of a paste is one.
+    /// Drops the lines that are answers, and says which. A paste of several lines stays whole: none of them was typed to
+    /// answer something.
     pub(super) fn drop_answers(&mut self, is_answer: impl Fn(&str) -> bool) -> Vec<String> {
         let mut dropped = Vec::new();
         let mut keep = |line: &str| {
@@ -179,10 +179,9 @@ impl EarlyKeys {
         let others = self.bytes.get(self.queued..self.line).unwrap_or_default();
         for line in typed_line::split(others) {
             let text = typed_line::edit(line).text;
-            let lines: Vec<&str> = text.lines().filter(|it| !it.trim().is_empty()).collect();
-            let rest: Vec<&str> = lines.iter().copied().filter(|line| keep(line)).collect();
-            if !rest.is_empty() {
-                kept.extend(EarlyKeys::typed(&rest.join("\n")));
+            if !text.trim().is_empty() && keep(&text) {
+                kept.extend(line);
+                kept.push(b'\n');
             }
         }
         if dropped.is_empty() {
@@ -365,13 +364,13 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_dropped_and_pastes_that_are_queued_stay_whole() {
+    fn answers_are_dropped_and_pastes_stay_whole() {
         let mut keys = typed(&["y\rone\r\x1b[200~a\ry\x1b[201~\r"]);
         keys.feed(b"\x1b[200~b\ry\rc\x1b[201~\ry\r");
         let dropped = keys.drop_answers(|line| line == "y");
-        assert_eq!(dropped, ["y", "y", "y"]);
+        assert_eq!(dropped, ["y", "y"]);
         assert_eq!(keys.queued(), ["one", "a\ny"]);
-        assert_eq!(keys.kept(), ["b\nc"]);
+        assert_eq!(keys.kept(), ["b\ny\nc"]);
         assert_eq!(keys.drop_answers(|line| line == "y"), [""; 0]);
     }
 }
