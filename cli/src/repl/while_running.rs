@@ -49,6 +49,10 @@ impl RunningCommands for WhileRunning {
         MessageLines(slash::table()).is_alone(line)
     }
 
+    fn is_complete(&self, lines: &str) -> bool {
+        MessageLines(slash::table()).is_complete(lines)
+    }
+
     fn next_mode(&self) {
         modes::choose(&self.ui, &self.mode, self.mode.get().next());
     }

@@ -47,13 +47,13 @@ impl Ui {
 
     /// The same; what it was.
     pub(super) fn put_aside(&self) -> Vec<u8> {
-        self.take_keys(EarlyKeys::feed)
+        self.take_keys(|early, typed, _| early.feed(typed))
     }
 
-    /// Has `feed` take in what was typed, and does what the keys do that act at once.
+    /// Has `feed` take in what was typed, with what runs beside it, and does what the keys do that act at once.
     pub(super) fn take_keys(
         &self,
-        feed: impl FnOnce(&mut EarlyKeys, &[u8]) -> ActingKeys,
+        feed: impl FnOnce(&mut EarlyKeys, &[u8], Option<&dyn RunningCommands>) -> ActingKeys,
     ) -> Vec<u8> {
         if !self.streams.input {
             return Vec::new();
@@ -62,12 +62,18 @@ impl Ui {
         if !typed.is_empty() {
             self.user_is_there(false);
         }
-        let acting = feed(&mut self.early.lock(), &typed);
+        let commands = self.commands.lock();
+        let acting = feed(
+            &mut self.early.lock(),
+            &typed,
+            commands.as_deref().map(|it| it as _),
+        );
+        if let Some(commands) = &*commands {
+            (0..acting.modes).for_each(|_| commands.next_mode());
+        }
+        drop(commands);
         if acting.steps && self.one_screen {
             self.toggle_steps();
-        }
-        if let Some(commands) = &*self.commands.lock() {
-            (0..acting.modes).for_each(|_| commands.next_mode());
         }
         typed
     }

@@ -48,13 +48,13 @@ impl Ui {
 
     /// Takes in what was typed: Enter queues it, and an arrow upwards takes back what was kept or queued last.
     pub(super) fn queue_typed(&self) {
-        self.take_keys(|early, typed| {
+        self.take_keys(|early, typed, commands| {
             if typed.is_empty() {
                 return ActingKeys::default();
             }
             early.keep_ended();
             let acting = early.feed(typed);
-            early.recall();
+            early.recall(&|lines| commands.is_none_or(|it| it.is_complete(lines)));
             early.queue_lines();
             acting
         });

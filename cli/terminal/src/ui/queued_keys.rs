@@ -82,8 +82,9 @@ impl EarlyKeys {
         self.queued > 0
     }
 
-    /// Goes back to the line that was kept last, or else queued, if an arrow upwards is all that was typed so far.
-    pub(super) fn recall(&mut self) {
+    /// Goes back to the message that was kept last, or else queued, if an arrow upwards is all that was typed so far. It has
+    /// several lines where `is_complete` does not hold for the first of them.
+    pub(super) fn recall(&mut self, is_complete: &dyn Fn(&str) -> bool) {
         if self.queued != self.line {
             return;
         }
@@ -92,13 +93,17 @@ impl EarlyKeys {
             return;
         };
         let rest = typed.get(arrow.len()..).unwrap_or_default().to_vec();
-        let last = match self.take_kept() {
+        let last = match self.take_kept(is_complete) {
             Some(last) => last,
             None => {
-                let Some(last) = self.queued_lines().next_back().map(<[u8]>::to_vec) else {
+                let lines: Vec<&[u8]> = self.queued_lines().collect();
+                let last = lines.get(last_message(&lines, is_complete)..);
+                let Some(last) = last.filter(|last| !last.is_empty()) else {
                     return;
                 };
-                self.queued = self.queued.saturating_sub(last.len() + 1);
+                let length: usize = last.iter().map(|line| line.len() + 1).sum();
+                let last = in_one_line(last);
+                self.queued = self.queued.saturating_sub(length);
                 last
             }
         };
@@ -107,21 +112,22 @@ impl EarlyKeys {
         self.bytes.extend([&last, &[END][..], &rest].concat());
     }
 
-    /// The line that was kept last; given once.
-    fn take_kept(&mut self) -> Option<Vec<u8>> {
+    /// The message that was kept last, as one line; given once.
+    fn take_kept(&mut self, is_complete: &dyn Fn(&str) -> bool) -> Option<Vec<u8>> {
         while let Some(kept) = self.waiting.pop() {
             let mut lines: Vec<&[u8]> = typed_line::split(&kept);
             let is_text = |line: &&[u8]| !typed_line::edit(line).text.trim().is_empty();
             lines.retain(is_text);
-            let Some(last) = lines.pop().map(<[u8]>::to_vec) else {
+            if lines.is_empty() {
                 continue;
-            };
+            }
+            let last = lines.split_off(last_message(&lines, is_complete));
             if !lines.is_empty() {
                 let left = lines.iter().flat_map(|line| [line, &b"\n"[..]].concat());
                 let left = left.collect();
                 self.waiting.push(left);
             }
-            return Some(last);
+            return Some(in_one_line(&last));
         }
         None
     }
@@ -194,6 +200,31 @@ impl EarlyKeys {
     }
 }
 
+/// Where the last message of these lines begins.
+fn last_message(lines: &[&[u8]], is_complete: &dyn Fn(&str) -> bool) -> usize {
+    let (mut begin, mut text) = (0, String::new());
+    for (at, line) in lines.iter().enumerate() {
+        if is_complete(&text) {
+            begin = at;
+            text.clear();
+        }
+        text.push_str(&typed_line::edit(line).text);
+        text.push('\n');
+    }
+    begin
+}
+
+/// Lines as one that is being typed.
+fn in_one_line(lines: &[&[u8]]) -> Vec<u8> {
+    if let [line] = lines {
+        return line.to_vec();
+    }
+    let lines: Vec<String> = lines.iter().map(|it| typed_line::edit(it).text).collect();
+    let mut line = EarlyKeys::typed(&lines.join("\n"));
+    line.pop_if(|byte| *byte == b'\n');
+    line
+}
+
 #[cfg(test)]
 #[path = "turn_input_tests.rs"]
 mod turn_input_tests;
@@ -220,7 +251,7 @@ mod tests {
         for piece in pieces {
             keys.keep_ended();
             keys.feed(piece.as_bytes());
-            keys.recall();
+            keys.recall(&|lines| Slashes.is_complete(lines));
             keys.queue_lines();
         }
     }
@@ -335,6 +366,29 @@ mod tests {
         assert_eq!(keys.queued(), ["one"]);
         assert_eq!(keys.kept(), [""; 0]);
         assert_eq!(keys.input().text, "four\nlines!");
+    }
+
+    #[test]
+    fn an_arrow_upwards_takes_all_lines_of_a_message_back() {
+        let mut keys = EarlyKeys::default();
+        keys.feed(b"one\rtwo\\\rthree\\\rfour\r");
+        type_in(&mut keys, &["\x1b[A"]);
+        assert_eq!(keys.input().text, "two\\\nthree\\\nfour");
+        assert_eq!(keys.kept(), ["one"]);
+        type_in(&mut keys, &["!\r", "\x1b[A"]);
+        assert_eq!(keys.queued(), ["two\\\nthree\\\nfour!"]);
+        assert_eq!(keys.input().text, "one");
+        type_in(&mut keys, &["\x15", "\x1b[A"]);
+        assert_eq!(keys.input().text, "two\\\nthree\\\nfour!");
+        let mut keys = typed(&["one\r", "two\\\rthree\r", "\x1b[A", "!"]);
+        assert_eq!(keys.queued(), ["one"]);
+        assert_eq!(keys.input().text, "two\\\nthree!");
+        type_in(&mut keys, &["\r"]);
+        assert_eq!(keys.take_message(&Slashes).as_deref(), Some("one"));
+        assert_eq!(
+            keys.take_message(&Slashes).as_deref(),
+            Some("two\\\nthree!")
+        );
     }
 
     #[test]

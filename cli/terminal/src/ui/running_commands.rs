@@ -11,6 +11,9 @@ pub trait RunningCommands: Send {
     /// Whether the line is another command. It waits for the user behind the turn, with what comes after it.
     fn waits(&self, line: &str) -> bool;
 
+    /// Whether a message ends with these lines. Otherwise the next one belongs to it.
+    fn is_complete(&self, lines: &str) -> bool;
+
     /// Shift+Tab was pressed. Must not block.
     fn next_mode(&self);
 }

@@ -83,7 +83,7 @@ impl Chat {
     fn types(&mut self, keys: &str) {
         self.keys.keep_ended();
         self.keys.feed(keys.as_bytes());
-        self.keys.recall();
+        self.keys.recall(&|_| true);
         self.keys.queue_lines();
     }
 
