@@ -46,6 +46,12 @@ fn the_answer_is_the_result() {
         chat.terminal.wait_for("(Ctrl-D gives no answer)");
         wait_for_question(&chat);
         chat.terminal.type_line(typed);
+        if typed == "3" {
+            let said = "  There is no option 3: type 1 or 2, or your own words; 3 again answers \"3\".\n  answer?";
+            chat.terminal.wait_for(said);
+            assert_eq!(provider.requests().len(), 1, "nothing is answered yet");
+            chat.terminal.type_line(typed);
+        }
         let screen = chat.prompt();
         assert!(
             screen.contains("  ✓ 1 ask_user Where should it go?\\nBoth would do."),

@@ -38,12 +38,22 @@ pub fn ask(ui: &Ui, question: &TextQuestion) -> Option<String> {
         None => Echo::Shown,
     };
     let mut above = shown(question, styles, terminal::size().0);
+    let mut refused = None;
     loop {
         match ui.ask_echoing(&above, input_marks::ANSWER, echo) {
             Typed::Line(line) if line.trim().is_empty() => {
                 above = styles.paint(Label::Quiet, "  (Ctrl-D gives no answer)");
             }
-            Typed::Line(line) => return Some(meant(&line, &question.options)),
+            Typed::Line(line) => match no_option(&line, &question.options) {
+                // Typed again, it is an answer in one's own words.
+                Some(number) if refused != Some(number) => {
+                    let room = terminal::size().0.saturating_sub(1);
+                    let rows = wrap::hanging("  ", 2, &not_there(number, &question.options), room);
+                    above = styles.paint(Label::Warning, &rows.join("\n"));
+                    refused = Some(number);
+                }
+                _ => return Some(meant(&line, &question.options)),
+            },
             Typed::Interrupted | Typed::Woken => {
                 ui.interrupt_turn();
                 return None;
@@ -51,6 +61,24 @@ pub fn ask(ui: &Ui, question: &TextQuestion) -> Option<String> {
             Typed::End => return None,
         }
     }
+}
+
+/// The number that a line is, if there are options and none has it.
+fn no_option(line: &str, options: &[String]) -> Option<usize> {
+    let number = line.trim().parse::<usize>().ok()?;
+    let is_there = (1..=options.len()).contains(&number);
+    (!options.is_empty() && !is_there).then_some(number)
+}
+
+fn not_there(number: usize, options: &[String]) -> String {
+    let numbers = match options.len() {
+        1 => "1".to_owned(),
+        2 => "1 or 2".to_owned(),
+        count => format!("1 to {count}"),
+    };
+    format!(
+        "There is no option {number}: type {numbers}, or your own words; {number} again answers \"{number}\"."
+    )
 }
 
 /// What a line says: the number of an option means its text.
@@ -207,5 +235,24 @@ mod tests {
             assert_eq!(meant(line, &options), expected);
         }
         assert_eq!(meant("1", &[]), "1");
+    }
+
+    #[test]
+    fn a_number_that_no_option_has_is_asked_about() {
+        let options = ["one".to_owned(), "two".to_owned()];
+        for (line, expected) in [
+            ("1", None),
+            (" 2 ", None),
+            ("0", Some(0)),
+            (" 3", Some(3)),
+            ("3 of them", None),
+            ("-1", None),
+            ("neither", None),
+        ] {
+            assert_eq!(no_option(line, &options), expected, "{line:?}");
+        }
+        assert_eq!(no_option("3", &[]), None, "the answer is a number");
+        let said = "There is no option 3: type 1 or 2, or your own words; 3 again answers \"3\".";
+        assert_eq!(not_there(3, &options), said);
     }
 }
