@@ -5,11 +5,12 @@ use std::path::Path;
 use dunlin_host::display::escape;
 use serde_json::Value;
 
+use super::arguments;
 use super::messages::foreign;
 use dunlin_chat::agent::RUN_SUBAGENT;
 use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::log::{CallLog, LastEdits};
-use dunlin_chat::turn::{CallRecord, patch_of};
+use dunlin_chat::turn::{CallRecord, CallState, patch_of};
 use dunlin_terminal::approval::look::Window;
 use dunlin_terminal::approval::storing;
 use dunlin_terminal::ui::calls::{cut, denied_by, elapsed, fit, look};
@@ -195,10 +196,10 @@ pub fn call(record: &CallRecord, all: bool, window: Window) -> Vec<String> {
     let took = took.unwrap_or_default();
     let head = format!("  {mark} {number} {tool} · {word} · {took} · ");
     let room = window.columns.saturating_sub(visible(&head) + 1);
-    // It begins with what matters; what a rule or a hook denied is said below in full.
-    let why = match &record.denied_by {
-        Some(_) => String::new(),
-        None => cut(&escape(error), room.max(MIN_WHY_COLUMNS)),
+    // It begins with what matters; why a call was denied is said below in full.
+    let why = match record.state {
+        CallState::Denied => String::new(),
+        _ => cut(&escape(error), room.max(MIN_WHY_COLUMNS)),
     };
     let parts = [word.to_owned(), took, why];
     let parts = parts.iter().filter(|part| !part.is_empty());
@@ -220,21 +221,25 @@ pub fn call(record: &CallRecord, all: bool, window: Window) -> Vec<String> {
         });
     };
     let patch = patch_of(&record.tool, &record.arguments);
-    if patch.is_some() && !record.edits.is_empty() {
-        // It says the same, with the lines around it.
-        let (whole, _) = diff::rows(&record.edits, usize::MAX, window);
-        part_of_rows("changes", whole);
-    }
-    let mut part = |name: &str, text: &str| part_of_rows(name, foreign(text, window));
+    let (changes, _) = diff::rows(&record.edits, usize::MAX, window);
     match (patch, &record.arguments) {
-        (Some(_), _) if !record.edits.is_empty() => {}
-        (Some(patch), _) => part("patch", patch),
-        (None, Value::Object(arguments)) if arguments.is_empty() => part("parameters", "(none)"),
+        // The changes say the same, with the lines around them.
+        (Some(_), _) if !changes.is_empty() => {}
+        (Some(patch), _) => part_of_rows("patch", foreign(patch, window)),
+        (None, Value::Object(arguments)) if !arguments.is_empty() => {
+            let whole = arguments::rows(arguments, !changes.is_empty(), window);
+            part_of_rows("parameters", whole);
+        }
+        (None, Value::Object(_)) => part_of_rows("parameters", foreign("(none)", window)),
         (None, arguments) => {
             let arguments = serde_json::to_string_pretty(arguments).unwrap_or_default();
-            part("parameters", &arguments);
+            part_of_rows("parameters", foreign(&arguments, window));
         }
     }
+    if !changes.is_empty() {
+        part_of_rows("changes", changes);
+    }
+    let mut part = |name: &str, text: &str| part_of_rows(name, foreign(text, window));
     match &record.result {
         Some(result) if result.trim().is_empty() => part("result", "(empty)"),
         Some(result) => {
@@ -253,7 +258,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use dunlin_chat::turn::{CallState, ChangedLines};
+    use dunlin_chat::turn::ChangedLines;
     use dunlin_host::edit::diff::Diff;
     use dunlin_host::edit::{ContentHash, EditKind, FileChange, FileEdit, Syntax};
 
@@ -280,7 +285,7 @@ mod tests {
         log.keep(record(2, CallState::Failed, Some("ERROR: no such file")));
         log.keep(record(3, CallState::Running, None));
         let shown = |typed| rows(&log, typed, WINDOW).join("\n");
-        let parameters = "  parameters\n  │ {\n  │   \"file_path\": \"a\\u001b[2J\"\n  │ }\n";
+        let parameters = "  parameters\n  │ file_path: a\\u{1b}[2J\n";
         assert_eq!(
             shown("1"),
             format!("  ✓ 1 read_file · 12 ms\n{parameters}  result\n  │ one\n  │ two")
@@ -332,6 +337,36 @@ mod tests {
         log.keep(record(2, CallState::Completed, None));
         assert_eq!(shown("2"), "Call 2 changed no file in this session.");
         assert!(shown("").starts_with("No file was changed since the session was resumed."));
+    }
+
+    #[test]
+    fn a_file_that_was_written_is_shown_as_what_changed() {
+        let log = CallLog::default();
+        let write = |record: CallRecord| CallRecord {
+            tool: "write_file".to_owned(),
+            arguments: json!({"file_path": "a.md", "content": "two"}),
+            ..record
+        };
+        log.keep(write(edited(1)));
+        log.keep(write(CallRecord {
+            error: Some("permission denied: Write it?".to_owned()),
+            ..record(
+                2,
+                CallState::Denied,
+                Some("ERROR: Permission denied: Write it?"),
+            )
+        }));
+        let shown = |typed| rows(&log, typed, WINDOW).join("\n");
+        let changes = shown("1");
+        let expected = "  parameters\n  │ file_path: a.md\n  changes\n  │ ";
+        assert!(changes.contains(expected), "{changes}");
+        assert!(!changes.contains("content"), "{changes}");
+        // Nothing is said twice of a call that was denied.
+        assert_eq!(
+            shown("2"),
+            "  ✗ 2 write_file · denied · 12 ms\n  parameters\n  │ file_path: a.md\n  │ content: two\n  \
+             error\n  │ ERROR: Permission denied: Write it?"
+        );
     }
 
     #[test]
@@ -465,6 +500,6 @@ mod tests {
         );
         assert!(shown.ends_with("line 100"), "{shown}");
         let whole = rows(&log, "1 all", WINDOW);
-        assert_eq!(whole.len(), 1 + 1 + 3 + 1 + 100);
+        assert_eq!(whole.len(), 1 + 1 + 1 + 1 + 100);
     }
 }

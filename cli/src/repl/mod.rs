@@ -6,6 +6,7 @@
 
 mod agents;
 mod apps;
+mod arguments;
 mod at_prompt;
 pub mod auto;
 mod between_turns;

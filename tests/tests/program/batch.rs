@@ -266,7 +266,7 @@ fn one_can_look_around_while_calls_wait() {
         ],
     );
     let screen = chat.decide("/show 3");
-    let shown = "  ? 3 read_file\n  parameters\n  │ {\n  │   \"file_path\": \"../outside/c.txt\"\n  │ }\n  result\n  │ (none yet)\n";
+    let shown = "  ? 3 read_file\n  parameters\n  │ file_path: ../outside/c.txt\n  result\n  │ (none yet)\n";
     assert_shows(&screen, &[shown]);
     chat.decide("/copy");
     let copied = chat.terminal.effects();

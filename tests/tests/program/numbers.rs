@@ -50,10 +50,10 @@ fn a_call_keeps_its_number() {
     let screen = chat.decide("/expand 3");
     assert_shows(
         &screen,
-        &["  ? 3 read_file\n  parameters\n  │ {\n  │   \"file_path\": \".env\""],
+        &["  ? 3 read_file\n  parameters\n  │ file_path: .env"],
     );
     let screen = chat.decide("/show 3");
-    let shown = "  ? 3 read_file\n  parameters\n  │ {\n  │   \"file_path\": \".env\"";
+    let shown = "  ? 3 read_file\n  parameters\n  │ file_path: .env";
     assert_eq!(screen.count(shown), 2, "{screen:?}");
     let screen = chat.decide("/history");
     assert_shows(

@@ -79,7 +79,7 @@ fn calls_are_expanded_by_their_numbers() {
     chat.answer("/expand 1");
     let screen = chat.question();
     assert!(
-        screen.contains("\n  │   \"file_path\": \"a.txt\"\n"),
+        screen.contains("\n  │ file_path: a.txt\n"),
         "{:?}",
         chat.terminal
     );
