@@ -159,9 +159,7 @@ impl<'a> TerminalApprover<'a> {
                 if ui.is_chat() {
                     ui.keep_for_later(line);
                     let note = "The text is kept for your next message.";
-                    // Before the key.
-                    let key = rows.len().saturating_sub(1);
-                    rows.splice(key..key, PendingApprovals::aside(note, window));
+                    rows.extend(PendingApprovals::aside(note, window));
                 }
                 ControlFlow::Continue(rows)
             }

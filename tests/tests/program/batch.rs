@@ -303,8 +303,7 @@ fn other_lines_answer_nothing_and_are_kept() {
         chat.decide(line);
     }
     let screen = chat.decide("what are these for");
-    let said =
-        "\"what are these for\" is not an answer.\n  The text is kept for your next message.\n";
+    let said = "\"what are these for\" is not an answer (y N, n N, s, always, never, skip, y all, run, v, e, ?)\n  The text is kept for your next message.\n";
     assert_shows(&screen, &[said]);
     chat.answer("y all");
     chat.prompt_with("what are these for");

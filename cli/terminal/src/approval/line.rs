@@ -131,8 +131,8 @@ pub enum Line {
     Word(Word, Which, Option<String>),
     /// Something that was meant as an answer and is none: the sentence to show. It is not a message either.
     Wrong(String),
-    /// A single word that is none of the words: most likely a mistyped answer. The sentence to show.
-    Mistyped(String),
+    /// A single word that is none of the words: most likely a mistyped answer. It, and the word that it is most like.
+    Mistyped(String, Option<&'static str>),
     /// Words that may be meant as an answer or as a message: the sentence to show.
     Unclear(String),
     Slash,
@@ -278,14 +278,9 @@ fn unknown(first: &str, rest: &str) -> Line {
     let is_word = first.chars().count() <= MAX_MISTYPED_CHARS
         && first.chars().all(char::is_alphanumeric)
         && numbers;
-    match (is_word, meant(first)) {
-        (true, Some(word)) => Line::Mistyped(format!(
-            "\"{first}\" is not an answer; did you mean {word}?"
-        )),
-        (true, None) => Line::Mistyped(format!(
-            "\"{first}\" is not an answer; ? explains the answers."
-        )),
-        (false, _) => Line::Other,
+    match is_word {
+        true => Line::Mistyped(first.to_owned(), meant(first)),
+        false => Line::Other,
     }
 }
 
@@ -419,7 +414,7 @@ mod tests {
             assert!(looks_like_answer(line) && !is_answer(line), "{line:?}");
         }
         for line in ["yse", "alway", "true", "yall", "v1", "thanks", "yse 2"] {
-            assert!(matches!(parse(line), Line::Mistyped(_)), "{line:?}");
+            assert!(matches!(parse(line), Line::Mistyped(..)), "{line:?}");
             assert!(!looks_like_answer(line), "{line:?}");
         }
         for line in ["y n", "y yes", "yes please", "s tuff", "run all"] {
@@ -453,14 +448,12 @@ mod tests {
             ("nevr 2", "never"),
             ("sesion", "session"),
         ] {
-            let Line::Mistyped(said) = parse(typed) else {
+            let Line::Mistyped(_, meant) = parse(typed) else {
                 panic!("{typed:?} is taken for an answer")
             };
-            let end = format!("is not an answer; did you mean {near}?");
-            assert!(said.ends_with(&end), "{said}");
+            assert_eq!(meant, Some(near), "{typed:?}");
         }
-        let far = Line::Mistyped("\"thanks\" is not an answer; ? explains the answers.".to_owned());
-        assert_eq!(parse("thanks"), far);
+        assert_eq!(parse("thanks"), Line::Mistyped("thanks".to_owned(), None));
     }
 
     #[test]

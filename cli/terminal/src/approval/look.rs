@@ -267,6 +267,38 @@ pub fn view(entry: &Entry, numbered: bool, window: Window) -> Shown {
 
 /// What can be answered: one row, or as many as a narrow window needs.
 pub fn key(entries: &[&Entry], several: bool, always: bool, window: Window) -> String {
+    let parts = answers(entries, several, always);
+    let narrow = window.columns < KEY_COLUMNS;
+    let mut key = String::new();
+    let mut used = window.columns;
+    for (word, meaning) in parts {
+        let meaning = match meaning {
+            "" => String::new(),
+            _ if narrow => String::new(),
+            meaning => format!(" {meaning}"),
+        };
+        let width = display::width(word) + display::width(&meaning);
+        if used + display::width(SEPARATOR) + width >= window.columns {
+            let end = if key.is_empty() { "" } else { "\n" };
+            key += &format!("{end}{MARGIN}");
+            used = display::width(MARGIN);
+        } else {
+            key += SEPARATOR;
+            used += display::width(SEPARATOR);
+        }
+        key += &window.styles.paint(Label::Key, word);
+        key += &meaning;
+        used += width;
+    }
+    key
+}
+
+/// The words that answer now, each with what it means where that has to be said.
+pub fn answers(
+    entries: &[&Entry],
+    several: bool,
+    always: bool,
+) -> Vec<(&'static str, &'static str)> {
     let session = entries.iter().any(|entry| entry.longest != Scope::Once);
     let runs = entries.iter().any(|entry| entry.problem.is_none());
     let mut parts = Vec::new();
@@ -292,29 +324,7 @@ pub fn key(entries: &[&Entry], several: bool, always: bool, window: Window) -> S
         parts.push(("e", "edit"));
     }
     parts.push(("?", "help"));
-    let narrow = window.columns < KEY_COLUMNS;
-    let mut key = String::new();
-    let mut used = window.columns;
-    for (word, meaning) in parts {
-        let meaning = match meaning {
-            "" => String::new(),
-            _ if narrow => String::new(),
-            meaning => format!(" {meaning}"),
-        };
-        let width = display::width(word) + display::width(&meaning);
-        if used + display::width(SEPARATOR) + width >= window.columns {
-            let end = if key.is_empty() { "" } else { "\n" };
-            key += &format!("{end}{MARGIN}");
-            used = display::width(MARGIN);
-        } else {
-            key += SEPARATOR;
-            used += display::width(SEPARATOR);
-        }
-        key += &window.styles.paint(Label::Key, word);
-        key += &meaning;
-        used += width;
-    }
-    key
+    parts
 }
 
 /// What can be typed at a question about these calls, and what it means: no more than what works there.

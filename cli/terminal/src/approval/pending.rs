@@ -16,7 +16,7 @@ use dunlin_chat::tokens::counted;
 use dunlin_chat::turn::{CallState, Choice, Resolution};
 
 /// Characters of a line that is not an answer that are repeated.
-const MAX_ECHO_CHARS: usize = 40;
+const MAX_ECHO_CHARS: usize = 20;
 
 /// How many rows a call among others gets before it is put off: enough for the beginning of a difference.
 const MIN_SHARE: usize = 10;
@@ -247,43 +247,47 @@ impl PendingApprovals {
         }
     }
 
-    /// Rows in Dunlin's words, and the key.
+    /// Rows in Dunlin's words; without any, the key. It stands above them already, and rows that are the same again and again
+    /// push the question off the screen.
     pub fn say(&self, sentences: impl IntoIterator<Item = String>, window: Window) -> Reply {
-        Reply::Say(self.said(sentences, window))
+        let rows = sentences_in_rows(sentences, window);
+        Reply::Say(match rows.is_empty() {
+            true => vec![self.key(window)],
+            false => rows,
+        })
     }
 
-    fn said(&self, sentences: impl IntoIterator<Item = String>, window: Window) -> Vec<String> {
-        let mut rows = sentences_in_rows(sentences, window);
-        rows.push(self.key(window));
-        rows
+    /// That a line is not an answer, and what is.
+    fn not_an_answer(&self, typed: &str, end: &str) -> String {
+        let asking: Vec<&Entry> = self.asking().collect();
+        let answers = look::answers(&asking, self.several, self.offers_always());
+        let answers: Vec<&str> = answers.into_iter().map(|(word, _)| word).collect();
+        let typed = display::escape(typed.trim()).into_owned();
+        let typed = display::shorten(&typed, MAX_ECHO_CHARS);
+        format!("\"{typed}\" is not an answer ({}){end}", answers.join(", "))
     }
 
     fn understand(&mut self, typed: &str, window: Window) -> Result<Reply, String> {
         let pending: Vec<usize> = self.asking().map(|entry| entry.index).collect();
         let (word, which, comment) = match line::parse(typed, &pending) {
             Line::Empty => return Ok(self.say([], window)),
-            Line::Wrong(problem) | Line::Mistyped(problem) => return Err(problem),
+            Line::Wrong(problem) => return Err(problem),
+            Line::Mistyped(typed, meant) => {
+                let meant =
+                    meant.map_or_else(String::new, |word| format!("; did you mean {word}?"));
+                return Err(self.not_an_answer(&typed, &meant));
+            }
             Line::Unclear(problem) => {
-                return Ok(Reply::Keep(
-                    [sentences_in_rows([problem], window), vec![self.key(window)]].concat(),
-                ));
+                return Ok(Reply::Keep(sentences_in_rows([problem], window)));
             }
             Line::Slash => return Ok(Reply::Slash),
             Line::Other => {
-                let typed = display::escape(typed.trim()).into_owned();
-                let typed = display::shorten(&typed, MAX_ECHO_CHARS);
                 let way = match pending.len() {
-                    1 => "; n TEXT says no and tells the model TEXT",
+                    1 => "; n TEXT tells the model TEXT",
                     _ => "",
                 };
-                let sentence = format!("\"{typed}\" is not an answer{way}.");
-                return Ok(Reply::Keep(
-                    [
-                        sentences_in_rows([sentence], window),
-                        vec![self.key(window)],
-                    ]
-                    .concat(),
-                ));
+                let sentence = self.not_an_answer(typed, way);
+                return Ok(Reply::Keep(sentences_in_rows([sentence], window)));
             }
             Line::Word(word, which, comment) => (word, which, comment),
         };
@@ -479,7 +483,7 @@ impl PendingApprovals {
             return Some(self.window_changed(window));
         }
         let problem = self.seen_in_full(pending, window).err()?;
-        Some(self.said([problem], window))
+        Some(sentences_in_rows([problem], window))
     }
 
     fn window_changed(&mut self, window: Window) -> Vec<String> {
@@ -551,9 +555,7 @@ impl PendingApprovals {
         let problem = "Nothing is approved yet: y approves a call and runs it, skip leaves it out.";
         match comment {
             // It may be a message that begins with the word.
-            Some(_) => Ok(Reply::Keep(
-                [sentences_in_rows([problem], window), vec![self.key(window)]].concat(),
-            )),
+            Some(_) => Ok(Reply::Keep(sentences_in_rows([problem], window))),
             None => Err(problem.to_owned()),
         }
     }
