@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use dunlin_host::display::{escape, width, width_of_char};
+use dunlin_host::permission::Revert;
 
 use super::style::{Label, Styles};
 use super::wrap;
@@ -126,11 +127,35 @@ fn denied(call: &CallView, styles: Styles, columns: usize) -> String {
     };
     let note = call.note.as_deref().filter(|note| !note.is_empty());
     let undo = call.revert.as_ref().and_then(storing::revert);
-    let rows = note.map_or_else(Vec::new, |note| denied_by(note, undo.as_deref(), columns));
+    let rows = match (note, &undo) {
+        // Of many calls in a row: the user has chosen it.
+        (Some(rule), Some(undo)) if call.revert == Some(Revert::SessionMode) => {
+            vec![denied_by_mode(rule, undo, columns)]
+        }
+        _ => note.map_or_else(Vec::new, |note| denied_by(note, undo.as_deref(), columns)),
+    };
     let rows = rows.iter().map(|row| styles.paint(Label::Quiet, row));
     std::iter::once(line(&short, styles, columns))
         .chain(rows.map(|row| format!("\n{row}")))
         .collect()
+}
+
+/// The row below a call that the mode of the session denied. What the mode is for is left out where there is no room for it.
+fn denied_by_mode(rule: &str, undo: &str, columns: usize) -> String {
+    let mode = rule.split_once(':').map_or(rule, |(mode, _)| mode);
+    let row = |rule: &str| {
+        format!(
+            "{:REASON_INDENT$}denied by: {}; undo: {undo}",
+            "",
+            escape(rule)
+        )
+    };
+    let room = columns.saturating_sub(1);
+    let whole = row(rule);
+    match width(&whole) <= room {
+        true => whole,
+        false => cut(&row(mode), room),
+    }
 }
 
 /// The rows below a call that a rule denied: the rule, and the escaped command that takes it back.
@@ -224,8 +249,8 @@ fn take_columns(characters: impl Iterator<Item = char>, columns: usize) -> Strin
 
 #[cfg(test)]
 mod tests {
+    use dunlin_host::permission::WayOut;
     use dunlin_host::permission::key::Decided;
-    use dunlin_host::permission::{Revert, WayOut};
     use dunlin_host::target::Operation;
 
     use super::*;
@@ -350,6 +375,29 @@ mod tests {
             "  ✗ read_file /project/src/main.rs · denied · 12 ms\n    denied by: t is set to never for this session\n    \
              undo: /tools t prompt",
         );
+        // A mode denies many calls in a row: one row for each.
+        call.note = Some("mode plan: nothing is changed and nothing runs".to_owned());
+        call.revert = Some(Revert::SessionMode);
+        let head = |columns| {
+            line(
+                &CallView {
+                    note: None,
+                    ..call.clone()
+                },
+                Styles::plain(),
+                columns,
+            )
+        };
+        for (columns, row) in [
+            (
+                80,
+                "    denied by: mode plan: nothing is changed and nothing runs; undo: /mode ask",
+            ),
+            (60, "    denied by: mode plan; undo: /mode ask"),
+            (30, "    denied by: mode plan; un…"),
+        ] {
+            check(&call, columns, &format!("{}\n{row}", head(columns)));
+        }
     }
 
     #[test]
