@@ -342,15 +342,18 @@ pub fn say_taken(app: &App, typed: &str, key: &str) {
                 "A web address begins with https://, as in https://{typed}"
             ));
         }
-    } else if !typed.contains('/')
-        && !app.settings.project.join(typed).exists()
-        && Path::new(key).is_file()
-    {
+    } else if !typed.contains('/') && is_other_file(&app.settings.project.join(typed), key) {
         let typed = escape(typed);
         ui.status(&format!(
             "{typed} is the program {short}; ./{typed} is a file of the project"
         ));
     }
+}
+
+/// Whether this is a file, and another one than the key names.
+fn is_other_file(path: &Path, key: &str) -> bool {
+    let real = path.canonicalize();
+    real.is_ok_and(|real| real.is_file() && Path::new(key) != real)
 }
 
 /// Whether a target that names no file may be meant as a web address.
