@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use dunlin_host::Stored;
 use dunlin_host::display::escape;
 use dunlin_host::permission::SessionMode;
 
@@ -75,23 +76,92 @@ fn forget_answers(app: &App, typed: &str) -> Result<bool, CliError> {
         ui.status("Usage: /permissions, /permissions forget, or /permissions forget KEY");
         return Ok(false);
     };
-    let key = unquoted(key.trim());
-    let key = Some(&*key).filter(|key| !key.is_empty());
-    let count = app.host()?.permissions().forget_answers(key);
-    ui.status(&match (count, key) {
-        (0, Some(_)) => {
-            "No answer of this session has this key. One that is stored is taken back in a shell: dunlin permissions ask OPERATION TARGET".to_owned()
+    let typed = unquoted(key.trim());
+    let permissions = app.host()?.permissions();
+    let answers = permissions.session_answers();
+    let found = match typed.is_empty() {
+        true => Vec::new(),
+        false => found(&answers, &typed),
+    };
+    let key = match found.as_slice() {
+        [] if typed.is_empty() => None,
+        [] => {
+            ui.status("No answer of this session has a key that begins like this. One that is stored is taken back in a shell: dunlin permissions ask OPERATION TARGET");
+            return Ok(false);
         }
-        (0, None) => "There is no answer of this session to forget.".to_owned(),
-        (1, _) => "Forgot 1 answer of this session.".to_owned(),
+        [only] => Some(only.key.as_str()),
+        several => {
+            let several: Vec<Stored> = several.iter().map(|&it| it.clone()).collect();
+            ui.status("Nothing was forgotten: several answers begin like this.");
+            tools::print_stored(app, &several);
+            return Ok(false);
+        }
+    };
+    let count = permissions.forget_answers(key);
+    ui.status(&match (count, key) {
+        (0, _) => "There is no answer of this session to forget.".to_owned(),
+        (1, Some(key)) => format!("Forgot the answer about {}.", escape(key)),
+        (1, None) => "Forgot 1 answer of this session.".to_owned(),
         (count, _) => format!("Forgot {count} answers of this session."),
     });
     Ok(count > 0)
 }
 
+/// The answers that a typed key means: the one with exactly this key, or all whose keys begin like this. A command may begin
+/// with the name of its program, without the folder.
+fn found<'a>(answers: &'a [Stored], typed: &str) -> Vec<&'a Stored> {
+    let exact: Vec<&Stored> = answers.iter().filter(|it| it.key == typed).collect();
+    if !exact.is_empty() {
+        return exact;
+    }
+    let begins = |stored: &&Stored| {
+        stored.key.starts_with(typed)
+            || command(&stored.key).is_some_and(|command| command.starts_with(typed))
+    };
+    answers.iter().filter(begins).collect()
+}
+
+/// The command of a key without what stands before the name of its program.
+fn command(key: &str) -> Option<&str> {
+    let (_, command) = key.split_once(' ').filter(|(mark, _)| mark.len() == 1)?;
+    let program = command.split(' ').next().unwrap_or(command);
+    let name = program.rfind('/').map_or(0, |slash| slash + 1);
+    command.get(name..)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_is_found_by_a_beginning_of_its_own() {
+        let keys = [
+            "$ /usr/bin/git push",
+            "$ /usr/bin/git push origin",
+            "$ /usr/bin/grep",
+            "/p/a.txt",
+            "https://example.org/",
+        ];
+        let answers = keys.map(|key| Stored {
+            key: key.to_owned(),
+            bits: "--x".to_owned(),
+            bound_to: None,
+            lapsed: None,
+        });
+        let check = |typed: &str, expected: &[&str]| {
+            let found: Vec<&str> = found(&answers, typed).iter().map(|it| &*it.key).collect();
+            assert_eq!(found, expected, "{typed:?}");
+        };
+        check("$ /usr/bin/git push", &keys[..1]);
+        check("git push", &keys[..2]);
+        check("git push o", &keys[1..2]);
+        check("$ /usr/bin/gr", &keys[2..3]);
+        check("g", &keys[..3]);
+        check("/p/", &keys[3..4]);
+        check("https:", &keys[4..]);
+        check("push", &[]);
+        check("/usr", &[]);
+    }
 
     #[test]
     fn keys_may_be_quoted() {

@@ -86,7 +86,7 @@ fn an_answer_for_the_session_is_taken_back() {
         Response::reply("Three."),
     ]);
     let environment = environment(&provider);
-    environment.outside_file("b.txt", "the text of b");
+    let file = environment.outside_file("b.txt", "the text of b");
     let mut chat = Chat::open(&environment);
     chat.say("read it");
     let screen = chat.question();
@@ -111,8 +111,14 @@ fn an_answer_for_the_session_is_taken_back() {
     );
     chat.turn("again");
     assert_shows(
-        &chat.turn("/permissions forget"),
-        &["Forgot 1 answer of this session."],
+        &chat.turn("/permissions forget /nowhere"),
+        &["No answer of this session has a key that begins like this."],
+    );
+    let file = file.display().to_string();
+    let beginning = file.strip_suffix(".txt").expect("its name");
+    assert_shows(
+        &chat.turn(&format!("/permissions forget {beginning}")),
+        &["Forgot the answer about ", &file],
     );
     chat.say("once more");
     chat.question();
