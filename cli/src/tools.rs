@@ -101,6 +101,10 @@ fn first_sentence(text: &str) -> &str {
     line.find(". ").map_or(line, |end| &line[..=end])
 }
 
+/// What the marks before a stored permission say, and what stands behind it.
+pub const STORED_LEGEND: &str =
+    "r read · w write · x run · - denied · ? not decided; at the end: the tool that was allowed";
+
 /// Prints stored permissions, one a line.
 pub fn print_stored(app: &App, stored: &[Stored]) {
     let (ui, apps) = (&app.ui, app.app_store());

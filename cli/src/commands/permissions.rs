@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::args::{Allow, AskArgs, PermissionArgs, PermissionsCommand};
 use crate::dialogue::look_at_tools;
 use crate::error::{CliError, Exit};
-use crate::tools::{print_stored, unknown_tool};
+use crate::tools::{STORED_LEGEND, print_stored, unknown_tool};
 use dunlin_terminal::approval::storing;
 use dunlin_terminal::ui::Ui;
 use dunlin_terminal::ui::style::Label;
@@ -119,6 +119,9 @@ pub fn run(app: &App, command: PermissionsCommand) -> Result<Exit, CliError> {
                     "Nothing is stored; see dunlin permissions explain TARGET for what holds.",
                 );
             }
+            if !stored.is_empty() {
+                ui.status(&ui.status_styles().paint(Label::Quiet, STORED_LEGEND));
+            }
             print_stored(app, &stored);
             for key in permissions.stale_keys()? {
                 ui.status(&format!(
@@ -183,9 +186,20 @@ pub fn run(app: &App, command: PermissionsCommand) -> Result<Exit, CliError> {
                 &ui.styles()
                     .paint(Label::Target, &escape(&target.to_string())),
             );
-            // There is no program at an address, nor in a file that cannot be executed.
+            // There is no program at an address, nor in a file that is not there or cannot be executed.
             let runs = match &target {
                 Target::Url(_) => false,
+                Target::Path(path) if matches!(path.try_exists(), Ok(false)) => {
+                    let no_program = match words {
+                        [word] if !word.contains(['/', '.']) => ", and no program has this name",
+                        _ => "",
+                    };
+                    ui.data_rows(
+                        &format!("  There is no such file{no_program}: reading it fails, and writing creates it where that is allowed."),
+                        2,
+                    );
+                    false
+                }
                 Target::Path(path) => may_run(path),
                 _ => true,
             };

@@ -43,6 +43,9 @@ fn show_permissions(app: &App) -> Result<(), CliError> {
         heading("mode, until the session ends (Shift-Tab and /mode change it):");
         ui.data(&format!("{mode}  {}", modes::about(mode)));
     }
+    if !session.is_empty() || !stored.is_empty() {
+        heading(tools::STORED_LEGEND);
+    }
     if !session.is_empty() {
         heading("answers, until the session ends (/permissions forget takes them back):");
         tools::print_stored(app, &session);

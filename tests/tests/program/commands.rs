@@ -315,7 +315,7 @@ fn permissions() {
         &["permissions", "list"],
         0,
         "---  [ROOT]/outside/\nr-?  [ROOT]/outside/b.txt\n",
-        "",
+        "r read · w write · x run · - denied · ? not decided",
     );
     let explained = environment.run(["permissions", "explain", &file]);
     let verdicts: Vec<&str> = explained
@@ -376,6 +376,12 @@ fn permissions() {
     let secret = environment.run(["permissions", "explain", ".env"]);
     assert!(secret.stdout.contains("read"), "{secret}");
     assert!(!secret.stdout.contains("execute"), "{secret}");
+    // Nor is what is not there.
+    let absent = environment.run(["permissions", "explain", "nosuch.txt"]);
+    let said = "[PROJECT]/nosuch.txt\n  There is no such file: reading it fails, and writing creates it where that is \
+                allowed.\n  read     allow";
+    assert!(absent.stdout.starts_with(said), "{absent}");
+    assert!(!absent.stdout.contains("execute"), "{absent}");
     let ftp = &["permissions", "set", "ftp://docs.rs/", "r--"];
     check(ftp, 2, "", "is not an http or https address");
     let explained = environment.run(["permissions", "explain", "https://docs.rs/"]);
