@@ -1,8 +1,10 @@
 //! Pictures and PDF documents that a message carries beside its text.
 //!
 //! The bytes decide what something is, never a name or what a server says. They are kept in base64, in which every protocol
-//! sends them and a session file stores them, and are sent as they are: nothing is decoded beyond the header.
+//! sends them and a session file stores them, and are sent as they are: nothing is decoded beyond the header, and what is attached
+//! has to be whole ([`Damage`]).
 
+mod damage;
 mod recognise;
 mod shown;
 mod takes;
@@ -16,6 +18,7 @@ use dunlin_host::display::{grouped, one_line, size};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+pub use damage::Damage;
 pub use recognise::{Format, MediaKind, Pixels};
 pub use shown::{within, without_base64};
 pub use takes::{NotTaken, Takes};
@@ -74,6 +77,8 @@ pub enum NotMedia {
     TooManyPixels { pixels: Pixels },
     #[error("its header does not say how large the image is: the file is damaged")]
     NoSize,
+    #[error(transparent)]
+    Damaged(#[from] Damage),
 }
 
 impl Media {
@@ -83,6 +88,9 @@ impl Media {
     /// See [`NotMedia`].
     pub fn new(name: &str, bytes: &[u8]) -> Result<Media, NotMedia> {
         let about = About::of(bytes)?;
+        if let Some(damage) = damage::of(about.format, bytes) {
+            return Err(damage.into());
+        }
         Ok(Media {
             name: name.into(),
             about,
@@ -304,19 +312,28 @@ pub mod samples {
 
     use super::Media;
 
-    /// A PNG with the header of a picture of this size, and so many bytes behind it.
+    /// A PNG with the header of a picture of this size, and so many bytes behind it, but as many as its other parts need.
     pub fn png(width: u32, height: u32, more: usize) -> Vec<u8> {
-        let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
-        bytes.extend(width.to_be_bytes());
-        bytes.extend(height.to_be_bytes());
-        bytes.extend([8, 2, 0, 0, 0, 0, 0, 0, 0]);
+        /// What a chunk has besides its data.
+        const CHUNK: usize = 12;
+        let mut bytes = b"\x89PNG\r\n\x1a\n".to_vec();
+        let mut chunk = |name: &[u8], data: &[u8]| {
+            let named = [name, data].concat();
+            bytes.extend((data.len() as u32).to_be_bytes());
+            bytes.extend(&named);
+            bytes.extend(crc32fast::hash(&named).to_be_bytes());
+        };
+        let size = [width.to_be_bytes(), height.to_be_bytes()].concat();
+        chunk(b"IHDR", &[&size[..], &[8, 2, 0, 0, 0]].concat());
+        let more = more.saturating_sub(2 * CHUNK);
         // No part of it is there twice.
         let noise = (0..more as u32).map(|at| {
             let mixed = at.wrapping_mul(0x9E37_79B1);
             let mixed = (mixed ^ (mixed >> 15)).wrapping_mul(0x85EB_CA77);
             mixed.to_be_bytes()[0]
         });
-        bytes.extend(noise);
+        chunk(b"IDAT", &noise.collect::<Vec<u8>>());
+        chunk(b"IEND", &[]);
         bytes
     }
 
@@ -360,6 +377,9 @@ mod tests {
             pixels: Pixels { width, height },
         };
         check(&png(1, 8_001, 0), wide, "1×8001 pixels, and at most 8,000");
+        let half = &png(800, 600, 45_000)[..20_000];
+        let cut_off = NotMedia::Damaged(Damage::CutOff(Format::Png));
+        check(half, cut_off, "the PNG image is cut off");
         assert!(Media::new("a", &png(MAX_PIXELS, MAX_PIXELS, 0)).is_ok());
     }
 
@@ -371,8 +391,8 @@ mod tests {
         };
         let photo = Media::new("a/b.png", &png(800, 600, 45_000)).unwrap();
         check(photo, "[a/b.png: image PNG 800×600, 45 kB]");
-        check(picture("", 1, 2), "[image PNG 1×2, 33 bytes]");
-        check(picture("a\nb", 1, 2), "[a\\nb: image PNG 1×2, 33 bytes]");
+        check(picture("", 1, 2), "[image PNG 1×2, 57 bytes]");
+        check(picture("a\nb", 1, 2), "[a\\nb: image PNG 1×2, 57 bytes]");
         check(document("", 1), "[PDF, 1 page, 65 bytes]");
         check(document("x.pdf", 12), "[x.pdf: PDF, 12 pages, 406 bytes]");
     }

@@ -137,6 +137,7 @@ fn what_a_model_does_not_take_is_said_before_anything_is_sent() {
     check("@eggs.pdf", "attach its text (pdftotext FILE)");
     environment.project_file("page.PNG", "<html>not found</html>");
     environment.project_file("half.png", b"\x89PNG\r\n\x1a\n");
+    environment.project_file("part.png", &picture()[..20_000]);
     check(
         "@page.PNG",
         "page.PNG cannot be attached: it is neither a PNG, JPEG, GIF or WebP image nor a PDF document",
@@ -144,6 +145,10 @@ fn what_a_model_does_not_take_is_said_before_anything_is_sent() {
     check(
         "@half.png",
         "half.png cannot be attached: its header does not say how large the image is: the file is damaged",
+    );
+    check(
+        "@part.png",
+        "part.png cannot be attached: the file is damaged: the PNG image is cut off",
     );
     check(
         "@wide.png",
@@ -212,10 +217,10 @@ fn an_image_of_a_server_goes_to_the_model() {
     chat.terminal.type_line("y");
     chat.prompt();
     let screen = chat.turn("/expand");
-    assert!(screen.contains("[image PNG 8×6, 33 bytes]"), "{screen:?}");
+    assert!(screen.contains("[image PNG 8×6, 57 bytes]"), "{screen:?}");
     let requests = provider.requests();
     let messages = requests[2].messages();
-    assert_eq!(messages[4]["content"], "Click.\n[image PNG 8×6, 33 bytes]");
+    assert_eq!(messages[4]["content"], "Click.\n[image PNG 8×6, 57 bytes]");
     let expected = samples::picture("", 8, 6).data_url();
     assert_eq!(messages[5]["content"][1]["image_url"]["url"], expected);
     chat.leave();

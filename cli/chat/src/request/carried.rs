@@ -194,7 +194,7 @@ mod tests {
             image_base64: 8,
             ..Takes::ALL
         };
-        let note = "\\n[not shown: this server takes images of at most 6 bytes] [a.png: image PNG 1×2, 33 bytes]";
+        let note = "\\n[not shown: this server takes images of at most 6 bytes] [a.png: image PNG 1×2, 57 bytes]";
         assert_eq!(fitted(&said, small), [format!("User \"Look{note}\" b.pdf")]);
         assert!(!fitted(&said, Takes::NOTHING)[0].contains("a.png,"));
     }
@@ -226,7 +226,7 @@ mod tests {
         };
         let result = with(Role::Tool, "r", &of_result);
         let other = with(Role::Tool, "s", &[]);
-        let own = "User \"Images and documents of the results above, in their order: [1: image PNG 1×1, 33 bytes]\" 1";
+        let own = "User \"Images and documents of the results above, in their order: [1: image PNG 1×1, 57 bytes]\" 1";
         check(
             &[result.clone(), other.clone()],
             &["Tool \"r\" ", "Tool \"s\" ", own],
@@ -238,7 +238,7 @@ mod tests {
         );
         let said = with(Role::User, "u", &of_user);
         let labelled = |text: &str, names: &str| {
-            format!("User \"{text}{FIRST_OF_RESULTS} [1: image PNG 1×1, 33 bytes]\" {names}")
+            format!("User \"{text}{FIRST_OF_RESULTS} [1: image PNG 1×1, 57 bytes]\" {names}")
         };
         check(
             &[result.clone(), said.clone()],

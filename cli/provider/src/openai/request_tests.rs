@@ -201,7 +201,7 @@ fn images_and_documents_are_parts() {
     assert_eq!(sent[0], json!({"role": "user", "content": expected}));
     assert_eq!(sent[2]["content"], "It is here");
     let named =
-        "Images and documents of the results above, in their order: [image PNG 4×3, 33 bytes]";
+        "Images and documents of the results above, in their order: [image PNG 4×3, 57 bytes]";
     let expected = json!([
         {"type": "text", "text": named},
         {"type": "image_url", "image_url": {"url": url(nest)}},
@@ -214,10 +214,10 @@ fn images_and_documents_are_parts() {
         ..Profile::default()
     };
     let sent = messages(&text);
-    let named = "Which bird?\n[not shown: this model takes no images] [notes/tern.png: image PNG 8×6, 33 bytes]\n\
+    let named = "Which bird?\n[not shown: this model takes no images] [notes/tern.png: image PNG 8×6, 57 bytes]\n\
         [not shown: this model takes no PDF documents] [eggs.pdf: PDF, 1 page, 65 bytes]";
     assert_eq!(sent[0]["content"], named);
-    let named = "It is here\n[not shown: this model takes no images] [image PNG 4×3, 33 bytes]";
+    let named = "It is here\n[not shown: this model takes no images] [image PNG 4×3, 57 bytes]";
     assert_eq!(sent[2]["content"], named);
     assert_eq!(sent.as_array().map(Vec::len), Some(3));
 }
