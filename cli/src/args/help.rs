@@ -139,11 +139,11 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
         "dunlin ask PROMPT answers one question",
     ),
     (
-        &["-c", "resume", "continue"],
+        &["resume", "continue"],
         "dunlin --resume resumes the last session, or the one named behind it; dunlin sessions list lists them",
     ),
     (
-        &["--resume"],
+        &["--resume", "-r"],
         "dunlin ask --continue PROMPT continues the last session with a question, --session SESSION another one; dunlin \
          --resume resumes one in the chat",
     ),
@@ -408,8 +408,8 @@ mod tests {
             (&["-p", "hi"][..], "dunlin ask PROMPT"),
             (&["exec", "ls"], "dunlin ask PROMPT"),
             (&["resume"], "dunlin --resume"),
-            (&["-c"], "dunlin --resume"),
             (&["ask", "--resume", "hi"], "dunlin ask --continue PROMPT"),
+            (&["ask", "-r", "hi"], "dunlin ask --continue PROMPT"),
             (&["login"], "dunlin config init"),
             (&["--yolo"], "--mode accept-edits"),
             (&["ask", "--yolo", "hi"], "--mode accept-edits"),
@@ -418,8 +418,15 @@ mod tests {
             assert_eq!(said.matches("tip:").count(), 1, "{said}");
             assert!(said.contains(way), "{said}");
         }
-        let continued = Cli::of(["dunlin", "--continue"].map(OsString::from).into());
-        assert_eq!(continued.unwrap().chat.resume, Some(None));
+        for option in ["--continue", "-c", "-r"] {
+            let continued = Cli::of(["dunlin", option].map(OsString::from).into());
+            assert_eq!(continued.unwrap().chat.resume, Some(None), "{option}");
+        }
+        let named = Cli::of(["dunlin", "-r", "x26wcrdt"].map(OsString::from).into());
+        assert_eq!(
+            named.unwrap().chat.resume,
+            Some(Some("x26wcrdt".to_owned()))
+        );
     }
 
     #[test]
