@@ -548,28 +548,31 @@ fn say_way(ui: &Ui, label: &str, command: &str) {
 /// Says how a command line is read, and what holds for it.
 fn explain_command(ui: &Ui, explained: &ExplainedCommand) {
     let command = &explained.command;
-    match &explained.compound {
-        None if matches!(command.key, CommandKey::Server(_)) => ui.data_rows(
-            "the start of an MCP server without a sandbox; an answer holds for this start alone",
-            2,
-        ),
-        None => {
-            let covers = command.describe();
-            ui.data_rows(&format!(
-                "one simple command; always would allow {}",
-                escape(&covers)
-            ), 2);
+    let label = match &explained.compound {
+        Some(why) => why.label(),
+        None => "one simple command".to_owned(),
+    };
+    let said = match &explained.obstacle {
+        _ if matches!(command.key, CommandKey::Server(_)) => {
+            "the start of an MCP server without a sandbox; an answer holds for this start alone"
+                .to_owned()
         }
-        Some(why) if !command.parts.is_empty() => ui.data_rows(&format!(
-            "{}: allowed if each of its commands is; always would allow {}",
-            escape(&why.label()),
-            escape(&command.describe())
-        ), 2),
-        Some(why) => ui.data_rows(&format!(
-            "{}: allowed once or for a session, never stored, and refused when one of its programs is denied",
-            escape(&why.label())
-        ), 2),
-    }
+        None if command.parts.is_empty() => {
+            format!("{label}; always would allow {}", command.describe())
+        }
+        None => format!(
+            "{label}: allowed if each of its commands is; always would allow {}",
+            command.describe()
+        ),
+        Some(obstacle) => {
+            let allowed = match command.only_once || command.is_unclear {
+                true => format!("allowed only once {obstacle}"),
+                false => format!("can't be stored {obstacle}; allowed once or for a session"),
+            };
+            format!("{label}: {allowed}, and refused when one of its programs is denied")
+        }
+    };
+    ui.data_rows(&escape(&said), 2);
     if explained.compound.is_none() {
         let key = command.key.to_string();
         ui.data(&ui.styles().paint(Label::Target, &escape(&key)));

@@ -29,6 +29,7 @@ mod known;
 mod missing;
 mod named;
 mod names;
+mod obstacle;
 mod parts;
 mod patterns;
 mod pieces;
@@ -53,6 +54,7 @@ use self::known::Known;
 use self::named::{Bound, Guarded};
 pub use self::names::CommandError;
 pub(crate) use self::names::{Folder, Guard, Named, Names, Way};
+pub use self::obstacle::Obstacle;
 pub use self::parts::LineCommand;
 use self::parts::Parts;
 pub(crate) use self::pieces::{modules, pieces_of};
@@ -224,8 +226,8 @@ impl CommandLine {
         if line.trim().is_empty() {
             return Err(CommandError::Empty);
         }
-        let mut commands = Vec::new();
-        let (compound, target, guarded, may_change_repository) = match simple_words(&line) {
+        let (compound, target, commands, guarded, may_change_repository) = match simple_words(&line)
+        {
             Ok(words) => {
                 let target = simple_target(&words, names)?;
                 let runs_git = may_change_repository(&target);
@@ -233,14 +235,15 @@ impl CommandLine {
                 if let Some(folder) = known::folder(&words) {
                     guarded.add(guarded_in(folder, &words[1..], names));
                 }
-                (None, target, guarded, runs_git)
+                (None, target, Vec::new(), guarded, runs_git)
             }
-            Err(why) => {
+            Err(first) => {
                 let found = find::commands(&line);
-                let parts = parts::read(&line, names);
-                let in_parts = parts.words.clone();
+                let chain = words::chain(&line);
+                let in_chain = chain.as_deref().unwrap_or_default();
+                let parts = parts::read(in_chain, names);
                 let target = compound_target(&line, &parts, names);
-                commands = parts.commands;
+                let why = why_compound(first, chain, target.only_once);
                 let mut called = found
                     .commands
                     .iter()
@@ -256,16 +259,20 @@ impl CommandLine {
                     .flatten()
                     .chain(&found.files);
                 let mut guarded = named::guarded(words.map(String::as_str), names);
-                for (folder, words) in &in_parts {
+                for (folder, words) in &parts.words {
                     guarded.add(guarded_in(folder, words, names));
                 }
-                (Some(why), target, guarded, runs_git)
+                (Some(why), target, parts.commands, guarded, runs_git)
             }
         };
         let is_unclear = target.is_unclear || guarded.is_unclear;
         let target = CommandTarget {
             is_unclear,
             is_storable: target.is_storable && !is_unclear,
+            obstacle: match is_unclear {
+                true => Some(Obstacle::Unclear),
+                false => target.obstacle,
+            },
             ..target
         };
         Ok(CommandLine {
@@ -324,6 +331,11 @@ impl CommandLine {
     /// that it may hold here.
     pub fn explanation(&self, longest: Scope) -> Option<String> {
         reason::long(self, longest)
+    }
+
+    /// What is in the way of a permanent yes, as the end of a sentence: `because of git push`. `None`: nothing.
+    pub fn obstacle(&self) -> Option<String> {
+        reason::because(self)
     }
 
     /// What the user should know before answering, a short sentence each. `is_allowed`: whether a lasting yes covers a
@@ -392,6 +404,25 @@ fn may_change_repository(command: &CommandTarget) -> bool {
     command.programs.iter().any(|it| is_git(&it.called)) && !only_looks
 }
 
+/// Why a line is not simple. `first`: the first reason. What separates the commands of a chain is in nobody's way, so of a line
+/// that is none, or of which not all is known, the reason behind the separators is said.
+fn why_compound(
+    first: NotSimple,
+    chain: Result<Vec<SimpleCommand>, NotSimple>,
+    only_once: bool,
+) -> NotSimple {
+    match chain {
+        Err(why) => why,
+        Ok(chain) if only_once => {
+            // What is hidden from `echo` is nothing that runs.
+            let programs = chain.iter().filter(|it| !it.is_of_shell);
+            let hidden = programs.chain(&chain).find_map(SimpleCommand::expansion);
+            hidden.unwrap_or(first)
+        }
+        Ok(_) => first,
+    }
+}
+
 /// Works out what a lasting yes to a simple line would cover.
 fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, CommandError> {
     let simple = programs::of_simple(words, names)?;
@@ -422,19 +453,25 @@ fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, C
         CommandKey::Line(_) => {
             let own = std::iter::once((program.clone(), simple.way));
             let programs: Vec<(ProgramFile, Way)> = own.chain(others.all()).collect();
-            let mut bound = named::bound(&programs, arguments, None, None, names);
-            bound.can_be_stored &= !pieces::may_be_code(arguments);
-            bound
+            named::bound(&programs, arguments, None, None, names)
         }
         _ => Bound::nothing(),
     };
+    let is_line = matches!(key, CommandKey::Line(_));
+    let may_be_code = is_line && !takes_data && pieces::may_be_code(arguments);
+    let is_key = program.called.to_str().is_some() && key.is_storable();
+    let in_the_way = bound.obstacle().cloned();
+    let in_the_way = in_the_way.or(may_be_code.then_some(Obstacle::Code));
+    let in_the_way = in_the_way.or((!is_key).then_some(Obstacle::Key));
+    let is_unknown = others.is_incomplete || others.hides_program || others.hides_words;
     Ok(CommandTarget {
-        folder: matches!(key, CommandKey::Line(_)).then(|| names.project().to_owned()),
-        is_storable: program.called.to_str().is_some() && key.is_storable() && bound.can_be_stored,
-        only_once: bound.is_incomplete
-            || others.is_incomplete
-            || others.hides_program
-            || others.hides_words,
+        folder: is_line.then(|| names.project().to_owned()),
+        is_storable: in_the_way.is_none(),
+        only_once: bound.missed.is_some() || is_unknown,
+        obstacle: match is_unknown && bound.missed.is_none() {
+            true => Some(Obstacle::Unknown),
+            false => in_the_way,
+        },
         is_unclear: simple.way == Way::Unclear,
         looked_up: bound.looked_up,
         key,
@@ -470,24 +507,26 @@ fn compound_target(line: &str, parts: &Parts, names: &dyn Names) -> CommandTarge
     let mut bound = Bound::nothing();
     match line.len() <= words::MAX_BYTES && !found.is_incomplete {
         true => bound = runs::bound_by(line, &found, None, None, names),
-        false => bound.miss(),
+        false => bound.miss(Obstacle::Unknown),
     }
     let mut programs = found.run;
     if !programs.iter().any(|program| program.real == shell.real) {
         programs.push(shell);
     }
-    let parts = match bound.is_incomplete {
+    let is_of_shell = parts.is_of_shell;
+    let parts = match bound.missed.is_some() {
         true => Vec::new(),
         false => parts.targets(),
     };
     // What is hidden there decides nothing about what runs.
     let hides = (found.hides_program || found.hides_words) && parts.is_empty();
-    let only_once = bound.is_incomplete || hides;
+    let missed = bound.missed.or(hides.then_some(Obstacle::Unknown));
     CommandTarget {
         key: CommandKey::Text(line.to_owned()),
         is_storable: false,
         parts,
-        only_once,
+        only_once: missed.is_some(),
+        obstacle: missed.or(is_of_shell.then_some(Obstacle::NoProgram)),
         is_unclear: false,
         looked_up: bound.looked_up,
         subject: Vec::new(),

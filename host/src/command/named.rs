@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::pieces::{Piece, is_plain, is_way_up, is_whole, pieces, pieces_of};
-use super::{Named, Names, Way, script};
+use super::{Named, Names, Obstacle, Way, script};
 use crate::secrets::looks_secret;
 use crate::target::ProgramFile;
 
@@ -93,10 +93,10 @@ pub(super) fn guarded<'a>(words: impl Iterator<Item = &'a str>, names: &dyn Name
 pub(super) struct Bound {
     /// Files whose content counts, and whatever else is named through a link that can be made to lead elsewhere.
     pub(super) files: Vec<PathBuf>,
-    /// Whether all that the line names can be watched, so that a yes to it can be stored.
-    pub(super) can_be_stored: bool,
-    /// Whether something was not looked at, or cannot be: then a yes holds only once.
-    pub(super) is_incomplete: bool,
+    /// What the line names that cannot be watched, so that no yes to it is stored. `None`: nothing.
+    pub(super) unwatched: Option<Obstacle>,
+    /// What was not looked at, or cannot be: then a yes holds only once. `None`: nothing.
+    pub(super) missed: Option<Obstacle>,
     /// The digest of all names that were looked up and of what each is, so that a yes ends when one of them becomes
     /// something else. `None`: no names count.
     pub(super) looked_up: Option<String>,
@@ -106,16 +106,25 @@ impl Bound {
     pub(super) fn nothing() -> Bound {
         Bound {
             files: Vec::new(),
-            can_be_stored: true,
-            is_incomplete: false,
+            unwatched: None,
+            missed: None,
             looked_up: None,
         }
     }
 
-    /// Notes that something was not looked at.
-    pub(super) fn miss(&mut self) {
-        self.can_be_stored = false;
-        self.is_incomplete = true;
+    /// Notes that something cannot be watched. What is noted first is said.
+    fn unwatch(&mut self, what: Obstacle) {
+        self.unwatched.get_or_insert(what);
+    }
+
+    /// Notes that something was not looked at. What is noted first is said.
+    pub(super) fn miss(&mut self, what: Obstacle) {
+        self.missed.get_or_insert(what);
+    }
+
+    /// Why no yes to it can be stored.
+    pub(super) fn obstacle(&self) -> Option<&Obstacle> {
+        self.missed.as_ref().or(self.unwatched.as_ref())
     }
 
     /// Whether there were more files than are listed, or just as many.
@@ -129,7 +138,7 @@ impl Bound {
         }
         match self.files.len() < MAX_COVERED {
             true => self.files.push(path),
-            false => self.miss(),
+            false => self.miss(Obstacle::ManyFiles(MAX_COVERED)),
         }
     }
 
@@ -137,7 +146,7 @@ impl Bound {
         match way {
             Way::Fixed => {}
             Way::Changeable => self.add(program.real.clone()),
-            Way::Unclear => self.miss(),
+            Way::Unclear => self.miss(Obstacle::Unclear),
         }
     }
 }
@@ -194,7 +203,8 @@ pub(super) fn bound(
             Ok(Some(words)) if followed < MAX_SCRIPTS => words,
             // It cannot be told what would run.
             Ok(Some(_)) | Err(_) => {
-                bound.miss();
+                let name = script.to_string_lossy().into_owned();
+                bound.miss(Obstacle::Script(name));
                 continue;
             }
         };
@@ -211,6 +221,15 @@ pub(super) fn bound(
                 scripts.push(program.real);
             }
         }
+    }
+}
+
+/// What is in the way where commands can make a name lead elsewhere, or it is no file.
+fn elsewhere(name: &str, is_folder: bool) -> Obstacle {
+    let name = name.to_owned();
+    match is_folder {
+        true => Obstacle::Folder(name),
+        false => Obstacle::NoFile(name),
     }
 }
 
@@ -279,7 +298,7 @@ impl Search<'_> {
         let pieces = match pieces(words) {
             Some(pieces) => pieces,
             None => {
-                bound.miss();
+                bound.miss(Obstacle::ManyNames);
                 return;
             }
         };
@@ -289,14 +308,14 @@ impl Search<'_> {
         let starts = folders.len();
         // A way up is not followed from where another one leads.
         if words.iter().filter(|word| is_way_up(word)).count() > 1 {
-            bound.miss();
+            bound.miss(Obstacle::WayUp);
         }
         let mut at = 0;
         while let Some(folder) = folders.get(at).cloned() {
             at += 1;
             for piece in &pieces {
                 if self.left == 0 {
-                    bound.miss();
+                    bound.miss(Obstacle::ManyNames);
                     return;
                 }
                 self.left -= 1;
@@ -317,7 +336,7 @@ impl Search<'_> {
                     if is_folder && is_other && folders.len() <= MAX_FOLDERS {
                         folders.push(format!("{}/", written.trim_end_matches('/')));
                     } else if is_folder && is_other {
-                        bound.miss();
+                        bound.miss(Obstacle::ManyNames);
                     }
                 }
             }
@@ -348,11 +367,11 @@ impl Search<'_> {
             Named::Folder | Named::Fixed { is_folder: true } => piece.may_be_folder,
             Named::Other { path, is_folder } if piece.may_be_folder || !is_folder => {
                 bound.add(path);
-                bound.can_be_stored = false;
+                bound.unwatch(elsewhere(written, is_folder));
                 is_folder
             }
             Named::Unclear => {
-                bound.miss();
+                bound.miss(Obstacle::Unreadable(written.to_owned()));
                 false
             }
             _ => false,
@@ -369,7 +388,7 @@ impl Search<'_> {
             return;
         }
         let Some(names) = self.names_in(&folder) else {
-            bound.miss();
+            bound.miss(Obstacle::ManyNames);
             return;
         };
         let is_stem = |other: &&String| {
@@ -379,13 +398,14 @@ impl Search<'_> {
         let mut found: Vec<String> = names.iter().filter(is_stem).cloned().collect();
         found.sort();
         for name in found {
-            match self.look_up(&format!("{folder}{name}")) {
+            let name = format!("{folder}{name}");
+            match self.look_up(&name) {
                 Named::File(path) => bound.add(path),
-                Named::Other { path, .. } => {
+                Named::Other { path, is_folder } => {
                     bound.add(path);
-                    bound.can_be_stored = false;
+                    bound.unwatch(elsewhere(&name, is_folder));
                 }
-                Named::Unclear => bound.miss(),
+                Named::Unclear => bound.miss(Obstacle::Unreadable(name)),
                 Named::Absent | Named::Fixed { .. } | Named::Folder => {}
             }
         }

@@ -26,16 +26,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::folder::InFolder;
-use super::words::{SimpleCommand, chained_commands};
+use super::obstacle::MAX_NAME_CHARS;
+use super::words::SimpleCommand;
 use super::{Names, is_git, known, may_change_repository, patterns, programs, simple_target};
 use crate::display;
 use crate::target::{CommandKey, CommandTarget};
 
 /// Commands of one line that a question can name so that somebody reads them.
 pub(super) const MAX_PARTS: usize = 8;
-
-/// Characters of a command that is in the way, in a sentence.
-const MAX_NAME_CHARS: usize = 60;
 
 /// A command of a line that is nothing but simple commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +49,8 @@ pub struct LineCommand {
 pub(super) struct Parts {
     /// The commands, without those of the shell that are harmless.
     pub(super) commands: Vec<LineCommand>,
+    /// Whether the shell carries out all of it itself.
+    pub(super) is_of_shell: bool,
     /// If a yes to each of them covers the line: words that name files, and the folder of the project in which they do. Empty:
     /// the project.
     pub(super) words: Vec<(String, Vec<String>)>,
@@ -65,10 +65,12 @@ impl Parts {
     }
 }
 
-/// The commands of a chain.
-pub(super) fn read(line: &str, names: &dyn Names) -> Parts {
-    let commands = chained_commands(line).unwrap_or_default();
-    let mut parts = Parts::default();
+/// What is known of the commands of a chain.
+pub(super) fn read(commands: &[SimpleCommand], names: &dyn Names) -> Parts {
+    let mut parts = Parts {
+        is_of_shell: !commands.is_empty() && commands.iter().all(|it| it.is_of_shell),
+        ..Parts::default()
+    };
     let mut reader = Reader {
         names,
         is_usual: names.has_usual_shell(),

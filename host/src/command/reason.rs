@@ -1,7 +1,7 @@
 //! Why a line is asked about, and for how long a yes to it may hold: one sentence with the question, all of it in its details.
 
 use super::parts::MAX_PARTS;
-use super::{CommandLine, LineCommand, NotSimple, pieces};
+use super::{CommandLine, LineCommand, NotSimple, Obstacle};
 use crate::ask::Scope;
 use crate::display::listed;
 use crate::target::CommandTarget;
@@ -25,33 +25,52 @@ pub(super) fn short(
             "Because of {asked}; {allowed} {are} allowed already."
         ));
     }
-    if command.target.only_once {
-        let because = command.compound.as_ref();
-        let because = because.map_or_else(String::new, |why| format!(" ({why})"));
-        return Some(format!(
-            "Not all that it runs and reads is known beforehand{because}: a yes holds only once."
-        ));
+    if is_storable {
+        return None;
     }
-    let because = match &command.compound {
-        _ if is_storable => return None,
-        None => match may_be_code(command) {
-            true => "as a word in it may be code".to_owned(),
-            false => "as it is too long or too unusual".to_owned(),
-        },
-        Some(NotSimple::Builtin(word)) => format!("as {word} is a shell builtin"),
-        Some(why) => {
-            let commands = command.commands.iter();
-            let in_the_way: Vec<_> = commands.filter(|it| it.target.is_none()).collect();
-            match (command.commands.len(), in_the_way.as_slice()) {
-                (0, _) => format!("because of {why}"),
-                (_, []) => format!("as it has more than {MAX_PARTS} commands"),
-                (_, in_the_way) => format!("because of {}", listed(&names(in_the_way))),
+    if command.target.only_once {
+        return Some(match known_obstacle(command) {
+            Some(obstacle) => format!("A yes holds only once, as {obstacle}."),
+            None => {
+                let because = command.compound.as_ref();
+                let because = because.map_or_else(String::new, |why| format!(" ({why})"));
+                format!(
+                    "Not all that it runs and reads is known beforehand{because}: a yes holds only once."
+                )
             }
-        }
-    };
+        });
+    }
+    let because = because(command)?;
     Some(format!(
         "Can't be stored {because}; s allows exactly this line."
     ))
+}
+
+/// What is in the way of a permanent yes: `because of git push`, `as a word in it may be code`. `None`: nothing.
+pub(super) fn because(command: &CommandLine) -> Option<String> {
+    let commands = command.commands.iter();
+    let in_the_way: Vec<_> = commands.filter(|it| it.target.is_none()).collect();
+    Some(match (&command.compound, &command.target.obstacle) {
+        (Some(NotSimple::Builtin(word)), None | Some(Obstacle::NoProgram)) => {
+            format!("as {word} is a shell builtin")
+        }
+        (_, Some(obstacle)) => format!("as {obstacle}"),
+        (None, None) => return None,
+        (Some(_), None) if !command.target.parts.is_empty() => return None,
+        (Some(_), None) if !in_the_way.is_empty() => {
+            format!("because of {}", listed(&names(&in_the_way)))
+        }
+        (Some(_), None) if command.commands.len() > MAX_PARTS => {
+            format!("as it has more than {MAX_PARTS} commands")
+        }
+        (Some(why), None) => format!("because of {why}"),
+    })
+}
+
+/// Why a yes holds only once, if that is known.
+fn known_obstacle(command: &CommandLine) -> Option<&Obstacle> {
+    let obstacle = command.target.obstacle.as_ref();
+    obstacle.filter(|it| **it != Obstacle::Unknown)
 }
 
 /// The same with the way out. `longest`: the longest that a yes may hold, for whatever reason. `None`: there is nothing to
@@ -60,9 +79,10 @@ pub(super) fn long(command: &CommandLine, longest: Scope) -> Option<String> {
     const ONLY_ONCE: &str =
         "Not all that it runs and reads is known before it runs, so a yes holds only once.";
     if command.target.only_once {
-        return Some(match &command.compound {
-            Some(why) => format!("{}. {ONLY_ONCE}", why.label()),
-            None => ONLY_ONCE.to_owned(),
+        return Some(match (known_obstacle(command), &command.compound) {
+            (Some(obstacle), _) => format!("A yes to this line holds only once, as {obstacle}."),
+            (None, Some(why)) => format!("{}. {ONLY_ONCE}", why.label()),
+            (None, None) => ONLY_ONCE.to_owned(),
         });
     }
     if longest == Scope::Once {
@@ -72,50 +92,42 @@ pub(super) fn long(command: &CommandLine, longest: Scope) -> Option<String> {
                 .to_owned()
         });
     }
-    let Some(why) = &command.compound else {
-        return (!command.target.is_storable).then(|| {
-            match may_be_code(command) {
-                true => {
-                    "A word with spaces or special characters may be code, which Dunlin does not read: s allows \
-                     exactly this line until the session ends. It can't be allowed permanently."
-                }
-                false => {
-                    "This line is too long or too unusual to be stored: it can be allowed for this session, not \
-                     permanently."
-                }
-            }
-            .to_owned()
-        });
-    };
-    let label = why.label();
-    Some(match why {
-        _ if !command.target.parts.is_empty() => {
-            let commands = match command.target.parts.len() {
-                1 => "its command",
-                _ => "each of its commands",
-            };
-            format!("{label}: s allows exactly this line, always {commands}.")
+    if let (Some(why), false) = (&command.compound, command.target.parts.is_empty()) {
+        let commands = match command.target.parts.len() {
+            1 => "its command",
+            _ => "each of its commands",
+        };
+        let label = why.label();
+        return Some(format!(
+            "{label}: s allows exactly this line, always {commands}."
+        ));
+    }
+    let because = because(command)?;
+    const EXACTLY: &str = "s allows exactly this line until the session ends";
+    let label = command.compound.as_ref().map(NotSimple::label);
+    let label = label.unwrap_or_default();
+    Some(match (&command.compound, &command.target.obstacle) {
+        (Some(NotSimple::Builtin(word)), _) => format!(
+            "The shell carries out {word} itself, so a permanent yes would name no program: {EXACTLY}."
+        ),
+        (_, Some(Obstacle::Code)) => format!(
+            "A word with spaces or special characters may be code, which Dunlin does not read: {EXACTLY}. It can't be \
+             allowed permanently."
+        ),
+        (None, _) | (_, Some(_)) => {
+            format!("This line can't be allowed permanently, {because}: {EXACTLY}.")
         }
-        NotSimple::Builtin(word) => format!(
-            "The shell carries out {word} itself, so a permanent yes would name no program: s allows exactly \
-             this line until the session ends."
+        (Some(NotSimple::Expansion(_)), _) => format!(
+            "{label}: {EXACTLY}. It can't be allowed permanently; the same command with everything written out can."
         ),
-        NotSimple::Expansion(_) => format!(
-            "{label}: s allows exactly this line until the session ends. It can't be allowed permanently; \
-             the same command with everything written out can."
-        ),
-        NotSimple::OpenQuote => format!(
-            "{label}: s allows exactly this line until the session ends. It can't be allowed permanently."
-        ),
-        NotSimple::Construct(_) | NotSimple::Unseen(_) => format!(
-            "{label}: s allows exactly this line until the session ends. It can't be allowed \
-             permanently; single commands can, so have the model run them one by one."
+        (Some(NotSimple::OpenQuote), _) => {
+            format!("{label}: {EXACTLY}. It can't be allowed permanently.")
+        }
+        (Some(NotSimple::Construct(_) | NotSimple::Unseen(_)), _) => format!(
+            "{label}: {EXACTLY}. It can't be allowed permanently {because}; single commands can, so have the model run \
+             them one by one."
         ),
     })
-}
-
-fn may_be_code(command: &CommandLine) -> bool {
-    pieces::may_be_code(command.target.subject.get(1..).unwrap_or_default())
 }
 
 /// Each name once.

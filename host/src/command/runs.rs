@@ -54,14 +54,14 @@ impl Line {
     /// Whether a file may be among those that the line runs, also one that is not there yet.
     pub(crate) fn may_run(&self, path: &Path, names: &dyn Names) -> bool {
         let bound = self.bound((!path.exists()).then_some(path), names);
-        let is_unknown = bound.is_full() || bound.is_incomplete || !self.has_name();
+        let is_unknown = bound.is_full() || bound.missed.is_some() || !self.has_name();
         is_unknown || bound.files.iter().any(|file| file == path)
     }
 
     /// Whether more may be among what it runs than can be looked up.
     pub(crate) fn is_incomplete(&self, names: &dyn Names) -> bool {
         let bound = self.bound(None, names);
-        bound.is_full() || bound.is_incomplete || !self.has_name()
+        bound.is_full() || bound.missed.is_some() || !self.has_name()
     }
 
     /// Whether the folder it starts in can be written as text.

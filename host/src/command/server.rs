@@ -55,7 +55,8 @@ impl CommandTarget {
             .as_ref()
             .map(|bound| bound.files.clone())
             .unwrap_or_default();
-        let can_be_stored = bound.as_ref().is_some_and(|bound| bound.can_be_stored);
+        let obstacle = bound.as_ref().and_then(|bound| bound.obstacle().cloned());
+        let can_be_stored = bound.is_some() && obstacle.is_none();
         Ok(CommandTarget {
             is_storable: key.is_storable() && can_be_stored,
             is_incomplete: !is_sandboxed,
@@ -71,6 +72,7 @@ impl CommandTarget {
             contents: contents::of(&covers),
             covers,
             only_once: false,
+            obstacle,
             is_unclear: false,
             folder: is_sandboxed.then(|| folder.to_owned()),
         })

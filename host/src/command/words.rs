@@ -129,10 +129,29 @@ impl SimpleCommand {
     fn check_simple(&self) -> Result<(), NotSimple> {
         match self {
             it if !it.variables.is_empty() => Err("a variable set in front".into()),
-            it if it.shows_status => Err(NotSimple::Expansion("a variable")),
-            it if !it.patterns.is_empty() => Err(NotSimple::Expansion("a pattern")),
-            _ => Ok(()),
+            it => it.expansion().map_or(Ok(()), Err),
         }
+    }
+
+    /// What the shell puts something else in the place of, if it does.
+    pub(super) fn expansion(&self) -> Option<NotSimple> {
+        match self {
+            it if it.shows_status => Some(NotSimple::Expansion("a variable")),
+            it if !it.patterns.is_empty() => Some(NotSimple::Expansion("a pattern")),
+            _ => None,
+        }
+    }
+}
+
+/// What a command is the beginning or a part of, if its first word says that.
+fn construct(first: &str) -> Option<&'static str> {
+    match first {
+        "for" | "foreach" | "while" | "until" | "select" | "repeat" | "do" | "done" => {
+            Some("a loop")
+        }
+        "if" | "then" | "elif" | "else" | "fi" | "case" | "esac" => Some("a condition"),
+        "function" => Some("a function"),
+        _ => None,
     }
 }
 
@@ -141,18 +160,22 @@ impl SimpleCommand {
 ///
 /// Pure: looks at nothing but the line.
 pub fn chained_commands(line: &str) -> Option<Vec<SimpleCommand>> {
-    refuse_the_unseen(line).ok()?;
+    chain(line).ok()
+}
+
+/// The same, or why it is anything else.
+pub(super) fn chain(line: &str) -> Result<Vec<SimpleCommand>, NotSimple> {
+    refuse_the_unseen(line)?;
     let mut reader = Reader::new(line);
-    let mut commands = vec![reader.command().ok()?];
+    let mut commands = vec![reader.command()?];
     while !reader.rest.is_empty() {
         let separator = reader.separator()?;
-        let command = reader.command().ok()?;
         commands.push(SimpleCommand {
             separator,
-            ..command
+            ..reader.command()?
         });
     }
-    Some(commands)
+    Ok(commands)
 }
 
 /// What a person would not see, or not read to its end.
@@ -216,6 +239,11 @@ impl Reader<'_> {
         let mut is_redirected = false;
         let mut is_of_shell = false;
         self.has_status = false;
+        self.skip_spaces();
+        let first = self.rest.split(|c: char| " ;|&<>()".contains(c)).next();
+        if let Some(construct) = first.and_then(construct) {
+            return Err(construct.into());
+        }
         loop {
             self.skip_spaces();
             if self.rest.is_empty() || self.rest.starts_with(SEPARATE) {
@@ -292,14 +320,17 @@ impl Reader<'_> {
     }
 
     /// Takes what stands between two commands.
-    fn separator(&mut self) -> Option<&'static str> {
+    fn separator(&mut self) -> Result<&'static str, NotSimple> {
         let separators = ["||", "|", "&&", ";"];
-        let found = separators
-            .into_iter()
-            .find(|it| self.rest.starts_with(it))?;
+        let found = separators.into_iter().find(|it| self.rest.starts_with(it));
+        let is_last = |it: &&str| self.rest[it.len()..].trim_start_matches(' ').is_empty();
+        let Some(found) = found.filter(|it| !is_last(it)) else {
+            let c = self.rest.chars().next().unwrap_or(' ');
+            return Err(self.name_of(c));
+        };
         self.rest = &self.rest[found.len()..];
         self.before = ' ';
-        Some(found)
+        Ok(found)
     }
 
     fn take(&mut self, c: char) {

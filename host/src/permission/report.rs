@@ -46,6 +46,8 @@ pub struct ExplainedCommand {
     pub command: Arc<CommandTarget>,
     /// Why it is more than one simple command; `None`: it is one.
     pub compound: Option<NotSimple>,
+    /// What is in the way of a permanent yes, as the end of a sentence: `because of git push`. `None`: nothing.
+    pub obstacle: Option<String>,
     /// Whether it may run, and which rule says so.
     pub execute: Explained,
     /// Secrets, and files of Dunlin's own, that it names: with one of the former it is asked each time, with one
@@ -170,14 +172,15 @@ impl Permissions {
     /// Says how a command line is read and what holds for it. Blocks for the file system.
     pub fn explain_command(&self, line: &str) -> Result<ExplainedCommand, CommandError> {
         let (prefix, line) = CommandKey::split(line).unwrap_or(("", line));
-        let (command, compound, guarded) = match (prefix, simple_words(line)) {
+        let (command, compound, obstacle, guarded) = match (prefix, simple_words(line)) {
             ("mcp ", Ok(words)) => {
                 let server = CommandTarget::of_server(&words, &[], self.project(), false, self)?;
-                (Arc::new(server), None, Vec::new())
+                (Arc::new(server), None, None, Vec::new())
             }
             _ => {
                 let line = self.command_line(line)?;
-                (line.target, line.compound, line.guarded)
+                let obstacle = line.obstacle();
+                (line.target, line.compound, obstacle, line.guarded)
             }
         };
         let execute = self.explain_need(Need {
@@ -187,6 +190,7 @@ impl Permissions {
         Ok(ExplainedCommand {
             command,
             compound,
+            obstacle,
             execute,
             guarded,
         })
@@ -226,6 +230,7 @@ impl Permissions {
             looked_up: None,
             parts: Vec::new(),
             only_once: false,
+            obstacle: None,
             is_unclear: false,
             folder: None,
         }))

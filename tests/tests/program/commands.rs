@@ -153,6 +153,28 @@ fn command_lines_are_explained() {
         "{stays}"
     );
     assert!(!stays.contains("allow it:"), "{stays}");
+    for (line, expected) in [
+        (
+            "sleep 3; echo > f",
+            "Compound command (a redirection): can't be stored because of a redirection; allowed once or for a session, ",
+        ),
+        (
+            "bash -c 'ls; git push'",
+            "one simple command: can't be stored as a word in it may be code; allowed once or for a session, ",
+        ),
+        (
+            "cat $x | sort",
+            "The shell changes this line before it runs it (a variable): allowed only once as not all that it runs and reads \
+             is known beforehand, ",
+        ),
+        (
+            "ls | sort",
+            "Compound command (a pipe): allowed if each of its commands is; always would allow ls and sort, ",
+        ),
+    ] {
+        let explained = explain(line).replace("\n  ", " ");
+        assert!(explained.starts_with(expected), "{explained}");
+    }
     let compound = explain("ls -l | cat .env");
     assert!(
         compound.starts_with("Compound command (a pipe): "),

@@ -50,6 +50,7 @@ pub(crate) mod tests {
                 looked_up: None,
                 parts: Vec::new(),
                 only_once: false,
+                obstacle: None,
                 is_unclear: false,
                 folder: None,
             }),

@@ -1,4 +1,4 @@
-//! Lines that models write every day: what a yes to their commands covers, and how little it takes to make them others.
+//! Everyday command lines: what a yes to their commands covers, and how little it takes to make them others.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

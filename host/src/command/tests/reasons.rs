@@ -83,6 +83,77 @@ fn a_line_is_asked_about_because_of_the_commands_that_are_not_allowed_yet() {
             "Not all that it runs and reads is known beforehand (a variable): a yes holds only once.",
             "= ls $x",
         ),
+        ("ls ../x && ls", "", "/bin/ls"),
+        (
+            "cd .. && ls",
+            "A yes holds only once, as it goes up (..).",
+            "= cd .. && ls",
+        ),
+        (
+            "python3 gen.py .. ../..",
+            "A yes holds only once, as it goes up (..).",
+            "= /bin/python3 gen.py .. ../..",
+        ),
+        (
+            "python3 gen.py | sort",
+            "Can't be stored because of python3 gen.py; s allows exactly this line.",
+            "= python3 gen.py | sort",
+        ),
+        (
+            "for f in a b; do sort f; done",
+            "Can't be stored because of a loop; s allows exactly this line.",
+            "= for f in a b; do sort f; done",
+        ),
+        (
+            "cargo test; if ls; then sort f; fi",
+            "Can't be stored because of a condition; s allows exactly this line.",
+            "= cargo test; if ls; then sort f; fi",
+        ),
+        (
+            "cargo build | sort > f",
+            "Can't be stored because of a redirection; s allows exactly this line.",
+            "= cargo build | sort > f",
+        ),
+        (
+            "cd sub && cargo test a*",
+            "Not all that it runs and reads is known beforehand (a pattern): a yes holds only once.",
+            "= cd sub && cargo test a*",
+        ),
+        (
+            "python3 gen.py out",
+            "Can't be stored as it names the folder out by way of a link; s allows exactly this line.",
+            "= /bin/python3 gen.py out",
+        ),
+        (
+            "sleep 3; echo > f",
+            "Can't be stored because of a redirection; s allows exactly this line.",
+            "= sleep 3; echo > f",
+        ),
+        (
+            "sort f; cargo test &",
+            "Can't be stored because of a command in the background; s allows exactly this line.",
+            "= sort f; cargo test &",
+        ),
+        (
+            "sort f;",
+            "Can't be stored because of several commands; s allows exactly this line.",
+            "= sort f;",
+        ),
+        (
+            "pwd && echo hi",
+            "Can't be stored as the shell carries out all of it itself; s allows exactly this line.",
+            "= pwd && echo hi",
+        ),
+        (
+            "bash -c 'git push; ls'",
+            "Can't be stored as a word in it may be code; s allows exactly this line.",
+            "= /bin/bash -c 'git push; ls'",
+        ),
+        (
+            "bash -c 'sort $x'",
+            "Not all that it runs and reads is known beforehand: a yes holds only once.",
+            "= /bin/bash -c 'sort $x'",
+        ),
         (
             "sort 'a\u{200b}' b",
             "Can't be stored because of an invisible character; s allows exactly this line.",

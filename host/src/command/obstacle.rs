@@ -1,0 +1,73 @@
+//! Why a yes to a line cannot be stored, or holds only once, where none of its commands and none of its signs is the reason.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::display::shorten;
+
+/// Characters of a name that is in the way, in a sentence.
+pub(super) const MAX_NAME_CHARS: usize = 60;
+
+/// `Display` is what stands behind "as": `it names more than 16 files`. Names are as they are written, not escaped.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Obstacle {
+    /// A word in it may be code.
+    Code,
+    /// This folder lies behind a link that commands can change.
+    Folder(String),
+    /// This is neither a file nor a folder.
+    NoFile(String),
+    /// There are more than so many files, which are not watched.
+    ManyFiles(usize),
+    /// This file cannot be read to its end.
+    Unreadable(String),
+    /// What commands find under a name in it cannot be told.
+    Unclear,
+    /// The first line of this script does not say plainly what runs it.
+    Script(String),
+    /// It goes up, and what it finds there depends on where it was before.
+    WayUp,
+    /// There are more names in it than are looked up.
+    ManyNames,
+    /// A key of the permission file cannot express it.
+    Key,
+    /// It runs no program that a key could name.
+    NoProgram,
+    /// Not all that it runs and reads is known before it runs.
+    Unknown,
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Obstacle::Code => f.write_str("a word in it may be code"),
+            Obstacle::Folder(name) => {
+                write!(f, "it names the folder {} by way of a link", short(name))
+            }
+            Obstacle::NoFile(name) => write!(f, "{} is neither a file nor a folder", short(name)),
+            Obstacle::ManyFiles(most) => write!(f, "it names more than {most} files"),
+            Obstacle::Unreadable(name) => {
+                write!(f, "{} is too large or cannot be read", short(name))
+            }
+            Obstacle::Unclear => {
+                f.write_str("something that it names is in /proc or cannot be looked at")
+            }
+            Obstacle::Script(name) => {
+                let name = short(name);
+                write!(
+                    f,
+                    "the first line of the script {name} holds more than plain names"
+                )
+            }
+            Obstacle::WayUp => f.write_str("it goes up (..)"),
+            Obstacle::ManyNames => f.write_str("there are too many names in it to look up"),
+            Obstacle::Key => f.write_str("it is too long or too unusual"),
+            Obstacle::NoProgram => f.write_str("the shell carries out all of it itself"),
+            Obstacle::Unknown => f.write_str("not all that it runs and reads is known beforehand"),
+        }
+    }
+}
+
+fn short(name: &str) -> Cow<'_, str> {
+    shorten(name, MAX_NAME_CHARS)
+}
