@@ -442,9 +442,8 @@ fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, C
         && known::takes_data(&name, arguments);
     let key = match known::of_program(program, simple.way, arguments, names) {
         Known::Inert => CommandKey::Program(program.called.clone()),
-        Known::Words { before, count } => {
-            let words = arguments[before..].iter().take(count);
-            CommandKey::Words(subject[..1].iter().chain(words).cloned().collect())
+        Known::Words(words) => {
+            CommandKey::Words(subject[..1].iter().cloned().chain(words).collect())
         }
         Known::Nothing => CommandKey::Line(subject.clone()),
     };

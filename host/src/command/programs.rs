@@ -80,7 +80,7 @@ pub(super) struct Programs<'a> {
     /// Those that stand among the words of a program that may run them.
     pub(super) mentioned: Vec<ProgramFile>,
     /// The commands that begin with one of them, as far as their words are known; also without the options that stand before
-    /// a subcommand.
+    /// a subcommand, or among targets.
     pub(super) commands: Vec<Vec<String>>,
     /// Those whose subcommand was not made out.
     pub(super) unread: Vec<PathBuf>,
@@ -143,7 +143,8 @@ impl<'a> Programs<'a> {
         let is_unknown = known::of_program(program, way, arguments, self.names) == Known::Nothing;
         let words: Vec<Word> = arguments.iter().cloned().map(Some).collect();
         let subcommand = known::subcommand(&name, &words);
-        if subcommand.at > 0 || is_unknown && subcommand.is_unread {
+        let has_targets = !known::targets(&name, &words).is_empty();
+        if subcommand.at > 0 || has_targets || is_unknown && subcommand.is_unread {
             self.add_command(program, way, &words);
         }
         if is_unknown {
@@ -221,16 +222,21 @@ impl<'a> Programs<'a> {
         if subcommand.at > 0 {
             starts.push(subcommand.at);
         }
+        let starts = starts.into_iter().map(|start| {
+            let words = arguments.iter().skip(start);
+            words.take(MAX_WORDS).map_while(Clone::clone).collect()
+        });
+        let targets = known::targets(&name, &arguments[..arguments.len().min(MAX_WORDS)]);
+        let among_options = (0..targets.len()).map(|at| targets[at..].to_vec());
+        let found: Vec<Vec<String>> = starts.chain(among_options).collect();
         for path in [&program.called, &program.real] {
             if is_unread {
                 self.is_incomplete |= !add(&mut self.unread, path.clone());
             }
             let path = path.to_string_lossy().into_owned();
-            for start in &starts {
-                let words = arguments.iter().skip(*start);
-                let known = words.take(MAX_WORDS).map_while(Clone::clone);
-                let command = std::iter::once(path.clone()).chain(known).collect();
-                self.is_incomplete |= !add(&mut self.commands, command);
+            for words in &found {
+                let command = std::iter::once(path.clone()).chain(words.iter().cloned());
+                self.is_incomplete |= !add(&mut self.commands, command.collect());
             }
         }
     }

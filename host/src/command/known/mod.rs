@@ -13,6 +13,8 @@ mod sed;
 mod table;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod words_tests;
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -27,17 +29,13 @@ use crate::target::ProgramFile;
 pub(super) use self::table::SHELLS;
 
 /// What is known of a program with these arguments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Known {
     /// It runs nothing else and writes nothing, nor would it with other arguments that are read as inert.
     Inert,
-    /// So many arguments run no more than the project's own code. They lead, but for the options before them.
-    Words {
-        /// How many options, and values of options, stand before them: `git --no-pager log`.
-        before: usize,
-        /// How many they are.
-        count: usize,
-    },
+    /// These of its arguments run no more than the project's own code. They lead, but for options before and between them:
+    /// `git --no-pager log`, `make -s test`.
+    Words(Vec<String>),
     /// Nothing: the exact line has to be remembered.
     Nothing,
 }
@@ -109,8 +107,8 @@ pub(super) fn known(name: &str, arguments: &[String], names: &dyn Names) -> Know
     let of_program = SUBCOMMANDS.iter().filter(|known| program_of(known) == name);
     let found = of_program
         .filter_map(|known| leading(known, arguments, names))
-        .max();
-    found.map_or(Known::Nothing, |count| Known::Words { before, count })
+        .max_by_key(Vec::len);
+    found.map_or(Known::Nothing, Known::Words)
 }
 
 /// Whether a program runs nothing else and writes nothing, whatever its words are, those that look like options included.
@@ -334,9 +332,9 @@ fn acts_in_find(word: &str) -> bool {
         .any(|action| word.starts_with(action))
 }
 
-/// How many leading arguments belong to the key; `None`: the arguments are not those of this subcommand, or one of
-/// them is not known to be harmless.
-fn leading(known: &Subcommand, arguments: &[String], names: &dyn Names) -> Option<usize> {
+/// The arguments that belong to the key; `None`: the arguments are not those of this subcommand, or one of them is not known
+/// to be harmless.
+fn leading(known: &Subcommand, arguments: &[String], names: &dyn Names) -> Option<Vec<String>> {
     let words = known.line.split(' ').skip(1);
     let mut length = words.clone().count();
     if arguments.len() < length || !arguments.iter().zip(words).all(|(a, b)| a == b) {
@@ -346,16 +344,19 @@ fn leading(known: &Subcommand, arguments: &[String], names: &dyn Names) -> Optio
         arguments.get(length).filter(|word| is_name(word))?;
         length += 1;
     }
+    let mut leading = arguments[..length].to_vec();
     let mut words = arguments[length..].iter().map(String::as_str).peekable();
     while let Some(word) = words.next() {
         if word == "--" {
             let is_harmless =
                 known.has_rest && words.all(|word| is_harmless_operand(known, word, names));
-            return is_harmless.then_some(length);
+            return is_harmless.then_some(leading);
         }
         if word.len() < 2 || !word.starts_with('-') {
-            if !is_harmless_operand(known, word, names) {
-                return None;
+            match known.operands {
+                Operands::Targets if is_name(word) => leading.push(word.to_owned()),
+                _ if is_harmless_operand(known, word, names) => {}
+                _ => return None,
             }
             continue;
         }
@@ -373,7 +374,19 @@ fn leading(known: &Subcommand, arguments: &[String], names: &dyn Names) -> Optio
             (Some(_), _) => return None,
         }
     }
-    Some(length)
+    let is_whole = known.operands != Operands::Targets || leading.len() > length;
+    is_whole.then_some(leading)
+}
+
+/// The words that may be targets, if the program takes several: a no to some of them is found among options.
+pub(super) fn targets(name: &str, arguments: &[Option<String>]) -> Vec<String> {
+    let takes_targets =
+        |known: &Subcommand| known.operands == Operands::Targets && program_of(known) == name;
+    if !SUBCOMMANDS.iter().any(takes_targets) {
+        return Vec::new();
+    }
+    let words = arguments.iter().flatten();
+    words.filter(|word| is_name(word)).cloned().collect()
 }
 
 /// Whether a word can be the name of a script or a target, and neither sets a variable nor leads to another folder.
@@ -389,7 +402,7 @@ fn is_harmless_operand(known: &Subcommand, word: &str, names: &dyn Names) -> boo
     // Many programs read more options from a file that is named like this.
     let is_response_file = word.starts_with('@') && program_of(known) != "git";
     let path = match known.operands {
-        Operands::None => return false,
+        Operands::None | Operands::Targets => return false,
         Operands::Any => return !is_response_file,
         Operands::Inside => word,
         Operands::GoPackages => word.strip_suffix("/...").unwrap_or(word),

@@ -150,6 +150,8 @@ impl Value {
 pub(super) enum Operands {
     /// None.
     None,
+    /// One or more targets: words of the key, in their order, wherever options stand among them.
+    Targets,
     /// Any: an entry says why no word runs anything but the project's own code.
     Any,
     /// Files and folders that exist in the project.
@@ -345,13 +347,16 @@ pub(super) const SUBCOMMANDS: &[Subcommand] = &[
     go("go vet").operands(Operands::GoPackages),
     // Another word is another recipe, or the value of a variable.
     known("just", "nqv", "", "dry-run quiet verbose").named(),
+    // How many recipes run at once, which of them, and what is printed: none of these options names a Makefile, a folder or a
+    // variable, so it runs no more than what the Makefile of the project says for the targets in the key. A line without one is
+    // exactly this line, since the name of the program alone would be the key to every target.
     known(
         "make",
         "Bknqsw",
         "j#",
-        "always-make dry-run jobs# keep-going quiet silent",
+        "always-make dry-run jobs# keep-going no-print-directory quiet silent",
     )
-    .named(),
+    .operands(Operands::Targets),
     known(
         "mypy",
         "v",

@@ -11,7 +11,7 @@ use crate::command::CommandLine;
 use crate::permission::Verdict;
 
 /// A project with folders, and one plugin with a yes to each of these.
-fn granted() -> (Machine, Caller1) {
+pub(super) fn granted() -> (Machine, Caller1) {
     let machine = Machine::new();
     let plugin = Caller1::new("1");
     for line in [
@@ -29,6 +29,9 @@ fn granted() -> (Machine, Caller1) {
         "uniq",
         "wc",
         "sed -n 1p f",
+        "make test",
+        "make lint",
+        "make test lint",
         "sh tool.sh",
     ] {
         plugin.answer(&machine, line, true, Scope::Always);
@@ -55,7 +58,7 @@ fn granted() -> (Machine, Caller1) {
 }
 
 /// `PROJECT` in a line is the project.
-fn check(lines: &[&str], expected: Verdict) {
+pub(super) fn check(lines: &[&str], expected: Verdict) {
     let (machine, plugin) = granted();
     let project = machine.root().join("project").display().to_string();
     let mut wrong = Vec::new();

@@ -4,6 +4,7 @@ mod denials;
 mod endings;
 mod everyday;
 mod grants;
+mod known_lines;
 mod machine;
 mod needs;
 mod programs;

@@ -471,6 +471,7 @@ fn hostile_lines_take_no_time() {
         "<(",
         "$((",
         "sudo -a ",
+        "make -k ",
         "find -exec ",
         "sh -c '",
         "eval ",
