@@ -16,11 +16,12 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 const MOST: usize = 3;
 
 /// Files that only tests and benches have, though their names do not say so. All others are read.
-const OF_TESTS: [&str; 7] = [
+const OF_TESTS: [&str; 8] = [
     "cli/chat/src/provider/plain.rs",
     "cli/provider/src/samples.rs",
     "cli/provider/src/script.rs",
     "host/src/command/fuzz.rs",
+    "host/src/command/fuzz/lines.rs",
     "host/src/edit/apply/model.rs",
     "host/src/resolve/fuzz.rs",
     "tests/src/imports.rs",

@@ -30,6 +30,8 @@ pub(super) struct Found {
     /// Whether the line says more than its commands and redirections: it sets variables, or has the head of a loop or a
     /// function.
     pub(super) says_more: bool,
+    /// Whether `time` stands in front of a command. To some shells it is a program.
+    pub(super) takes_time: bool,
     /// Whether a variable or a redirection has a value that is not known before the line runs.
     pub(super) hides_values: bool,
     /// Whether there was more than is looked at, or something that shells may read in another way.
@@ -437,6 +439,7 @@ impl<'a> Finder<'a> {
                 self.is_header = true;
                 self.found.says_more = true;
             }
+            self.found.takes_time |= word == "time";
             self.found.says_more |= is_assignment(&word);
             self.found.hides_values |= is_assignment(&word) && !is_known;
             if (is_known && builtins::is_before_command(&word)) || is_assignment(&word) {

@@ -136,7 +136,8 @@ pub(crate) trait Names {
     /// Whether a relative path leads to a file or folder that exists in the project.
     fn is_inside(&self, word: &str) -> bool;
 
-    /// Whether the shell takes folders and patterns for what they are usually: no variable tells it otherwise.
+    /// Whether a shell takes folders and patterns for what they are usually, and itself for what it is: no variable tells it
+    /// otherwise.
     fn has_usual_shell(&self) -> bool {
         true
     }

@@ -16,6 +16,9 @@
 //!   more is known than that it runs nothing else counts only if it runs in this folder and nowhere else: not behind a `;` or
 //!   `||`, where it runs in the project if there is no such folder any more.
 //! - [Variables](super::variables) that decide nothing about what runs.
+//! - `time` in front of a program, alone or with `-p`. To bash it is syntax that changes nothing about what runs, to dash a
+//!   program that starts the other one with the same words. So it counts where that program cannot be changed by commands; where
+//!   there is none, only to bash.
 //! - Patterns (`wc -l src/*.rs`), for a program that runs nothing else and writes nothing. Whoever can write in the project
 //!   chooses the names of files, and one may look like an option: `*.py` stands for `--output=x.py`. So a pattern either
 //!   begins with a character that no option begins with, or the program keeps its promise with any words.
@@ -28,7 +31,7 @@ use std::sync::Arc;
 use super::folder::InFolder;
 use super::obstacle::MAX_NAME_CHARS;
 use super::words::SimpleCommand;
-use super::{Names, is_git, known, may_change_repository, patterns, programs, simple_target};
+use super::{Names, Way, is_git, known, may_change_repository, patterns, programs, simple_target};
 use crate::display;
 use crate::target::{CommandKey, CommandTarget};
 
@@ -158,6 +161,9 @@ impl Reader<'_> {
             }
             None => part(command, self.names)?,
         };
+        if !self.takes_time_alone(command.timer) {
+            return Err(InTheWay(" behind time"));
+        }
         let is_bound_to_folder = !matches!(part.key, CommandKey::Program(_));
         if self.is_elsewhere && (is_bound_to_folder || !command.patterns.is_empty())
             || self.folder.is_some() && may_change_repository(&part)
@@ -168,6 +174,22 @@ impl Reader<'_> {
             return Err(InTheWay(" in another folder"));
         }
         Ok(Some(part))
+    }
+
+    /// Whether what stands in front of a command only takes its time, whether the shell does that or a program.
+    fn takes_time_alone(&self, timer: &[&str]) -> bool {
+        let Some(name) = timer.first() else {
+            return true;
+        };
+        match self.names.program(name) {
+            Ok(program) => {
+                self.names.way(name) == Way::Fixed
+                    && known::name_of(&program) == *name
+                    && !self.names.is_script(&program)
+            }
+            // With `-p` behind it, bash takes it for a program, too, if it was started as `sh`.
+            Err(_) => timer.len() == 1 && self.names.shell().ends_with("bash"),
+        }
     }
 }
 

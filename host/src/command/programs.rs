@@ -131,6 +131,11 @@ impl<'a> Programs<'a> {
         self.is_incomplete |= found.is_incomplete;
         self.has_unknown |= found.says_more;
         self.hides_words |= is_shell && found.hides_values;
+        if found.takes_time {
+            for (program, _) in self.look_up("time") {
+                self.is_incomplete |= !add(&mut self.mentioned, program);
+            }
+        }
         for command in found.commands {
             self.command(&command, is_shell, depth);
         }

@@ -12,8 +12,9 @@
 //!             | [ "0" ] "<" " "* "/dev/null" | [ "1" | "2" ] ">&" ( "1" | "2" )
 //!
 //! chain       = command { ( "|" | "||" | "&&" | ";" ) " "* command }
-//! command     = { variable " "+ } program { " "+ ( word | status | pattern ) } { " "+ redirection } " "*
+//! command     = [ timer ] { variable " "+ } program { " "+ ( word | status | pattern ) } { " "+ redirection } " "*
 //!             | { variable " "+ } "[" { " "+ word } " "+ "]" { " "+ redirection } " "*
+//! timer       = "time" " "+ [ "-p" " "+ ], in front of a program, without a variable and not behind "|"
 //! variable    = name "=" { plain }+, as `variables` lists them
 //! status      = a word with "$?" in it, within double quotes or outside of quotes
 //! pattern     = { plain | "*" | "?" }+, a path below the folder, without "..", of names that are not hidden
@@ -120,6 +121,8 @@ pub struct SimpleCommand {
     pub shows_status: bool,
     /// Whether the shell carries it out itself, or takes its first word for syntax.
     pub is_of_shell: bool,
+    /// What stands in front of it to take its time: `time`, perhaps with `-p`. To some shells it is syntax, to others a program.
+    pub timer: &'static [&'static str],
     /// What stands between the command before it and this one: `|`, `||`, `&&` or `;`. Empty: it is the first.
     pub separator: &'static str,
 }
@@ -128,6 +131,7 @@ impl SimpleCommand {
     /// Says why it is not simple: the shell sets variables for it, or changes its words.
     fn check_simple(&self) -> Result<(), NotSimple> {
         match self {
+            it if !it.timer.is_empty() => Err("time in front".into()),
             it if !it.variables.is_empty() => Err("a variable set in front".into()),
             it => it.expansion().map_or(Ok(()), Err),
         }
@@ -139,6 +143,14 @@ impl SimpleCommand {
             it if it.shows_status => Some(NotSimple::Expansion("a variable")),
             it if !it.patterns.is_empty() => Some(NotSimple::Expansion("a pattern")),
             _ => None,
+        }
+    }
+
+    /// Says why it is no command of a chain: shells read it in several ways.
+    fn in_chain(self) -> Result<SimpleCommand, NotSimple> {
+        match self.separator == "|" && !self.timer.is_empty() {
+            true => Err("time behind a pipe".into()),
+            false => Ok(self),
         }
     }
 }
@@ -167,13 +179,14 @@ pub fn chained_commands(line: &str) -> Option<Vec<SimpleCommand>> {
 pub(super) fn chain(line: &str) -> Result<Vec<SimpleCommand>, NotSimple> {
     refuse_the_unseen(line)?;
     let mut reader = Reader::new(line);
-    let mut commands = vec![reader.command()?];
+    let mut commands = vec![reader.command()?.in_chain()?];
     while !reader.rest.is_empty() {
         let separator = reader.separator()?;
-        commands.push(SimpleCommand {
+        let command = SimpleCommand {
             separator,
             ..reader.command()?
-        });
+        };
+        commands.push(command.in_chain()?);
     }
     Ok(commands)
 }
@@ -219,6 +232,9 @@ struct Reader<'a> {
     has_status: bool,
 }
 
+/// What may stand in front of a command to take its time. All other options (`-o FILE`) make it another line.
+const TIMER: &[&str] = &["time", "-p"];
+
 /// How a command that the shell carries out itself begins and ends, if its name is `[`.
 const TEST: [&str; 2] = ["[", "]"];
 
@@ -244,6 +260,7 @@ impl Reader<'_> {
         if let Some(construct) = first.and_then(construct) {
             return Err(construct.into());
         }
+        let timer = self.timer();
         loop {
             self.skip_spaces();
             if self.rest.is_empty() || self.rest.starts_with(SEPARATE) {
@@ -292,12 +309,20 @@ impl Reader<'_> {
             return Err(NotSimple::Expansion("a pattern"));
         }
         match (words.is_empty(), self.rest.chars().next()) {
+            // Where `time` is a program, it would start programs of such names.
+            (false, _) if is_of_shell && !timer.is_empty() => {
+                Err(NotSimple::Builtin(words.swap_remove(0)))
+            }
+            (_, _) if !variables.is_empty() && !timer.is_empty() => {
+                Err("a variable behind time".into())
+            }
             (false, _) => Ok(SimpleCommand {
                 variables,
                 words,
                 patterns,
                 shows_status: self.has_status,
                 is_of_shell,
+                timer,
                 separator: "",
             }),
             (true, _) if !variables.is_empty() => Err("a variable set in front".into()),
@@ -331,6 +356,21 @@ impl Reader<'_> {
         self.rest = &self.rest[found.len()..];
         self.before = ' ';
         Ok(found)
+    }
+
+    /// Takes a `time` in front of a command, and its option.
+    fn timer(&mut self) -> &'static [&'static str] {
+        let mut count = 0;
+        for word in TIMER {
+            let rest = self.rest.strip_prefix(word);
+            let Some(rest) = rest.filter(|rest| rest.starts_with(' ')) else {
+                break;
+            };
+            self.rest = rest;
+            self.skip_spaces();
+            count += 1;
+        }
+        &TIMER[..count]
     }
 
     fn take(&mut self, c: char) {

@@ -90,7 +90,7 @@ impl Permissions {
         })
     }
 
-    /// Whether no variable tells the shell to take folders and patterns for others.
+    /// Whether no variable tells a shell to take folders and patterns for others, or that it is another shell.
     pub(crate) fn has_usual_shell(&self) -> bool {
         self.has_usual_shell
     }

@@ -84,7 +84,7 @@ pub struct Permissions {
     writable: Vec<PathBuf>,
     /// What the dynamic linker reads for every program that a command starts.
     libraries: Vec<PathBuf>,
-    /// Whether no variable tells the shell to take folders and patterns for others.
+    /// Whether no variable tells a shell to take folders and patterns for others, or that it is another shell.
     has_usual_shell: bool,
     /// What runs command lines, resolved.
     shell: PathBuf,
@@ -161,9 +161,15 @@ pub(crate) struct PermissionOptions<'a> {
     pub(crate) run_unasked: Vec<Line>,
 }
 
-/// Variables that change which folder `cd` leads to, and which files match a pattern. No command gets them unless the
-/// configuration names them.
-const SHELL_SETTINGS: &[&str] = &["BASHOPTS", "CDPATH", "GLOBIGNORE", "SHELLOPTS"];
+/// Variables that change which folder `cd` leads to, which files match a pattern, and which shell a script takes its own for. No
+/// command gets them unless the configuration names them.
+const SHELL_SETTINGS: &[&str] = &[
+    "BASHOPTS",
+    "CDPATH",
+    "GLOBIGNORE",
+    "KSH_VERSION",
+    "SHELLOPTS",
+];
 
 /// The paths in the variables whose names begin with `LD_`: ld.so(8) has no others, and reads them for every program.
 fn libraries(environment: &[(OsString, OsString)]) -> impl Iterator<Item = PathBuf> {

@@ -77,10 +77,19 @@ pub(super) fn of_program(
         return Known::Nothing;
     }
     match known(&name_of(program), arguments, names) {
+        Known::Inert if names.loads_changeable() => Known::Nothing,
         // A script runs programs, and its interpreter may read more settings and files.
-        Known::Inert if names.is_script(program) || names.loads_changeable() => Known::Nothing,
+        Known::Inert if names.is_script(program) && !is_harmless_script(program, names) => {
+            Known::Nothing
+        }
         known => known,
     }
+}
+
+/// Debian's `which` starts no program and writes nothing: its shell carries out all of it itself, unless a variable tells it
+/// that it is another shell.
+fn is_harmless_script(program: &ProgramFile, names: &dyn Names) -> bool {
+    program.real.ends_with("which.debianutils") && names.has_usual_shell()
 }
 
 /// Looks up what is known of a program under its [`name_of`].

@@ -22,7 +22,7 @@ impl Names for Project {
     }
 
     fn is_script(&self, program: &ProgramFile) -> bool {
-        program.real.ends_with("script/ls")
+        program.real.parent() == Some(Path::new("/script"))
     }
 
     fn at_home(&self, _: &str) -> Option<String> {
@@ -78,6 +78,7 @@ fn reading_programs_are_inert_unless_an_option_breaks_that() {
         "uniq -cd f",
         "uniq -",
         "shuf -n 3 f",
+        "which -a cargo ls",
     ] {
         assert_eq!(of(line), Known::Inert, "{line}");
     }
@@ -488,16 +489,30 @@ fn a_name_promises_nothing_where_it_leads_to_another_program() {
 
 #[test]
 fn nothing_is_known_of_scripts_that_print_and_of_programs_that_commands_can_change() {
-    let of = |path: &str, way: Way, arguments: &[&str]| {
+    let of_file = |called: &str, real: &str, way: Way, arguments: &[&str]| {
         let program = ProgramFile {
-            called: PathBuf::from(path),
-            real: PathBuf::from(path),
+            called: PathBuf::from(called),
+            real: PathBuf::from(real),
         };
         let arguments: Vec<String> = arguments.iter().map(|it| (*it).to_owned()).collect();
         of_program(&program, way, &arguments, &Project)
     };
+    let of = |path: &str, way: Way, arguments: &[&str]| of_file(path, path, way, arguments);
     assert_eq!(of("/bin/ls", Way::Fixed, &["-l"]), Known::Inert);
     assert_eq!(of("/script/ls", Way::Fixed, &["-l"]), Known::Nothing);
+    // But for Debian's.
+    let which = |called: &str, file: &str, way: Way| of_file(called, file, way, &["ls"]);
+    let debian = "/script/which.debianutils";
+    assert_eq!(which("/script/which", debian, Way::Fixed), Known::Inert);
+    for (called, file, way) in [
+        ("/script/which", debian, Way::Changeable),
+        ("/script/which", "/script/which.other", Way::Fixed),
+        ("/script/which", "/script/which", Way::Fixed),
+        ("/script/ls", debian, Way::Fixed),
+        (debian, debian, Way::Fixed),
+    ] {
+        assert_eq!(which(called, file, way), Known::Nothing, "{called} {file}");
+    }
     for way in [Way::Changeable, Way::Unclear] {
         assert_eq!(of("/bin/ls", way, &["-l"]), Known::Nothing);
         assert_eq!(of("/bin/cargo", way, &["test"]), Known::Nothing);

@@ -32,6 +32,7 @@ pub(super) fn granted() -> (Machine, Caller1) {
         "make test",
         "make lint",
         "make test lint",
+        "which ls",
         "sh tool.sh",
     ] {
         plugin.answer(&machine, line, true, Scope::Always);
@@ -208,6 +209,7 @@ fn a_shell_that_is_told_otherwise_takes_folders_and_patterns_for_others() {
         ("GLOBIGNORE", false),
         ("BASHOPTS", false),
         ("SHELLOPTS", false),
+        ("KSH_VERSION", false),
         ("LANG", true),
     ] {
         let environment = vec![(OsString::from(name), OsString::from("x"))];
@@ -215,6 +217,7 @@ fn a_shell_that_is_told_otherwise_takes_folders_and_patterns_for_others() {
         for (line, parts) in [
             ("cd sub && cargo test", usize::from(is_plain)),
             ("wc -l *.py", usize::from(is_plain)),
+            ("which ls && which cat", 2 * usize::from(is_plain)),
             ("ls && cargo test", 2),
         ] {
             let read = CommandLine::read(line.to_owned(), false, &permissions).unwrap();

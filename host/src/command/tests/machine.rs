@@ -52,6 +52,7 @@ const PROGRAMS: &[&str] = &[
     "vim.basic",
     "watch",
     "wc",
+    "which.debianutils",
     "xargs",
 ];
 
@@ -66,6 +67,7 @@ const LINKS: &[(&str, &str)] = &[
     ("innocent", "xargs"),
     ("list", "ls"),
     ("rustc", "rustup"),
+    ("which", "which.debianutils"),
 ];
 
 /// Folders with programs, a project, and a permission store over them.
@@ -91,7 +93,9 @@ impl Machine {
         }
         program(&root.join("project/tool.sh"));
         program(&root.join("project/ls"));
-        fs::write(bin.join("egrep"), "#!/bin/sh\n").unwrap();
+        for script in ["egrep", "which.debianutils"] {
+            fs::write(bin.join(script), "#!/bin/sh\n").unwrap();
+        }
         fs::create_dir(root.join("project/~")).unwrap();
         program(&root.join("project/~/ls"));
         program(&root.join("project/ld-linux-x86-64.so.2"));
@@ -116,6 +120,20 @@ impl Machine {
         project: &str,
         environment: Vec<(OsString, OsString)>,
     ) -> Permissions {
+        Machine::open(root, project, "sh", environment)
+    }
+
+    /// The permissions of the same user with another shell.
+    pub(super) fn permissions_with(root: &Path, shell: &str) -> Permissions {
+        Machine::open(root, "project", shell, Vec::new())
+    }
+
+    fn open(
+        root: &Path,
+        project: &str,
+        shell: &str,
+        environment: Vec<(OsString, OsString)>,
+    ) -> Permissions {
         let bin = root.join("bin");
         Permissions::open(&HostOptions {
             project: root.join(project),
@@ -134,7 +152,7 @@ impl Machine {
             limits: Limits::standard(),
             hooks: Vec::new(),
             commands: CommandOptions {
-                shell: root.join("bin/sh"),
+                shell: root.join("bin").join(shell),
                 environment,
                 ..CommandOptions::none()
             },

@@ -472,6 +472,7 @@ fn hostile_lines_take_no_time() {
         "$((",
         "sudo -a ",
         "make -k ",
+        "time ",
         "find -exec ",
         "sh -c '",
         "eval ",

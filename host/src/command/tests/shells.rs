@@ -1,11 +1,10 @@
 //! Simple lines do in real shells what they were read as.
 
-use std::cell::Cell;
-
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use proptest::test_runner::Config;
 
-use crate::command::fuzz::{Command, KEPT, Range, any_line, chain, command};
+use crate::command::fuzz::lines::any_line;
+use crate::command::fuzz::{Range, Tried};
 use crate::command::{chained_commands, simple_words};
 
 /// Lines of each kind that are tried. The bench `fuzz_commands` tries as many as there is time for.
@@ -14,67 +13,19 @@ const CASES: u32 = 400;
 /// Where the lines come from: the same ones each time.
 const SEED: [u8; 32] = *b"dunlin reads what the shell runs";
 
-/// The commands of a line, if it is a simple one or a chain of them.
-fn read(line: &str) -> Option<Vec<Command>> {
-    let commands = chained_commands(line)?;
-    if let (Ok(words), [command]) = (simple_words(line), commands.as_slice()) {
-        assert_eq!(words, command.words, "{line:?}");
-    }
-    let commands = commands.into_iter().map(|it| Command {
-        separator: it.separator,
-        variables: it.variables,
-        words: it.words,
-        patterns: it.patterns,
-        shows_status: it.shows_status,
-        is_of_shell: it.is_of_shell,
-    });
-    Some(commands.collect())
-}
-
 #[test]
-fn shells_agree_on_random_lines() {
+fn shells_agree_on_random_lines_and_on_those_that_were_kept() {
     let range = Range::new().unwrap();
     assert!(range.shells() > 0);
-    let config = Config {
-        cases: CASES,
-        failure_persistence: None,
-        ..Config::default()
-    };
-    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &SEED);
-    // One that has had its cases runs none any more.
-    let runner = || TestRunner::new_with_rng(config.clone(), rng.clone());
-    let (simple, chains, all) = (Cell::new(0), Cell::new(0), Cell::new(0));
-    let count = |commands| {
-        simple.set(simple.get() + u32::from(commands == 1));
-        chains.set(chains.get() + u32::from(commands > 1));
-        all.set(all.get() + 1);
-    };
-    let seed = String::from_utf8_lossy(&SEED);
-    let check = |line: String| range.check(&line, read).map(count);
-    let result = runner().run(&command(), check);
-    result.unwrap_or_else(|e| panic!("seed {seed:?}: {e}"));
+    let mut tried = Tried::default();
+    range
+        .try_lines(SEED, CASES, &mut tried)
+        .unwrap_or_else(|e| panic!("{e}"));
     // Otherwise nothing was compared.
-    assert!(
-        simple.get() > CASES / 20,
-        "only {} simple lines",
-        simple.get()
-    );
-    let result = runner().run(&any_line(), check);
-    result.unwrap_or_else(|e| panic!("seed {seed:?}: {e}"));
-    let result = runner().run(&chain(), check);
-    result.unwrap_or_else(|e| panic!("seed {seed:?}: {e}"));
-    assert!(chains.get() > CASES / 20, "only {} chains", chains.get());
-    assert_eq!(all.get(), 3 * CASES);
-}
-
-#[test]
-fn shells_agree_on_lines_that_were_kept() {
-    let range = Range::new().unwrap();
-    for line in KEPT {
-        range
-            .check(line, read)
-            .unwrap_or_else(|e| panic!("{line:?}: {e}"));
-    }
+    let least = u64::from(CASES / 20);
+    let is_compared = [tried.simple, tried.chains].map(|count| count > least);
+    assert_eq!(is_compared, [true; 2], "{tried:?}");
+    assert_eq!(tried.lines, 3 * u64::from(CASES));
 }
 
 proptest! {
