@@ -221,6 +221,8 @@ const PYTEST: &str = "\
     collect-only durations# exitfirst failed-first ff last-failed lf maxfail# no-header quiet showlocals \
     stepwise tb= verbose";
 
+const UNITTEST: &str = "buffer failfast quiet verbose";
+
 pub(super) const SUBCOMMANDS: &[Subcommand] = &[
     // Operands of `bench`, `run` and `test` go to the benchmarks, the program and the tests of the project. The other
     // subcommands have none.
@@ -374,20 +376,12 @@ pub(super) const SUBCOMMANDS: &[Subcommand] = &[
     known("pytest", "lqsvx", "k~m~", PYTEST).operands(Operands::PytestTests),
     known("python -m pytest", "lqsvx", "k~m~", PYTEST).operands(Operands::PytestTests),
     known("python3 -m pytest", "lqsvx", "k~m~", PYTEST).operands(Operands::PytestTests),
-    known(
-        "python -m unittest",
-        "bcfqv",
-        "k=",
-        "buffer failfast quiet verbose",
-    )
-    .operands(Operands::PythonFiles),
-    known(
-        "python3 -m unittest",
-        "bcfqv",
-        "k=",
-        "buffer failfast quiet verbose",
-    )
-    .operands(Operands::PythonFiles),
+    known("python -m unittest", "bcfqv", "k=", UNITTEST).operands(Operands::PythonFiles),
+    known("python3 -m unittest", "bcfqv", "k=", UNITTEST).operands(Operands::PythonFiles),
+    // The same as without a word: it looks for tests in the folder where it runs. A word, `-s` or `-t` would be another folder,
+    // `-p` the names of other files.
+    known("python -m unittest discover", "bcfqv", "k=", UNITTEST),
+    known("python3 -m unittest discover", "bcfqv", "k=", UNITTEST),
     known(
         "ruff check",
         "qv",

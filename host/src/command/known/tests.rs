@@ -344,7 +344,6 @@ fn whatever_is_not_listed_is_the_exact_line() {
         "python3 -m unittest a.b",
         "python3 -m unittest tests",
         "python3 -m unittest missing.py",
-        "python3 -m unittest discover",
         "pytest missing",
         "pytest -k a.b",
         "pytest -k (a)",

@@ -1,4 +1,4 @@
-//! What may stand behind `make`.
+//! What may stand behind `make`, and behind `python3 -m`.
 
 use super::tests::of;
 use super::{Known, targets};
@@ -97,4 +97,57 @@ fn words_that_may_be_targets_are_found() {
     };
     assert_eq!(of("make", "-f x -j4 test A=b lint"), "x test lint");
     assert_eq!(of("cargo", "test"), "");
+}
+
+/// No option of Python, no other module, and no other folder.
+#[test]
+fn tests_of_python_are_looked_for_where_it_runs() {
+    for (line, words) in [
+        ("python3 -m unittest", "-m unittest"),
+        ("python3 -m unittest -v -k any.text", "-m unittest"),
+        ("python3 -m unittest tests/a.py a.py", "-m unittest"),
+        ("python3 -m unittest discover", "-m unittest discover"),
+        (
+            "python -m unittest discover -v -k any.text --failfast",
+            "-m unittest discover",
+        ),
+        ("python3 -m pytest -x tests/a.py::name", "-m pytest"),
+    ] {
+        let words = words.split(' ').map(str::to_owned).collect();
+        assert_eq!(of(line), Known::Words(words), "{line}");
+    }
+    for line in [
+        "python3 -m unittest discover tests",
+        "python3 -m unittest discover -s tests",
+        "python3 -m unittest discover -stests",
+        "python3 -m unittest discover -vs tests",
+        "python3 -m unittest discover --start-directory=tests",
+        "python3 -m unittest discover --start tests",
+        "python3 -m unittest discover -t ..",
+        "python3 -m unittest discover -p x*.py",
+        "python3 -m unittest discover -- tests",
+        "python3 -m unittest discover a.py",
+        "python3 -m unittest discover -",
+        "python3 -m unittest discover @x",
+        "python3 -m unittest discover -k @x",
+        "python3 -m unittest -v discover",
+        "python3 -m unittest Discover",
+        "python3 -m unittest.main",
+        "python3 -X importtime -m unittest",
+        "python3 -W x -m unittest",
+        "python3 -c x -m unittest",
+        "python3 -I -m unittest",
+        "python3 -O -m pytest",
+        "python3 -mpytest",
+        "python3 -m pytest -p x",
+        "python3 -m pytest -c x",
+        "python3 -m pytest --rootdir=..",
+        "python3 -m pytest -o x=y",
+        "python3 -m pytest --pyargs x",
+        "python3 -m mypy src",
+        "python3 -m src.x",
+        "python3 -m ./x",
+    ] {
+        assert_eq!(of(line), Known::Nothing, "{line}");
+    }
 }

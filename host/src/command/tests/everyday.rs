@@ -32,6 +32,8 @@ pub(super) fn granted() -> (Machine, Caller1) {
         "make test",
         "make lint",
         "make test lint",
+        "python3 -m unittest",
+        "python3 -m unittest discover",
         "which ls",
         "sh tool.sh",
     ] {

@@ -118,6 +118,37 @@ fn a_look_for_a_program_is_covered() {
 }
 
 #[test]
+fn tests_of_python_are_looked_for_in_the_project_alone() {
+    check(
+        &[
+            "python3 -m unittest -v",
+            "python3 -m unittest c.py",
+            "python3 -m unittest discover -v",
+            "cd sub && python3 -m unittest discover 2>&1 | head",
+        ],
+        Verdict::Allow,
+    );
+    check(
+        &[
+            "python3 -m unittest discover sub",
+            "python3 -m unittest discover -s sub",
+            "python3 -m unittest discover -s ..",
+            "python3 -m unittest discover -t ..",
+            "python3 -m unittest discover -p '*.py'",
+            "python3 -m unittest -v discover",
+            "python3 -m unittest c",
+            "python3 -m unittest ../c.py",
+            "python3 -c x -m unittest discover",
+            "python3 -X dev -m unittest discover",
+            "PYTHONPATH=.. python3 -m unittest discover",
+            "python3 -m pytest",
+            "ls | python3 -m unittest discover",
+        ],
+        Verdict::Ask,
+    );
+}
+
+#[test]
 fn the_time_of_a_command_may_be_taken() {
     check(
         &[
