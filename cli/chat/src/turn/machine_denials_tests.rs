@@ -14,7 +14,7 @@ use crate::turn::approve::Choice;
 use crate::turn::event::OnDenial;
 
 #[test]
-fn a_denial_stops_what_comes_after_it() {
+fn only_a_no_of_the_user_stops_what_comes_after_it() {
     let calls = || {
         reply(vec![
             proposed("a", "a"),
@@ -61,12 +61,20 @@ fn a_denial_stops_what_comes_after_it() {
             reply(vec![proposed("a", "a"), proposed("b", "b")]),
             ruled_out(0),
             allowed(1),
+            finished(1, Ok("B")),
         ],
-        &["Compose", "Send", "Prepare(0)", "Prepare(1)", "End(Denied)"],
+        &[
+            "Compose",
+            "Send",
+            "Prepare(0)",
+            "Prepare(1)",
+            "Run(1)",
+            "Compose",
+        ],
         &[
             "Assistant:  a:read_file b:read_file",
             "a: ERROR: Permission denied: Read file 'a'?",
-            "b: not run: call 1 was denied",
+            "b: B",
         ],
     );
     check(

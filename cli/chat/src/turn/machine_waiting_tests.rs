@@ -297,6 +297,8 @@ fn changed_permissions_are_seen_by_all_that_wait() {
             ruled_out(0),
             allowed(1),
             allowed(2),
+            finished(1, Ok("B")),
+            finished(2, Ok("C")),
         ],
         &[
             "Keep(0, yes)",
@@ -304,13 +306,11 @@ fn changed_permissions_are_seen_by_all_that_wait() {
             "Prepare(0)",
             "Prepare(1)",
             "Prepare(2)",
-            "End(Denied)",
+            "Run(1)",
+            "Run(2)",
+            "Compose",
         ],
-        &[
-            &format!("a: {DENIED}"),
-            "b: not run: call 1 was denied",
-            "c: not run: call 1 was denied",
-        ],
+        &[&format!("a: {DENIED}"), "b: B", "c: C"],
     );
 }
 
