@@ -1,6 +1,10 @@
 //! What is typed before there is a question never answers it, and is not lost.
 
+use std::thread;
+use std::time::Duration;
+
 use dunlin_tests::{Environment, Gate, Key, Provider, Response, Screen, program};
+use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
 use crate::stage::{Chat, PLACEHOLDER, PUT_BACK, environment, late_call};
@@ -268,6 +272,30 @@ fn keys_right_behind_a_line_are_kept() {
     assert_eq!(provider.requests().len(), 2, "{:?}", chat.terminal);
     let said = provider.requests()[0].messages().last().cloned();
     assert_eq!(said.expect("a message")["content"], "read it");
+}
+
+/// A window that changes its size again and again keeps no line from ending.
+#[test]
+fn a_line_ends_while_the_window_changes() {
+    /// Faster than anybody drags a window, slow enough that keys are read in between.
+    const PACE: Duration = Duration::from_millis(1);
+    let provider = Provider::play([]);
+    let mut chat = Chat::open(&environment(&provider));
+    let program = chat.terminal.id();
+    let changes = thread::spawn(move || {
+        // Until it has ended.
+        while kill_process(program, Signal::WINCH).is_ok() {
+            thread::sleep(PACE);
+        }
+    });
+    for word in ["one", "two", "three", "four", "five"] {
+        chat.say(&format!("/mode {word}"));
+        chat.terminal.wait_for(&format!("\"{word}\" is not a mode"));
+    }
+    chat.terminal.press(Key::CtrlD);
+    assert_eq!(chat.terminal.wait_end(), Some(0), "{:?}", chat.terminal);
+    drop(chat);
+    changes.join().expect("no panic");
 }
 
 #[test]
