@@ -122,7 +122,7 @@ mod tests {
                 {"old_text": "one\n", "new_text": "two\n", "replace_all": true},
                 {"range": [1, 2], "replacement": "x\ny"},
             ]}),
-            "  │ edits 1:\n  │   replace_all: true\n  │ - one\n  │ + two\n  │ edits 2:\n  │   range: [1,2]\n  │   replacement:\n  │     x\n  │     y",
+            "  │ edits 1:\n  │   replace_all: true\n  │ @@ -1 +1 @@\n  │ -one\n  │ +two\n  │ edits 2:\n  │   range: [1,2]\n  │   replacement:\n  │     x\n  │     y",
         );
     }
 
