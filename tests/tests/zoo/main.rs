@@ -38,7 +38,7 @@ mod web;
 /// All tests of the guests, as text.
 const TESTS: &[&str] = &[
     include_str!("../appetite.rs"),
-    include_str!("../program/plugins.rs"),
+    include_str!("../program/plugins/mod.rs"),
     include_str!("cache.rs"),
     include_str!("command_lines.rs"),
     include_str!("commands.rs"),

@@ -1,6 +1,7 @@
 //! Sessions: nothing is lost, whatever ends the program, and nothing is in the way.
 
 mod exports;
+mod going_back;
 mod killed;
 
 use std::fs;

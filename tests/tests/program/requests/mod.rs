@@ -1,5 +1,10 @@
 //! The log of requests: what it shows is what arrived at the provider, byte for byte.
 
+mod inspecting;
+pub mod inspecting_elsewhere;
+pub mod pausing;
+mod random_edits;
+
 use std::fs;
 use std::process::{Command, Stdio};
 

@@ -1,5 +1,10 @@
 //! MCP servers in a chat: asked about once, joined while it runs, there again when the session goes on.
 
+mod issuer;
+mod login;
+mod serve;
+mod servers;
+
 use dunlin_tests::{Environment, Key, Provider, Response};
 use serde_json::json;
 

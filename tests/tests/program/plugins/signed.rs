@@ -10,7 +10,7 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::json;
 
-use crate::registry::{WASM, digest, manifest};
+use super::registry::{WASM, digest, manifest};
 
 /// What stands before the point of a P-256 key in its DER form, in hexadecimal. Source: RFC 5480, section 2.
 const PREFIX: &str = "3059301306072a8648ce3d020106082a8648ce3d030107034200";

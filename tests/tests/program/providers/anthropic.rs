@@ -3,7 +3,7 @@
 use dunlin_tests::{API_KEY, Environment, Provider, Response, program};
 use serde_json::{Value, json};
 
-use crate::pausing::Pausing;
+use crate::requests::pausing::Pausing;
 use crate::stage::{Chat, assert_in_no_file};
 
 /// Folders whose only agent talks to this server, with more keys.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use dunlin_tests::{Environment, Output, Site};
 use serde_json::Value;
 
-use crate::mcp_login::{browse, configured, log_in, page, server};
+use super::login::{browse, configured, log_in, page, server};
 
 const SECRET: &str = "s3cret-of-the-client";
 

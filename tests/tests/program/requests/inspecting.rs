@@ -7,7 +7,7 @@ use dunlin_tests::{Key, Provider, Response, Screen};
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 
-use crate::pausing::Pausing;
+use crate::requests::pausing::Pausing;
 use crate::stage::{Chat, environment};
 
 /// What the first row of the inspector begins with while a request is paused.

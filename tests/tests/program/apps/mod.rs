@@ -1,5 +1,9 @@
 //! Apps: an agent writes one, its page is served, and its back end asks in the chat.
 
+mod errors;
+mod managed;
+mod said;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;

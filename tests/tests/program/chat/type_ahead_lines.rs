@@ -4,7 +4,7 @@
 use dunlin_tests::{Gate, Key, Provider, Response, Screen, Terminal};
 use serde_json::json;
 
-use crate::inspecting_elsewhere::Peer;
+use crate::requests::inspecting_elsewhere::Peer;
 use crate::stage::{Chat, PUT_BACK, environment, late_call};
 
 /// Where the line stands that has to be ended.

@@ -11,7 +11,7 @@ use dunlin_tests::{DEADLINE, Environment, Gate, Key, Provider, Response};
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::pausing::Pausing;
+use crate::requests::pausing::Pausing;
 use crate::stage::{Chat, environment, read};
 
 /// The line in which a paused request is edited.

@@ -37,7 +37,7 @@ const NOT_PLAYED: [(&str, &str, &str); 4] = [
     (
         "docs/apps.md",
         "$ dunlin --agent maker",
-        "leaves out the programs that the model writes; tests/tests/program/apps.rs plays such a chat",
+        "leaves out the programs that the model writes; tests/tests/program/apps plays such a chat",
     ),
     (
         "docs/plugins.md",

@@ -1,5 +1,8 @@
 //! What the README and the pages in `docs/` show is what there is.
 
+mod tour;
+mod wording;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use dunlin_tests::{Environment, Key, Provider, Received, Response, Screen};
 
-use crate::pausing::Pausing;
+use crate::requests::pausing::Pausing;
 use crate::stage::{Chat, environment, read};
 
 const REVIEW: &str = "+++\ndescription = \"Reviews one file\"\narguments = [\"file\", \"focus=errors\"]\n+++\n\n\

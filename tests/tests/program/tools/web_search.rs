@@ -5,12 +5,13 @@ use serde_json::json;
 
 use crate::stage::{Chat, assert_in_no_file, environment};
 
-const RESULTS: &str = include_str!("../../../plugins/guests/web_search/pages/duckduckgo.html");
-const EMPTY: &str = include_str!("../../../plugins/guests/web_search/pages/duckduckgo-empty.html");
+const RESULTS: &str = include_str!("../../../../plugins/guests/web_search/pages/duckduckgo.html");
+const EMPTY: &str =
+    include_str!("../../../../plugins/guests/web_search/pages/duckduckgo-empty.html");
 const BLOCKED: &str =
-    include_str!("../../../plugins/guests/web_search/pages/duckduckgo-blocked.html");
-const GOOGLE: &str = include_str!("../../../plugins/guests/web_search/pages/google.json");
-const SEARXNG: &str = include_str!("../../../plugins/guests/web_search/pages/searxng.json");
+    include_str!("../../../../plugins/guests/web_search/pages/duckduckgo-blocked.html");
+const GOOGLE: &str = include_str!("../../../../plugins/guests/web_search/pages/google.json");
+const SEARXNG: &str = include_str!("../../../../plugins/guests/web_search/pages/searxng.json");
 
 /// A key that may show up in the address of one request and nowhere else.
 const KEY: &str = "AIza-test-key-9f3c";

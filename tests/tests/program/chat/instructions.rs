@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use dunlin_tests::{Environment, Provider, Received, Response, Screen, program};
 use serde_json::json;
 
-use crate::pausing::Pausing;
+use crate::requests::pausing::Pausing;
 use crate::stage::{Chat, environment};
 
 const QUESTION: &str = "Trust this version of the file?";

@@ -1,5 +1,12 @@
 //! `dunlin plugin`: what is shown before a plugin is installed, what is refused, and what the chat has of it.
 
+mod authoring;
+mod indexes;
+mod registry;
+mod signed;
+mod updates;
+mod versions;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroU16;

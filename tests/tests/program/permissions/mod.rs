@@ -1,0 +1,11 @@
+//! What is asked, how it is answered, what an answer stores, and what lies around the sandbox.
+
+mod answers;
+mod approval;
+mod batch;
+mod editing;
+mod names;
+mod numbers;
+mod sending;
+mod storing;
+mod surroundings;
