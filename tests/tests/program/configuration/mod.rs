@@ -4,3 +4,4 @@ mod commands;
 mod config_edit;
 mod first_run;
 mod keys;
+mod trust;

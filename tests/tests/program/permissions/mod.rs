@@ -6,6 +6,7 @@ mod batch;
 mod editing;
 mod names;
 mod numbers;
+mod rules;
 mod sending;
 mod storing;
 mod surroundings;
