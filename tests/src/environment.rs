@@ -5,18 +5,22 @@ use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::UNIX_EPOCH;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::invocation::{Invocation, Output};
+use crate::invocation::{Invocation, Output, Transcript};
 use crate::provider::{API_KEY, MODEL, Provider};
 use crate::terminal::Terminal;
 
 /// Names the guests that join the built-in plugins of the program under test, separated by commas.
 pub const GUESTS_VARIABLE: &str = "DUNLIN_TEST_GUESTS";
+
+/// How long the path of a root is, wherever temporary files are: rows break and columns stand in the same places then, and
+/// screens can be compared.
+const ROOT_LENGTH: usize = 40;
 
 /// The only programs a run can find by name.
 const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -35,6 +39,7 @@ const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 pub struct Environment {
     program: PathBuf,
     root: PathBuf,
+    transcript: Transcript,
     /// Removes `root` when it is dropped.
     _folder: TempDir,
 }
@@ -46,15 +51,12 @@ impl Environment {
     ///
     /// When the temporary folder cannot be written; so does every function below that writes a file.
     pub fn new(program: impl Into<PathBuf>) -> Self {
-        let folder = TempDir::with_prefix("dunlin-test-").expect("a temporary folder");
-        // Dunlin shows resolved paths, and a temporary folder may stand behind a link.
-        let root = folder
-            .path()
-            .canonicalize()
-            .expect("the folder that was just made");
+        let folder = root_folder().expect("a temporary folder");
+        let root = folder.path().to_owned();
         let environment = Environment {
             program: program.into(),
             root,
+            transcript: Transcript::default(),
             _folder: folder,
         };
         for folder in [
@@ -195,6 +197,20 @@ impl Environment {
         self.command(arguments).run()
     }
 
+    /// What was run with pipes since the beginning or the last call, one below the other: the command as it would be typed,
+    /// its status, and what it printed, without what differs from run to run. In a snapshot, that is a table of outputs.
+    pub fn transcript(&self) -> String {
+        let mut transcript = self
+            .transcript
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *transcript)
+    }
+
+    pub(crate) fn transcript_of_runs(&self) -> Transcript {
+        Arc::clone(&self.transcript)
+    }
+
     /// Runs the program in a pseudo-terminal.
     pub fn terminal<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Terminal {
         self.command(arguments).terminal()
@@ -222,6 +238,25 @@ impl Environment {
             ("DUNLIN_DISCOVER", String::new()),
         ]
     }
+}
+
+/// A new folder whose path is [`ROOT_LENGTH`] long and contains no link, since Dunlin shows resolved paths. It is in the
+/// folder for temporary files if that leaves enough of a name, else in `/tmp`.
+fn root_folder() -> io::Result<TempDir> {
+    const RANDOM: usize = 6;
+    const NAME: &str = "dunlin-test-00000000000000000000";
+    let folders = [std::env::temp_dir(), PathBuf::from("/tmp")];
+    for folder in folders {
+        let folder = folder.canonicalize()?;
+        let room = ROOT_LENGTH.checked_sub(folder.as_os_str().len() + "/".len() + RANDOM);
+        let prefix = room.and_then(|room| NAME.get(..room));
+        if let Some(prefix) = prefix.filter(|prefix| prefix.starts_with("dunlin")) {
+            let mut folder_of_test = tempfile::Builder::new();
+            folder_of_test.prefix(prefix).rand_bytes(RANDOM);
+            return folder_of_test.tempdir_in(folder);
+        }
+    }
+    Err(io::Error::other("/tmp leads to a folder with a long path"))
 }
 
 /// A call of each built-in tool that comes to nothing: its component is compiled by that, which a list does not need.

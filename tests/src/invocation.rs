@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::environment::{Environment, GUESTS_VARIABLE};
-use crate::normalise::normalise;
+use crate::normalise::{for_snapshot, normalise};
 use crate::terminal::Terminal;
 use crate::watched::{DEADLINE, Watched};
 
@@ -36,6 +36,10 @@ pub struct Running {
     pipes: Arc<Watched<Pipes>>,
     threads: Vec<JoinHandle<()>>,
     root: PathBuf,
+    /// What was run, as it would be typed.
+    command: String,
+    /// Of the environment: what was run before, and what came of it.
+    transcript: Transcript,
 }
 
 /// How a run ended, and what it wrote: one readable value for assertions and snapshots.
@@ -49,6 +53,9 @@ pub struct Output {
     /// What it wrote to stderr, without what differs from run to run.
     pub stderr: String,
 }
+
+/// What was run with pipes in an environment, each with what came of it.
+pub(crate) type Transcript = Arc<Mutex<String>>;
 
 #[derive(Debug, Default)]
 struct Pipes {
@@ -176,11 +183,14 @@ impl<'a> Invocation<'a> {
         if let Some(stderr) = child.stderr.take() {
             threads.push(collect(stderr, &pipes, |pipes| &mut pipes.stderr));
         }
+        let root = self.environment.root().to_owned();
         let running = Running {
             child,
             pipes,
             threads,
-            root: self.environment.root().to_owned(),
+            command: normalise(&typed(&self.arguments), &root),
+            transcript: self.environment.transcript_of_runs(),
+            root,
         };
         (running, stdin)
     }
@@ -253,10 +263,18 @@ impl Running {
             .wait()
             .expect("the status of an own child")
             .code();
-        Output {
+        let output = Output {
             status,
             ..self.so_far()
-        }
+        };
+        let text = for_snapshot(&format!("$ {}\n{output}\n", self.command), &self.root);
+        let mut transcript = self
+            .transcript
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        transcript.push_str(&text);
+        drop(transcript);
+        output
     }
 
     fn so_far(&self) -> Output {
@@ -299,6 +317,20 @@ impl fmt::Display for Output {
         }
         Ok(())
     }
+}
+
+/// The program with these arguments as a person types them.
+fn typed(arguments: &[OsString]) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:=+@,~".contains(c);
+    let mut line = "dunlin".to_owned();
+    for argument in arguments {
+        let argument = argument.to_string_lossy();
+        match !argument.is_empty() && argument.chars().all(plain) {
+            true => line.extend([" ", &argument]),
+            false => line.extend([" '", &argument.replace('\'', "'\\''"), "'"]),
+        }
+    }
+    line
 }
 
 fn collect(

@@ -85,7 +85,8 @@ impl Terminal {
         let id = child
             .process_id()
             .and_then(|id| Pid::from_raw(id.cast_signed()));
-        let seen = Arc::new(Watched::new(Seen::new(ROWS, COLUMNS)));
+        let root = invocation.environment.root().to_owned();
+        let seen = Arc::new(Watched::new(Seen::new(ROWS, COLUMNS, root)));
         let reader = {
             let mut output = master.try_clone_reader().expect("the terminal's output");
             let seen = Arc::clone(&seen);

@@ -1,6 +1,10 @@
 //! The screen's side of the terminal: an emulator, and what else the program's output did.
 
+use std::fmt;
 use std::num::NonZeroU16;
+use std::path::PathBuf;
+
+use crate::normalise::{for_snapshot, normalise};
 
 /// Lines that left the screen at the top and still count as seen; more than any test writes.
 const SCROLLBACK_LINES: usize = 10_000;
@@ -26,6 +30,8 @@ pub struct Screen {
     pub cursor_column: u16,
     /// Whether a message is being read at the prompt.
     pub reads_message: bool,
+    /// The folder of the test.
+    root: PathBuf,
 }
 
 /// What is known of a program in a terminal, changed by the threads that listen to it.
@@ -39,6 +45,8 @@ pub(super) struct Seen {
     pub(super) closed: bool,
     /// The program ended: its exit status, or `None` after a signal.
     pub(super) ended: Option<Option<i32>>,
+    /// The folder of the test.
+    root: PathBuf,
 }
 
 /// What the program did to the terminal apart from writing on it.
@@ -66,9 +74,20 @@ impl Screen {
     }
 }
 
+/// As it is kept in snapshots: all rows, without what differs from run to run.
+impl fmt::Display for Screen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = for_snapshot(&normalise(&self.text, &self.root), &self.root);
+        for line in text.trim_end().lines() {
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
 impl Seen {
     /// An empty screen of this size.
-    pub(super) fn new(rows: NonZeroU16, columns: NonZeroU16) -> Self {
+    pub(super) fn new(rows: NonZeroU16, columns: NonZeroU16, root: PathBuf) -> Self {
         let effects = Effects::default();
         let emulator = vt100::Parser::new_with_callbacks(rows, columns, SCROLLBACK_LINES, effects);
         Seen {
@@ -77,6 +96,7 @@ impl Seen {
             bytes: Vec::new(),
             closed: false,
             ended: None,
+            root,
         }
     }
 
@@ -129,6 +149,7 @@ impl Seen {
             cursor_line: self.cursor_line(),
             cursor_column: screen.cursor_position().1,
             reads_message: self.emulator.callbacks().tells_shift,
+            root: self.root.clone(),
         }
     }
 
