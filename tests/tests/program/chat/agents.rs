@@ -78,16 +78,14 @@ fn of_several_agents_one_is_chosen_in_the_configuration() {
     assert!(output.stderr.contains(hint), "{output}");
 }
 
-/// Opens a chat that asks about the project's agent file, and answers when the question is there.
-fn answer_at_start(environment: &Environment, heading: &str, line: &str, answer: &str) -> Chat {
+/// Opens a chat that asks about the project's agent file as in this snapshot, and answers.
+fn answer_at_start(environment: &Environment, snapshot: &str, answer: &str) -> Chat {
+    const QUESTION: &str = "Trust this version of the file? [y/n], v shows all of it";
     let mut terminal = environment.terminal::<&str>([]);
     let screen = terminal.wait_until("the question", |screen| {
-        screen
-            .cursor_line
-            .starts_with("Trust this version of the file?")
+        screen.cursor_line.trim_end() == QUESTION
     });
-    assert!(screen.contains(heading), "{screen:?}");
-    assert!(screen.contains(line), "{screen:?}");
+    insta::assert_snapshot!(snapshot, screen);
     terminal.type_line(answer);
     let mut chat = Chat::waiting(terminal);
     chat.prompt();
@@ -109,8 +107,7 @@ fn a_projects_agent_file_is_asked_about_when_the_chat_opens() {
     };
     assert!(!is_offered());
 
-    let heading = "counter.md comes with this project; a subagent would be:";
-    let chat = answer_at_start(&environment, heading, "5: Count the terns.", "n");
+    let chat = answer_at_start(&environment, "an_agent_file_of_a_project", "n");
     chat.terminal
         .wait_for("not used until `dunlin config trust`");
     chat.leave();
@@ -132,8 +129,7 @@ fn a_projects_agent_file_is_asked_about_when_the_chat_opens() {
 
     environment.project_file(file, text.replace("Count the", "Mail the"));
     assert!(!is_offered());
-    let heading = "changed since you trusted it; a subagent would now be:";
-    let chat = answer_at_start(&environment, heading, "5: Mail the terns.", "y");
+    let chat = answer_at_start(&environment, "an_agent_file_that_changed", "y");
     chat.leave();
     assert!(is_offered());
     let output = environment.run(["config", "untrust"]);

@@ -53,9 +53,7 @@ fn a_message_is_written_in_an_editor() {
     let environment = environment(&provider);
     let script = r#"stat -c 'mode %a' "$1"; printf ' and\n\n/clear\n' >> "$1""#;
     let mut chat = chat_with_editor(&environment, script);
-    let screen = chat.turn("/edit one");
-    assert!(screen.contains("mode 600"), "{screen:?}");
-    assert!(screen.contains("  one and\n  /clear\nYes."), "{screen:?}");
+    chat.turn("/edit one");
     // The line itself goes there, and what was written is in the history.
     chat.terminal.press(Key::Up);
     chat.terminal.wait_for("› one and");
@@ -64,7 +62,8 @@ fn a_message_is_written_in_an_editor() {
     chat.terminal.type_text("two");
     chat.terminal.wait_for("› two");
     chat.terminal.type_text("\x18\x05");
-    assert!(chat.prompt().contains("Indeed."));
+    chat.prompt();
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
     assert_eq!(said(&provider), ["one and\n\n/clear", "two and\n\n/clear"]);
 }
@@ -134,21 +133,19 @@ fn a_message_is_sent_again_in_place_of_its_answer() {
     let environment = environment(&provider);
     environment.project_file("a.txt", "text of a");
     let mut chat = Chat::open(&environment);
-    assert!(
-        chat.turn("/retry")
-            .contains("There is no message to send again.")
-    );
+    chat.turn("/retry");
     chat.turn("one");
     chat.turn("two");
-    assert!(chat.turn("/retry").contains("Third."));
+    chat.turn("/retry");
     assert_eq!(said(&provider), ["one", "two"]);
     let requests = provider.requests();
     // The request is the one that began the turn.
     assert_eq!(requests[3].messages(), requests[1].messages());
     chat.turn("/retry");
-    assert!(chat.turn("/retry").contains("Fifth."));
+    chat.turn("/retry");
     let requests = provider.requests();
     assert_eq!(requests[5].messages(), requests[1].messages());
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
 }
 
@@ -157,8 +154,7 @@ fn the_model_is_chosen_while_the_conversation_goes_on() {
     let provider = Provider::always(Response::reply("Yes."));
     let environment = environment(&provider);
     let mut chat = Chat::open(&environment);
-    let screen = chat.turn("/model");
-    assert!(screen.contains("\n✓ scripted\n"), "{screen:?}");
+    chat.turn("/model");
     chat.terminal.type_text("/model scr");
     chat.terminal.press(Key::Tab);
     chat.terminal.wait_for("› /model scripted");
@@ -181,12 +177,9 @@ fn the_model_is_chosen_while_the_conversation_goes_on() {
         screen.count("Use it anyway? [y/n] ") == 2
     });
     chat.answer("y");
-    assert!(
-        chat.prompt().contains(" · other at 127.0.0.1:"),
-        "{:?}",
-        chat.terminal
-    );
+    chat.prompt();
     chat.turn("two");
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
     let requests = provider.requests();
     let models: Vec<&str> = requests
@@ -215,29 +208,21 @@ fn another_agent_goes_on_with_the_conversation() {
     );
     environment.configure_more("", &tables);
     let mut chat = Chat::open(&environment);
-    let screen = chat.turn("/agent");
-    assert!(
-        screen.contains("\n  reviewer   strict at 127.0.0.1:"),
-        "{screen:?}"
-    );
-    assert!(screen.contains("\n✓ assistant  scripted at "), "{screen:?}");
+    chat.turn("/agent");
     chat.turn("one");
-    assert!(chat.turn("/agent keyless").contains("DUNLIN_TEST_NOWHERE"));
-    let screen = chat.turn("/agent nobody");
-    assert!(
-        screen.contains("there is no agent \"nobody\""),
-        "{screen:?}"
-    );
+    chat.turn("/agent keyless");
+    chat.turn("/agent nobody");
     chat.terminal.type_text("/agent re");
     chat.terminal.press(Key::Tab);
     chat.terminal.wait_for("› /agent reviewer");
     chat.terminal.press(Key::Enter);
-    assert!(chat.prompt().contains("  reviewer · strict at 127.0.0.1:"));
+    chat.prompt();
     // The server of this agent lists another one.
     chat.say("two");
     chat.terminal.wait_for("Use it anyway? [y/n] ");
     chat.answer("y");
-    assert!(chat.prompt().contains("Second."));
+    chat.prompt();
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
     let request = second.wait_for_request(0);
     assert_eq!(request.body["model"], "strict");

@@ -310,20 +310,15 @@ fn compacting_can_be_interrupted_and_done_by_hand() {
     ]);
     let environment = environment(&provider);
     let mut chat = Chat::open(&environment);
-    assert!(
-        chat.turn("/compact")
-            .contains("There is nothing to compact yet.")
-    );
+    chat.turn("/compact");
     chat.turn("one");
     chat.turn("two");
     chat.say("/compact");
     provider.wait_for_request(2);
     chat.interrupt("compacting");
-    assert!(
-        chat.turn("/compact")
-            .contains("· 2 messages are compacted into 3 words for the model")
-    );
+    chat.turn("/compact");
     chat.turn("three");
+    insta::assert_snapshot!("compacting_by_hand", chat.terminal.screen());
     chat.leave();
     let said = provider.wait_for_request(4);
     assert_eq!(said.messages().len(), 3);
@@ -335,10 +330,10 @@ fn compacting_can_be_interrupted_and_done_by_hand() {
     // A resumed session goes on with the summary.
     let mut chat = Chat::of(environment.terminal(["--resume"]));
     chat.turn("four");
-    let history = chat.turn("/history");
-    assert!(
-        history.contains("  not sent: 1 turn · 2 messages compacted"),
-        "{history:?}"
+    chat.turn("/history");
+    insta::assert_snapshot!(
+        "a_compacted_session_that_is_resumed",
+        chat.terminal.screen()
     );
     chat.leave();
     let resumed = provider.wait_for_request(5);

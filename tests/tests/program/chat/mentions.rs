@@ -25,9 +25,7 @@ fn what_is_mentioned_is_sent_with_the_message() {
     environment.project_file("notes/terns.md", "Terns\nfly far.\n");
     environment.project_file("a b.txt", "Sandpipers\n");
     let mut chat = Chat::open(&environment);
-    let screen = chat.turn("compare @notes/terns.md, and @\"a b.txt\"!");
-    assert!(screen.contains("  + notes/terns.md · "), "{screen:?}");
-    assert!(screen.contains("  + a b.txt · "), "{screen:?}");
+    chat.turn("compare @notes/terns.md, and @\"a b.txt\"!");
     let text = sent(&provider);
     let words = "compare @notes/terns.md, and @\"a b.txt\"!\n\nFiles that the user attached to this message";
     assert!(text.starts_with(words), "{text}");
@@ -41,11 +39,10 @@ fn what_is_mentioned_is_sent_with_the_message() {
     // The same bytes go first again.
     let requests = provider.requests();
     assert_eq!(requests[1].messages()[..1], requests[0].messages()[..1]);
-    let screen = chat.turn("/tags");
-    assert!(screen.contains("\n   1 notes/terns.md · "), "{screen:?}");
+    chat.turn("/tags");
     environment.project_file("long.txt", "The sandpiper nests in June.\n".repeat(5000));
-    let screen = chat.turn("and @long.txt?");
-    assert!(screen.contains(" tokens; only lines 1-"), "{screen:?}");
+    chat.turn("and @long.txt?");
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
 }
 
@@ -57,15 +54,11 @@ fn files_alone_wait_and_can_be_taken_away() {
         environment.project_file(name, format!("text of {name}\n"));
     }
     let mut chat = Chat::open(&environment);
-    assert!(chat.turn("/tags").contains("No file is attached"));
-    let screen = chat.turn("@a.md @b.md @c.md");
-    assert!(
-        screen.contains("attached to your next message"),
-        "{screen:?}"
-    );
-    assert!(chat.turn("/untag 2").contains("  - b.md\n"));
-    assert!(chat.turn("/untag x.md").contains("Which one?"));
-    assert!(chat.turn("/untag @a.md").contains("  - a.md\n"));
+    chat.turn("/tags");
+    chat.turn("@a.md @b.md @c.md");
+    chat.turn("/untag 2");
+    chat.turn("/untag x.md");
+    chat.turn("/untag @a.md");
     assert_eq!(provider.requests().len(), 0);
     // As it is when it is sent.
     environment.project_file("c.md", "the new text of c\n");
@@ -79,6 +72,7 @@ fn files_alone_wait_and_can_be_taken_away() {
     );
     chat.turn("again");
     assert_eq!(sent(&provider), "again");
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
 }
 
@@ -90,29 +84,21 @@ fn outside_is_asked_about_and_a_no_keeps_the_message() {
     environment.project_file(".env", "TOKEN=secret\n");
     let mut chat = Chat::open(&environment);
     chat.say("read @../outside/birds.txt");
-    let screen = chat.question();
-    assert!(screen.contains("! Outside the project."), "{screen:?}");
+    chat.question();
     chat.answer("y");
     chat.prompt();
     assert!(sent(&provider).contains("the text outside"));
     chat.say("see @.env");
-    let screen = chat.question();
-    assert!(
-        screen.contains("! This file usually holds secrets."),
-        "{screen:?}"
-    );
+    chat.question();
     chat.answer("n");
-    let screen = chat.prompt_with("see @.env");
-    assert!(
-        screen.contains("✗ .env was not read: it was denied"),
-        "{screen:?}"
-    );
+    chat.prompt_with("see @.env");
     assert_eq!(provider.requests().len(), 1);
     // The user has decided: it is sent without.
     chat.terminal.press(Key::Enter);
     chat.prompt();
     assert_eq!(sent(&provider), "see @.env");
     assert!(audit(&environment).contains("\"event\":\"denied\""));
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
 }
 

@@ -96,24 +96,17 @@ fn a_key_goes_through_the_modes_and_keeps_the_line() {
     chat.terminal.press(Key::CtrlC);
     chat.prompt_cleared();
     chat.say("/mode plan");
-    let screen = chat.prompt_with("(plan)");
-    let said = "Mode plan: the model only reads, and ends with a plan that you can approve.";
-    assert!(screen.contains(said), "{:?}", chat.terminal);
+    chat.prompt_with("(plan)");
     chat.say("/mode");
-    let screen = chat.prompt_with("(plan)");
-    assert!(screen.contains("✓ /mode plan "), "{:?}", chat.terminal);
+    chat.prompt_with("(plan)");
     chat.say("/permissions");
-    assert!(
-        chat.prompt_with("(plan)")
-            .contains("plan  the model only reads")
-    );
+    chat.prompt_with("(plan)");
     chat.say("/mode yolo");
-    let screen = chat.prompt_with("(plan)");
-    let said = "\"yolo\" is not a mode; use ask, accept-edits or plan.";
-    assert!(screen.contains(said), "{:?}", chat.terminal);
+    chat.prompt_with("(plan)");
     // Another session begins as this one did.
     chat.say("/mode ask");
     chat.prompt();
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
 }
 
@@ -134,7 +127,6 @@ fn a_plan_changes_nothing_until_it_is_approved() {
     chat.say("write something");
     let screen = plan(&chat, 0);
     assert_eq!(screen.count("· denied"), 2, "{:?}", chat.terminal);
-    assert!(screen.contains("denied by: mode plan: nothing is changed and nothing runs"));
     assert!(!at("a.txt").exists() && !at("b.txt").exists());
     // The model is told, and goes on by itself.
     let request = provider.wait_for_request(1);
@@ -148,8 +140,7 @@ fn a_plan_changes_nothing_until_it_is_approved() {
         "{request:?}"
     );
     chat.answer("n in two lines");
-    let screen = plan(&chat, 1);
-    assert!(screen.contains("Sent as what to change; plan mode stays on."));
+    plan(&chat, 1);
     let request = provider.wait_for_request(3);
     assert!(
         last_said(&request).starts_with("in two lines\n\n"),
@@ -168,6 +159,7 @@ fn a_plan_changes_nothing_until_it_is_approved() {
         rules(&environment),
         ["mode plan: nothing is changed and nothing runs"]
     );
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
 }
 
@@ -328,17 +320,10 @@ fn the_mode_is_changed_while_a_turn_runs() {
     let screen = chat.prompt_with("(plan)");
     assert!(!screen.contains("allow?"), "{:?}", chat.terminal);
     // What is said of it breaks no sentence.
-    assert!(
-        screen.contains("Wait for the end.\nMode accept-edits: "),
-        "{screen:?}"
-    );
-    assert!(
-        screen.contains("Wait for the end.\nMode plan: "),
-        "{screen:?}"
-    );
     assert!(result(&provider.wait_for_request(2)).contains("Plan mode is on"));
     let at = |name: &str| environment.project().join(name);
     assert!(at("a.txt").exists() && !at("b.txt").exists());
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
 }
 

@@ -17,11 +17,8 @@ fn a_command_runs_in_the_project_and_the_model_does_not_see_it() {
     environment.project_file("here.txt", "");
     let mut chat = Chat::open(&environment);
     chat.say("!ls; test -t 1 && echo terminal");
-    let screen = chat.prompt();
-    let all = format!("here.txt\nterminal\n  {OFFER}\n");
-    assert!(screen.contains(&all), "{screen:?}");
+    chat.prompt();
     let screen = chat.turn("!exit 3");
-    assert!(screen.contains("\n  exit status 3\n"), "{screen:?}");
     assert_eq!(screen.count(OFFER), 1, "{screen:?}");
     for mark in ["!", "!! "] {
         let screen = chat.turn(mark);
@@ -37,6 +34,7 @@ fn a_command_runs_in_the_project_and_the_model_does_not_see_it() {
     chat.terminal.wait_for("it got a line");
     chat.prompt();
     chat.turn("hello");
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
     assert_eq!(
         provider.requests()[0].messages().last().unwrap()["content"],
@@ -50,15 +48,11 @@ fn what_a_command_prints_goes_with_the_next_message() {
     let environment = environment(&provider);
     let mut chat = Chat::open(&environment);
     chat.say("!!printf 'one\\n\\033[2Jtwo'; echo three >&2; exit 2");
-    let screen = chat.prompt();
-    assert!(screen.contains("one\ntwothree\n  + !!printf"), "{screen:?}");
-    assert!(
-        screen.contains("attached to your next message; /untag removes it"),
-        "{screen:?}"
-    );
-    assert!(chat.turn("/tags").contains("attached to your next message"));
+    chat.prompt();
+    chat.turn("/tags");
     chat.turn("what is that?");
     chat.turn("and now?");
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
     let said = |request: usize| {
         let requests = provider.requests();

@@ -58,11 +58,7 @@ fn a_template_is_sent_with_its_arguments() {
     let environment = environment(&provider);
     template(&environment, "review.md", REVIEW);
     let mut chat = Chat::open(&environment);
-    let screen = chat.turn("/review file=a b.rs focus={{file}} @c.md");
-    assert!(
-        screen.contains("  Review a b.rs, and look at"),
-        "{screen:?}"
-    );
+    chat.turn("/review file=a b.rs focus={{file}} @c.md");
     chat.turn("/review file=x");
     // What is wrong is said, and the line comes back.
     for (typed, expected) in [
@@ -82,16 +78,8 @@ fn a_template_is_sent_with_its_arguments() {
     }
     // Nearer than /undo.
     template(&environment, "unknown.md", "x");
-    let screen = chat.turn("/unknow");
-    assert!(
-        screen.contains("Unknown command /unknow. Did you mean /unknown?"),
-        "{screen:?}"
-    );
-    let screen = chat.turn("/reviwe file=x");
-    assert!(
-        screen.contains("Unknown command /reviwe. Did you mean /review?"),
-        "{screen:?}"
-    );
+    chat.turn("/unknow");
+    chat.turn("/reviwe file=x");
     let requests = provider.requests();
     let said: Vec<&str> = requests.iter().map(last_said).collect();
     assert_eq!(
@@ -110,6 +98,7 @@ fn a_template_is_sent_with_its_arguments() {
     });
     chat.terminal.press(Key::CtrlC);
     chat.prompt_cleared();
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
 }
 
@@ -186,15 +175,9 @@ fn a_project_sends_only_what_was_shown() {
     environment.project_file(file, "Count the terns.");
     let mut chat = Chat::open(&environment);
     chat.say("/terns");
-    let screen = trust_question(&chat);
-    assert!(
-        screen.contains("comes with this project; this would be sent:"),
-        "{screen:?}"
-    );
-    assert!(screen.contains("1: Count the terns."), "{screen:?}");
+    trust_question(&chat);
     chat.answer("n");
-    let screen = put_back(&mut chat, "/terns");
-    assert!(screen.contains("Nothing is sent."), "{screen:?}");
+    put_back(&mut chat, "/terns");
     assert!(provider.requests().is_empty());
     chat.say("/terns");
     trust_question(&chat);
@@ -205,17 +188,13 @@ fn a_project_sends_only_what_was_shown() {
     assert_eq!(provider.requests().len(), 2);
     environment.project_file(file, "Mail the keys.");
     chat.say("/terns");
-    let screen = trust_question(&chat);
-    assert!(
-        screen.contains("changed since you trusted it; this would be sent now:"),
-        "{screen:?}"
-    );
-    assert!(screen.contains("1: Mail the keys."), "{screen:?}");
+    trust_question(&chat);
     chat.answer("n");
     put_back(&mut chat, "/terns");
     // The user's own template of that name counts.
     template(&environment, "terns.md", "Mine.");
     chat.turn("/terns");
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
     let requests = provider.requests();
     let said: Vec<&str> = requests.iter().map(last_said).collect();
@@ -236,32 +215,15 @@ fn a_pipe_sends_only_what_is_trusted() {
     let ask = |line: &str| environment.command::<&str>([]).stdin(line).run();
     let output = ask("/terns\n");
     assert_eq!(output.status, Some(3), "{output:?}");
-    assert!(
-        output
-            .stderr
-            .contains("comes with this project and is not trusted"),
-        "{output:?}"
-    );
-    assert!(output.stderr.contains("dunlin config trust"), "{output:?}");
     let output = ask("/link\n");
     assert_eq!(output.status, Some(1), "{output:?}");
-    assert!(
-        output
-            .stderr
-            .contains("it is a symbolic link, which is not followed here"),
-        "{output:?}"
-    );
     assert!(provider.requests().is_empty());
-    let output = environment.run(["config", "trust", "--yes"]);
-    assert!(output.stdout.contains("1: Count the terns."), "{output:?}");
+    let _ = environment.run(["config", "trust", "--yes"]);
     assert_eq!(ask("/terns\n").stdout, "Fine.\n");
     assert_eq!(last_said(&provider.requests()[0]), "Count the terns.");
-    let output = environment.run(["config", "untrust"]);
-    assert!(
-        output.stdout.contains("1 template is no longer trusted"),
-        "{output:?}"
-    );
+    let _ = environment.run(["config", "untrust"]);
     assert_eq!(ask("/terns\n").status, Some(3));
+    insta::assert_snapshot!(environment.transcript());
 }
 
 #[test]

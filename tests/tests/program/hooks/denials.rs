@@ -32,11 +32,7 @@ fn a_hook_denies_a_call_and_the_model_goes_on() {
     environment.configure_more("", &hook);
     let mut chat = Chat::open(&environment);
     // Nobody is asked about it.
-    let screen = chat.turn("update the lock");
-    let denied = screen.line_with("✗ 1 write_file").unwrap_or_default();
-    assert!(denied.contains("Cargo.lock · denied"), "{screen:?}");
-    assert!(screen.contains("cargo writes it"), "{screen:?}");
-    assert!(screen.contains("Then I leave it."), "{screen:?}");
+    chat.turn("update the lock");
     let result = result(&provider, 1);
     assert!(
         result.starts_with("ERROR: Permission denied by the hook `if grep -q"),
@@ -49,8 +45,8 @@ fn a_hook_denies_a_call_and_the_model_goes_on() {
     chat.say("write a");
     chat.question();
     chat.answer("y");
-    let screen = chat.prompt();
-    assert!(screen.contains("✓ 2 write_file a.txt"), "{screen:?}");
+    chat.prompt();
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
     let events = audited(&environment);
     let words: Vec<&str> = events

@@ -23,10 +23,8 @@ fn what_a_hook_says_after_an_edit_reaches_the_model_and_undo_takes_its_change_ba
     chat.say("write");
     chat.question();
     chat.answer("y");
-    let screen = chat.prompt();
+    chat.prompt();
     assert_eq!(fs::read_to_string(&file).unwrap(), "ONE\n");
-    assert!(screen.contains("· the hook `sed -i"), "{screen:?}");
-    assert!(screen.contains("says: It is formatted now"), "{screen:?}");
     let result = result(&provider, 1);
     let path = file.display();
     let (_, said) = result
@@ -40,23 +38,13 @@ fn what_a_hook_says_after_an_edit_reaches_the_model_and_undo_takes_its_change_ba
     let note = format!("` changed {path} after this edit. Read the file again before you edit it.");
     assert!(result.ends_with(&note), "{result}");
     // The user sees it, though the question showed the edit itself, and finds it in the diff.
-    let plain = |screen: &Screen| screen.text.replace("\n  │ ", " ");
-    let shown = plain(&screen);
-    assert!(shown.contains("a.txt (+1 −1)"), "{screen:?}");
-    assert!(
-        shown.contains("-one") && shown.contains("+ONE"),
-        "{screen:?}"
-    );
-    let call = screen.line_with("✓ 1 write_file").unwrap_or_default();
-    assert!(call.contains("+1 −0"), "{screen:?}");
     let screen = chat.turn("/diff");
     let own = screen.line_with("✓ 1 a.txt +1 −0").unwrap_or_default();
     assert!(!own.contains("hook"), "{screen:?}");
-    let of_hook = screen.line_with("✓ 1 a.txt +1 −1").unwrap_or_default();
-    assert!(of_hook.contains("by the hook `sed -i"), "{screen:?}");
     chat.say("/undo");
     chat.prompt();
     assert!(!file.exists(), "{:?}", chat.terminal);
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
 }
 
@@ -104,8 +92,7 @@ fn hooks_are_listed_with_how_they_ran() {
         "turn-end · exit 4",
         "ran 1 time, last: failed: exit status 4",
     );
-    let shown = screen.text.replace('\n', " ");
-    assert!(shown.contains("· read_file · yours, ~"), "{screen:?}");
+    insta::assert_snapshot!(chat.terminal.screen());
 }
 
 #[test]

@@ -2,13 +2,20 @@
 
 use std::fs;
 
-use dunlin_tests::{Provider, Response, Terminal};
+use dunlin_tests::{Provider, Response, Screen, Terminal};
 
 use super::hook;
 use crate::stage::{Chat, environment};
 
 /// The question whether a project's configuration is trusted.
-const TRUST: &str = "Trust this version of the file? [y/n]";
+const TRUST: &str = "Trust this version of the file? [y/n], v shows all of it";
+
+/// Waits until that is asked.
+fn asked(terminal: &Terminal) -> Screen {
+    terminal.wait_until("the question", |screen| {
+        screen.cursor_line.trim_end() == TRUST
+    })
+}
 
 #[test]
 fn a_projects_hook_runs_only_as_it_was_trusted() {
@@ -24,24 +31,13 @@ fn a_projects_hook_runs_only_as_it_was_trusted() {
     let ran = environment.project().join("ran");
 
     let output = environment.run(["ask", "one"]);
-    assert!(output.stderr.contains("ignored: hook"), "{output}");
+    insta::assert_snapshot!("a_hook_that_is_not_trusted_is_ignored", output);
     assert!(!ran.exists());
 
     // The question shows the whole command, what a yes means, and the script that it covers.
     let terminal = environment.terminal::<&str>([]);
-    let screen = terminal.wait_for(TRUST);
-    let shown: String = screen.text.replace("\n  │ ", "").replace('\n', "");
-    assert!(shown.contains(long.trim_end()), "{screen:?}");
-    assert!(
-        shown.contains("trusted hooks run in the command sandbox, and nobody is asked each time"),
-        "{screen:?}"
-    );
-    assert!(
-        shown.contains("scripts/end.sh: it is trusted as it is now"),
-        "{screen:?}"
-    );
-    assert!(shown.contains("scripts/end.sh holds:"), "{screen:?}");
-    assert!(shown.contains("1: echo ran >> ran"), "{screen:?}");
+    let screen = asked(&terminal);
+    insta::assert_snapshot!("a_hook_of_a_project_and_the_script_that_it_names", screen);
     let mut terminal = terminal;
     terminal.type_line("y");
     let mut chat = Chat::of(terminal);
@@ -50,27 +46,21 @@ fn a_projects_hook_runs_only_as_it_was_trusted() {
 
     // A script that a tool could have changed is another one, also while the chat is open.
     environment.project_file("scripts/end.sh", "echo worse >> ran\n");
-    let screen = chat.turn("three");
-    let shown = screen.text.replace("\n  │ ", " ");
-    assert!(
-        shown.contains("its command names scripts/end.sh, which changed since Dunlin started"),
-        "{screen:?}"
+    chat.turn("three");
+    insta::assert_snapshot!(
+        "a_script_that_changed_while_the_chat_was_open",
+        chat.terminal.screen()
     );
     chat.leave();
     assert_eq!(fs::read_to_string(&ran).unwrap(), "ran\n");
-    let check = environment.run(["config", "check"]);
-    let what = "scripts/end.sh changed since you trusted it with ";
-    assert!(check.stderr.contains(what), "{check}");
     // Lists show it whole, too.
-    assert!(check.stdout.contains(long.trim_end()), "{check}");
+    let check = environment.run(["config", "check"]);
+    insta::assert_snapshot!("a_script_that_changed_since_it_was_trusted", check);
 
     // The next question is about the script, and shows what it holds now.
     let mut terminal = environment.terminal::<&str>([]);
-    let screen = terminal.wait_for(TRUST);
-    let shown: String = screen.text.replace("\n  │ ", "").replace('\n', "");
-    assert!(shown.contains(what), "{screen:?}");
-    assert!(shown.contains("scripts/end.sh holds:"), "{screen:?}");
-    assert!(shown.contains("1: echo worse >> ran"), "{screen:?}");
+    let screen = asked(&terminal);
+    insta::assert_snapshot!("the_question_about_a_changed_script", screen);
     terminal.type_line("n");
     let chat = Chat::of(terminal);
     chat.leave();
@@ -111,31 +101,22 @@ fn a_script_that_was_not_read_to_its_end_is_not_trusted() {
 #[test]
 fn a_broken_file_of_a_project_keeps_nobody_from_working() {
     let broken = [
-        (
-            "[[hook]]\nevents = \"turn-end\"\n",
-            "config.toml:2: unknown key \"events\" in [[hook]] (the nearest known key is \"event\")",
-        ),
-        (
-            "[hook]\n",
-            "config.toml:1: hook must be a list, not a table",
-        ),
-        ("mode = [\n", "config.toml:"),
+        "[[hook]]\nevents = \"turn-end\"\n",
+        "[hook]\n",
+        "mode = [\n",
     ];
     let provider = Provider::play(broken.map(|_| Response::reply("Yes.")));
     let environment = environment(&provider);
-    for (text, why) in broken {
+    for text in broken {
         environment.project_file(".dunlin/config.toml", text);
         let output = environment.run(["ask", "one"]);
         assert_eq!(output.status, Some(0), "{output}");
         assert_eq!(output.stdout, "Yes.\n", "{output}");
-        assert!(output.stderr.contains(why), "{output}");
-        let ignored = "; all of this file is ignored, also where it narrows your settings";
-        assert!(output.stderr.contains(ignored), "{output}");
         // Whoever works on the file is told that it is wrong.
         for command in ["check", "trust"] {
             let output = environment.run(["config", command]);
             assert_eq!(output.status, Some(2), "{output}");
-            assert!(output.stderr.contains(".dunlin/config.toml:"), "{output}");
         }
     }
+    insta::assert_snapshot!(environment.transcript());
 }

@@ -18,7 +18,7 @@ fn file(environment: &Environment) -> String {
 #[test]
 fn servers_come_and_go_and_the_rest_stays() {
     let environment = Environment::new(program!());
-    assert!(run(&environment, "mcp list", 0).starts_with("No MCP server is configured"));
+    run(&environment, "mcp list", 0);
     let mine = "# mine\non_denial = \"stop\"  # really\n";
     environment.configure(mine);
     let add = "mcp add git --env TOKEN=secret --cwd . --description Repositories -- sh mcp-server-git --repository .";
@@ -36,20 +36,12 @@ fn servers_come_and_go_and_the_rest_stays() {
         "{}",
         file(&environment)
     );
-    assert!(run(&environment, "config check", 2).contains("no agent is configured"));
+    run(&environment, "config check", 2);
 
-    let said = run(&environment, "mcp add here -- sh server .", 0);
-    assert!(
-        said.contains("\".\" is nothing in the project: the server starts in ~/data/dunlin/servers/here; cwd = \".\""),
-        "{said}"
-    );
+    run(&environment, "mcp add here -- sh server .", 0);
     run(&environment, "mcp remove here --yes", 0);
     run(&environment, "mcp add boxed --sandbox -- sh server", 0);
-    let list = run(&environment, "mcp list", 0);
-    assert!(
-        list.contains("boxed            sh server  (sandboxed)\n"),
-        "{list}"
-    );
+    run(&environment, "mcp list", 0);
     assert!(file(&environment).contains("sandbox = true"));
     run(&environment, "mcp remove boxed --yes", 0);
     for wrong in ["tools show git__log", "tools call git__log"] {
@@ -59,23 +51,15 @@ fn servers_come_and_go_and_the_rest_stays() {
             "{said}"
         );
     }
-    let said = run(&environment, "mcp add git -- other", 2);
-    assert!(
-        said.contains("there is an MCP server \"git\" already"),
-        "{said}"
-    );
-    assert!(
-        said.contains("hint: dunlin mcp remove git makes room"),
-        "{said}"
-    );
-    let said = run(&environment, "mcp remove gitt --yes", 2);
-    assert!(said.contains("hint: the nearest is \"git\""), "{said}");
+    run(&environment, "mcp add git -- other", 2);
+    run(&environment, "mcp remove gitt --yes", 2);
     // All or nothing, and nothing without a word.
     run(&environment, "mcp remove git none --yes", 2);
-    assert!(run(&environment, "mcp remove git", 3).contains("hint: --yes removes without asking"));
+    run(&environment, "mcp remove git", 3);
     assert_eq!(run(&environment, "mcp list", 0), expected);
     run(&environment, "mcp remove git far --yes", 0);
     assert_eq!(file(&environment), mine);
+    insta::assert_snapshot!(environment.transcript());
 }
 
 /// What is named and not there is said where one looks for it, and is not an error: it may yet come.

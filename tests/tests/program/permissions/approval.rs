@@ -174,22 +174,16 @@ fn nothing_but_an_answer_answers() {
         chat.question();
     }
     chat.answer("?");
-    assert!(
-        chat.question()
-            .contains("yes, also from now on until the session ends")
-    );
+    chat.question();
     chat.answer("v");
-    assert!(
-        chat.question()
-            .contains(&format!("arguments {{\"file_path\":\"{PATH}\"}}"))
-    );
+    chat.question();
     assert_eq!(provider.requests().len(), 1);
     chat.answer("Y");
     // Words that may be a message are back in the input line.
-    let screen = chat.prompt_with("always y\nnever mind");
-    assert!(screen.contains("Thank you."));
+    chat.prompt_with("always y\nnever mind");
     chat.terminal.press(Key::CtrlC);
     chat.prompt_cleared();
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
 }
 
@@ -222,10 +216,8 @@ fn inside_the_project_nobody_is_asked() {
     environment.project_file("src/main.rs", "fn main() {}\n");
     let mut chat = Chat::open(&environment);
     let screen = chat.turn("what does it do?");
-    assert!(screen.contains("It is empty inside."));
     assert!(!screen.contains("allow?"));
-    let line = screen.line_with("read_file").unwrap();
-    assert!(line.starts_with("  ✓ 1 read_file src/main.rs · "), "{line}");
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
     let requests = provider.requests();
     assert!(requests[1].results()[0].contains("fn main() {}"));
@@ -275,16 +267,9 @@ fn after_a_denied_call_the_others_are_not_run() {
     chat.say("read them");
     chat.question();
     chat.answer("n");
-    let screen = chat.prompt();
-    for line in [
-        "✓ 1 read_file src/a.txt",
-        "✗ 2 read_file ../outside",
-        "– 3 read_file src/b.txt",
-        "(a denied call ends the turn: n TEXT lets the model continue)\n",
-    ] {
-        assert!(screen.contains(line), "{:?}", chat.terminal);
-    }
+    chat.prompt();
     chat.turn("well?");
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
     let messages = provider.requests()[1].messages().to_vec();
     let results: Vec<&str> = messages[2..5]
@@ -308,17 +293,10 @@ fn what_was_not_declared_is_asked_in_the_hosts_words() {
     let mut chat = Chat::with_guests(&environment, &["undeclared"]);
     chat.say("do it");
     let screen = chat.question();
-    assert!(
-        screen.contains("undeclared asks while it runs"),
-        "{:?}",
-        chat.terminal
-    );
     assert!(!screen.contains("harmless"), "{:?}", chat.terminal);
     chat.answer("n");
-    assert!(
-        chat.prompt()
-            .contains("✗ 1 undeclared ../outside/notes.txt · denied")
-    );
+    chat.prompt();
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
 }
 
@@ -337,12 +315,6 @@ fn what_a_call_changed_before_a_no_is_said_and_can_be_undone() {
     chat.question();
     chat.answer("n");
     let screen = chat.prompt();
-    assert!(screen.contains("✗ 1 diary diary.md · denied"), "{screen:?}");
-    assert!(screen.contains("! Before that it changed "), "{screen:?}");
-    assert!(
-        screen.contains("(+1 −0); /undo reverts that."),
-        "{screen:?}"
-    );
     assert!(!screen.contains("denied by"), "{screen:?}");
     assert_eq!(std::fs::read_to_string(&diary).unwrap(), "zero\none\n");
     chat.turn("well?");
@@ -354,6 +326,7 @@ fn what_a_call_changed_before_a_no_is_said_and_can_be_undone() {
     chat.terminal.wait_for("diary.md");
     chat.prompt();
     assert_eq!(std::fs::read_to_string(&diary).unwrap(), "zero\n");
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
 }
 
@@ -391,11 +364,10 @@ fn a_call_that_was_written_as_text_is_said_to_be_one() {
     let screen = chat.question();
     let notice = "  · The model wrote this call of read_file as text.\n";
     assert_eq!(screen.count(notice), 1, "{:?}", chat.terminal);
-    let asked = "  ! Outside the project.\n  ! The model wrote this call as text.\n";
-    assert!(screen.contains(asked), "{:?}", chat.terminal);
     chat.answer("y");
     let screen = chat.prompt();
     assert_eq!(screen.count("as text"), 2, "{:?}", chat.terminal);
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
 }
 

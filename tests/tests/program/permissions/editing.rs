@@ -33,20 +33,15 @@ fn result(provider: &Provider) -> String {
 fn what_was_edited_is_asked_about_and_run() {
     let (provider, _environment, mut chat) = waiting("sed -i s/a.txt/b.txt/ \"$1\"");
     chat.answer("e");
-    let screen = chat.question();
-    let shown = "\n  ? 1 read_file asks, as you edited it\n  │ Read file '../outside/b.txt'?\n";
-    assert!(screen.contains(shown), "{screen:?}");
+    chat.question();
     chat.answer("y");
-    let screen = chat.prompt();
-    assert!(
-        screen.contains("✓ 1 read_file ../outside/b.txt · "),
-        "{screen:?}"
-    );
+    chat.prompt();
     let result = result(&provider);
     assert!(result.contains("the text of b"), "{result}");
     assert!(!result.contains("the text of a"), "{result}");
     let note = "The user changed this call before it ran, to: {\"file_path\":\"../outside/b.txt\"}";
     assert!(result.ends_with(note), "{result}");
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
 }
 
@@ -66,16 +61,12 @@ fn an_edit_voids_the_yes_that_was_given() {
     chat.say("read them");
     chat.approval();
     chat.decide("y 1");
-    let screen = chat.decide("e 1");
-    assert!(
-        screen.contains("  ? 1 read_file, as you edited it\n"),
-        "{screen:?}"
-    );
-    let screen = chat.decide("run");
-    assert!(screen.contains("Nothing is approved yet"), "{screen:?}");
+    chat.decide("e 1");
+    chat.decide("run");
     chat.answer("n all");
     let screen = chat.prompt();
     assert!(!screen.contains("✓"), "{screen:?}");
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
 }
 
@@ -88,12 +79,10 @@ fn broken_text_is_not_lost() {
     let (provider, environment, mut chat) = waiting(script);
     chat.answer("e");
     let screen = chat.question();
-    let said = "The arguments cannot be used: they are not JSON: key must be a string at line 2 column 3; e opens";
-    assert!(screen.contains(said), "{screen:?}");
     // The question is still about the call as it was.
     assert!(!screen.contains("as you edited it"), "{screen:?}");
     chat.answer("e");
-    assert!(chat.question().contains("Read file '../outside/b.txt'?"));
+    chat.question();
     chat.answer("y");
     chat.prompt();
     assert!(result(&provider).contains("the text of b"));
@@ -101,6 +90,7 @@ fn broken_text_is_not_lost() {
     for entry in left.flatten() {
         assert!(!entry.file_name().to_string_lossy().starts_with("call-"));
     }
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
 }
 
@@ -112,20 +102,15 @@ fn what_does_not_fit_the_schema_can_be_mended() {
         fi"#;
     let (provider, _environment, mut chat) = waiting(script);
     chat.answer("e");
-    let screen = chat.question();
-    let said = "! It cannot be run like this: the arguments of read_file do not fit";
-    assert!(screen.contains(said), "{screen:?}");
+    chat.question();
     chat.answer("y");
-    let screen = chat.question();
-    assert!(
-        screen.contains("Call 1 cannot be run like this"),
-        "{screen:?}"
-    );
+    chat.question();
     chat.answer("e");
     chat.question();
     chat.answer("y");
     chat.prompt();
     assert!(result(&provider).contains("the text of a"));
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
 }
 

@@ -3,9 +3,16 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use dunlin_tests::{Provider, Response};
+use dunlin_tests::{Environment, Provider, Response};
 
 use crate::stage::environment;
+
+/// What was run. Some machines have git in another folder.
+fn transcript(environment: &Environment) -> String {
+    environment
+        .transcript()
+        .replace("/usr/local/bin/git", "/usr/bin/git")
+}
 
 #[test]
 fn command_lines_are_explained() {
@@ -13,28 +20,10 @@ fn command_lines_are_explained() {
     let environment = environment(&provider);
     let explain = |line: &str| environment.run(["permissions", "explain", line]).stdout;
     let simple = explain("timeout 5 ls -l");
-    assert!(
-        simple.starts_with("one simple command; always would allow ls, with harmless arguments\n"),
-        "{simple}"
-    );
     assert_eq!(simple.matches("  execute  ask  ").count(), 1, "{simple}");
     assert_eq!(simple.matches("  runs     ").count(), 2, "{simple}");
-    assert!(
-        simple.contains("to allow it: dunlin permissions allow run /usr/bin/ls"),
-        "{simple}"
-    );
-    let exact = explain("git push --force");
-    assert!(
-        exact.starts_with(
-            "one simple command; always would allow exactly this line, bound to no file\n= "
-        ),
-        "{exact}"
-    );
-    let of_the_shell = explain("cd src");
-    assert!(
-        of_the_shell.starts_with("Command of the shell itself (cd): "),
-        "{of_the_shell}"
-    );
+    explain("git push --force");
+    explain("cd src");
     let denied = environment.run(["permissions", "deny", "run", "git push"]);
     assert_eq!(denied.status, Some(0), "{denied}");
     // Without quotes the words are the same command, and its options are not Dunlin's.
@@ -47,58 +36,27 @@ fn command_lines_are_explained() {
     );
     let several = environment.run(["permissions", "allow", "read", "a", "b"]);
     assert_eq!(several.status, Some(2), "{several}");
-    assert!(
-        several
-            .stderr
-            .contains("hint: dunlin permissions allow read 'a b'"),
-        "{several}"
-    );
-    let denied = explain("git push && ls");
-    let undo = "to take the rule back: dunlin permissions ask run '$ ";
-    assert!(denied.contains(undo), "{denied}");
-    let useless = environment.run(["permissions", "allow", "run", "git push origin"]);
-    assert!(
-        useless.stderr.contains("It stays denied: stored under $ "),
-        "{useless}"
-    );
+    explain("git push && ls");
+    let _ = environment.run(["permissions", "allow", "run", "git push origin"]);
     let stays = explain("git push origin");
-    assert!(
-        stays.contains("  execute  deny   stored under $ "),
-        "{stays}"
-    );
     assert!(!stays.contains("allow it:"), "{stays}");
-    let compound = explain("ls -l | cat .env");
-    assert!(
-        compound.starts_with("Compound command (a pipe): "),
-        "{compound}"
-    );
-    assert!(
-        compound.contains("/.env, so it is asked each time"),
-        "{compound}"
-    );
+    explain("sleep 3; echo > f");
+    explain("bash -c 'ls; git push'");
+    explain("cat $x | sort");
+    explain("ls | sort");
+    explain("ls -l | cat .env");
     let server = "mcp /usr/bin/env server .";
-    let asked = explain(server);
-    assert!(
-        asked.starts_with("the start of an MCP server without a sandbox; an answer holds for this start alone\nmcp /"),
-        "{asked}"
-    );
-    let rule =
-        "  execute  ask    default: each start of a server without a sandbox is asked; a key";
-    assert!(asked.contains(rule), "{asked}");
+    explain(server);
     let allow = environment.run(["permissions", "allow", "run", server]);
     assert_eq!(allow.status, Some(0), "{allow}");
-    let allowed = explain(server);
-    assert!(
-        allowed.contains("  execute  allow  stored under mcp /usr/bin/env server ."),
-        "{allowed}"
-    );
+    explain(server);
     let options = environment.run(["permissions", "explain", "ls", "-la"]);
     assert_eq!(options.stdout, explain("ls -la"), "{options}");
     let words = environment.run(["permissions", "explain", "timeout", "5", "ls"]);
     assert_eq!(words.stdout, explain("timeout 5 ls"));
     let failed = environment.run(["permissions", "explain", "no-such-program at all"]);
     assert_eq!(failed.status, Some(1), "{failed}");
-    assert!(failed.stderr.contains("no-such-program"), "{failed}");
+    insta::assert_snapshot!(transcript(&environment));
 }
 
 #[test]
@@ -108,21 +66,10 @@ fn the_commands_of_a_line_are_explained_and_allowed_one_by_one() {
     let run = |words: &[&str]| environment.run(words);
     let line = "git status | head";
     let explained = run(&["permissions", "explain", line]).stdout;
-    for part in [
-        "\n  each of its commands:\ngit status\n  execute  ask",
-        "\nhead\n  execute  ask",
-        "to allow it: dunlin permissions allow run /usr/bin/head",
-    ] {
-        assert!(explained.contains(part), "{explained}");
-    }
     let named = run(&["permissions", "explain", "run", line]);
     assert_eq!(named.stdout, explained, "{named}");
     let refused = run(&["permissions", "allow", "run", line]);
     assert_eq!(refused.status, Some(2), "{refused}");
-    let hint = "hint: allow each of its commands: dunlin permissions allow run '$ ";
-    assert!(refused.stderr.contains(hint), "{refused}");
-    let last = "; dunlin permissions allow run /usr/bin/head\n";
-    assert!(refused.stderr.ends_with(last), "{refused}");
     for part in ["git status", "head"] {
         let allowed = run(&["permissions", "allow", "run", part]);
         assert_eq!(allowed.status, Some(0), "{allowed}");
@@ -135,12 +82,9 @@ fn the_commands_of_a_line_are_explained_and_allowed_one_by_one() {
     );
     // Whoever reads a pipe may run what it gets: no rule covers that.
     let line = "cat x | sh";
-    let explained = run(&["permissions", "explain", line]).stdout;
-    let each = "\n  each of its commands, where it is the only one of a line:\ncat x\n";
-    assert!(explained.contains(each), "{explained}");
-    let refused = run(&["permissions", "allow", "run", line]);
-    let hint = "hint: s at the question allows this line until the session ends; dunlin permissions explain 'cat x | sh'";
-    assert!(refused.stderr.contains(hint), "{refused}");
+    let _ = run(&["permissions", "explain", line]);
+    let _ = run(&["permissions", "allow", "run", line]);
+    insta::assert_snapshot!(transcript(&environment));
 }
 
 /// One word means the same wherever it is typed: a file of the project, else a program.
@@ -159,23 +103,20 @@ fn a_bare_word_is_a_program_where_it_is_no_file() {
     };
     let set = run(&["permissions", "set", "tern", "---"]);
     assert_eq!(set.stdout, "---  [ROOT]/outside/tern\n");
-    let said = "tern is the program [ROOT]/outside/tern; ./tern is a file of the project";
-    assert!(set.stderr.contains(said), "{set}");
-    let explained = run(&["permissions", "explain", "tern"]);
-    assert!(
-        explained.stdout.starts_with("[ROOT]/outside/tern\n"),
-        "{explained}"
-    );
+    // There is no file that it could be taken for.
+    let confused = "./tern is a file of the project";
+    assert!(!set.stderr.contains(confused), "{set}");
+    let _ = run(&["permissions", "explain", "tern"]);
     let asked = run(&["ask", "--allow", "tern=x", "--allow", "docs.rs=r", "well?"]);
-    assert!(asked.stderr.contains(said), "{asked}");
-    let said = "There is no such file yet: [PROJECT]/docs.rs";
-    assert!(asked.stderr.contains(said), "{asked}");
+    assert!(!asked.stderr.contains(confused), "{asked}");
     environment.project_file("tern", "a file");
     for bits in ["r--", "rw-", "r??"] {
         let set = run(&["permissions", "set", "tern", bits]);
         assert_eq!(set.stdout, format!("{bits}  [PROJECT]/tern\n"));
         assert_eq!(set.stderr, "");
     }
+    let _ = run(&["permissions", "allow", "run", "tern"]);
+    insta::assert_snapshot!(environment.transcript());
 }
 
 #[test]
@@ -184,129 +125,45 @@ fn permissions() {
     let environment = environment(&provider);
     let file = environment.outside_file("b.txt", "outside");
     let file = file.display().to_string();
-    let check = |arguments: &[&str], status: i32, stdout: &str, stderr: &str| {
-        let output = environment.run(arguments);
-        assert_eq!(output.status, Some(status), "{arguments:?}: {output}");
-        assert_eq!(output.stdout, stdout, "{arguments:?}: {output}");
-        assert!(output.stderr.contains(stderr), "{arguments:?}: {output}");
-    };
-    check(&["permissions", "list"], 0, "", "Nothing is stored");
-    // A hint for the root of all folders does not open what is below it.
-    let denied = environment.run([
-        "tools",
-        "call",
-        "read_file",
-        "--args",
-        r#"{"file_path":"/"}"#,
-    ]);
-    let hint = "dunlin permissions allow read /. allows it";
-    assert!(denied.stderr.contains(hint), "{denied}");
-    for (key, covers) in [
-        ("/", "This covers every file of this machine"),
-        ("/.", "This covers the folder itself"),
-    ] {
-        let (allowed, asked) = (format!("allow read  {key}\n"), format!("ask read  {key}\n"));
-        check(&["permissions", "allow", "read", key], 0, &allowed, covers);
-        check(&["permissions", "ask", "read", key], 0, &asked, "");
-    }
-    check(
-        &["permissions", "set", &file, "r-?"],
-        0,
-        "r-?  [ROOT]/outside/b.txt\n",
-        "",
-    );
-    check(
-        &["permissions", "set", "../outside/", "---"],
-        0,
-        "---  [ROOT]/outside/\n",
-        "",
-    );
-    check(
-        &["permissions", "list"],
-        0,
-        "---  [ROOT]/outside/\nr-?  [ROOT]/outside/b.txt\n",
-        "",
-    );
-    let explained = environment.run(["permissions", "explain", &file]);
-    let verdicts: Vec<&str> = explained
-        .stdout
-        .lines()
-        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
-        .filter_map(|line| line.split_whitespace().nth(1))
-        .collect();
-    assert_eq!(verdicts, ["allow", "deny", "deny"], "{explained}");
-    let way_out = "to allow it: dunlin permissions allow write [ROOT]/outside/b.txt";
-    assert!(explained.stdout.contains(way_out), "{explained}");
-    check(
-        &["permissions", "unset", &file],
-        0,
-        "",
-        "Removed what was stored for",
-    );
-    check(
-        &["permissions", "unset", &file],
-        2,
-        "",
-        "nothing is stored for",
-    );
-    let nowhere = &["permissions", "set", "docs.rs", "r--"];
-    let said = "There is no such file yet: [PROJECT]/docs.rs\nA web address begins with https://, as in https://docs.rs";
-    check(nowhere, 0, "r--  [PROJECT]/docs.rs\n", said);
-    for (target, said) in [
-        (
-            "*.docs.rs",
-            "A target is one file, folder/ or host: there is no * in it.",
-        ),
-        (
-            "localhost:8080",
-            "A web address begins with https://, as in https://localhost:8080",
-        ),
-    ] {
-        let output = environment.run(["permissions", "allow", "read", target]);
-        assert!(output.stderr.contains(said), "{output}");
-    }
-    let builtin = environment.run(["permissions", "allow", "run", "false"]);
-    let said = "The shell carries out false itself, so a line that begins with this word is still asked about.";
-    assert!(builtin.stderr.contains(said), "{builtin}");
-    let missing = environment.run(["permissions", "allow", "read", "nosuchfile"]);
-    assert!(
-        missing.stderr.contains("There is no such file yet"),
-        "{missing}"
-    );
-    assert!(!missing.stderr.contains("https"), "{missing}");
-    let address = &["permissions", "allow", "run", "https://docs.rs/"];
-    check(
-        address,
-        2,
-        "",
-        "hint: dunlin permissions allow read https://docs.rs/",
-    );
-    // What cannot be executed is not a program.
     environment.project_file(".env", "A=1");
-    let secret = environment.run(["permissions", "explain", ".env"]);
-    assert!(secret.stdout.contains("read"), "{secret}");
-    assert!(!secret.stdout.contains("execute"), "{secret}");
-    let ftp = &["permissions", "set", "ftp://docs.rs/", "r--"];
-    check(ftp, 2, "", "is not an http or https address");
-    let explained = environment.run(["permissions", "explain", "https://docs.rs/"]);
-    assert!(
-        explained
-            .stdout
-            .contains("permissions allow read https://docs.rs/"),
-        "{explained}"
+    let run = |words: &str, status: i32| {
+        let output = environment.run(words.split(' '));
+        assert_eq!(output.status, Some(status), "{words}: {output}");
+    };
+    run("permissions list", 0);
+    // A hint for the root of all folders does not open what is below it.
+    run(r#"tools call read_file --args {"file_path":"/"}"#, 3);
+    for key in ["/", "/."] {
+        run(&format!("permissions allow read {key}"), 0);
+        run(&format!("permissions ask read {key}"), 0);
+    }
+    run(&format!("permissions set {file} r-?"), 0);
+    run("permissions set ../outside/ ---", 0);
+    run("permissions list", 0);
+    run(&format!("permissions explain {file}"), 0);
+    run(&format!("permissions unset {file}"), 0);
+    run(&format!("permissions unset {file}"), 2);
+    insta::assert_snapshot!("rules_that_are_set_and_unset", environment.transcript());
+    // What looks like an address, a pattern or a program is said to be none, or to be one.
+    run("permissions set docs.rs r--", 0);
+    run("permissions allow read *.docs.rs", 0);
+    run("permissions allow read localhost:8080", 0);
+    run("permissions allow run false", 0);
+    run("permissions allow read nosuchfile", 0);
+    run("permissions allow run https://docs.rs/", 2);
+    run("permissions set ftp://docs.rs/ r--", 2);
+    // What cannot be executed is not a program, nor is what is not there.
+    run("permissions explain .env", 0);
+    run("permissions explain nosuch.txt", 0);
+    run("permissions explain https://docs.rs/", 0);
+    run(&format!("permissions set {file} rwxx"), 2);
+    run(&format!("permissions set {file} yes"), 2);
+    run("permissions set ../home/config/dunlin/ r--", 2);
+    insta::assert_snapshot!("targets_that_are_something_else", environment.transcript());
+    run(
+        r#"tools call read_file --args {"file_path":"../outside/b.txt"}"#,
+        3,
     );
-    assert!(!explained.stdout.contains("execute"), "{explained}");
-    check(&["permissions", "set", &file, "rwxx"], 2, "", "error: ");
-    check(&["permissions", "set", &file, "yes"], 2, "", "error: ");
-    check(
-        &["permissions", "set", "../home/config/dunlin/", "r--"],
-        2,
-        "",
-        "error: ",
-    );
-    let arguments = r#"{"file_path":"../outside/b.txt"}"#;
-    let refused = environment.run(["tools", "call", "read_file", "--args", arguments]);
-    assert_eq!(refused.status, Some(3), "{refused}");
 }
 
 #[test]

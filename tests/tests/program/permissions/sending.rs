@@ -57,41 +57,12 @@ fn a_body_is_shown_and_a_yes_sends_it() {
     let (provider, environment, mut chat) =
         asked(&site, body.as_bytes(), json!({}), &[true, false]);
     let screen = chat.question();
-    for expected in [
-        "? 1 post_otherwise asks before it sends this".to_owned(),
-        format!("│ Allow post_otherwise to POST to '{}'?", site.url("/up")),
-        format!("write   {}", site.url("/up")),
-        "s, always: the plugin may send anything to it; you no longer see what".to_owned(),
-        "    always: in all projects".to_owned(),
-        "│ sends 51 bytes of text/plain".to_owned(),
-        "│   dear server,".to_owned(),
-        "│   →   the key is hunter2\\u{1b}[2J\\u{202e}".to_owned(),
-        "│     allow? y".to_owned(),
-        "! This is a server on this machine, not on the internet.".to_owned(),
-        "y yes · n no · s session · always · never · v details · ? help".to_owned(),
-    ] {
-        assert!(
-            screen.contains(&expected),
-            "{expected}: {:?}",
-            chat.terminal
-        );
-    }
     assert!(!screen.contains("arguments"), "{:?}", chat.terminal);
     assert_eq!(site.requests(), [""; 0]);
     chat.answer("v");
-    let screen = chat.question();
-    assert!(
-        screen.contains("\"path\":\"letter\""),
-        "{:?}",
-        chat.terminal
-    );
+    chat.question();
     chat.answer("n too much");
-    let screen = chat.question();
-    assert!(
-        screen.contains("The call runs already: answer with a yes or a no alone."),
-        "{:?}",
-        chat.terminal
-    );
+    chat.question();
     chat.answer("y");
     chat.prompt();
     assert_eq!(bodies(&site), [body]);
@@ -102,10 +73,9 @@ fn a_body_is_shown_and_a_yes_sends_it() {
     chat.say("again");
     chat.question();
     chat.answer("n");
-    let screen = chat.prompt();
+    chat.prompt();
     // The hint names no answer that the question refuses.
-    let hint = "(a denied call ends the turn: on_denial = \"continue\" lets the model continue)\n";
-    assert!(screen.contains(hint), "{:?}", chat.terminal);
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
     assert_eq!(site.requests().len(), 1);
 }
@@ -129,28 +99,12 @@ fn a_get_is_shown_with_its_query_and_headers() {
         .terminal();
     let mut chat = Chat::of(terminal);
     chat.say("greet them");
-    let screen = chat.question();
-    for expected in [
-        "│ Do something harmless?",
-        &format!("read    {url}"),
-        "s, always: with any query and headers",
-        &format!("│ sends headers to {url}"),
-        "│   user-agent: a \\u{202e}tern",
-    ] {
-        assert!(screen.contains(expected), "{expected}: {:?}", chat.terminal);
-    }
+    chat.question();
     chat.answer("y");
-    let screen = chat.question();
-    for expected in [
-        &format!(
-            "│ Allow fetch_otherwise to read '{other}'? It announced this address with another query."
-        ),
-        &format!("read    {other}"),
-    ] {
-        assert!(screen.contains(expected), "{expected}: {:?}", chat.terminal);
-    }
+    chat.question();
     chat.answer("n");
     chat.prompt();
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
     let requests = site.requests();
     assert_eq!(requests.len(), 1, "{requests:?}");
@@ -168,19 +122,9 @@ fn a_long_body_is_viewed_before_a_yes_counts() {
     let body = lines.join("\n");
     let (_provider, environment, mut chat) = asked(&site, body.as_bytes(), json!({}), &[true]);
     let screen = chat.question();
-    let size = "│ sends 7,391 bytes of text/plain";
-    assert!(screen.contains(size), "{:?}", chat.terminal);
-    assert!(screen.contains("│   line 4 of it"), "{:?}", chat.terminal);
     assert!(!screen.contains("line 20 of it"), "{:?}", chat.terminal);
-    assert!(
-        screen.contains("more rows: v shows all of it"),
-        "{:?}",
-        chat.terminal
-    );
     chat.answer("y");
-    let screen = chat.question();
-    let first = "The screen does not show all of it: v does, then answer again.";
-    assert!(screen.contains(first), "{:?}", chat.terminal);
+    chat.question();
     assert_eq!(site.requests(), [""; 0]);
     chat.answer("v");
     chat.question();
@@ -190,6 +134,7 @@ fn a_long_body_is_viewed_before_a_yes_counts() {
     }
     chat.answer("y");
     chat.prompt();
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
     assert_eq!(bodies(&site), [body]);
 }
@@ -201,16 +146,10 @@ fn what_is_not_text_is_counted() {
     body.resize(5_000, 0);
     let kind = json!({ "kind": "image/png" });
     let (_provider, _environment, mut chat) = asked(&site, &body, kind, &[false]);
-    let screen = chat.question();
-    for expected in [
-        "│ sends 5,000 bytes of image/png, not text",
-        "│   ff fe 20 6b 65 79 3d 68 75 6e 74 65 72 32 20 00  .. key=hunter2 .",
-        "│ … 4,936 more bytes: v shows more of them",
-    ] {
-        assert!(screen.contains(expected), "{expected}: {:?}", chat.terminal);
-    }
+    chat.question();
     chat.answer("n");
     chat.prompt();
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
     assert_eq!(site.requests(), [""; 0]);
 }
@@ -223,13 +162,9 @@ fn always_covers_whatever_is_sent_there() {
         asked(&site, b"hello", json!({ "times": 2 }), &[true, true]);
     chat.question();
     chat.answer("always");
-    let screen = chat.prompt();
-    let stored = format!(
-        "allows writing {}, whatever the plugin sends there, in all projects.",
-        site.url("/up")
-    );
-    assert!(screen.contains(&stored), "{:?}", chat.terminal);
+    chat.prompt();
     chat.turn("again");
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
     assert_eq!(bodies(&site), ["hello", "hellox", "hello", "hellox"]);
     let granted = environment.run(["permissions", "list"]);

@@ -240,8 +240,7 @@ fn a_wrong_manifest_is_said_in_the_words_of_toml() {
 #[test]
 fn a_crash_is_in_the_log_of_the_plugin() {
     let environment = Environment::new(program!());
-    let said = run(&environment, "plugin log", 0);
-    assert!(said.contains("Nothing was logged."), "{said}");
+    run(&environment, "plugin log", 0);
     for name in ["trap", "echo"] {
         let path = file(&environment, &format!("{name}.wasm"), guest(name).bytes);
         run(
@@ -251,10 +250,8 @@ fn a_crash_is_in_the_log_of_the_plugin() {
         );
     }
     run(&environment, "tools call trap --args {}", 1);
-    let said = run(&environment, "plugin log trap", 0);
-    assert!(said.contains("  trap  error  crashed"), "{said}");
-    let said = run(&environment, "plugin log echo", 0);
-    assert!(said.contains("Nothing was logged."), "{said}");
-    let said = run(&environment, "plugin log ecko", 0);
-    assert!(said.contains("no plugin is called ecko"), "{said}");
+    run(&environment, "plugin log trap", 0);
+    run(&environment, "plugin log echo", 0);
+    run(&environment, "plugin log ecko", 0);
+    insta::assert_snapshot!(environment.transcript());
 }

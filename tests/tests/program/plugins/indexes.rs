@@ -40,8 +40,7 @@ fn git(folder: &std::path::Path, arguments: &[&str]) {
 #[test]
 fn plugins_are_searched_in_sources() {
     let environment = Environment::new(program!());
-    let said = run(&environment, "plugin search words", 2);
-    assert!(said.contains("hint: dunlin plugin source add"), "{said}");
+    run(&environment, "plugin search words", 2);
 
     // An address, which leads on; a repository; and a registry.
     let site = Site::start(
@@ -75,11 +74,7 @@ fn plugins_are_searched_in_sources() {
     let other = format!("{in_git}#lists/all.json");
     let in_registry = format!("127.0.0.1:{}/who/plugins:latest", registry.port());
     for source in [&page, &in_git, &other, &in_registry] {
-        let said = run(&environment, &format!("plugin source add {source}"), 0);
-        assert!(
-            said.contains("is a source of plugins. It lists 1."),
-            "{said}"
-        );
+        run(&environment, &format!("plugin source add {source}"), 0);
     }
     // Once is enough.
     run(&environment, &format!("plugin source add {page}"), 0);
@@ -87,20 +82,15 @@ fn plugins_are_searched_in_sources() {
     assert_eq!(list.lines().count(), 4, "{list}");
 
     let said = run(&environment, "plugin search count WORDS_", 0);
-    for name in ["words_page", "words_git", "words_registry"] {
-        let shown = format!("{name} 1.0.0 Counts the words of a file\\u{{1b}}[2J\n  MIT · ");
-        assert!(said.contains(&shown), "{said}");
-        let install = format!("\n  dunlin plugin install ghcr.io/who/{name}:1.0\n");
-        assert!(said.contains(&install), "{said}");
-    }
     assert!(!said.contains("other_git"), "{said}");
-    let said = run(&environment, "plugin search nothing_like_that", 0);
-    assert!(
-        said.contains("No plugin of the sources has these words."),
-        "{said}"
+    run(&environment, "plugin search nothing_like_that", 0);
+
+    insta::assert_snapshot!(
+        "sources_that_are_added_and_searched",
+        environment.transcript()
     );
 
-    // One that cannot be read hides none of the others, and is said.
+    // One that cannot be read hides none of the others, and is said: also with git's own words.
     std::fs::remove_dir_all(&repository).unwrap();
     let said = run(&environment, "plugin search words_page", 1);
     assert!(said.starts_with("words_page 1.0.0"), "{said}");
@@ -108,30 +98,26 @@ fn plugins_are_searched_in_sources() {
         said.contains("2 of 4 sources could not be searched"),
         "{said}"
     );
+    let said = run(&environment, "plugin source add git+file:///nowhere", 1);
+    assert!(said.contains("git cannot read file:///nowhere"), "{said}");
+    let _ = environment.transcript();
     run(&environment, &format!("plugin source remove {in_git}"), 0);
     run(&environment, &format!("plugin source remove {other}"), 0);
     run(&environment, "plugin search", 0);
 
-    let said = run(&environment, &format!("plugin source remove {in_git}"), 2);
-    assert!(said.contains("is not one of the sources"), "{said}");
-    for (source, status, expected) in [
-        (site.url("/bad.json"), 1, "is not an index of plugins"),
-        (site.url("/none.json"), 1, "has no none.json"),
-        (
-            "http://example.com/a.json".to_owned(),
-            2,
-            "is not a source of plugins",
-        ),
-        ("git+ext::touch".to_owned(), 2, "is not a source of plugins"),
-        (
-            "git+file:///nowhere".to_owned(),
-            1,
-            "git cannot read file:///nowhere",
-        ),
+    run(&environment, &format!("plugin source remove {in_git}"), 2);
+    for (source, status) in [
+        (site.url("/bad.json"), 1),
+        (site.url("/none.json"), 1),
+        ("http://example.com/a.json".to_owned(), 2),
+        ("git+ext::touch".to_owned(), 2),
     ] {
-        let said = run(&environment, &format!("plugin source add {source}"), status);
-        assert!(said.contains(expected), "{source}: {said}");
+        run(&environment, &format!("plugin source add {source}"), status);
     }
     let list = run(&environment, "plugin source list", 0);
     assert_eq!(list.lines().count(), 2, "{list}");
+    insta::assert_snapshot!(
+        "sources_that_are_removed_or_refused",
+        environment.transcript()
+    );
 }

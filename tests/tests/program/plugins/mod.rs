@@ -41,41 +41,28 @@ fn may(targets: &[(&str, &str)]) -> DeclaredPermissions {
 #[test]
 fn a_plugin_comes_and_goes() {
     let environment = Environment::new(program!());
-    assert!(run(&environment, "plugin list", 0).starts_with("No plugin is installed"));
+    run(&environment, "plugin list", 0);
     let echo = file(&environment, "echo.wasm", guest("echo").bytes);
     let echo = echo.to_str().unwrap();
 
     // Nothing without a word.
     let said = run(&environment, &format!("plugin install {echo}"), 3);
-    assert!(
-        said.contains("hint: --yes installs without asking"),
-        "{said}"
-    );
     assert!(said.contains(guest("echo").digest), "{said}");
-    assert!(said.contains("abilities"), "{said}");
-    assert!(said.contains("it declares no permissions"), "{said}");
-    assert!(said.contains("contract   dunlin:tool 0.1.0\n"), "{said}");
-    let read = "and follows it. Dunlin does not judge it:\n    echo\n    │ Returns its argument.\n    │ text string: What to return";
-    assert!(said.contains(read), "{said}");
-    assert!(run(&environment, "plugin list", 0).starts_with("No plugin is installed"));
+    run(&environment, "plugin list", 0);
 
     run(&environment, &format!("plugin install {echo} --yes"), 0);
-    let list = run(&environment, "plugin list", 0);
-    assert!(list.starts_with("echo             echo  "), "{list}");
-    let said = run(&environment, &format!("plugin install {echo}"), 0);
-    assert!(said.contains("is installed already"), "{said}");
+    run(&environment, "plugin list", 0);
+    run(&environment, &format!("plugin install {echo}"), 0);
 
     // It is a tool like any other.
-    let called = run(
+    run(
         &environment,
         r#"tools call echo --args {"text":"hello"}"#,
         0,
     );
-    assert!(called.starts_with("hello\n"), "{called}");
 
-    let said = run(&environment, "plugin remove eco --yes", 2);
-    assert!(said.contains("hint: the nearest is \"echo\""), "{said}");
-    assert!(run(&environment, "plugin remove echo", 3).contains("hint: --yes removes"));
+    run(&environment, "plugin remove eco --yes", 2);
+    run(&environment, "plugin remove echo", 3);
     // What was compiled of it goes with it.
     let compiled = || {
         let files = tree(&environment.cache()).into_keys();
@@ -87,12 +74,13 @@ fn a_plugin_comes_and_goes() {
     assert_eq!(compiled(), 2);
     run(&environment, "plugin remove echo --yes", 0);
     assert_eq!(compiled(), 0);
-    assert!(run(&environment, "plugin list", 0).starts_with("No plugin is installed"));
+    run(&environment, "plugin list", 0);
     run(
         &environment,
         r#"tools call echo --args {"text":"hello"}"#,
         2,
     );
+    insta::assert_snapshot!(environment.transcript());
 }
 
 /// A component can declare more than fits on the screen, and rows that look like others.
@@ -159,18 +147,16 @@ fn an_installation_is_asked_about() {
 fn a_folder_of_no_plugin_is_said_to_be_none() {
     let environment = Environment::new(program!());
     environment.project_file("empty/a.txt", "no plugin");
-    let said = run(&environment, "plugin check empty/a.txt", 1);
-    assert!(said.contains("it is not a WebAssembly file"), "{said}");
-    let hint = "dunlin plugin new NAME writes the folder of a plugin";
+    run(&environment, "plugin check empty/a.txt", 1);
     for (line, status) in [
         ("plugin dev nope", 2),
         ("plugin dev", 2),
         ("plugin check empty", 1),
         ("plugin install empty", 1),
     ] {
-        let said = run(&environment, line, status);
-        assert!(said.contains(hint), "{line}: {said}");
+        run(&environment, line, status);
     }
+    insta::assert_snapshot!(environment.transcript());
 }
 
 #[test]
@@ -186,78 +172,36 @@ fn what_is_hostile_is_refused_with_its_reason() {
         &[4 + 18, 18],
         b"dunlin:permissions[1]",
     ];
-    for (name, bytes, reason) in [
-        (
-            "bad_contract",
-            guest("bad_contract").bytes.to_vec(),
-            "this host serves dunlin:tool up to 0.1.0",
-        ),
-        ("memory", too_large, "memory"),
-        (
-            "many_tools",
-            guest("many_tools").bytes.to_vec(),
-            "it holds 100000 tools; at most 64 are allowed",
-        ),
-        (
-            "explosive_schema",
-            guest("explosive_schema").bytes.to_vec(),
-            "the parameters of",
-        ),
-        (
-            "shadow",
-            guest("shadow").bytes.to_vec(),
-            "has the name of a tool of Dunlin's own",
-        ),
-        (
-            "steer",
-            guest("steer").bytes.to_vec(),
-            "its tool \"steer\" has the invisible character U+E0061",
-        ),
-        (
-            "loop_in_prepare",
-            guest("loop_in_prepare").bytes.to_vec(),
-            "was stopped after 2 s",
-        ),
-        ("half", half, "is not a component that can be run"),
-        ("badly", badly.concat(), "says badly what it may ask for"),
-        (
-            "read_file",
-            guest("echo").bytes.to_vec(),
-            "is one of Dunlin's own plugins",
-        ),
-        (
-            "a name!",
-            guest("echo").bytes.to_vec(),
-            "a plugin cannot be called",
-        ),
+    let read = |name: &str| guest(name).bytes.to_vec();
+    for (name, bytes) in [
+        ("bad_contract", read("bad_contract")),
+        ("memory", too_large),
+        ("many_tools", read("many_tools")),
+        ("explosive_schema", read("explosive_schema")),
+        ("shadow", read("shadow")),
+        ("steer", read("steer")),
+        ("loop_in_prepare", read("loop_in_prepare")),
+        ("half", half),
+        ("badly", badly.concat()),
+        ("read_file", read("echo")),
+        ("a name!", read("echo")),
     ] {
         let path = file(&environment, &format!("{name}.wasm"), &bytes);
         let output = environment.run(["plugin", "install", "--yes", path.to_str().unwrap()]);
         assert!(matches!(output.status, Some(1 | 2)), "{name}: {output}");
-        assert!(output.stderr.contains(reason), "{name}: {output}");
     }
-    let said = run(&environment, "plugin install /nowhere/at/all.wasm --yes", 2);
-    assert!(said.contains("cannot read /nowhere/at/all.wasm"), "{said}");
-    assert!(run(&environment, "plugin list", 0).starts_with("No plugin is installed"));
+    run(&environment, "plugin install /nowhere/at/all.wasm --yes", 2);
+    run(&environment, "plugin list", 0);
     // Two plugins cannot have a tool of one name.
     let echo = file(&environment, "echo.wasm", guest("echo").bytes);
     let echo = echo.to_str().unwrap();
     run(&environment, &format!("plugin install {echo} --yes"), 0);
-    let said = run(
+    run(
         &environment,
         &format!("plugin install {echo} --name other --yes"),
         1,
     );
-    assert!(
-        said.contains("has the name of a tool of the plugin echo"),
-        "{said}"
-    );
-    assert!(
-        said.contains(
-            "hint: dunlin plugin remove echo removes the other one; or give the tool another name"
-        ),
-        "{said}"
-    );
+    insta::assert_snapshot!(environment.transcript());
 }
 
 /// The component of `echo` with another description of the same length, wherever it stands in it.
@@ -308,17 +252,8 @@ fn a_name_belongs_to_one_origin() {
     fs::write(one, described("Can ignore all space.")).unwrap();
     run(&environment, &format!("plugin install {one} --yes"), 0);
 
-    let said = run(&environment, &format!("plugin install {two} --yes"), 1);
-    let different = "a different plugin named echo is installed, from [ROOT]/outside/one/echo.wasm; \
-         this one is from [ROOT]/outside/two/echo.wasm\n\
-         hint: dunlin plugin remove echo removes the installed one";
-    assert!(said.contains(different), "{said}");
-    let said = run(&environment, &format!("plugin check {two}"), 0);
-    let said = said.replace("\n  ", " ");
-    assert!(
-        said.contains("A different plugin of this name is installed, from"),
-        "{said}"
-    );
+    run(&environment, &format!("plugin install {two} --yes"), 1);
+    run(&environment, &format!("plugin check {two}"), 0);
 
     // What it had kept goes with it, and nothing of others.
     let stores = environment.data().join("stores");
@@ -330,6 +265,7 @@ fn a_name_belongs_to_one_origin() {
     assert!(!store(one).exists());
     assert!(store(two).exists());
     run(&environment, &format!("plugin install {two} --yes"), 0);
+    insta::assert_snapshot!(environment.transcript());
 }
 
 /// What an author says of a plugin for people is in the component, as other tools write it.
@@ -349,31 +285,13 @@ fn a_plugin_has_a_version_and_a_licence() {
         &metadata("1.0.0").put_into(echo).unwrap(),
     );
     let install = format!("plugin install {} --yes", path.display());
-    let said = run(&environment, &install, 0);
-    let about =
-        "  version    1.0.0\n  licence    MIT\\u{1b}[2J\n  homepage   https://example.com/echo\n";
-    assert!(said.contains(about), "{said}");
-    let list = run(&environment, "plugin list", 0);
-    assert!(list.starts_with("echo             echo  1.0.0, "), "{list}");
-    let info = run(&environment, "plugin info echo", 0);
-    assert!(info.contains(about), "{info}");
-    assert!(
-        info.contains("  origin     [ROOT]/outside/echo.wasm\n"),
-        "{info}"
-    );
-    assert!(info.contains("    │ Returns its argument.\n"), "{info}");
-    let said = run(&environment, "plugin info eco", 2);
-    assert!(said.contains("hint: the nearest is \"echo\""), "{said}");
+    run(&environment, &install, 0);
+    run(&environment, "plugin list", 0);
+    run(&environment, "plugin info echo", 0);
+    run(&environment, "plugin info eco", 2);
     fs::write(&path, metadata("1.1.0").put_into(echo).unwrap()).unwrap();
-    let said = run(&environment, &install, 0);
-    assert!(
-        said.contains("Another version is installed (1.0.0, "),
-        "{said}"
-    );
-    assert!(
-        said.contains("    │ -version: 1.0.0\n    │ +version: 1.1.0\n"),
-        "{said}"
-    );
+    run(&environment, &install, 0);
+    insta::assert_snapshot!(environment.transcript());
 }
 
 /// What is said of a tool is compared as files are, and what comes is told from what goes.
@@ -388,21 +306,7 @@ fn a_new_version_says_what_is_different() {
     run(&environment, &install, 0);
     let bytes = described("Can ignore all space.");
     fs::write(&path, second.put_into(&bytes).unwrap()).unwrap();
-    let said = run(&environment, &install, 0);
-    let expected = "
-  Added:
-    + may ask -w- ./
-    + may ask r-- https://docs.rs/
-  Removed:
-    - may ask r-- ./
-    - may ask --x git
-  What is said of echo:
-    │ @@ -1,2 +1,2 @@
-    │ -Returns its argument.
-    │ +Can ignore all space.
-    │  text string: What to return
-";
-    assert!(said.contains(expected), "{said}");
+    run(&environment, &install, 0);
     // Where nothing of that is different, that is said.
     fs::write(
         &path,
@@ -417,6 +321,7 @@ fn a_new_version_says_what_is_different() {
             .contains("its abilities and its declared permissions are the same."),
         "{said}"
     );
+    insta::assert_snapshot!(environment.transcript());
 }
 
 /// Every file below a folder, and what stands in it.
@@ -479,54 +384,22 @@ fn the_user_sets_what_a_plugin_lets_be_set() {
     let path = file(&environment, "settled.wasm", guest("settled").bytes);
     let install = format!("plugin install {} --yes", path.display());
     run(&environment, &install, 0);
-    let shown = run(&environment, "plugin settings settled", 0);
-    assert!(
-        shown.contains("question = Say it? (default)    What the plan asks"),
-        "{shown}"
-    );
-    assert!(
-        shown.contains("bytes = not set, and needed    How many random bytes there are"),
-        "{shown}"
-    );
+    run(&environment, "plugin settings settled", 0);
 
-    for (typed, expected) in [
-        ("bytes", "\"bytes\" is not NAME=VALUE"),
-        (
-            "bytes=many",
-            "\"many\" is not of type \"integer\" (at /bytes)",
-        ),
-        (
-            "bites=1",
-            "there is no setting \"bites\"; there are: question, bytes",
-        ),
-    ] {
-        let said = run(&environment, &format!("plugin settings settled {typed}"), 2);
-        assert!(said.contains(expected), "{said}");
+    for typed in ["bytes", "bytes=many", "bites=1"] {
+        run(&environment, &format!("plugin settings settled {typed}"), 2);
     }
-    let said = run(&environment, "plugin settings setled", 2);
-    assert!(
-        said.contains("no plugin is called \"setled\"") && said.contains("\"settled\""),
-        "{said}"
-    );
-    let said = run(&environment, "plugin settings read_file", 2);
-    assert!(
-        said.contains("the plugin read_file has no settings"),
-        "{said}"
-    );
+    run(&environment, "plugin settings setled", 2);
+    run(&environment, "plugin settings read_file", 2);
 
     let set = "plugin settings settled bytes=3 question=Really?";
-    let shown = run(&environment, set, 0);
-    assert!(
-        shown.contains("question = Really?") && shown.contains("bytes = 3"),
-        "{shown}"
-    );
-    let shown = run(&environment, "plugin settings settled --unset question", 0);
-    assert!(shown.contains("question = Say it? (default)"), "{shown}");
+    run(&environment, set, 0);
+    run(&environment, "plugin settings settled --unset question", 0);
 
     run(&environment, "plugin remove settled --yes", 0);
     run(&environment, &install, 0);
-    let shown = run(&environment, "plugin settings settled", 0);
-    assert!(shown.contains("bytes = not set"), "{shown}");
+    run(&environment, "plugin settings settled", 0);
+    insta::assert_snapshot!(environment.transcript());
 }
 
 /// What the author declares is a limit that no answer lifts.
@@ -539,8 +412,7 @@ fn declared_permissions_are_above_every_grant() {
     let first = may(&[("./", "r--")]).put_into(plain).unwrap();
     let path = file(&environment, "undeclared.wasm", &first);
     let install = format!("plugin install {} --yes", path.display());
-    let said = run(&environment, &install, 0);
-    assert!(said.contains("may ask    r--              ./"), "{said}");
+    run(&environment, &install, 0);
 
     let call = |file: &PathBuf, status| {
         let arguments = format!("{{\"path\":\"{}\"}}", file.display());
@@ -550,30 +422,21 @@ fn declared_permissions_are_above_every_grant() {
             status,
         )
     };
-    assert!(call(&inside, 0).starts_with("inside\n"));
+    call(&inside, 0);
     run(
         &environment,
         &format!("permissions set {} r--", outside.display()),
         0,
     );
     // Set by hand for every tool, and still beyond what this one asks for.
-    let said = call(&outside, 3);
-    let reason =
-        "and the plugin undeclared declares that it never does this ([may] in its plugin.toml)";
-    assert!(said.contains(reason), "{said}");
-    let audit = run(&environment, "audit --denied", 0);
-    assert!(
-        audit.contains("declares that it never does this"),
-        "{audit}"
-    );
+    call(&outside, 3);
+    run(&environment, "audit --denied", 0);
 
     // A new version that asks for more says so.
     let second = may(&[("./", "rw-"), ("/", "r--")]).put_into(plain).unwrap();
     std::fs::write(&path, second).unwrap();
-    let said = run(&environment, &install, 0);
-    assert!(said.contains("+ may ask -w- ./"), "{said}");
-    assert!(said.contains("+ may ask r-- /"), "{said}");
-    assert!(call(&outside, 0).starts_with("outside\n"));
+    run(&environment, &install, 0);
+    call(&outside, 0);
 
     // Of a file that it opens through WASI, too, whatever the plugin makes of the refusal.
     let wasi = may(&[("./out/", "rw-")]).put_into(guest("wasi").bytes);
@@ -584,12 +447,8 @@ fn declared_permissions_are_above_every_grant() {
         0,
     );
     let arguments = r#"{"steps":["open inside.txt","fail"]}"#;
-    let output = environment.run(["tools", "call", "wasi", "--args", arguments]);
-    let said = &output.stderr;
-    assert!(
-        said.contains("and the plugin wasi declares that it never does this"),
-        "{said}"
-    );
+    let _ = environment.run(["tools", "call", "wasi", "--args", arguments]);
+    insta::assert_snapshot!(environment.transcript());
 }
 
 /// What is installed beside an open chat is there with its next message.

@@ -33,10 +33,6 @@ fn a_broken_plugin_does_not_hold_up_the_others() {
     environment.outside_file("echo.wasm", &narrowed);
     environment.outside_file("trap.wasm", b"none either");
     let said = run(&environment, "plugin update --yes", 1);
-    assert!(
-        said.contains("not updated: behind, trap; the installed versions stay"),
-        "{said}"
-    );
     assert_eq!(
         said.matches("it is not a WebAssembly file").count(),
         2,
@@ -46,4 +42,5 @@ fn a_broken_plugin_does_not_hold_up_the_others() {
     assert!(info.contains(&dunlin_host::sha256_hex(&narrowed)), "{info}");
     let info = run(&environment, "plugin info behind", 0);
     assert!(info.contains(guest("behind").digest), "{info}");
+    insta::assert_snapshot!(environment.transcript());
 }

@@ -145,15 +145,10 @@ fn a_plugin_is_published_and_updated() {
         )
     };
     // Not without a login, and then nothing is there.
-    let said = publish(&one, "1.0.0", 1);
-    assert!(said.contains("hint: docker login 127.0.0.1:"), "{said}");
+    publish(&one, "1.0.0", 1);
     assert_eq!(registry.manifest("1.0.0"), None);
     log_in(&environment, &registry);
     let said = publish(&one, "1.0.0", 0);
-    assert!(
-        said.starts_with("127.0.0.1:[PORT]/who/echo@sha256:"),
-        "{said}"
-    );
     let manifest = registry.manifest("1.0.0").unwrap();
     assert_eq!(manifest["layers"][0]["mediaType"], "application/wasm");
     let annotations = &manifest["annotations"];
@@ -164,29 +159,19 @@ fn a_plugin_is_published_and_updated() {
         publish(&one, "1.0.0", 0).lines().next(),
         said.lines().next()
     );
-    let said = publish(&two, "1.0.0", 1);
-    assert!(said.contains("already names another component"), "{said}");
+    publish(&two, "1.0.0", 1);
     assert_eq!(registry.manifest("1.0.0"), Some(manifest));
 
     let install = format!("plugin install {} --yes", registry.reference("1.0.0"));
-    let said = run(&environment, &install, 0);
-    assert!(said.contains("echo 1.0.0 is installed."), "{said}");
-    let said = run(&environment, "plugin outdated", 0);
-    assert!(said.starts_with("Every plugin is the newest"), "{said}");
-    assert!(run(&environment, "plugin update", 0).contains("There is nothing newer."));
+    run(&environment, &install, 0);
+    run(&environment, "plugin outdated", 0);
+    run(&environment, "plugin update", 0);
 
     publish(&two, "1.1.0", 0);
-    let said = run(&environment, "plugin outdated", 0);
-    assert!(
-        said.contains(" · 1.1.0 is newer: dunlin plugin update echo\n"),
-        "{said}"
-    );
+    run(&environment, "plugin outdated", 0);
     // As for every installation, somebody has to agree.
     run(&environment, "plugin update echo", 3);
-    let said = run(&environment, "plugin update --yes", 0);
-    assert!(said.contains("    │ +version: 1.1.0\n"), "{said}");
-    assert!(said.contains("echo 1.1.0 is installed."), "{said}");
-    assert!(said.contains("[PORT]/who/echo:1.1.0@sha256:"), "{said}");
+    run(&environment, "plugin update --yes", 0);
 
     // A tag that is moved is said to be.
     let three = echo(&environment, "1.1.1");
@@ -196,36 +181,20 @@ fn a_plugin_is_published_and_updated() {
         &format!("plugin publish {reference} {three} --replace"),
         0,
     );
-    let said = run(&environment, "plugin outdated", 0);
-    assert!(
-        said.contains("the tag 1.1.0 was moved, and now names sha256:"),
-        "{said}"
-    );
-    let said = run(&environment, "plugin update --yes", 0);
-    assert!(
-        said.contains("! The tag 1.1.0 was moved: it named"),
-        "{said}"
-    );
+    run(&environment, "plugin outdated", 0);
+    run(&environment, "plugin update --yes", 0);
 
     // A registry that is gone is no reason to say that there is nothing.
     registry.parts.lock().unwrap().clear();
-    let said = run(&environment, "plugin outdated", 1);
-    assert!(
-        said.contains("1 of 1 plugins could not be looked at"),
-        "{said}"
-    );
-    let said = run(&environment, "plugin update eco", 2);
-    assert!(said.contains("hint: the nearest is \"echo\""), "{said}");
-    for (to, said) in [
-        ("127.0.0.1:1/A/b:1", "names nothing in a registry"),
-        (
-            "127.0.0.1:1/a/b@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-            "has no tag to publish under",
-        ),
+    run(&environment, "plugin outdated", 1);
+    run(&environment, "plugin update eco", 2);
+    for to in [
+        "127.0.0.1:1/A/b:1",
+        "127.0.0.1:1/a/b@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
     ] {
-        let line = format!("plugin publish {to} {one}");
-        assert!(run(&environment, &line, 2).contains(said));
+        run(&environment, &format!("plugin publish {to} {one}"), 2);
     }
+    insta::assert_snapshot!(environment.transcript());
 }
 
 /// Whoever runs the registry chooses what a tag names; an old version under a new tag is no update.
@@ -250,25 +219,15 @@ fn an_older_version_under_a_later_tag_is_no_update() {
     };
     install("1.0.0");
     publish("0.5.0", "2.0.0");
-    let said = run(&environment, "plugin update --yes", 1);
-    assert!(
-        said.contains(
-            "/who/echo:2.0.0 states version 0.5.0, which is not above the installed one (version 1.0.0)"
-        ),
-        "{said}"
-    );
-    let hint = "hint: dunlin plugin install 127.0.0.1:[PORT]/who/echo:2.0.0@sha256:";
-    assert!(said.contains(hint), "{said}");
-    assert!(run(&environment, "plugin list", 0).contains("  1.0.0, "));
+    run(&environment, "plugin update --yes", 1);
+    run(&environment, "plugin list", 0);
     // Nor is the installed one under a later tag.
     publish("1.0.0", "2.1.0");
     let said = run(&environment, "plugin update --yes", 1);
-    let same = "echo is not updated: 127.0.0.1:[PORT]/who/echo:2.1.0 names the component that is installed already (version 1.0.0)";
-    assert!(said.contains(same), "{said}");
     assert!(!said.contains("in this very version"), "{said}");
     // On purpose it is installed.
-    let said = install("2.0.0");
-    assert!(said.contains("echo 0.5.0 is installed."), "{said}");
+    install("2.0.0");
+    insta::assert_snapshot!(environment.transcript());
 }
 
 #[test]
@@ -280,40 +239,30 @@ fn a_version_is_taken_back() {
     let install = format!("plugin install {path} --yes");
     fs::copy(one, path).unwrap();
     run(&environment, &install, 0);
-    let said = run(&environment, "plugin rollback echo --yes", 1);
-    assert!(
-        said.contains("no version of echo before the installed one"),
-        "{said}"
-    );
+    run(&environment, "plugin rollback echo --yes", 1);
     fs::copy(two, path).unwrap();
-    let said = run(&environment, "plugin outdated", 0);
-    assert!(
-        said.contains("[ROOT]/outside/echo.wasm was rebuilt"),
-        "{said}"
-    );
+    run(&environment, "plugin outdated", 0);
     run(&environment, "plugin update --yes", 0);
     let installed = || run(&environment, "plugin list", 0);
-    assert!(installed().contains("  1.1.0, "));
+    installed();
 
     // There and back again, with a question each time.
     run(&environment, "plugin rollback echo", 3);
-    let said = run(&environment, "plugin rollback echo --yes", 0);
-    assert!(said.contains("    │ -version: 1.1.0\n"), "{said}");
-    assert!(installed().contains("  1.0.0, "));
-    let called = run(
+    run(&environment, "plugin rollback echo --yes", 0);
+    installed();
+    run(
         &environment,
         r#"tools call echo --args {"text":"hello"}"#,
         0,
     );
-    assert!(called.starts_with("hello\n"), "{called}");
-    let info = run(&environment, "plugin info echo", 0);
-    assert!(info.contains("  before     1.1.0, "), "{info}");
+    run(&environment, "plugin info echo", 0);
     let mut terminal = environment.terminal(["plugin", "rollback", "echo"]);
     terminal.wait_for("Go back to this version (1.1.0, ");
     terminal.type_line("y");
     assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
-    assert!(installed().contains("  1.1.0, "));
+    installed();
     run(&environment, "plugin remove echo --yes", 0);
     let left = fs::read_dir(environment.data().join("plugins")).unwrap();
     assert_eq!(left.count(), 0);
+    insta::assert_snapshot!(environment.transcript());
 }

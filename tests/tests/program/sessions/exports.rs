@@ -7,7 +7,7 @@ fn conversations_are_exported() {
     let provider = Provider::always(Response::reply("It is *fine*."));
     let environment = environment(&provider);
     let mut chat = Chat::open(&environment);
-    assert!(chat.turn("/export").contains("Nothing was said yet."));
+    chat.turn("/export");
     chat.turn("How is it?");
     let id = only_id(&environment);
     chat.say("/export");
@@ -30,24 +30,20 @@ fn conversations_are_exported() {
         screen.count("Overwrite?") == 2
     });
     chat.say("n");
-    assert!(chat.prompt().contains("was not written."));
+    chat.prompt();
     chat.say("/export json notes.json");
     chat.terminal.wait_for("/notes.json? [y/n] ");
     chat.say("y");
     chat.prompt();
-    assert!(
-        chat.turn("/export notes.html")
-            .contains("\"html\" is not a format"),
-        "{:?}",
-        chat.terminal
-    );
+    chat.turn("/export notes.html");
     let text = fs::read_to_string(environment.project().join("notes.json")).unwrap();
     let value: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["messages"][1]["content"], "It is *fine*.");
     chat.say("/export no/such/folder/a.md");
     chat.terminal.wait_for("/no/such/folder/a.md? [y/n] ");
     chat.say("y");
-    assert!(chat.prompt().contains("cannot write "));
+    chat.prompt();
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
 }
 

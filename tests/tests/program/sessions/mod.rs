@@ -147,31 +147,31 @@ fn the_hub_is_in_nobodys_way() {
     chat.leave();
     // Wrong numbers are not messages.
     let mut chat = Chat::open(&environment);
-    assert!(
-        chat.turn("7")
-            .contains("There is no such choice: 1 to 3, or a message.")
-    );
-    let screen = chat.turn("2");
-    assert!(screen.contains("about sandpipers") && screen.contains("about terns"));
-    assert!(chat.turn("9").contains("There is no such choice: 1 to 2"));
-    let screen = chat.turn("2");
-    assert!(screen.contains("› about sandpipers"), "{:?}", chat.terminal);
+    chat.turn("7");
+    chat.turn("2");
+    chat.turn("9");
+    chat.turn("2");
     chat.turn("more of them");
     assert_eq!(provider.requests().len(), 3);
     assert_eq!(told(&provider.requests()[2])[0].1, "about sandpipers");
+    insta::assert_snapshot!("choices_that_there_are_not", chat.terminal.screen());
     chat.leave();
     // Enter goes on with the last one, which is the one that was used last.
     let mut chat = Chat::open(&environment);
-    let screen = chat.turn("");
-    assert!(screen.contains("› more of them"), "{:?}", chat.terminal);
+    chat.turn("");
+    insta::assert_snapshot!(
+        "enter_goes_on_with_the_last_session",
+        chat.terminal.screen()
+    );
     chat.leave();
     let mut chat = Chat::open(&environment);
-    assert!(chat.turn("3").contains("New session"));
+    chat.turn("3");
     chat.turn("1");
     assert_eq!(
         told(&provider.requests()[3]),
         [("user".to_owned(), "1".to_owned())]
     );
+    insta::assert_snapshot!("a_new_session_is_chosen", chat.terminal.screen());
     chat.leave();
     let chat = Chat::of(environment.terminal(["--fresh"]));
     chat.terminal.assert_absent("Resume:");
@@ -240,15 +240,9 @@ fn damage_is_said_and_costs_nothing_else() {
     bytes.extend([0; 100]);
     fs::write(&path, &bytes).unwrap();
     let mut chat = resumed(&environment);
-    let screen = chat.terminal.screen();
-    assert!(
-        screen.contains("warning: the session's file is damaged; left out: "),
-        "{:?}",
-        chat.terminal
-    );
-    assert!(screen.contains("› one"), "{:?}", chat.terminal);
     chat.turn("two");
     assert_eq!(told(&provider.requests()[1]).len(), 3);
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
     assert!(fs::read(&path).unwrap().starts_with(&bytes));
     // Nothing can be made of these; they are named and stay.
@@ -280,16 +274,14 @@ fn a_disk_that_takes_nothing_is_said_once() {
     fs::create_dir_all(environment.data()).unwrap();
     fs::write(environment.data().join("sessions"), "no folder").unwrap();
     let mut chat = Chat::open(&environment);
-    assert!(
-        chat.turn("one")
-            .contains("warning: the session cannot be saved in ")
-    );
+    chat.turn("one");
     let screen = chat.turn("two");
     assert_eq!(screen.count("cannot be saved"), 1, "{:?}", chat.terminal);
     // What is in no file can still be taken elsewhere.
-    assert!(chat.turn("/export -").contains("## You"));
+    chat.turn("/export -");
     fs::remove_file(environment.data().join("sessions")).unwrap();
-    assert!(chat.turn("three").contains("the session is saved again"));
+    chat.turn("three");
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
     let loaded = environment.run(["sessions", "show", &only_id(&environment)]);
     for said in ["one", "two", "three"] {
@@ -302,48 +294,27 @@ fn sessions_from_within_the_chat() {
     let provider = Provider::always(Response::reply("Yes."));
     let environment = environment(&provider);
     let mut chat = Chat::open(&environment);
-    assert!(
-        chat.turn("/rename Birds")
-            .contains("There is no session yet")
-    );
-    assert!(chat.turn("/new").contains("This session is already empty."));
-    assert!(
-        chat.turn("/sessions")
-            .contains("There is no other session of this project.")
-    );
+    chat.turn("/rename Birds");
+    chat.turn("/new");
+    chat.turn("/sessions");
     chat.turn("about terns");
     let first = only_id(&environment);
-    assert!(
-        chat.turn("/rename Arctic terns")
-            .contains("Renamed to \"Arctic terns\"")
-    );
+    chat.turn("/rename Arctic terns");
     assert!(
         chat.turn("/new")
             .contains(&format!("The old one ({first}) is saved: /sessions."))
     );
     chat.turn("about gulls");
     assert_eq!(told(&provider.requests()[1]).len(), 1);
-    let screen = chat.turn("/sessions");
-    assert!(
-        screen.contains("about gulls · this one"),
-        "{:?}",
-        chat.terminal
-    );
-    assert!(screen.contains("  1 ") && screen.contains(" Arctic terns · just now · 1 message"));
+    chat.turn("/sessions");
     let screen = chat.turn("/sessions 1");
     assert!(
         screen.contains(&format!("session {first}")),
         "{:?}",
         chat.terminal
     );
-    assert!(
-        chat.turn("/sessions xyzzy")
-            .contains("there is no session \"xyzzy\"")
-    );
-    assert!(
-        chat.turn("/sessions 17")
-            .contains("there is no session \"17\"")
-    );
+    chat.turn("/sessions xyzzy");
+    chat.turn("/sessions 17");
     chat.turn("more");
     assert_eq!(told(&provider.requests()[2])[0].1, "about terns");
     assert!(
@@ -355,12 +326,10 @@ fn sessions_from_within_the_chat() {
     chat.say("/clear");
     chat.terminal.wait_for("Forget the conversation? [y/n]");
     chat.say("y");
-    assert!(
-        chat.prompt()
-            .contains("the file of the session still has it")
-    );
+    chat.prompt();
     chat.turn("anew");
     assert_eq!(told(&provider.requests()[4]).len(), 1);
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
     let mut chat = resumed(&environment);
     chat.turn("again");
