@@ -168,10 +168,6 @@ impl Hinter for LineHelper {
 impl LineHelper {
     /// What stands behind the line.
     fn rest(&self, line: &str, pos: usize) -> Option<Rest> {
-        // The line has ended, or a paste goes on.
-        if self.pastes.open().is_open() {
-            return None;
-        }
         if self.early.is(line) {
             let last = line.rsplit('\n').next().unwrap_or_default();
             let room = terminal::size().0.saturating_sub(PROMPT_COLUMNS);

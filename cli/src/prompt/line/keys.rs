@@ -40,12 +40,7 @@ impl AnyKey {
         let instead = self.early.key(key, line);
         let instead = instead.or(self.pastes.key(key, (line, at), columns));
         let is_newline = key == KeyEvent(KeyCode::Enter, Modifiers::ALT);
-        let ends = || {
-            let is_whole = !self.pastes.is_damaged(line);
-            is_whole.then(|| self.pastes.open().ends(key, line))?
-        };
         instead
-            .or_else(ends)
             .or(is_x.then_some(Cmd::Noop))
             .or(is_newline.then_some(Cmd::Newline))
     }

@@ -106,7 +106,6 @@ impl LineEditor {
         let mut editor = Editor::with_history(config, history)?;
         let early = Arc::<PutBack>::default();
         let pastes = Arc::<Pastes>::default();
-        pastes.open().ends_where(helper::is_complete);
         let typed = TypedSoFar::default();
         editor.set_helper(Some(LineHelper {
             styles,
@@ -430,9 +429,6 @@ impl Recall {
         }));
         no_key_waits(&mut editor);
         clear_with_escape(&mut editor, paste);
-        if !is_completed {
-            paste.ends_where(helper::is_complete);
-        }
         if is_completed {
             let search = Arc::<AtomicBool>::default();
             for key in ['R', 'S'] {

@@ -46,7 +46,6 @@ mod queued_keys;
 pub mod read_answer;
 mod reply;
 pub mod resize;
-mod rest_of_line;
 pub mod review;
 pub mod running_commands;
 pub mod sampling_request;

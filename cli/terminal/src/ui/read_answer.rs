@@ -36,7 +36,7 @@ use super::style::Label;
 use super::terminal::TurnMode;
 use super::wake::CTRL_D;
 use super::wake::TypedSoFar;
-use super::{Typed, Ui, newline, suspend, terminal, typed_line};
+use super::{Typed, Ui, newline, suspend, terminal};
 use crate::approval::line::looks_like_answer;
 
 /// Says why a question or a prompt does not take keys yet.
@@ -44,9 +44,6 @@ const WAITS: &str = "Waiting for the rest of what was pasted.";
 
 /// Says that early keystrokes answered nothing, where no next message holds them.
 const DROPPED: &str = "Keystrokes typed before this question were ignored.";
-
-/// The same of what arrived in one piece with an answer.
-const DROPPED_BEHIND: &str = "Keystrokes that arrived together with this answer were ignored.";
 
 /// The answer to a yes-or-no question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,16 +130,20 @@ impl Ui {
         let paste = LinePaste::default();
         loop {
             let (before, after) = typed.get();
+            let mut printer = None;
             let line = (prompt, (before.as_str(), after.as_str()));
             if let Wait::Silence = wait {
                 self.wake.holds();
             }
             let read = self.ask_held(&above, line, (false, wait), &paste, || {
-                let editor = editor(&paste)?;
+                let mut editor = editor(&paste)?;
+                // With a printer the line editor waits for signals, too. Nothing is printed with it.
+                printer = editor.create_external_printer().ok();
                 self.wake.reads(Some((typed, &paste)));
                 Ok(editor)
             });
             let was_woken = self.wake.reads(None);
+            drop(printer);
             // The line has not begun, and still has to wait.
             if read == Typed::Woken {
                 match woken() {
@@ -304,17 +305,10 @@ impl Ui {
             (true, false) => TurnMode::lines(),
             (true, true) => TurnMode::unseen(),
         };
-        let mut rest = Vec::new();
         let typed = editor().map_or(Typed::End, |mut editor| {
-            self.read(&mut editor, prompt, start, (paste, &mut rest))
+            self.read(&mut editor, prompt, start, paste)
         });
         drop(lines);
-        // Behind a line that nobody may see, it is not to be seen either.
-        match hidden {
-            true if !typed_line::text(&rest).is_empty() => self.say_ignored(DROPPED_BEHIND),
-            true => {}
-            false => self.keep_rest(&rest),
-        }
         typed
     }
 
@@ -367,15 +361,16 @@ impl Ui {
             let Some(prompt) = prompt(editor) else {
                 return Typed::Woken;
             };
-            return self.read(editor, &prompt, (early, ""), (paste, &mut Vec::new()));
+            return self.read(editor, &prompt, (early, ""), paste);
         }
         let listening = newline::Listening::begin();
         self.write(&mut self.screen(), Sink::Out, newline::ASK);
+        // With a printer the line editor waits for signals, too. Nothing is printed with it.
+        let printer = editor.create_external_printer().ok();
         typed.set(early, early.len());
         // The line editor gives the terminal back in this mode whenever its line is ended: what is typed until the next one
         // stays in the terminal, and no key has an effect there.
         let keys = TurnMode::keys();
-        let mut rest = Vec::new();
         let read = loop {
             // First: whoever changes what the prompt says after it was made must find that there is a line.
             self.wake.reads(Some((typed, paste)));
@@ -384,8 +379,7 @@ impl Ui {
                 break Typed::Woken;
             };
             let (before, after) = typed.get();
-            let start = (before.as_str(), after.as_str());
-            let read = self.read(editor, &prompt, start, (paste, &mut rest));
+            let read = self.read(editor, &prompt, (before.as_str(), after.as_str()), paste);
             let was_woken = self.wake.reads(None);
             if typed.takes_interruption() || read != Typed::Interrupted || !was_woken {
                 break read;
@@ -393,14 +387,12 @@ impl Ui {
             let (before, after) = typed.get();
             self.take_row_away(&format!("{prompt}{before}{after}"));
         };
-        drop(keys);
-        self.keep_rest(&rest);
+        drop((keys, printer));
         self.write(&mut self.screen(), Sink::Out, newline::GIVE_UP);
         drop(listening);
         read
     }
 
-    /// Reads a line. `rest` is what arrived in one piece with its Enter.
     #[expect(
         clippy::disallowed_methods,
         reason = "the lint directs every other caller to this module"
@@ -410,21 +402,12 @@ impl Ui {
         editor: &mut Editor<H, I>,
         prompt: &str,
         start: (&str, &str),
-        (paste, rest): (&LinePaste, &mut Vec<u8>),
+        paste: &LinePaste,
     ) -> Typed {
         self.waits_for_user();
-        // With a printer the line editor waits for signals, too, if its output is a terminal. Nothing is printed with it.
-        let printer = editor.create_external_printer().ok();
-        paste.begin_line(printer.is_some() && self.streams.output && !self.dumb);
         let styled = self.styles.paint(Label::Prompt, prompt);
         let read = editor.readline_with_initial(&(prompt.to_owned(), styled), start);
-        drop(printer);
         self.mark_pastes_again();
-        if let Some(ended) = paste.take_ended() {
-            *rest = ended.rest;
-            self.user_is_there(true);
-            return Typed::Line(ended.line);
-        }
         if paste.is_open() {
             paste.end();
             self.early.lock().begin_paste();
@@ -437,24 +420,6 @@ impl Ui {
             Err(ReadlineError::Interrupted) => Typed::Interrupted,
             Err(_) => Typed::End,
         }
-    }
-
-    /// Takes in what arrived in one piece with the end of a line, as typed early: nobody has seen what it would answer.
-    fn keep_rest(&self, rest: &[u8]) {
-        if rest.is_empty() {
-            return;
-        }
-        if self.keeps_early_typing() {
-            // No key acts that was typed for what nobody has seen.
-            self.early.lock().feed(rest);
-        } else if !typed_line::text(rest).trim().is_empty() {
-            self.say_ignored(DROPPED_BEHIND);
-        }
-    }
-
-    fn say_ignored(&self, text: &str) {
-        let text = self.status_styles.paint(Label::Warning, text);
-        self.line(self.status_sink(), &text);
     }
 
     /// Drops early lines that look like answers: in the next message they would be sent as if they meant something.
@@ -474,7 +439,8 @@ impl Ui {
 
     fn drop_early_typing_without_next_message(&self) {
         if !self.keeps_early_typing() && !self.early.lock().take().is_empty() {
-            self.say_ignored(DROPPED);
+            let text = self.status_styles.paint(Label::Warning, DROPPED);
+            self.line(self.status_sink(), &text);
         }
     }
 }
