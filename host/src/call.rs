@@ -273,6 +273,9 @@ pub enum Failure {
     Denied {
         /// The question that was answered with no, or would have been asked.
         question: String,
+        /// Whether the user has answered it just now, or nobody could be asked. Otherwise a rule has refused, or the tool of
+        /// its own accord.
+        by_user: bool,
     },
     /// A hook refused, or has failed. Bounded and escaped.
     #[error("Permission denied by the hook `{hook}`: {reason}")]
@@ -318,7 +321,10 @@ impl Failure {
     /// A failure of a call that wanted more than its plugin declares: that is the reason, or may be it.
     pub(crate) fn because_undeclared(self, what: String) -> Failure {
         match self {
-            Failure::Denied { .. } => Failure::Denied { question: what },
+            Failure::Denied { .. } => Failure::Denied {
+                question: what,
+                by_user: false,
+            },
             Failure::Tool { tool, message } => Failure::Tool {
                 tool,
                 message: format!("{message} ({what})"),

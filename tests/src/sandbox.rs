@@ -426,6 +426,7 @@ impl Ask for Asker {
 fn denied(plan: &Plan) -> Failure {
     Failure::Denied {
         question: plan.question.clone(),
+        by_user: true,
     }
 }
 

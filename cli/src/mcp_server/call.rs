@@ -256,7 +256,11 @@ impl Running {
 
 fn denied(plan: &Plan, way_out: &str) -> CallToolResult {
     let question = escape(&plan.question).into_owned();
-    failed(&Failure::Denied { question }, way_out)
+    let denied = Failure::Denied {
+        question,
+        by_user: false,
+    };
+    failed(&denied, way_out)
 }
 
 fn failed(failure: &Failure, way_out: &str) -> CallToolResult {

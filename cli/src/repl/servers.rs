@@ -89,6 +89,7 @@ fn connect(app: &App, name: &str) -> Result<(), CliError> {
         if let PlanStatus::Denied { rule, .. } = &plan.status {
             return Err(Failure::Denied {
                 question: format!("{} (denied by: {rule})", plan.question),
+                by_user: false,
             });
         }
         ui.status(&format!("Connecting to {name} …"));

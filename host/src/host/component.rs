@@ -314,10 +314,16 @@ impl Components {
             .as_mut()
             .and_then(|state| state.context.questions.undeclared.take());
         let mut result = match (refused, undeclared) {
-            (Some(question), _) => Err(Failure::Denied { question }),
+            (Some(question), _) => Err(Failure::Denied {
+                question,
+                by_user: true,
+            }),
             (None, Some(what)) => result.map_err(|failure| failure.because_undeclared(what)),
             (None, None) => result,
         };
+        if let (Err(Failure::Denied { by_user, .. }), Some(state)) = (&mut result, &state) {
+            *by_user |= state.context.questions.nobody_asked;
+        }
         if let (Ok(success), Some(state)) = (&mut result, &mut state) {
             success.note = state.commands.note.take();
             success.has_failed = state.commands.has_failed;

@@ -130,7 +130,10 @@ pub(super) fn declared(tool: &str, failure: DeclaredFailure) -> Failure {
             tool: tool.to_owned(),
             problem: message,
         },
-        FailureKind::Denied => Failure::Denied { question: message },
+        FailureKind::Denied => Failure::Denied {
+            question: message,
+            by_user: false,
+        },
         FailureKind::Cancelled => Failure::Cancelled,
         FailureKind::NotFound
         | FailureKind::TooLarge

@@ -206,6 +206,7 @@ impl Tools for FakeTools {
             if !ask.ask(question.clone()).await.allow {
                 result = Err(Failure::Denied {
                     question: question.wording,
+                    by_user: true,
                 });
             }
         }
@@ -504,7 +505,7 @@ async fn denials_are_noted_and_reported() {
         "{log}"
     );
 
-    // A rule is no wish to stop.
+    // After a rule the model continues.
     let by_rule = vec![
         vec![end(&["forbidden", "a.txt"])],
         vec![text("Then without"), end(&[])],

@@ -11,7 +11,8 @@ use crate::provider::ReplyEnd;
 use crate::provider::error::ProviderError;
 use crate::request::TooLong;
 
-/// What happens to the turn when the user denies a call without a comment, or nobody can be asked.
+/// What happens to the turn when the user denies a call without a comment, or nobody can be asked. After every other denial (by
+/// a rule, a mode, a hook, or the tool itself) the model is told, and goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnDenial {
@@ -25,7 +26,7 @@ pub enum OnDenial {
 /// What a turn may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnRules {
-    /// What happens when the user denies a call.
+    /// What happens after a denial.
     pub on_denial: OnDenial,
     /// Most rounds (requests) of one turn. The calls of the last one are not run.
     pub max_tool_rounds: u32,

@@ -172,7 +172,13 @@ fn a_failure_of_one_leaves_the_others_alone() {
             allowed(0),
             beside(1),
             allowed(2),
-            finished(0, Err(Failure::Denied { question })),
+            finished(
+                0,
+                Err(Failure::Denied {
+                    question,
+                    by_user: true,
+                }),
+            ),
             finished(1, Ok("B")),
         ],
         &["Run(0)", "Run(1)", "End(Denied)"],

@@ -122,6 +122,7 @@ fn only_a_no_of_the_user_stops_what_comes_after_it() {
     };
     let denied = Failure::Denied {
         question: "More?".to_owned(),
+        by_user: true,
     };
     check(
         "with what hooks say, however the call ended",
@@ -178,6 +179,38 @@ fn only_a_no_of_the_user_stops_what_comes_after_it() {
         ],
     );
     check(
+        "while it ran, by a rule or the tool itself",
+        rules(),
+        vec![
+            Event::Composed,
+            reply(vec![proposed("a", "a"), proposed("b", "b")]),
+            allowed(0),
+            allowed(1),
+            finished(
+                0,
+                Err(Failure::Denied {
+                    question: "Read '/etc'?".to_owned(),
+                    by_user: false,
+                }),
+            ),
+            finished(1, Ok("B")),
+        ],
+        &[
+            "Compose",
+            "Send",
+            "Prepare(0)",
+            "Prepare(1)",
+            "Run(0)",
+            "Run(1)",
+            "Compose",
+        ],
+        &[
+            "Assistant:  a:read_file b:read_file",
+            "a: ERROR: Permission denied: Read '/etc'?",
+            "b: B",
+        ],
+    );
+    check(
         "while it ran",
         rules(),
         vec![
@@ -189,6 +222,7 @@ fn only_a_no_of_the_user_stops_what_comes_after_it() {
                 0,
                 Err(Failure::Denied {
                     question: "Read '/etc'?".to_owned(),
+                    by_user: true,
                 }),
             ),
         ],

@@ -83,6 +83,7 @@ fn some_event(kind: u8, number: usize) -> Event {
             number,
             Err(Failure::Denied {
                 question: "?".to_owned(),
+                by_user: true,
             }),
         ),
         11 => decisions(kind, &[number, number + 1], u32::from(kind) % 3),
@@ -96,6 +97,7 @@ fn some_event(kind: u8, number: usize) -> Event {
             } else {
                 Failure::Denied {
                     question: "?".to_owned(),
+                    by_user: true,
                 }
             }),
         ),
@@ -203,6 +205,7 @@ fn answer_to(turn: &Turn<'_>, effect: Option<&Effect>, form: u8) -> Option<Event
             let number = running[usize::from(form / 8) % running.len()].number;
             let denied = Failure::Denied {
                 question: "?".to_owned(),
+                by_user: true,
             };
             match form.is_multiple_of(8) {
                 true => finished(number, Err(denied)),

@@ -24,6 +24,8 @@ pub(crate) struct Questions {
     pub(in crate::capability) started: HashSet<String>,
     /// The question that the user answered with no, of several the last.
     pub(crate) refused: Option<String>,
+    /// Whether something was denied because nobody could be asked.
+    pub(crate) nobody_asked: bool,
     /// Whether what was denied last was denied by the user's answer to a question of this call.
     pub(crate) was_denied_by_user: bool,
     /// What the call wanted beyond that which its plugin declares, in words.
@@ -430,6 +432,7 @@ impl CallContext {
         let rule = rules.first().map(Rule::to_string).unwrap_or_default();
         let nobody = || format!("{rule}; {}", crate::answer::NOBODY);
         let Some(ask) = self.ask.clone() else {
+            self.questions.nobody_asked = true;
             return Ok((false, nobody()));
         };
         let is_attended = ask.is_attended();
@@ -543,6 +546,7 @@ impl CallContext {
             },
         };
         if !is_attended {
+            self.questions.nobody_asked = true;
             ask.went_unasked(&question);
             return Ok((false, nobody()));
         }

@@ -63,7 +63,10 @@ impl McpTools {
             let rule = rule.to_string();
             self.log(call, server, &Note::decided(Event::Denied, &rule))?;
             let question = named.question();
-            return Err(Failure::Denied { question });
+            return Err(Failure::Denied {
+                question,
+                by_user: false,
+            });
         }
         // What cannot be logged does not happen.
         let why = self.why_allowed(call, named);

@@ -32,9 +32,10 @@ impl Turn<'_> {
         };
         let failure = failure.unwrap_or_else(|| Failure::Denied {
             question: planned(),
+            by_user: by.is_none(),
         });
         let (question, hook) = match &failure {
-            Failure::Denied { question } => (question.clone(), None),
+            Failure::Denied { question, .. } => (question.clone(), None),
             Failure::Hook { hook, reason } => {
                 (planned(), Some(format!("the hook `{hook}`: {reason}")))
             }
@@ -42,9 +43,10 @@ impl Turn<'_> {
         };
         let is_by_hook = hook.is_some();
         let by = by.or_else(|| hook.map(|rule| DeniedBy { rule, revert: None }));
-        // Only the user's own no, without a word, is a wish to stop. What the user explains is for the model to hear, and
-        // a rule, a mode or a hook was there before the call: the model has to find another way.
-        let goes_back = by.is_some() || call.comment.is_some();
+        // Only a no of the user without a comment ends the turn. A comment is for the model. A rule, a mode or a hook was there
+        // before the call: the model has to find another way.
+        let is_by_user = matches!(failure, Failure::Denied { by_user: true, .. });
+        let goes_back = !is_by_user || call.comment.is_some();
         let (needs, longest) = match call.plan.as_ref().map(|plan| &plan.status) {
             // No answer allows what a hook denies.
             Some(PlanStatus::Ask { needs, longest, .. }) if !is_by_hook => {
