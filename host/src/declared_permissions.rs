@@ -16,8 +16,7 @@ use crate::target::Operation;
 /// The name of the section.
 pub const SECTION: &str = "dunlin:permissions";
 
-/// What earlier builds called it. It is not read, and a component that has it is refused: without its section a plugin
-/// could ask for more than its author wanted.
+/// What earlier builds called it.
 const EARLIER_SECTION: &str = "dunlin:ceiling";
 
 /// Bytes of the section: it is read at every installation and kept with the list of tools.
@@ -43,9 +42,6 @@ pub struct DeclaredPermissions {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeclaredPermissionsError {
-    /// It was written by an earlier build.
-    #[error("it is in the form of an earlier Dunlin: build the plugin again")]
-    Earlier,
     /// It is too much.
     #[error("it is larger than {MAX_BYTES} bytes or has more than {MAX_TARGETS} targets")]
     TooLarge,
@@ -89,7 +85,7 @@ pub enum DeclaredPermissionsError {
         /// As it was most likely meant.
         meant: String,
     },
-    /// The target is none.
+    /// It is no target.
     #[error(
         "{target:?} is not a target: ./ and what is below, ~/, an absolute path, an address, or the name of a program"
     )]
@@ -153,15 +149,16 @@ impl DeclaredPermissions {
     /// Finds the declared permissions of a component; `None`: it has none.
     ///
     /// # Errors
-    /// There is one that cannot be used. Such a plugin is refused: what its author wanted is not known.
+    /// They cannot be used. Such a plugin is refused: what its author wanted is not known.
     pub fn of_component(
         bytes: &[u8],
     ) -> Result<Option<DeclaredPermissions>, DeclaredPermissionsError> {
-        let found = sections::custom(bytes, SECTION).ok_or(DeclaredPermissionsError::Sections)?;
+        let custom = |name| sections::custom(bytes, name).ok_or(DeclaredPermissionsError::Sections);
+        let mut found = custom(SECTION)?;
+        if found.is_empty() {
+            found = custom(EARLIER_SECTION)?;
+        }
         let content = match found.as_slice() {
-            [] if sections::custom(bytes, EARLIER_SECTION).is_some_and(|it| !it.is_empty()) => {
-                return Err(DeclaredPermissionsError::Earlier);
-            }
             [] => return Ok(None),
             [content] => *content,
             _ => return Err(DeclaredPermissionsError::Sections),
@@ -379,10 +376,12 @@ mod tests {
             DeclaredPermissions::of_component(&again).unwrap(),
             Some(second)
         );
-        // What is not read must not be taken for nothing: the plugin could ask for more than its author wanted.
-        let earlier = crate::sections::with(&empty, EARLIER_SECTION, Some(b"{}")).unwrap();
-        let refused = DeclaredPermissions::of_component(&earlier);
-        assert!(matches!(refused, Err(DeclaredPermissionsError::Earlier)));
+        let content = br#"{"may": {"./": "r--"}}"#;
+        let earlier = sections::with(&empty, EARLIER_SECTION, Some(content)).unwrap();
+        assert_eq!(
+            DeclaredPermissions::of_component(&earlier).unwrap(),
+            Some(declared_permissions(&[("./", "r--")]).unwrap())
+        );
         let twice: Vec<u8> = [&with[..], &with[8..]].concat();
         assert!(DeclaredPermissions::of_component(&twice).is_err());
         for damaged in [

@@ -94,7 +94,7 @@ pub enum Refused {
     /// The host cannot use it.
     #[error(transparent)]
     Load(#[from] LoadError),
-    #[error("the plugin says badly what it may ask for")]
+    #[error("the declared permissions of the plugin cannot be used")]
     DeclaredPermissions(#[from] DeclaredPermissionsError),
     #[error("its tool {tool:?} has the name of a tool of {}", holder(.plugin.as_deref()))]
     Taken {
