@@ -79,10 +79,13 @@ impl files::Host for CallContext {
         })?;
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         let most = MAX_FOLDER_ENTRIES.min(max_entries as usize);
-        let is_cut = entries.len() > most;
+        let is_truncated = entries.len() > most;
         entries.truncate(most);
         self.count(under, entries.iter().map(|entry| entry.name.len()).sum());
-        Ok(Listing { entries, is_cut })
+        Ok(Listing {
+            entries,
+            is_truncated,
+        })
     }
 
     async fn stat(&mut self, path: String) -> Answer<Resource<FoundMetadata>> {

@@ -88,7 +88,7 @@ impl tree::HostFolder for CallContext {
             let root = root.clone();
             tokio::task::spawn_blocking(move || list(&root, also, &flag)).await
         };
-        let (mut files, is_cut) = walked
+        let (mut files, is_truncated) = walked
             .map_err(|_| Error::Failed("looking for the files of the folder broke off".into()))?;
         files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         let before = files.len();
@@ -113,7 +113,7 @@ impl tree::HostFolder for CallContext {
         Ok(Listing {
             withheld: (before - kept.len()) as u64,
             files: kept,
-            is_cut,
+            is_truncated,
         })
     }
 
@@ -214,7 +214,7 @@ fn list(root: &Path, also: Also, stop: &Arc<AtomicBool>) -> (Vec<Entry>, bool) {
     /// What was found, and how long its paths are together.
     type Found = (Vec<Entry>, usize);
     let found: Mutex<Found> = Mutex::default();
-    let is_cut = AtomicBool::new(false);
+    let is_truncated = AtomicBool::new(false);
     let flag = Arc::clone(stop);
     let mut builder = walk::builder(root, also, move || flag.load(Ordering::Relaxed));
     builder.threads(WALKERS).build_parallel().run(|| {
@@ -231,7 +231,7 @@ fn list(root: &Path, also: Also, stop: &Arc<AtomicBool>) -> (Vec<Entry>, bool) {
             let (files, path_bytes) = &mut *found;
             *path_bytes += metadata.path.len();
             if files.len() == MAX_TREE_FILES || *path_bytes > MAX_TREE_PATH_BYTES {
-                is_cut.store(true, Ordering::Relaxed);
+                is_truncated.store(true, Ordering::Relaxed);
                 return WalkState::Quit;
             }
             files.push(metadata);
@@ -239,7 +239,7 @@ fn list(root: &Path, also: Also, stop: &Arc<AtomicBool>) -> (Vec<Entry>, bool) {
         })
     });
     let (found, _) = found.into_inner();
-    (found, is_cut.into_inner())
+    (found, is_truncated.into_inner())
 }
 
 fn facts_of(root: &Path, entry: &DirEntry) -> Option<Entry> {

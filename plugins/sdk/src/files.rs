@@ -63,7 +63,7 @@ pub struct Listing {
     /// Sorted by name.
     pub entries: Vec<Entry>,
     /// Whether there are more than were asked for, or than a host gives.
-    pub is_cut: bool,
+    pub is_truncated: bool,
 }
 
 /// One line of a file.
@@ -191,7 +191,10 @@ impl File {
 
 /// Lists a folder, at most `max_entries` of it (a host gives at most 10,000).
 pub fn list_folder(path: &str, max_entries: u32) -> Result<Listing, Error> {
-    let host::Listing { entries, is_cut } = host::list_folder(path, max_entries)?;
+    let host::Listing {
+        entries,
+        is_truncated,
+    } = host::list_folder(path, max_entries)?;
     let entry = |entry: host::Entry| Entry {
         name: entry.name,
         kind: entry.kind.into(),
@@ -200,7 +203,7 @@ pub fn list_folder(path: &str, max_entries: u32) -> Result<Listing, Error> {
     };
     Ok(Listing {
         entries: entries.into_iter().map(entry).collect(),
-        is_cut,
+        is_truncated,
     })
 }
 

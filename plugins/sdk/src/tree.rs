@@ -37,7 +37,7 @@ pub struct Listing {
     /// How many were left out because they would have to be asked about, or were refused.
     pub withheld: u64,
     /// Whether there are more than a host lists.
-    pub is_cut: bool,
+    pub is_truncated: bool,
 }
 
 /// A folder that may be read, with everything below it. Dropping it closes it.
@@ -77,7 +77,7 @@ impl Folder {
         let host::Listing {
             files,
             withheld,
-            is_cut,
+            is_truncated,
         } = self.0.list_files()?;
         let metadata = |metadata: host::Entry| Entry {
             path: metadata.path,
@@ -87,7 +87,7 @@ impl Folder {
         Ok(Listing {
             files: files.into_iter().map(metadata).collect(),
             withheld,
-            is_cut,
+            is_truncated,
         })
     }
 

@@ -306,7 +306,7 @@ impl files::Host for World {
         };
         Ok(Ok(files::Listing {
             entries: self.files.iter().map(entry).collect(),
-            is_cut: false,
+            is_truncated: false,
         }))
     }
 

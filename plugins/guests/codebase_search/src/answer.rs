@@ -21,7 +21,7 @@ pub struct Coverage {
     /// Files that were left out because somebody would have to be asked.
     pub withheld: u64,
     /// Whether there are more files than a host lists.
-    pub is_cut: bool,
+    pub is_truncated: bool,
     /// Why the model of meaning could not be used.
     pub trouble: Option<String>,
 }
@@ -92,7 +92,7 @@ fn notes(coverage: &Coverage) -> Vec<String> {
     let Coverage {
         progress,
         withheld,
-        is_cut,
+        is_truncated,
         trouble,
     } = coverage;
     let mut notes = Vec::new();
@@ -108,7 +108,7 @@ fn notes(coverage: &Coverage) -> Vec<String> {
             progress.left_out
         ));
     }
-    if *is_cut {
+    if *is_truncated {
         notes.push("The project has more files than are looked at.".to_owned());
     }
     if let Some(trouble) = trouble {

@@ -121,7 +121,7 @@ impl Tool for CodebaseSearch {
         let coverage = Coverage {
             progress,
             withheld: listing.withheld,
-            is_cut: listing.is_cut,
+            is_truncated: listing.is_truncated,
             trouble: trouble.map(|error| error.to_string()),
         };
         if (!progress.is_complete() || answer.damaged)

@@ -121,7 +121,7 @@ fn what_was_not_searched_is_said() {
             ..Progress::default()
         },
         withheld: 1,
-        is_cut: true,
+        is_truncated: true,
         trouble: Some("no\n## such model".to_owned()),
     };
     let text = answer::text(&Query::default(), &Answer::default(), &coverage);

@@ -55,7 +55,7 @@ fn write(ctx: Ctx<'_>, path: String, text: String) -> rquickjs::Result<()> {
 
 fn list(ctx: Ctx<'_>, path: String) -> rquickjs::Result<Array<'_>> {
     let listing = files::list_folder(&path, MAX_ENTRIES).map_err(|error| refused(&ctx, error))?;
-    if listing.is_cut {
+    if listing.is_truncated {
         let message = format!("the folder '{path}' has more than {MAX_ENTRIES} entries");
         return Err(refused(&ctx, Error::TooLarge(message)));
     }

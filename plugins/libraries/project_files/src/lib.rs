@@ -30,7 +30,7 @@ pub struct Files {
     /// How many were left out because they would have to be asked about, or were refused.
     pub withheld: u64,
     /// Whether there are more than a host lists.
-    pub is_cut: bool,
+    pub is_truncated: bool,
 }
 
 impl Scope {
@@ -94,7 +94,7 @@ impl Scope {
             entries,
             in_folder,
             withheld: listing.withheld,
-            is_cut: listing.is_cut,
+            is_truncated: listing.is_truncated,
         }
     }
 
@@ -111,7 +111,7 @@ impl Scope {
     /// What the model has to know of files that are not in the answer.
     pub fn notes(&self, files: &Files) -> Vec<String> {
         let mut notes = Vec::new();
-        if files.is_cut {
+        if files.is_truncated {
             notes.push(
                 "the folder has more files than are looked at; name a folder in it".to_owned(),
             );

@@ -120,7 +120,7 @@ fn what_is_not_there_is_explained() {
     let listing = Listing {
         files: vec![entry("a.rs"), entry("b.md")],
         withheld: 2,
-        is_cut: true,
+        is_truncated: true,
     };
     let scope = scope(None, &["*.txt"]).unwrap();
     let files = scope.of(listing);

@@ -113,9 +113,12 @@ pub fn list_folder(path: &str, max_entries: u32) -> Result<Listing> {
             };
             entries.insert(name, entry);
         }
-        let is_cut = entries.len() > max_entries as usize;
+        let is_truncated = entries.len() > max_entries as usize;
         let entries = entries.into_values().take(max_entries as usize).collect();
-        Ok(Listing { entries, is_cut })
+        Ok(Listing {
+            entries,
+            is_truncated,
+        })
     })
 }
 

@@ -87,14 +87,17 @@ fn files_are_read_and_changed_as_a_whole() {
         };
         assert_eq!(files::append("a.txt", "four\n"), Ok(edited));
         assert!(files::write("sub/new", "").unwrap().created);
-        for (path, most, names, is_cut) in [
+        for (path, most, names, is_truncated) in [
             (".", 9, &["a.txt", "sub"][..], false),
             (".", 1, &["a.txt"], true),
             ("sub", 9, &["new"], false),
         ] {
             let listing = files::list_folder(path, most).unwrap();
             let found: Vec<&str> = listing.entries.iter().map(|it| it.name.as_str()).collect();
-            assert_eq!((found.as_slice(), listing.is_cut), (names, is_cut));
+            assert_eq!(
+                (found.as_slice(), listing.is_truncated),
+                (names, is_truncated)
+            );
         }
         assert!(matches!(files::write("sub", ""), Err(Error::WrongKind(_))));
         let taken = files::rename("a.txt", "sub/new");

@@ -242,7 +242,7 @@ declare module 'dunlin:tool/files@0.1.0' {
     /**
      * Whether there are more than were asked for, or than a host gives.
      */
-    isCut: boolean,
+    isTruncated: boolean,
   }
   /**
    * One line of a file.
@@ -822,7 +822,7 @@ declare module 'dunlin:tool/tree@0.1.0' {
     /**
      * Whether there are more files than a host lists (200,000, or 12 MiB of paths).
      */
-    isCut: boolean,
+    isTruncated: boolean,
   }
   /**
    * Files that are listed only where they are asked for. What a `.git` folder holds never is.
