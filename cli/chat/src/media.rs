@@ -379,7 +379,7 @@ mod tests {
         check(&png(1, 8_001, 0), wide, "1×8001 pixels, and at most 8,000");
         let half = &png(800, 600, 45_000)[..20_000];
         let cut_off = NotMedia::Damaged(Damage::CutOff(Format::Png));
-        check(half, cut_off, "the PNG image is cut off");
+        check(half, cut_off, "the PNG image is damaged: it is cut off");
         assert!(Media::new("a", &png(MAX_PIXELS, MAX_PIXELS, 0)).is_ok());
     }
 

@@ -1,16 +1,17 @@
 //! Whether a picture is whole, as far as its structure says: nothing is decoded.
 //!
-//! A server refuses a request for a picture that it cannot read, and half of a download or of a copy is the usual one. What most
-//! readers forgive is forgiven here: bytes behind the end, and checksums of parts that are not needed to show the picture.
+//! A server refuses a request for a picture that it cannot read, and half of a download or of a copy is the usual one. Accepted is
+//! what can be shown whole: bytes after the end, a GIF without its trailer, wrong checksums of parts that are not needed. A JPEG
+//! without its end mark is refused, as nothing else tells it from half of one.
 
 use super::Format;
 
 /// What is wrong with a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    #[error("the file is damaged: the {} image is cut off", .0.name())]
+    #[error("the {} image is damaged: it is cut off", .0.name())]
     CutOff(Format),
-    #[error("the file is damaged: a checksum in the PNG image is wrong")]
+    #[error("the PNG image is damaged: a checksum is wrong")]
     Checksum,
 }
 
@@ -88,8 +89,12 @@ fn gif(bytes: &[u8]) -> Option<()> {
     }
     let flags = bytes.get(10)?;
     let mut rest = bytes.get(HEADER + table(*flags)..)?;
+    let mut has_picture = false;
     loop {
-        let (kind, behind) = rest.split_first()?;
+        let Some((kind, behind)) = rest.split_first() else {
+            return has_picture.then_some(());
+        };
+        has_picture |= *kind == b',';
         let head = match *kind {
             b';' => return Some(()),
             // An extension, with its kind.
@@ -147,7 +152,9 @@ mod tests {
     fn half_of_a_picture_is_damaged() {
         for (format, bytes) in whole() {
             assert_eq!(of(format, &bytes), None, "{format:?}");
-            for end in 0..bytes.len() {
+            // A GIF is shown without its trailer.
+            let needed = bytes.len() - usize::from(format == Format::Gif);
+            for end in 0..needed {
                 let damage = Some(Damage::CutOff(format));
                 assert_eq!(of(format, &bytes[..end]), damage, "{format:?} {end}");
             }
@@ -166,10 +173,7 @@ mod tests {
             assert!(of(Format::Png, &bytes).is_some(), "{at}");
         }
         let said = Damage::Checksum.to_string();
-        assert_eq!(
-            said,
-            "the file is damaged: a checksum in the PNG image is wrong"
-        );
+        assert_eq!(said, "the PNG image is damaged: a checksum is wrong");
     }
 
     proptest::proptest! {

@@ -143,7 +143,7 @@ fn what_a_model_does_not_take_is_said_before_anything_is_sent() {
     );
     check(
         "@part.png",
-        "part.png cannot be attached: the file is damaged: the PNG image is cut off",
+        "part.png cannot be attached: the PNG image is damaged: it is cut off",
     );
     check(
         "@wide.png",
