@@ -223,7 +223,7 @@ pub enum Command {
 #[derive(Debug, Default, Args)]
 pub struct ChatArgs {
     /// Resume the latest session of the project, or the one with this id prefix or title
-    #[arg(long, alias = "continue", short_aliases = ['c', 'r'], value_name = "SESSION", num_args = 0..=1)]
+    #[arg(long, alias = "continue", short = 'c', short_alias = 'r', value_name = "SESSION", num_args = 0..=1)]
     pub resume: Option<Option<String>>,
     /// Start a new session without offering earlier ones
     #[arg(long, conflicts_with = "resume")]

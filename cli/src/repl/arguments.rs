@@ -37,7 +37,9 @@ fn rows_of(name: &str, value: &Value, depth: usize, window: Window) -> Vec<Strin
             let lines: Vec<String> = text.lines().map(|line| format!("{below}{line}")).collect();
             [row(&format!("{name}:")), foreign(&lines.join("\n"), window)].concat()
         }
-        Value::Array(entries) if depth == 0 && entries.iter().all(Value::is_object) => {
+        Value::Array(entries)
+            if depth == 0 && !entries.is_empty() && entries.iter().all(Value::is_object) =>
+        {
             let entries = entries.iter().filter_map(Value::as_object);
             let numbered = entries.enumerate().flat_map(|(index, entry)| {
                 let heading = row(&format!("{name} {}:", index + 1));
@@ -113,6 +115,7 @@ mod tests {
             json!({"limit": 5, "lines": [1, 2], "name": null}),
             "  │ limit: 5\n  │ lines: [1,2]\n  │ name: null",
         );
+        check(json!({"a": [], "b": {}}), "  │ a: []\n  │ b: {}");
         check(
             json!({"a": {"b": "c"}}),
             "  │ a: {\n  │   \"b\": \"c\"\n  │ }",

@@ -103,7 +103,11 @@ fn forget_answers(app: &App, typed: &str) -> Result<bool, CliError> {
     let count = permissions.forget_answers(key);
     ui.status(&match (count, key) {
         (0, _) => "There is no answer of this session to forget.".to_owned(),
-        (1, Some(key)) => format!("Forgot the answer about {}.", escape(key)),
+        (1, Some(key)) => {
+            let bits = answers.iter().find(|it| it.key == key);
+            let bits = bits.map_or("", |it| it.bits.as_str());
+            format!("Forgot the answer {bits} about {}.", escape(key))
+        }
         (1, None) => "Forgot 1 answer of this session.".to_owned(),
         (count, _) => format!("Forgot {count} answers of this session."),
     });

@@ -65,7 +65,9 @@ pub fn ask(ui: &Ui, question: &TextQuestion) -> Option<String> {
 
 /// The number that a line is, if there are options and none has it.
 fn no_option(line: &str, options: &[String]) -> Option<usize> {
-    let number = line.trim().parse::<usize>().ok()?;
+    let line = line.trim();
+    let is_number = line.chars().all(|c| c.is_ascii_digit());
+    let number = line.parse::<usize>().ok().filter(|_| is_number)?;
     let is_there = (1..=options.len()).contains(&number);
     (!options.is_empty() && !is_there).then_some(number)
 }

@@ -118,7 +118,7 @@ fn an_answer_for_the_session_is_taken_back() {
     let beginning = file.strip_suffix(".txt").expect("its name");
     assert_shows(
         &chat.turn(&format!("/permissions forget {beginning}")),
-        &["Forgot the answer about ", &file],
+        &["Forgot the answer ", " about ", &file],
     );
     chat.say("once more");
     chat.question();
