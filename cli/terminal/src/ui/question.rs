@@ -249,6 +249,7 @@ mod tests {
             (" 3", Some(3)),
             ("3 of them", None),
             ("-1", None),
+            ("+3", None),
             ("neither", None),
         ] {
             assert_eq!(no_option(line, &options), expected, "{line:?}");
