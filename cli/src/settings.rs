@@ -92,7 +92,7 @@ pub struct Settings {
     pub hooks: Vec<ConfiguredHook>,
     /// The search engine that the user has chosen.
     pub web_search: Option<Sourced<WebSearch>>,
-    /// What `codebase_search` knows meanings by, where the user has said so.
+    /// The embedding model of `codebase_search`, where the user has said so.
     pub codebase_search: Option<Sourced<CodebaseSearch>>,
     /// Where keys are found.
     pub keys: BTreeMap<String, Sourced<KeyEntry>>,

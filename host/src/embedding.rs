@@ -1,4 +1,4 @@
-//! A model of meaning, for tools that look for what is meant.
+//! An embedding model, for tools that search semantically.
 //!
 //! The host knows no model: whoever makes it hands one in, see [`crate::HostOptions::embedder`]. It trusts neither what a tool
 //! asks nor what a model answers.

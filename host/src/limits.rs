@@ -374,19 +374,19 @@ pub(crate) const MAX_SEARCH_BYTES: u64 = 2 * MIB as u64;
 /// Characters of what is searched for; engines take some hundred. What the contract says of `search`.
 pub(crate) const MAX_QUERY_CHARS: usize = 1_000;
 
-/// Texts of one question to a model of meaning. A search asks about some twenty.
+/// Texts of one question to an embedding model. A search asks about some twenty.
 pub(crate) const MAX_EMBEDDED_TEXTS: usize = 128;
 
 /// Bytes of one such text that are passed on. Small models read a tenth of it.
 pub(crate) const MAX_EMBEDDED_BYTES: usize = 4 * KIB;
 
-/// Questions of one call to a model of meaning: at a server each may cost money.
+/// Questions of one call to an embedding model: at a server each may cost money.
 pub(crate) const MAX_EMBEDDINGS: usize = 64;
 
 /// Numbers of a vector. The widest that are sold have 4,096.
 pub(crate) const MAX_VECTOR_NUMBERS: usize = 4_096;
 
-/// How long one question to a model of meaning may take.
+/// How long one question to an embedding model may take.
 pub(crate) const MAX_EMBEDDING_TIME: Duration = Duration::from_secs(10);
 
 /// Apps that may be open at once: the slots of the instance pool for them. People look at one or two.

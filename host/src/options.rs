@@ -60,7 +60,7 @@ pub struct HostOptions {
     pub syntax: Option<Plugin>,
     /// The component that runs the programs of apps: it exports `app-program`. `None`: no app can run.
     pub app_engine: Option<Plugin>,
-    /// The model of meaning, if there is one.
+    /// The embedding model, if there is one.
     pub embedder: Option<Arc<dyn embedding::Embedder>>,
 }
 

@@ -1,8 +1,8 @@
 //! Indexes a tree and asks it questions: as `codebase_search` does, in its component, and by the same code compiled for
 //! this machine. The ratios are what the sandbox costs: reading through the host, checking each file, keeping the index.
 //!
-//! `DUNLIN_BENCH_TREE` names a folder to take instead of the tree that is made up here, `DUNLIN_BENCH_MODEL` the file of a model
-//! of meaning. Others are asked the same in the same run: ripgrep, for all words of the question, where it is there, and
+//! `DUNLIN_BENCH_TREE` names a folder to take instead of the tree that is made up here, `DUNLIN_BENCH_MODEL` the file of an
+//! embedding model. Others are asked the same in the same run: ripgrep, for all words of the question, where it is there, and
 //! the commands that `DUNLIN_BENCH_PEERS` holds, `NAME=COMMAND` one a line. A shell runs each in the tree, with the
 //! question in `$QUESTION`; the first time, which may be that of indexing, is told apart from the others.
 
@@ -127,7 +127,7 @@ fn main() {
     }
     let question = compare("a question", native, caged);
     if let Some(model) = variable("DUNLIN_BENCH_MODEL") {
-        meaning(&mut store, &query, &mut read, Path::new(&model));
+        semantic(&mut store, &query, &mut read, Path::new(&model));
     }
     peers(&tree, question);
 
@@ -158,9 +158,9 @@ fn compare(what: &str, native: Vec<Duration>, caged: Vec<Duration>) -> Duration 
     caged
 }
 
-/// The same question with a model of meaning: when nothing is known of the passages, and when their vectors are kept.
+/// The same question with an embedding model: when nothing is known of the passages, and when their vectors are kept.
 #[expect(clippy::print_stdout, reason = "its figures are its output")]
-fn meaning(
+fn semantic(
     store: &mut MemoryStore,
     query: &Query,
     read: &mut dyn FnMut(&str) -> Option<Vec<u8>>,
@@ -183,7 +183,7 @@ fn meaning(
         times.push(millis(start.elapsed()));
     }
     println!(
-        "with meaning, without a limit of time: loading {:.1} ms, the first question {:.1} ms, once more {:.1} ms",
+        "with embeddings, without a limit of time: loading {:.1} ms, the first question {:.1} ms, once more {:.1} ms",
         millis(loading),
         times[0],
         times[2]

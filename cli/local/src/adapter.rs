@@ -1,4 +1,4 @@
-//! What the model of meaning was taught about code, as a small change of its weights.
+//! What the embedding model was taught about code, as a small change of its weights.
 //!
 //! The change of each matrix is the product of two thin ones (LoRA, <https://arxiv.org/abs/2106.09685>), which were
 //! learnt from first sentences of documentation and the functions that they stand at. `tests/benchmarks/search/teach.py` makes

@@ -52,7 +52,7 @@ const MAX_THREADS: usize = 4;
 /// What came of some texts.
 type Made = std::result::Result<Vec<Vec<f32>>, String>;
 
-/// A model of meaning in memory.
+/// An embedding model in memory.
 pub struct Encoder {
     words: Mutex<Words>,
     pieces: WordPieces,

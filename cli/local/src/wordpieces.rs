@@ -1,6 +1,6 @@
 //! Text to the tokens of BERT: words in lower case, long ones in pieces.
 //!
-//! The vocabulary is that of BERT as Google published it in 2018 (Apache-2.0), which the small models of meaning share:
+//! The vocabulary is that of BERT as Google published it in 2018 (Apache-2.0), which the small embedding models share:
 //! their files have none.
 
 use tokenizers::models::wordpiece::WordPiece;

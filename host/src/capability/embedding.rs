@@ -101,7 +101,7 @@ impl View<'_, Embeddings> {
             return Ok(());
         }
         let what = format!(
-            "have the model of meaning at '{}' read texts",
+            "have the embedding model at '{}' read texts",
             need.target.shown()
         );
         let request = WebRequest {

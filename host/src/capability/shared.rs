@@ -44,7 +44,7 @@ pub(crate) struct Shared {
     /// The search engine.
     pub(crate) search: SearchOptions,
     pub(crate) searches: Mutex<Window>,
-    /// The model of meaning.
+    /// The embedding model.
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
     /// What knows whether a file parses.
     pub(crate) syntax: Checker,

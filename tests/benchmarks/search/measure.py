@@ -1,10 +1,10 @@
 """Asks every question of a set in each way, and prints how well each finds the files.
 
-    measure.py [tune|mix|held-out] [WAY...]       ways: ripgrep, bm25, published, meaning, dunlin, dunlin+published, dunlin+meaning, sem
+    measure.py [tune|mix|held-out] [WAY...]       ways: ripgrep, bm25, published, semantic, dunlin, dunlin+published, dunlin+semantic, sem
 
 NDCG@10 of files and how often the first file is right. `dunlin` is the example `search_quality` of dunlin-code-index;
-`bm25` is the same with chunks alone counting, `meaning` has the model alone order the 10 best passages and functions of their files.
-`published` is the model as its makers published it, `meaning` what it was taught about code (`teach.py`). `sem` is asked by the Python
+`bm25` is the same with chunks alone counting, `semantic` has the model alone order the 10 best passages and functions of their files.
+`published` is the model as its makers published it, `semantic` what it was taught about code (`teach.py`). `sem` is asked by the Python
 that DUNLIN_SEM names, with the model that DUNLIN_SEM_MODEL names; where it is among the ways, all are measured on
 REPOSITORIES_OF_SEM alone.
 """
@@ -68,13 +68,13 @@ def dunlin(kind, repository, questions, settings=(), options=()):
     return [answer["files"] for answer in answers[:-1]]
 
 
-def with_meaning(*options):
+def semantic(*options):
     """With `--alone` the model alone orders what words have found: embedding whole trees takes a day."""
-    return lambda kind, repository, questions: dunlin(kind, repository, questions, (), ["--meaning", model(), *options])
+    return lambda kind, repository, questions: dunlin(kind, repository, questions, (), ["--semantic", model(), *options])
 
 
 def model():
-    """The model of meaning as `dunlin model pull minilm` fetches it."""
+    """The embedding model as `dunlin model pull minilm` fetches it."""
     file = sources.DATA / "minilm.safetensors"
     if not file.exists():
         folder = sources.DATA / "downloads" / "minilm"
@@ -124,11 +124,11 @@ def sem(kind, repository, questions):
 WAYS = {
     "ripgrep": ripgrep,
     "bm25": bm25,
-    "published": with_meaning("--as-published", "--alone"),
-    "meaning": with_meaning("--alone"),
+    "published": semantic("--as-published", "--alone"),
+    "semantic": semantic("--alone"),
     "dunlin": dunlin,
-    "dunlin+published": with_meaning("--as-published"),
-    "dunlin+meaning": with_meaning(),
+    "dunlin+published": semantic("--as-published"),
+    "dunlin+semantic": semantic(),
     "sem": sem,
 }
 

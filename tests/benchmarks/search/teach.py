@@ -1,4 +1,4 @@
-"""Teaches the model of meaning which function a sentence is about: writes cli/local/src/code.safetensors.
+"""Teaches the embedding model which function a sentence is about: writes cli/local/src/code.safetensors.
 
     teach.py PROGRAM                              the program is the example `search_quality`
 
@@ -191,7 +191,7 @@ def main():
     chance = random.Random(1)
     examples = all_examples(sys.argv[1], chance)
     model = Model()
-    # How sharply words and meaning decide together, and how much meaning counts: learnt, and not kept.
+    # How sharply words and embeddings decide together, and how much embeddings count: learnt, and not kept.
     sharpness, share = torch.tensor(math.log(10.0)).requires_grad_(), torch.tensor(1.0).requires_grad_()
     optimizer = torch.optim.AdamW(
         [

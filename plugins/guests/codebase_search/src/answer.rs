@@ -22,7 +22,7 @@ pub struct Coverage {
     pub withheld: u64,
     /// Whether there are more files than a host lists.
     pub is_truncated: bool,
-    /// Why the model of meaning could not be used.
+    /// Why the embedding model could not be used.
     pub trouble: Option<String>,
 }
 
@@ -114,7 +114,7 @@ fn notes(coverage: &Coverage) -> Vec<String> {
     if let Some(trouble) = trouble {
         let trouble = trouble.replace(char::is_control, " ");
         notes.push(format!(
-            "The words alone decided: the model of meaning could not be used ({trouble})."
+            "The words alone decided: the embedding model could not be used ({trouble})."
         ));
     }
     match withheld {

@@ -1,4 +1,4 @@
-//! Has the host's model of meaning order what the words have found.
+//! Has the host's embedding model order what the words have found.
 
 use dunlin_code_index::{Passage, Rerank, Vectors};
 use dunlin_sdk::{Error, embedding};
@@ -8,15 +8,15 @@ use crate::project::OwnStore;
 /// The longest wait for a model, in milliseconds. One of this machine keeps itself to a tenth of it, a server may not.
 const WITHIN_MS: u32 = 3_000;
 
-/// The model of meaning, where there is one.
+/// Ranks passages by the host's embedding model.
 #[derive(Debug)]
-pub struct Meaning {
+pub struct SemanticRanker {
     model: String,
     /// Why it could not be used.
     trouble: Option<Error>,
 }
 
-impl Meaning {
+impl SemanticRanker {
     /// The model that the host has. `None`: it has none.
     pub fn of_host() -> Option<Self> {
         Some(Self {
@@ -63,7 +63,7 @@ impl Meaning {
     }
 }
 
-impl Rerank for Meaning {
+impl Rerank for SemanticRanker {
     fn scores(&mut self, question: &str, passages: &[Passage]) -> Option<Vec<Option<f32>>> {
         match self.nearness(question, passages) {
             Ok(scores) => Some(scores),

@@ -18,7 +18,7 @@ use dunlin_sdk::{
 use serde::{Deserialize, Serialize};
 
 use answer::Coverage;
-use embedding::Meaning;
+use embedding::SemanticRanker;
 use project::{OwnStore, Project};
 
 /// Bytes that one call reads into the index: about three seconds.
@@ -104,8 +104,8 @@ impl Tool for CodebaseSearch {
         if let Some(error) = project.error() {
             return Err(error.into());
         }
-        let mut meaning = Meaning::of_host();
-        let rerank = meaning.as_mut().map(|meaning| meaning as &mut dyn Rerank);
+        let mut ranker = SemanticRanker::of_host();
+        let rerank = ranker.as_mut().map(|ranker| ranker as &mut dyn Rerank);
         let answer = index
             .search(&mut store, &query, &mut read, rerank)
             .map_err(|error| match error {
@@ -114,7 +114,7 @@ impl Tool for CodebaseSearch {
                 }
                 QueryError::Store(error) => store_failed(error),
             })?;
-        let trouble = meaning.and_then(Meaning::trouble);
+        let trouble = ranker.and_then(SemanticRanker::trouble);
         if let Some(error @ Error::Cancelled) = trouble {
             return Err(error.into());
         }

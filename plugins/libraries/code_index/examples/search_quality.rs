@@ -1,10 +1,10 @@
 //! Indexes a tree and answers the questions of the benchmark:
-//! `search_quality TREE INDEX QUESTIONS [--explain] [--passages] [--meaning MODEL [--as-published] [--alone]] [--limit HITS] [--set NAME=VALUE]…`. The
+//! `search_quality TREE INDEX QUESTIONS [--explain] [--passages] [--semantic MODEL [--as-published] [--alone]] [--limit HITS] [--set NAME=VALUE]…`. The
 //! folder INDEX keeps the index.
 //!
 //! A question is a line of JSON with `id` and `text`. So is an answer: `id`, the best `files`, and what the question took in
-//! microseconds; with `--explain` also what speaks for each candidate, with `--passages` what a model of meaning
-//! would be given, as text and as its `gist`, and the `gists` of the passages that the question has itself; `--meaning` has
+//! microseconds; with `--explain` also what speaks for each candidate, with `--passages` what an embedding model
+//! would be given, as text and as its `gist`, and the `gists` of the passages that the question has itself; `--semantic` has
 //! one order the passages, without a limit of time, with `--as-published` without what it was taught about code, and
 //! with `--alone` nothing but that orders them. The last line says what indexing took. See `tests/benchmarks/search`.
 
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 /// Files of an answer.
 const FILES: usize = 10;
 
-/// Tokens of a passage that a model of meaning reads, as in the program.
+/// Tokens of a passage that an embedding model reads, as in the program.
 const TOKENS: usize = 64;
 
 #[expect(clippy::print_stdout, reason = "its answers are its output")]
@@ -47,7 +47,7 @@ fn main() -> Result<(), String> {
             "--passages" => passages = true,
             "--alone" => alone = true,
             "--as-published" => as_published = true,
-            "--meaning" => model = Some(arguments.next().ok_or("--meaning needs a file")?),
+            "--semantic" => model = Some(arguments.next().ok_or("--semantic needs a file")?),
             "--limit" => {
                 let number = arguments.next().and_then(|number| number.parse().ok());
                 limit = number.ok_or("--limit needs a number")?;
@@ -63,8 +63,8 @@ fn main() -> Result<(), String> {
         true => Encoder::load,
         false => Encoder::load_for_code,
     };
-    let mut meaning = match model {
-        Some(model) => Some(Meaning {
+    let mut ranker = match model {
+        Some(model) => Some(SemanticRanker {
             encoder: load(Path::new(&model)).map_err(|e| e.to_string())?,
             vectors: Vectors::default(),
             order: Vec::new(),
@@ -115,8 +115,8 @@ fn main() -> Result<(), String> {
             let start = Instant::now();
             let mut index = Index::open(&store).map_err(|e| e.to_string())?;
             let mut shown = Shown::default();
-            let rerank = match &mut meaning {
-                Some(meaning) => Some(meaning as &mut dyn Rerank),
+            let rerank = match &mut ranker {
+                Some(ranker) => Some(ranker as &mut dyn Rerank),
                 None => passages.then_some(&mut shown as &mut dyn Rerank),
             };
             let found = index
@@ -124,8 +124,8 @@ fn main() -> Result<(), String> {
                 .map_err(|e| e.to_string())?;
             answer["micros"] = (start.elapsed().as_micros() as u64).into();
             let mut found: Vec<String> = found.hits.into_iter().map(|hit| hit.path).collect();
-            if let Some(meaning) = meaning.as_mut().filter(|_| alone) {
-                found = std::mem::take(&mut meaning.order);
+            if let Some(ranker) = ranker.as_mut().filter(|_| alone) {
+                found = std::mem::take(&mut ranker.order);
             }
             let mut paths: Vec<String> = Vec::new();
             for path in found {
@@ -189,7 +189,7 @@ fn gists(question: &Value) -> Value {
 }
 
 /// A model of this machine.
-struct Meaning {
+struct SemanticRanker {
     encoder: Encoder,
     /// Those of the questions before.
     vectors: Vectors,
@@ -197,7 +197,7 @@ struct Meaning {
     order: Vec<String>,
 }
 
-impl Rerank for Meaning {
+impl Rerank for SemanticRanker {
     fn scores(&mut self, question: &str, passages: &[Passage]) -> Option<Vec<Option<f32>>> {
         let vectors = &mut self.vectors;
         let gists: Vec<String> = passages.iter().map(Passage::gist).collect();
@@ -299,8 +299,8 @@ fn set(weights: &mut Weights, setting: &str) -> Result<(), String> {
         "data" => &mut weights.data,
         "further" => &mut weights.further,
         "function" => &mut weights.function,
-        "declared_meaning" => &mut weights.declared_meaning,
-        "meaning" => &mut weights.meaning,
+        "declared_semantic" => &mut weights.declared_semantic,
+        "semantic" => &mut weights.semantic,
         _ => name
             .strip_prefix("features.")
             .and_then(|number| weights.features.get_mut(number.parse::<usize>().ok()?))

@@ -18,7 +18,7 @@ pub use query::QueryError;
 pub use rerank::{Passage, Rerank};
 pub use weights::{FEATURES, Weights};
 
-/// The passages that a model of meaning is given: it can only choose among them, and each takes it time. Most often
+/// The passages that an embedding model is given: it can only choose among them, and each takes it time. Most often
 /// what is meant is one of so many; the time of more is better spent on the functions of these files.
 const RERANKED: usize = 10;
 

@@ -1,4 +1,4 @@
-//! The vectors of passages, kept for the next question: a model of meaning takes a hundred times as long as the rest.
+//! The vectors of passages, kept for the next question: an embedding model takes a hundred times as long as the rest.
 //!
 //! A vector is kept under a digest of the text that it was made of, in a byte for each number. Those of one model are
 //! kept; another model begins anew.

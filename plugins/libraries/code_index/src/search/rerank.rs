@@ -1,4 +1,4 @@
-//! Lets a model of meaning order the best candidates anew.
+//! Lets an embedding model order the best candidates anew.
 
 use std::collections::HashMap;
 
@@ -75,14 +75,14 @@ fn say(text: &str, gist: &mut String) {
     }
 }
 
-/// A model of meaning.
+/// An embedding model.
 pub trait Rerank {
     /// How near each passage is to the question, at most 1, and `None` is not known. `None` as a whole where the model cannot
     /// say anything: then the words alone decide.
     fn scores(&mut self, question: &str, passages: &[Passage]) -> Option<Vec<Option<f32>>>;
 }
 
-/// Mixes meaning and words: what is nearer in meaning than the mean gains, what is further away loses; and so it does by
+/// Mixes embeddings and words: what is semantically nearer than the mean gains, what is further away loses; and so it does by
 /// the functions that its file declares, of which the nearest counts. The model is asked about the first `most`, and the
 /// functions of their files.
 pub(super) fn apply(
@@ -115,11 +115,11 @@ pub(super) fn apply(
     let mean = mean(of_passages.iter().flatten());
     let mean_nearest = self::mean(nearest.values());
     for (passage, score) in passages.iter_mut().zip(of_passages) {
-        // Of what nothing is known, the meaning neither helps nor harms.
+        // Of what nothing is known, the embeddings neither help nor harm.
         let nearer = score.map_or(0.0, |score| score - mean);
         let declared = nearest.get(passage.path.as_str());
         let declared = declared.map_or(0.0, |score| score - mean_nearest);
-        let gain = weights.meaning * nearer + weights.declared_meaning * declared;
+        let gain = weights.semantic * nearer + weights.declared_semantic * declared;
         passage.score *= (1.0 + gain).max(0.0);
     }
     passages.sort_by(|a, b| b.score.total_cmp(&a.score));
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn meaning_and_words_are_mixed() {
+    fn embeddings_and_words_are_mixed() {
         assert_eq!(order(None), "abc");
         assert_eq!(order(Some(vec![Some(0.1), Some(0.1), Some(0.9)])), "cab");
         assert_eq!(order(Some(vec![Some(0.5), Some(0.9), Some(0.5)])), "bac");

@@ -49,12 +49,12 @@ pub struct Weights {
     pub further: f32,
     /// How much a file gains by a function that is called what is asked for.
     pub function: f32,
-    /// How much a passage gains whose file declares a function that is nearer in meaning than the mean of those that were
+    /// How much a passage gains whose file declares a function that is semantically nearer than the mean of those that were
     /// looked at.
-    pub declared_meaning: f32,
-    /// How much a passage gains that is nearer in meaning than the mean of those that were looked at, where there is a
-    /// model of it.
-    pub meaning: f32,
+    pub declared_semantic: f32,
+    /// How much a passage gains that is semantically nearer than the mean of those that were looked at, where there is a
+    /// model for it.
+    pub semantic: f32,
 }
 
 impl Default for Weights {
@@ -82,8 +82,8 @@ impl Default for Weights {
             header: 0.65,
             further: 0.6,
             function: 0.3,
-            declared_meaning: 1.2,
-            meaning: 0.5,
+            declared_semantic: 1.2,
+            semantic: 0.5,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `codebase_search` with a model of meaning: one that helps, and others that fail, lie, dawdle and are not waited for.
+//! `codebase_search` with an embedding model: one that helps, and others that fail, lie, dawdle and are not waited for.
 
 use std::fs;
 use std::path::Path;
@@ -92,7 +92,7 @@ impl Embedder for Scripted {
     }
 }
 
-/// A project in which the words speak for one file and the scripted meaning for the other. `cache` keeps the compiled tool.
+/// A project in which the words speak for one file and the scripted embeddings for the other. `cache` keeps the compiled tool.
 fn searching(manner: Manner, cache: &Path) -> (Sandbox, Host, Arc<Scripted>) {
     searching_with(built_in("codebase_search"), manner, None, cache)
 }
@@ -107,9 +107,9 @@ fn searching_with(
     let sandbox = Sandbox::new();
     let words = "/// The lantern flickers here.\nfn lantern_flicker() { lantern.flicker(); }\n";
     fs::write(sandbox.project().join("words.rs"), words).expect("a file");
-    let meaning = "/// Where a lantern may flicker, too.\nfn lantern_flicker_of_beacon(times: u32) {\n    \
+    let semantic = "/// Where a lantern may flicker, too.\nfn lantern_flicker_of_beacon(times: u32) {\n    \
                    for turn in 0..times {\n        light(turn).flicker();\n    }\n}\n";
-    fs::write(sandbox.project().join("meaning.rs"), meaning).expect("a file");
+    fs::write(sandbox.project().join("semantic.rs"), semantic).expect("a file");
     let scripted = Arc::new(Scripted {
         manner,
         address,
@@ -133,11 +133,11 @@ async fn ask(host: &Host) -> String {
 }
 
 #[tokio::test]
-async fn meaning_orders_what_words_have_found() {
+async fn embeddings_order_what_words_have_found() {
     let cache = tempfile::tempdir().unwrap();
     let (sandbox, host, scripted) = searching(Manner::Good, cache.path());
     let text = ask(&host).await;
-    assert!(text.starts_with("## meaning.rs:"), "{text}");
+    assert!(text.starts_with("## semantic.rs:"), "{text}");
     assert!(text.contains("## words.rs:"), "{text}");
     // The vectors of the passages are kept; the second time the question is all that is new.
     assert_eq!(ask(&host).await, text);
@@ -166,10 +166,10 @@ async fn the_words_decide_where_a_model_is_of_no_use() {
         let (_sandbox, host, _) = searching(manner, cache.path());
         let text = ask(&host).await;
         assert!(text.starts_with("## words.rs:"), "{manner:?}: {text}");
-        assert!(text.contains("## meaning.rs:"), "{manner:?}: {text}");
+        assert!(text.contains("## semantic.rs:"), "{manner:?}: {text}");
         match said {
             Some(said) => assert!(text.contains(said), "{manner:?}: {text}"),
-            None => assert!(!text.contains("model of meaning"), "{manner:?}: {text}"),
+            None => assert!(!text.contains("embedding model"), "{manner:?}: {text}"),
         }
     }
 }
