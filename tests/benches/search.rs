@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dunlin_code_index::{FileFacts, Index, MemoryStore, Passage, Query, Rerank};
+use dunlin_code_index::{FileMetadata, Index, MemoryStore, Passage, Query, Rerank};
 use dunlin_host::ask::DenyAll;
 use dunlin_host::{Host, HostOptions, NoProgress};
 use dunlin_local::Encoder;
@@ -294,7 +294,7 @@ fn text_of(number: usize) -> String {
     text
 }
 
-fn walk(root: &Path, folder: &Path, files: &mut Vec<FileFacts>) {
+fn walk(root: &Path, folder: &Path, files: &mut Vec<FileMetadata>) {
     let entries = fs::read_dir(folder).expect("a folder");
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
@@ -308,7 +308,7 @@ fn walk(root: &Path, folder: &Path, files: &mut Vec<FileFacts>) {
         if path.is_dir() {
             walk(root, &path, files);
         } else if let (Ok(meta), Ok(below)) = (path.metadata(), path.strip_prefix(root)) {
-            files.push(FileFacts {
+            files.push(FileMetadata {
                 path: below.to_string_lossy().into_owned(),
                 size: meta.len(),
                 modified: 0,

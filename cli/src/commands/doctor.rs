@@ -49,7 +49,7 @@ pub fn run(
         "version",
         &format!("dunlin {version}, built-in plugins: {plugins}"),
     );
-    terminal_facts(&mut report, &environment);
+    terminal_report(&mut report, &environment);
     let runtime = app::runtime()?;
     let current = current_folder()?;
     match Settings::load(global, environment.clone(), &current) {
@@ -85,7 +85,7 @@ pub fn run(
     Ok(if report.bad { Exit::Failed } else { Exit::Done })
 }
 
-fn terminal_facts(report: &mut Report<'_>, environment: &Environment) {
+fn terminal_report(report: &mut Report<'_>, environment: &Environment) {
     let streams = report.ui.streams();
     let kind = environment.text(env::TERM).unwrap_or("unknown");
     let colours = if report.ui.styles().is_coloured() {

@@ -370,7 +370,7 @@ fn read_rates<'a>(input: &str, rest: &mut impl Iterator<Item = &'a str>) -> Opti
     })
 }
 
-/// Writes what [`read_facts`] reads.
+/// Writes what [`read_metadata`] reads.
 fn write_metadata(metadata: &ModelMetadata) -> String {
     let optional = |number: Option<String>| number.unwrap_or_else(|| "-".to_owned());
     let mut columns = vec![optional(metadata.window.map(|window| window.to_string()))];

@@ -188,24 +188,24 @@ pub fn context_rows(report: &Report, messages: &[Message], window: Window) -> Ve
     );
 
     push(String::new());
-    let mut fact = |name: &str, text: String| {
+    let mut entry = |name: &str, text: String| {
         push(format!(
             "{MARGIN}{}{text}",
             styles.paint(Label::Quiet, &format!("{name:<10}"))
         ))
     };
-    fact("window", window_in_words(report));
+    entry("window", window_in_words(report));
     let limits = format!(
         "{} tokens, {} lines of conversation",
         grouped(report.max_tokens),
         grouped(report.max_lines)
     );
-    fact("limits", limits);
+    entry("limits", limits);
     let not_sent = not_sent(report);
     if !not_sent.is_empty() {
-        fact("not sent", not_sent);
+        entry("not sent", not_sent);
     }
-    fact("counted", report.counted.clone());
+    entry("counted", report.counted.clone());
     rows
 }
 

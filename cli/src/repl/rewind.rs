@@ -239,16 +239,16 @@ fn list(app: &App, dialogue: &Dialogue, turns: &[Turn<'_>], all: bool) {
         let age = time.filter(|_| is_whole).map(|time| ago(time, now));
         let files = turn.files.len();
         let files = (files > 0).then(|| counted(files, "file", "files"));
-        let facts = age.into_iter().chain(files);
-        let facts: String = facts.map(|fact| format!(" · {fact}")).collect();
+        let details = age.into_iter().chain(files);
+        let details: String = details.map(|detail| format!(" · {detail}")).collect();
         let line = turn.message.typed().lines();
         let line = line.map(str::trim).find(|line| !line.is_empty());
-        let room = columns.saturating_sub(facts.chars().count() + 6);
+        let room = columns.saturating_sub(details.chars().count() + 6);
         ui.data(&format!(
             "{} {}{}",
             styles.paint(Label::Key, &format!("{number:>4}")),
             fit(&one_line(line.unwrap_or_default()), room),
-            styles.paint(Label::Quiet, &facts)
+            styles.paint(Label::Quiet, &details)
         ));
     }
     let note = "  /rewind N takes back turn N and all after it; if files were edited since, it asks what goes back";

@@ -185,8 +185,8 @@ fn list(app: &App) -> Result<(), CliError> {
         let state = match (server.is_connected, server.is_used) {
             _ if server.is_disabled => "disabled for this session".to_owned(),
             (true, _) => {
-                let metadata = &server.metadata;
-                format!("connected · {} {}", metadata.name, metadata.version)
+                let info = &server.server_info;
+                format!("connected · {} {}", info.name, info.version)
             }
             (false, true) => "not connected; Dunlin connects it for the next call".to_owned(),
             (false, false) => "not connected".to_owned(),

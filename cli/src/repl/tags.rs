@@ -16,7 +16,7 @@ use dunlin_terminal::ui::calls::fit;
 use dunlin_terminal::ui::style::Label;
 
 /// How many columns beside its path the line of a file takes.
-const METADATA_COLUMNS: usize = 44;
+const DETAILS_COLUMNS: usize = 44;
 
 /// Attaches the files that a message mentions outside of these ranges of it, in bytes, and says so. `None`: there is nothing to
 /// send yet.
@@ -119,7 +119,7 @@ pub fn untag(app: &App, dialogue: Option<&mut Dialogue>, which: &str) {
 
 /// A file, or what a command printed, in a row.
 pub fn line(ui: &Ui, tag: &Tag) -> String {
-    let room = ui.window().columns.saturating_sub(METADATA_COLUMNS).max(16);
+    let room = ui.window().columns.saturating_sub(DETAILS_COLUMNS).max(16);
     let about = match tag.bytes() {
         _ if let Some(media) = tag.media() => format!("{media}, "),
         None => String::new(),

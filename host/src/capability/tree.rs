@@ -223,7 +223,7 @@ fn list(root: &Path, also: Also, stop: &Arc<AtomicBool>) -> (Vec<Entry>, bool) {
                 return WalkState::Quit;
             }
             // A folder that cannot be read has no files that could be.
-            let Some(metadata) = entry.ok().and_then(|entry| facts_of(root, &entry)) else {
+            let Some(metadata) = entry.ok().and_then(|entry| metadata_of(root, &entry)) else {
                 return WalkState::Continue;
             };
             // Pushing is all that is done under the lock.
@@ -242,7 +242,7 @@ fn list(root: &Path, also: Also, stop: &Arc<AtomicBool>) -> (Vec<Entry>, bool) {
     (found, is_truncated.into_inner())
 }
 
-fn facts_of(root: &Path, entry: &DirEntry) -> Option<Entry> {
+fn metadata_of(root: &Path, entry: &DirEntry) -> Option<Entry> {
     if !entry.file_type()?.is_file() {
         return None;
     }

@@ -17,8 +17,8 @@ use wasmtime::Store;
 
 use super::connection::{Asked, ServerConnection, Terms};
 use super::engine::BridgeEngine;
-use super::offered::{Listed, listed, metadata};
-use super::options::Metadata;
+use super::offered::{Listed, listed, server_info};
+use super::options::ServerInfo;
 use super::transport::Connection;
 use crate::bindings::bridge::McpBridge;
 use crate::bindings::bridge::exports::dunlin::tool::mcp_client as wire;
@@ -89,7 +89,7 @@ struct Command {
 pub(crate) struct Bridge {
     commands: mpsc::Sender<Command>,
     task: JoinHandle<()>,
-    pub(crate) metadata: Metadata,
+    pub(crate) server_info: ServerInfo,
     /// Why it ended, once it has.
     ended: Arc<OnceLock<BridgeError>>,
     /// What it offers by now.
@@ -135,14 +135,14 @@ impl Bridge {
         let mut bridge = Bridge {
             commands,
             task,
-            metadata: Metadata::default(),
+            server_info: ServerInfo::default(),
             ended,
             tools,
             closing,
             gone,
         };
-        let metadata = hears.await;
-        bridge.metadata = metadata.unwrap_or(Err(BridgeError::Broken("broke".to_owned())))?;
+        let server_info = hears.await;
+        bridge.server_info = server_info.unwrap_or(Err(BridgeError::Broken("broke".to_owned())))?;
         Ok(bridge)
     }
 
@@ -205,11 +205,11 @@ impl Worker {
     async fn work(
         self,
         state: CallState,
-        begun: oneshot::Sender<Result<Metadata, BridgeError>>,
+        begun: oneshot::Sender<Result<ServerInfo, BridgeError>>,
         mut wanted: mpsc::Receiver<Command>,
     ) {
         let mut store = self.engine.store(state);
-        let (bridge, metadata) = match self.begin(&mut store).await {
+        let (bridge, server_info) = match self.begin(&mut store).await {
             Ok(begun) => begun,
             Err(error) => {
                 // Whoever waited may be gone.
@@ -217,7 +217,7 @@ impl Worker {
                 return;
             }
         };
-        if begun.send(Ok(metadata)).is_err() {
+        if begun.send(Ok(server_info)).is_err() {
             return;
         }
         let mut attended = Instant::now();
@@ -272,7 +272,7 @@ impl Worker {
     async fn begin(
         &self,
         store: &mut Store<CallState>,
-    ) -> Result<(McpBridge, Metadata), BridgeError> {
+    ) -> Result<(McpBridge, ServerInfo), BridgeError> {
         let clock = Clock::start(self.limit);
         store.data_mut().context.clock = clock.clone();
         let bridge = {
@@ -294,8 +294,8 @@ impl Worker {
             })
             .await;
         let server = self.settled(store, connected)?;
-        let mut metadata = metadata(server);
-        if metadata.has_resources {
+        let mut server_info = server_info(server);
+        if server_info.has_resources {
             // Many say that they have some and have none: the model is not to be told of that.
             let listed = self
                 .call(store, &clock, async |store| {
@@ -305,16 +305,16 @@ impl Worker {
                         .await
                 })
                 .await;
-            metadata.has_resources = match self.settled(store, listed) {
+            server_info.has_resources = match self.settled(store, listed) {
                 Ok(things) => !things.is_empty(),
                 Err(BridgeError::Refused(_)) => false,
                 Err(error) => return Err(error),
             };
         }
-        if metadata.has_tools {
+        if server_info.has_tools {
             self.list(&bridge, store).await?;
         }
-        Ok((bridge, metadata))
+        Ok((bridge, server_info))
     }
 
     /// Asks for the tools, and tells what they are.

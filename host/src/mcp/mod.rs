@@ -26,7 +26,7 @@ use tokio::sync::OnceCell;
 
 use self::engine::BridgeEngine;
 pub use self::offered::{LOADER, SEPARATOR};
-pub use self::options::{McpOptions, McpServer, Metadata, ServerAt, ServerReport};
+pub use self::options::{McpOptions, McpServer, ServerAt, ServerInfo, ServerReport};
 pub(crate) use self::server::{Contents, Server};
 pub use self::stdio::Program;
 use crate::engine::error::EngineError;

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::options::Metadata;
+use super::options::ServerInfo;
 use crate::bindings::bridge::exports::dunlin::tool::mcp_client as bridge;
 use crate::display;
 use crate::limits::{MAX_INSTRUCTIONS_CHARS, MAX_SERVER_DESCRIPTION_CHARS, MAX_SERVER_TOOLS_BYTES};
@@ -26,12 +26,12 @@ const DIGEST_CHARS: usize = 6;
 /// Characters of a name that are shown.
 const MAX_SHOWN_NAME_CHARS: usize = 60;
 
-pub(crate) fn metadata(server: bridge::Server) -> Metadata {
+pub(crate) fn server_info(server: bridge::Server) -> ServerInfo {
     let instructions = server.instructions.map(|text| {
         let text = display::escape_multiline(text.trim()).into_owned();
         display::shorten(&text, MAX_INSTRUCTIONS_CHARS).into_owned()
     });
-    Metadata {
+    ServerInfo {
         name: short(&server.name),
         version: short(&server.version),
         protocol: short(&server.protocol),

@@ -90,7 +90,7 @@ pub struct ServerReport {
     /// How long connecting took, the last time.
     pub connected_in: Option<Duration>,
     /// What it says of itself, if it was ever connected.
-    pub metadata: Metadata,
+    pub server_info: ServerInfo,
     /// The tools that it offers, by the names that the model knows, and whether the server says that they may destroy.
     pub tools: Vec<(String, bool)>,
     /// The tools that are not offered, and why.
@@ -99,7 +99,7 @@ pub struct ServerReport {
 
 /// What a server says of itself. Escaped, and short enough to be shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Metadata {
+pub struct ServerInfo {
     /// Its own name.
     pub name: String,
     /// Its version.

@@ -10,7 +10,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::bridge::Bridge;
 use super::connection::{Consent, Terms};
 use super::offered::{Listed, Offered, OfferedTool};
-use super::options::{McpServer, Metadata, ServerAt, ServerReport};
+use super::options::{McpServer, ServerAt, ServerInfo, ServerReport};
 use crate::limits::MAX_RESTARTS;
 use crate::permission::PluginId;
 use crate::sha256_hex;
@@ -38,7 +38,7 @@ struct ServerState {
     /// Whether the session uses it.
     is_used: bool,
     bridge: Option<Arc<Bridge>>,
-    metadata: Metadata,
+    server_info: ServerInfo,
     connected_in: Option<Duration>,
     offered: Arc<Offered>,
     /// The list that `offered` was made of.
@@ -124,7 +124,7 @@ impl Server {
         if is_known {
             return (Arc::clone(&state.offered), None);
         }
-        let has_resources = state.metadata.has_resources;
+        let has_resources = state.server_info.has_resources;
         let offered = Offered::new(&self.config.name, (*current).clone(), has_resources);
         let offered = Arc::new(offered);
         let knew = state.listed.is_some();
@@ -135,19 +135,19 @@ impl Server {
     }
 
     /// Offers what was offered some other time, until it is connected.
-    pub(crate) fn remember(&self, metadata: Metadata, listed: Listed) {
+    pub(crate) fn remember(&self, server_info: ServerInfo, listed: Listed) {
         let mut state = self.lock();
-        let has_resources = metadata.has_resources;
+        let has_resources = server_info.has_resources;
         let offered = Offered::new(&self.config.name, listed.clone(), has_resources);
         state.offered = Arc::new(offered);
         state.listed = Some(Arc::new(listed));
-        state.metadata = metadata;
+        state.server_info = server_info;
     }
 
     pub(crate) fn connected(&self, bridge: Arc<Bridge>, took: Duration) {
         let mut state = self.lock();
         state.connected_in = Some(took);
-        state.metadata = bridge.metadata.clone();
+        state.server_info = bridge.server_info.clone();
         state.bridge = Some(bridge);
         state.is_used = true;
     }
@@ -222,8 +222,8 @@ impl Server {
         self.lock().is_used
     }
 
-    pub(crate) fn metadata(&self) -> Metadata {
-        self.lock().metadata.clone()
+    pub(crate) fn server_info(&self) -> ServerInfo {
+        self.lock().server_info.clone()
     }
 
     /// Ends the connection, and forgets everything.
@@ -259,7 +259,7 @@ impl Server {
             is_connected,
             is_disabled: state.is_disabled,
             connected_in: state.connected_in,
-            metadata: state.metadata.clone(),
+            server_info: state.server_info.clone(),
             tools: offered
                 .tools
                 .iter()

@@ -42,7 +42,7 @@ const COPY_ENDS: [&str; 10] = [
 const CONFIG_BASE: &str = "XDG_CONFIG_HOME";
 const DATA_BASE: &str = "XDG_DATA_HOME";
 
-/// The facts that decide where secrets are: the host itself reads neither the environment nor the list of users.
+/// What decides where secrets are: the host itself reads neither the environment nor the list of users.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
     /// The user's home folder first; then those of other users of this machine.

@@ -60,7 +60,7 @@ pub fn markdown(loaded: &Loaded, id: &str) -> String {
     ];
     let metadata: Vec<String> = metadata
         .into_iter()
-        .filter(|fact| !fact.is_empty())
+        .filter(|part| !part.is_empty())
         .collect();
     let _ = writeln!(out, "{}\n", metadata.join(" · "));
     for message in &loaded.messages {

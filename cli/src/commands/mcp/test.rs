@@ -44,14 +44,14 @@ fn show(app: &App, name: &str) -> Result<(), CliError> {
             .paint(Label::Quiet, &format!("{title:<MARGIN$}"));
         ui.data(&format!("{title}{text}"));
     };
-    let metadata = &report.metadata;
-    line("server", &format!("{} {}", metadata.name, metadata.version));
+    let info = &report.server_info;
+    line("server", &format!("{} {}", info.name, info.version));
     if let Some(took) = report.connected_in {
         line("connected", &format!("in {} ms", took.as_millis()));
     }
-    line("protocol", &metadata.protocol);
+    line("protocol", &info.protocol);
     line("at", &escape(&report.place));
-    for text in metadata.instructions.iter().flat_map(|text| text.lines()) {
+    for text in info.instructions.iter().flat_map(|text| text.lines()) {
         line("says", text);
     }
     let tools = host.joined();
@@ -85,7 +85,7 @@ fn show(app: &App, name: &str) -> Result<(), CliError> {
     for why in failed {
         ui.warn(&why);
     }
-    if metadata.has_prompts {
+    if info.has_prompts {
         let took = begin.elapsed().as_millis();
         line("answers", &format!("in {took} ms"));
     }

@@ -16,7 +16,7 @@ use crate::engine::error::EngineError;
 use crate::engine::memory_limit::Limiter;
 use crate::engine::time_limit::Clock;
 use crate::limits::{CLOSE_TIME, MAX_LOG_MESSAGE_BYTES, MAX_RESTARTS};
-use crate::mcp::Metadata;
+use crate::mcp::ServerInfo;
 use crate::mcp::bridge::{Bridge, BridgeError};
 use crate::mcp::connection::Asked;
 use crate::mcp::engine::BridgeEngine;
@@ -131,8 +131,8 @@ impl McpTools {
         server.connected(Arc::clone(&bridge), begin.elapsed());
         let offered = self.offered_by(server);
         // What changed since another session.
-        if let (false, Some((metadata, listed))) = (knew, self.kept_definitions(server)) {
-            let before = Offered::new(server.name(), listed, metadata.has_resources);
+        if let (false, Some((server_info, listed))) = (knew, self.kept_definitions(server)) {
+            let before = Offered::new(server.name(), listed, server_info.has_resources);
             if let Some(difference) = offered.difference(&before) {
                 let name = server.name();
                 let notice = format!(
@@ -220,15 +220,15 @@ impl McpTools {
     /// Keeps what a server offers, so that a session can be gone on with before it is connected again.
     fn keep_definitions(&self, server: &Server, bridge: &Bridge) {
         let listed = bridge.tools.borrow().clone();
-        if let Ok(bytes) = serde_json::to_vec(&(&bridge.metadata, &*listed)) {
+        if let Ok(bytes) = serde_json::to_vec(&(&bridge.server_info, &*listed)) {
             self.guests.cache.keep_tools(&server.id.digest, &bytes);
         }
     }
 
     /// What it offered the last time.
-    fn kept_definitions(&self, server: &Server) -> Option<(Metadata, Listed)> {
+    fn kept_definitions(&self, server: &Server) -> Option<(ServerInfo, Listed)> {
         self.guests.cache.tools(&server.id.digest, |bytes| {
-            serde_json::from_slice::<(Metadata, Listed)>(bytes).ok()
+            serde_json::from_slice::<(ServerInfo, Listed)>(bytes).ok()
         })
     }
 
@@ -248,8 +248,8 @@ impl McpTools {
                 continue;
             }
             let notice = match self.kept_definitions(server) {
-                Some((metadata, listed)) => {
-                    server.remember(metadata, listed);
+                Some((server_info, listed)) => {
+                    server.remember(server_info, listed);
                     server.set_used();
                     format!(
                         "this session uses the MCP server {name}: it is connected when a tool of it is called"

@@ -230,14 +230,14 @@ impl McpTools {
     /// What a server brings, for the model.
     fn introduced(&self, server: &Server, took: Duration) -> String {
         let offered = self.offered_by(server);
-        let metadata = server.metadata();
+        let server_info = server.server_info();
         let names = offered.tools.iter();
         let names: Vec<String> = names.map(|it| it.described.tool.name.clone()).collect();
         let mut text = format!(
             "{} is connected ({} {}, {} ms). ",
             server.name(),
-            metadata.name,
-            metadata.version,
+            server_info.name,
+            server_info.version,
             took.as_millis()
         );
         text += &match names.len() {
@@ -248,7 +248,7 @@ impl McpTools {
         if !offered.left_out.is_empty() {
             text += &format!(" Not offered: {}.", some_of(&offered.left_out));
         }
-        if let Some(instructions) = &metadata.instructions {
+        if let Some(instructions) = &server_info.instructions {
             text += &format!("\nIt says about its use: {instructions}");
         }
         text

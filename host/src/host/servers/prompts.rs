@@ -53,7 +53,7 @@ impl McpTools {
         let mut prompts = Vec::new();
         let mut failed = Vec::new();
         for server in &self.servers.all {
-            if !server.metadata().has_prompts {
+            if !server.server_info().has_prompts {
                 continue;
             }
             let Some(bridge) = server.bridge() else {

@@ -2,13 +2,13 @@
 
 use std::cell::{Cell, RefCell};
 
-use dunlin_code_index::{FileFacts, Store, StoreError};
+use dunlin_code_index::{FileMetadata, Store, StoreError};
 use dunlin_sdk::{Error, store, tree};
 
 /// The files of the project.
 pub struct Project<'a> {
     folder: &'a tree::Folder,
-    files: Vec<FileFacts>,
+    files: Vec<FileMetadata>,
     /// What ended the reading: a file that is not there is nothing, but a call that was interrupted must not go on.
     error: RefCell<Option<Error>>,
     is_over: Cell<bool>,
@@ -17,7 +17,7 @@ pub struct Project<'a> {
 impl<'a> Project<'a> {
     /// The files that were listed.
     pub fn new(folder: &'a tree::Folder, files: Vec<tree::Entry>) -> Self {
-        let metadata = |file: tree::Entry| FileFacts {
+        let metadata = |file: tree::Entry| FileMetadata {
             path: file.path,
             size: file.size_bytes,
             modified: file.version,
@@ -30,7 +30,7 @@ impl<'a> Project<'a> {
         }
     }
 
-    pub fn files(&self) -> &[FileFacts] {
+    pub fn files(&self) -> &[FileMetadata] {
         &self.files
     }
 

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use dunlin_code::{Language, Source};
-use dunlin_code_index::{FileFacts, Index, MemoryStore, Query};
+use dunlin_code_index::{FileMetadata, Index, MemoryStore, Query};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
@@ -148,10 +148,10 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
 /// Updates the index and asks. Each hit has to be what it says it is.
 fn answer(case: &Case, store: &mut MemoryStore) -> Result<Vec<(String, u64)>, TestCaseError> {
     let fail = |error: &dyn std::fmt::Display| TestCaseError::fail(error.to_string());
-    let metadata: Vec<FileFacts> = case
+    let metadata: Vec<FileMetadata> = case
         .files
         .iter()
-        .map(|(path, text)| FileFacts {
+        .map(|(path, text)| FileMetadata {
             path: path.clone(),
             size: text.len() as u64,
             modified: 1,

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use dunlin_code_index::{
-    FileFacts, Index, Passage, Query, Rerank, Store, StoreError, Vectors, Weights,
+    FileMetadata, Index, Passage, Query, Rerank, Store, StoreError, Vectors, Weights,
 };
 use dunlin_local::Encoder;
 use serde_json::{Value, json};
@@ -250,7 +250,7 @@ impl Store for Folder {
     }
 }
 
-fn walk(root: &Path, folder: &Path, to: &mut Vec<FileFacts>) -> Result<(), String> {
+fn walk(root: &Path, folder: &Path, to: &mut Vec<FileMetadata>) -> Result<(), String> {
     let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     for entry in entries {
         let entry = entry.map_err(|e| format!("{}: {e}", folder.display()))?;
@@ -263,7 +263,7 @@ fn walk(root: &Path, folder: &Path, to: &mut Vec<FileFacts>) -> Result<(), Strin
         } else if metadata.is_file()
             && let Ok(relative) = path.strip_prefix(root)
         {
-            to.push(FileFacts {
+            to.push(FileMetadata {
                 path: relative.to_string_lossy().into_owned(),
                 size: metadata.len(),
                 modified: 0,

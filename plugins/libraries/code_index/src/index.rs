@@ -11,7 +11,7 @@ pub(crate) use manifest::Entry;
 
 /// What is known of a file without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileFacts {
+pub struct FileMetadata {
     /// Its path, with `/`; this is what hits and globs name it by.
     pub path: String,
     pub size: u64,

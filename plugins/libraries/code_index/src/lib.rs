@@ -22,7 +22,7 @@ mod store;
 mod vectors;
 pub mod words;
 
-pub use index::{FileFacts, Index, Progress};
+pub use index::{FileMetadata, Index, Progress};
 pub use search::{Answer, Candidate, FEATURES, Hit, Passage, Query, QueryError, Rerank, Weights};
 pub use store::{MemoryStore, Store, StoreError};
 pub use vectors::Vectors;

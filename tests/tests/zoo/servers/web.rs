@@ -131,5 +131,5 @@ async fn a_server_without_a_handshake_is_discovered() {
     let far = host_at(&sandbox, &site.url("/mcp"));
     load(&far, json!({})).await.expect("a connection");
     assert_eq!(use_tool(&far, "good__echo").await, Ok("tereu".to_owned()));
-    assert_eq!(far.servers()[0].metadata.protocol, "2026-07-28");
+    assert_eq!(far.servers()[0].server_info.protocol, "2026-07-28");
 }

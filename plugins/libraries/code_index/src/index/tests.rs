@@ -22,10 +22,10 @@ impl Files {
         self.0.insert(path.to_owned(), (modified, text.to_owned()));
     }
 
-    fn metadata(&self) -> Vec<FileFacts> {
+    fn metadata(&self) -> Vec<FileMetadata> {
         self.0
             .iter()
-            .map(|(path, (modified, text))| FileFacts {
+            .map(|(path, (modified, text))| FileMetadata {
                 path: path.clone(),
                 size: text.len() as u64,
                 modified: *modified,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Entry, FileFacts, Index, Progress, Segment};
+use super::{Entry, FileMetadata, Index, Progress, Segment};
 use crate::frame;
 use crate::kind::{self, Kind};
 use crate::segment::{self, Builder};
@@ -32,7 +32,7 @@ impl Index {
     pub fn update(
         &mut self,
         store: &mut dyn Store,
-        files: &[FileFacts],
+        files: &[FileMetadata],
         read: &mut dyn FnMut(&str) -> Option<Vec<u8>>,
         go_on: &mut dyn FnMut(&Progress) -> bool,
     ) -> Result<Progress, StoreError> {
@@ -51,14 +51,14 @@ impl Index {
 /// One update.
 struct Run<'a> {
     index: &'a mut Index,
-    files: &'a [FileFacts],
+    files: &'a [FileMetadata],
     /// Where each file of the index stands.
     places: HashMap<String, Place>,
     progress: Progress,
 }
 
 impl<'a> Run<'a> {
-    fn new(index: &'a mut Index, files: &'a [FileFacts]) -> Self {
+    fn new(index: &'a mut Index, files: &'a [FileMetadata]) -> Self {
         let mut places = HashMap::new();
         for segment in &index.segments {
             for (file, row) in segment.tables.files.iter().enumerate() {
@@ -109,7 +109,7 @@ impl<'a> Run<'a> {
     }
 
     /// The files to read, source first. Counts the others.
-    fn pending(&mut self) -> Vec<&'a FileFacts> {
+    fn pending(&mut self) -> Vec<&'a FileMetadata> {
         let segments: HashMap<u64, &Segment> = self
             .index
             .segments
@@ -141,7 +141,7 @@ impl<'a> Run<'a> {
     fn read_all(
         &mut self,
         store: &mut dyn Store,
-        pending: &[&FileFacts],
+        pending: &[&FileMetadata],
         read: &mut dyn FnMut(&str) -> Option<Vec<u8>>,
         go_on: &mut dyn FnMut(&Progress) -> bool,
     ) -> Result<bool, StoreError> {
@@ -194,13 +194,13 @@ impl<'a> Run<'a> {
             return;
         }
         let added: std::collections::HashSet<String> = builder.paths().map(str::to_owned).collect();
-        let again: Vec<FileFacts> = small
+        let again: Vec<FileMetadata> = small
             .iter()
             .flat_map(|segment| {
                 let rows = segment.tables.files.iter().enumerate();
                 rows.filter(|(file, row)| segment.is_live(*file) && !added.contains(&row.path))
             })
-            .map(|(_, row)| FileFacts {
+            .map(|(_, row)| FileMetadata {
                 path: row.path.clone(),
                 size: row.size,
                 modified: row.modified,
@@ -262,7 +262,7 @@ impl<'a> Run<'a> {
 
 /// Reads a file. Whether it could be read.
 fn read_one(
-    metadata: &FileFacts,
+    metadata: &FileMetadata,
     builder: &mut Builder,
     read: &mut dyn FnMut(&str) -> Option<Vec<u8>>,
 ) -> bool {
@@ -280,7 +280,7 @@ fn read_one(
 }
 
 /// Bytes of a file that are read.
-fn readable(metadata: &FileFacts) -> u64 {
+fn readable(metadata: &FileMetadata) -> u64 {
     if metadata.size > kind::MAX_FILE_BYTES {
         0
     } else {

@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use super::tables::{ChunkRow, FileRow, Tables};
 use super::words::{Posting, Words};
-use crate::FileFacts;
+use crate::FileMetadata;
 use crate::chunks::{self, Line, LineKind};
 use crate::kind::Kind;
 use crate::words::{self, Stems, Term};
@@ -104,7 +104,7 @@ impl Builder {
     }
 
     /// Reads a file. What is not worth reading is noted without its words.
-    pub(crate) fn add(&mut self, metadata: &FileFacts, text: &[u8]) -> Kind {
+    pub(crate) fn add(&mut self, metadata: &FileMetadata, text: &[u8]) -> Kind {
         let kind = Kind::of(&metadata.path, text);
         let first_chunk = self.tables.chunks.len() as u32;
         let mut words = 0;
@@ -128,7 +128,7 @@ impl Builder {
     }
 
     /// Notes a file that is left out, so that it is not read again.
-    pub(crate) fn skip(&mut self, metadata: &FileFacts) {
+    pub(crate) fn skip(&mut self, metadata: &FileMetadata) {
         self.tables.files.push(FileRow {
             path: metadata.path.clone(),
             size: metadata.size,
