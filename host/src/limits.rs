@@ -307,19 +307,19 @@ pub(crate) const BRIDGE_GRACE: Duration = Duration::from_millis(500);
 /// chat.
 pub(crate) const CLOSE_TIME: Duration = Duration::from_secs(1);
 
-/// Prompts that a server may have the chat's model answer in one call. Against wearing the user down, and, where they
+/// Sampling requests of a server that the chat's model answers in one call. Against wearing the user down, and, where they
 /// agreed for the session, against spending without end. What the contract says of `mcp`.
-pub(crate) const MAX_PROMPTS: usize = 8;
+pub(crate) const MAX_SAMPLING_REQUESTS: usize = 8;
 
-/// Bytes and lines of such a prompt: a person has to read it. What the contract says of `mcp`.
-pub(crate) const MAX_PROMPT_BYTES: usize = 64 * KIB;
-pub(crate) const MAX_PROMPT_LINES: usize = 2_000;
+/// Bytes and lines of such a request: a person has to read it. What the contract says of `mcp`.
+pub(crate) const MAX_SAMPLING_BYTES: usize = 64 * KIB;
+pub(crate) const MAX_SAMPLING_LINES: usize = 2_000;
 
-/// Tokens of the answer to such a prompt: some pages.
-pub(crate) const MAX_PROMPT_TOKENS: u32 = 4_096;
+/// Tokens of the answer to such a request: some pages.
+pub(crate) const MAX_SAMPLING_TOKENS: u32 = 4_096;
 
 /// Texts that may end it. Providers take four; these are looked for here. What the contract says of `mcp`.
-pub(crate) const MAX_PROMPT_STOPS: usize = 16;
+pub(crate) const MAX_SAMPLING_STOPS: usize = 16;
 
 /// How long a model may take for it: a small one on a slow processor needs minutes for some pages. What the contract says
 /// of `mcp`.

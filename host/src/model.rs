@@ -7,14 +7,14 @@ use async_trait::async_trait;
 
 use crate::ForeignError;
 
-/// Answers prompts of servers.
+/// Answers the sampling requests of servers.
 #[async_trait]
 pub trait Model: Send + Sync {
     /// What it is called, for people and for servers.
     fn name(&self) -> String;
 
     /// Has it answer, without tools and without anything of the chat. Dropping the future ends the request.
-    async fn answer(&self, prompt: &SamplingRequest) -> Result<SamplingResult, ForeignError>;
+    async fn answer(&self, request: &SamplingRequest) -> Result<SamplingResult, ForeignError>;
 }
 
 /// What a server wants the model to answer. Anything that a server can write: show it only through
@@ -46,7 +46,7 @@ impl SamplingRequest {
     }
 
     fn texts(&self) -> impl Iterator<Item = &str> {
-        let messages = self.messages.iter().map(|said| said.text.as_str());
+        let messages = self.messages.iter().map(|message| message.text.as_str());
         let stop_sequences = self.stop_sequences.iter().map(String::as_str);
         self.system_prompt
             .as_deref()
@@ -56,7 +56,7 @@ impl SamplingRequest {
     }
 }
 
-/// One message of a prompt.
+/// One message of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SamplingMessage {
     /// Whose it is.

@@ -82,33 +82,33 @@ impl Model for SamplingModel {
         self.agent.model.clone()
     }
 
-    async fn answer(&self, prompt: &SamplingRequest) -> Result<SamplingResult, ForeignError> {
+    async fn answer(&self, request: &SamplingRequest) -> Result<SamplingResult, ForeignError> {
         let own = self.agent.max_tokens.unwrap_or(u32::MAX);
-        let temperature = prompt.temperature_thousandths;
+        let temperature = request.temperature_thousandths;
         let agent = Agent {
-            max_tokens: Some(prompt.max_tokens.min(own)),
+            max_tokens: Some(request.max_tokens.min(own)),
             temperature: temperature
                 .map(|it| f64::from(it) / 1_000.0)
                 .or(self.agent.temperature),
-            ..self.agent.clone().told_only(prompt.system_prompt.clone())
+            ..self.agent.clone().told_only(request.system_prompt.clone())
         };
-        let messages = prompt.messages.iter().map(|said| {
-            let role = match said.role {
+        let messages = request.messages.iter().map(|message| {
+            let role = match message.role {
                 SamplingRole::User => Role::User,
                 SamplingRole::Assistant => Role::Assistant,
             };
-            Cow::Owned(Message::text(role, said.text.clone()))
+            Cow::Owned(Message::text(role, message.text.clone()))
         });
         let dialect = self.provider.dialect();
-        let request = compose(messages, &agent, dialect.as_ref(), &[]);
+        let composed = compose(messages, &agent, dialect.as_ref(), &[]);
         let journal: &(dyn Journal + Sync) = match &self.log {
             Some(log) => log,
             None => &NoJournal,
         };
         let mut in_flight = InFlight::new(journal);
         let speaker = (&agent, self.provider.as_ref());
-        in_flight.begin(Kind::Sampling, speaker, &request, None);
-        let mut events = match self.provider.send(&request).await {
+        in_flight.begin(Kind::Sampling, speaker, &composed, None);
+        let mut events = match self.provider.send(&composed).await {
             Ok(events) => events,
             Err(error) => {
                 in_flight.failed(&error, Usage::default());
@@ -152,7 +152,7 @@ impl Model for SamplingModel {
         }
         counting.charge = in_flight.end(Ending::Answered, counting.charge.usage);
         // Not while it streams: what was said so far may turn out to have been thoughts.
-        let stops = prompt
+        let stops = request
             .stop_sequences
             .iter()
             .filter_map(|stop| text.find(stop.as_str()));

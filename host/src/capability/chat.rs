@@ -21,8 +21,8 @@ pub(crate) struct Chat {
     shown: Option<Instant>,
     /// Questions for a text.
     pub(super) text_questions: usize,
-    /// Prompts for the chat's model.
-    pub(super) prompts: usize,
+    /// Requests of the server for the chat's model.
+    pub(super) sampling_requests: usize,
     /// The connection to its server, in a bridge.
     pub(crate) connection: Option<ServerConnection>,
 }
@@ -31,7 +31,7 @@ impl Chat {
     /// A call begins in a bridge: it may ask as often as any other.
     pub(super) fn begin_call(&mut self) {
         self.text_questions = 0;
-        self.prompts = 0;
+        self.sampling_requests = 0;
     }
 }
 

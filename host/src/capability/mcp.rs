@@ -42,9 +42,9 @@ impl mcp::Host for View<'_, Chat> {
 
     async fn sample(
         &mut self,
-        prompt: mcp::SamplingRequest,
+        request: mcp::SamplingRequest,
     ) -> Result<mcp::SamplingResult, Refusal> {
-        self.sample_for_server(prompt).await
+        self.sample_for_server(request).await
     }
 }
 

@@ -18,8 +18,8 @@ use crate::bindings::dunlin::tool::types::Error;
 use crate::call::Action;
 use crate::display;
 use crate::limits::{
-    MAX_PROMPT_BYTES, MAX_PROMPT_LINES, MAX_PROMPT_STOPS, MAX_PROMPT_TOKENS, MAX_PROMPTS,
-    MODEL_TIME,
+    MAX_SAMPLING_BYTES, MAX_SAMPLING_LINES, MAX_SAMPLING_REQUESTS, MAX_SAMPLING_STOPS,
+    MAX_SAMPLING_TOKENS, MODEL_TIME,
 };
 use crate::mcp::connection::Terms;
 use crate::model::{Model, Role, SamplingMessage, SamplingRequest, StopReason};
@@ -56,7 +56,7 @@ impl View<'_, Chat> {
 
     pub(super) async fn sample_for_server(
         &mut self,
-        prompt: mcp::SamplingRequest,
+        request: mcp::SamplingRequest,
     ) -> Result<mcp::SamplingResult, Refusal> {
         self.only_in_run()?;
         let terms = self
@@ -71,22 +71,22 @@ impl View<'_, Chat> {
                 Error::Unsupported("there is no model that could be asked now".into()).into(),
             );
         };
-        let prompt = checked(prompt)?;
-        if self.own.prompts == MAX_PROMPTS {
+        let request = checked(request)?;
+        if self.own.sampling_requests == MAX_SAMPLING_REQUESTS {
             return Err(Error::TooLarge(format!(
-                "this call has asked {MAX_PROMPTS} times already; no more are possible"
+                "this call has asked {MAX_SAMPLING_REQUESTS} times already; no more are possible"
             ))
             .into());
         }
-        self.own.prompts += 1;
+        self.own.sampling_requests += 1;
         let (allow, rule) = match terms.consent.get() {
             Some(allow) => (allow, "answered before, for this session".to_owned()),
             None => {
-                self.ask_for_consent(&terms, ask, &prompt, &model.name())
+                self.ask_for_consent(&terms, ask, &request, &model.name())
                     .await?
             }
         };
-        self.log_prompt(allow, &rule, &prompt, &model.name())?;
+        self.log_request(allow, &rule, &request, &model.name())?;
         if !allow {
             return Err(Error::Conflict("the user does not want it".into()).into());
         }
@@ -96,7 +96,7 @@ impl View<'_, Chat> {
         }
         let answered = {
             let _standing = self.clock.pause();
-            let asked = tokio::time::timeout(MODEL_TIME, model.answer(&prompt));
+            let asked = tokio::time::timeout(MODEL_TIME, model.answer(&request));
             let unwanted = self.unwanted();
             unwanted.run_until_cancelled(asked).await
         };
@@ -120,7 +120,7 @@ impl View<'_, Chat> {
         &mut self,
         terms: &Terms,
         ask: Arc<dyn Ask>,
-        prompt: &SamplingRequest,
+        request: &SamplingRequest,
         model: &str,
     ) -> Result<(bool, String), Refusal> {
         let question = Question {
@@ -129,10 +129,10 @@ impl View<'_, Chat> {
             arguments: self.caller.arguments.clone(),
             wording: format!(
                 "Let the MCP server '{}' ask {model} this, and have the answer? At most {} tokens",
-                terms.name, prompt.max_tokens
+                terms.name, request.max_tokens
             ),
             needs: Vec::new(),
-            actions: vec![Action::Sampling(prompt.clone())],
+            actions: vec![Action::Sampling(request.clone())],
             notices: Vec::new(),
             lasting: Vec::new(),
             longest: Scope::Session,
@@ -151,11 +151,11 @@ impl View<'_, Chat> {
     }
 
     /// What cannot be logged does not happen.
-    fn log_prompt(
+    fn log_request(
         &self,
         allow: bool,
         rule: &str,
-        prompt: &SamplingRequest,
+        request: &SamplingRequest,
         model: &str,
     ) -> Result<(), Refusal> {
         let event = match allow {
@@ -165,7 +165,7 @@ impl View<'_, Chat> {
         let target = format!("model {model}");
         let record = Record {
             target: Some(&target),
-            bytes: Some(prompt.bytes() as u64),
+            bytes: Some(request.bytes() as u64),
             ..self.record(event, None, Some(rule))
         };
         let logged = self.shared.audit.append(&[record]);
@@ -173,53 +173,53 @@ impl View<'_, Chat> {
     }
 }
 
-/// A prompt that a person can read and a model can answer.
-fn checked(prompt: mcp::SamplingRequest) -> Result<SamplingRequest, Error> {
-    let messages = prompt.messages.into_iter().map(|said| SamplingMessage {
-        role: match said.role {
+/// A request that a person can read and a model can answer.
+fn checked(request: mcp::SamplingRequest) -> Result<SamplingRequest, Error> {
+    let messages = request.messages.into_iter().map(|message| SamplingMessage {
+        role: match message.role {
             mcp::Role::User => Role::User,
             mcp::Role::Assistant => Role::Assistant,
         },
-        text: said.text,
+        text: message.text,
     });
-    let temperature = prompt.temperature.filter(|it| it.is_finite());
-    let prompt = SamplingRequest {
-        system_prompt: prompt.system_prompt.filter(|text| !text.trim().is_empty()),
+    let temperature = request.temperature.filter(|it| it.is_finite());
+    let request = SamplingRequest {
+        system_prompt: request.system_prompt.filter(|text| !text.trim().is_empty()),
         messages: messages.collect(),
-        max_tokens: prompt.max_tokens.min(MAX_PROMPT_TOKENS),
+        max_tokens: request.max_tokens.min(MAX_SAMPLING_TOKENS),
         // In range by then.
         temperature_thousandths: temperature
             .map(|it| (it * 1_000.0).round().clamp(0.0, MAX_TEMPERATURE) as u32),
-        stop_sequences: prompt
+        stop_sequences: request
             .stop_sequences
             .into_iter()
             .filter(|stop| !stop.is_empty())
             .collect(),
     };
-    if prompt
+    if request
         .messages
         .iter()
-        .all(|said| said.text.trim().is_empty())
+        .all(|message| message.text.trim().is_empty())
     {
         return Err(Error::Invalid("the prompt is empty".into()));
     }
-    if prompt.max_tokens == 0 {
+    if request.max_tokens == 0 {
         return Err(Error::Invalid("an answer needs at least one token".into()));
     }
-    if prompt.stop_sequences.len() > MAX_PROMPT_STOPS {
+    if request.stop_sequences.len() > MAX_SAMPLING_STOPS {
         return Err(Error::Invalid(format!(
-            "there are {} texts that end the answer; at most {MAX_PROMPT_STOPS} are possible",
-            prompt.stop_sequences.len()
+            "there are {} texts that end the answer; at most {MAX_SAMPLING_STOPS} are possible",
+            request.stop_sequences.len()
         )));
     }
-    if prompt.bytes() > MAX_PROMPT_BYTES || prompt.lines() > MAX_PROMPT_LINES {
+    if request.bytes() > MAX_SAMPLING_BYTES || request.lines() > MAX_SAMPLING_LINES {
         return Err(Error::TooLarge(format!(
-            "the prompt has {} bytes in {} lines; at most {MAX_PROMPT_BYTES} in {MAX_PROMPT_LINES} can be asked",
-            prompt.bytes(),
-            prompt.lines()
+            "the prompt has {} bytes in {} lines; at most {MAX_SAMPLING_BYTES} in {MAX_SAMPLING_LINES} can be asked",
+            request.bytes(),
+            request.lines()
         )));
     }
-    Ok(prompt)
+    Ok(request)
 }
 
 #[cfg(test)]
@@ -228,7 +228,7 @@ mod tests {
 
     use super::*;
 
-    fn prompt(texts: &[&str]) -> mcp::SamplingRequest {
+    fn request(texts: &[&str]) -> mcp::SamplingRequest {
         mcp::SamplingRequest {
             system_prompt: Some(" ".to_owned()),
             messages: texts
@@ -245,30 +245,30 @@ mod tests {
     }
 
     #[test]
-    fn prompts_are_bounded() {
-        let good = checked(prompt(&["Hello"])).unwrap();
-        assert_eq!(good.max_tokens, MAX_PROMPT_TOKENS);
+    fn sampling_requests_are_bounded() {
+        let good = checked(request(&["Hello"])).unwrap();
+        assert_eq!(good.max_tokens, MAX_SAMPLING_TOKENS);
         assert_eq!(
             (good.system_prompt, good.temperature_thousandths),
             (None, Some(250))
         );
-        assert!(matches!(checked(prompt(&[])), Err(Error::Invalid(_))));
-        assert!(matches!(checked(prompt(&[" \n"])), Err(Error::Invalid(_))));
-        let long = "x".repeat(MAX_PROMPT_BYTES);
-        assert!(checked(prompt(&[&long])).is_ok());
+        assert!(matches!(checked(request(&[])), Err(Error::Invalid(_))));
+        assert!(matches!(checked(request(&[" \n"])), Err(Error::Invalid(_))));
+        let long = "x".repeat(MAX_SAMPLING_BYTES);
+        assert!(checked(request(&[&long])).is_ok());
         assert!(matches!(
-            checked(prompt(&[&long, "y"])),
+            checked(request(&[&long, "y"])),
             Err(Error::TooLarge(_))
         ));
-        let tall = "\n".repeat(MAX_PROMPT_LINES);
+        let tall = "\n".repeat(MAX_SAMPLING_LINES);
         assert!(matches!(
-            checked(prompt(&["a", &tall])),
+            checked(request(&["a", &tall])),
             Err(Error::TooLarge(_))
         ));
         let odd = mcp::SamplingRequest {
             temperature: Some(f64::NAN),
             max_tokens: 0,
-            ..prompt(&["a"])
+            ..request(&["a"])
         };
         assert!(matches!(checked(odd), Err(Error::Invalid(_))));
     }

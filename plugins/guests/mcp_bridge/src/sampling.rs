@@ -28,14 +28,14 @@ pub fn roots() -> ListRootsResult {
 
 /// The model's answer.
 pub fn answer(params: CreateMessageRequestParams) -> Result<CreateMessageResult, ErrorData> {
-    let prompt = prompt(params).map_err(|why| ErrorData::invalid_params(why, None))?;
-    match mcp::sample(&prompt) {
+    let request = request(params).map_err(|why| ErrorData::invalid_params(why, None))?;
+    match mcp::sample(&request) {
         Ok(answer) => Ok(result(answer)),
         Err(error) => Err(refusal(error)),
     }
 }
 
-fn prompt(params: CreateMessageRequestParams) -> Result<SamplingRequest, String> {
+fn request(params: CreateMessageRequestParams) -> Result<SamplingRequest, String> {
     if params.tools.is_some_and(|tools| !tools.is_empty()) {
         return Err("the model is asked without tools here".to_owned());
     }
@@ -89,7 +89,7 @@ mod tests {
     use serde_json::json;
 
     fn of(params: serde_json::Value) -> Result<SamplingRequest, String> {
-        prompt(serde_json::from_value(params).unwrap())
+        request(serde_json::from_value(params).unwrap())
     }
 
     #[test]

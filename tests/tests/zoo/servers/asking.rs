@@ -224,9 +224,9 @@ impl Model for Echo {
         "small".to_owned()
     }
 
-    async fn answer(&self, prompt: &SamplingRequest) -> Result<SamplingResult, ForeignError> {
-        self.0.lock().expect("a lock").push(prompt.clone());
-        let asked = prompt.messages[0].text.clone();
+    async fn answer(&self, request: &SamplingRequest) -> Result<SamplingResult, ForeignError> {
+        self.0.lock().expect("a lock").push(request.clone());
+        let asked = request.messages[0].text.clone();
         match asked.as_str() {
             "fail" => Err("is not there".into()),
             "wait" => std::future::pending().await,
