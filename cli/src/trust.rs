@@ -19,7 +19,7 @@ use crate::config::markdown::Owner as FileOwner;
 use crate::config::trust::{self, Trust};
 use crate::error::{CliError, Exit};
 use crate::settings::Settings;
-use crate::settings::project::{HOOK, ProjectFile, UntrustedValue};
+use crate::settings::project::{HOOK, ProjectFile, ValueNeedingTrust};
 use crate::templates::{Owner, Places};
 use dunlin_chat::tokens::counted;
 use dunlin_terminal::approval::look::Window;
@@ -145,7 +145,7 @@ pub fn give(ui: &Ui, settings: &Settings, yes: bool) -> Result<Exit, CliError> {
 fn give_file(ui: &Ui, settings: &Settings, file: &ProjectFile, yes: bool) -> Result<(), CliError> {
     let short = settings.folders.short(&file.path);
     let short = escape(&short);
-    if file.untrusted.is_empty() {
+    if file.needs_trust.is_empty() {
         ui.data(&format!(
             "{short} only narrows your settings; it needs no trust."
         ));
@@ -159,7 +159,7 @@ fn give_file(ui: &Ui, settings: &Settings, file: &ProjectFile, yes: bool) -> Res
     let trusted = match yes {
         true => {
             ui.data(&format!("{short} sets:"));
-            show_untrusted(ui, file);
+            show_needing_trust(ui, file);
             show_refused(ui, file);
             ui.data_all(&named::Texts::of(file).rows(ui.window()));
             Some(true)
@@ -422,8 +422,8 @@ fn forget(
 }
 
 /// What needs trust, a line each.
-pub fn show_untrusted(ui: &Ui, file: &ProjectFile) {
-    for setting in &file.untrusted {
+pub fn show_needing_trust(ui: &Ui, file: &ProjectFile) {
+    for setting in &file.needs_trust {
         let value = match setting.name.as_str() {
             // It runs: all of it is shown.
             HOOK => setting.value.as_str().into(),
@@ -470,7 +470,7 @@ fn ask(ui: &Ui, settings: &Settings, file: &ProjectFile) -> Option<bool> {
         _ => format!("{short} wants to set more than a project may by itself:"),
     };
     let texts = named::Texts::of(file);
-    let is_wanted = |value: &&UntrustedValue| named.is_none() || value.name == HOOK;
+    let is_wanted = |value: &&ValueNeedingTrust| named.is_none() || value.name == HOOK;
     let rows = |window| {
         let mut rows = question_rows(file, is_wanted, window);
         rows.extend(texts.rows(window));
@@ -505,11 +505,11 @@ fn ask_about(
 /// What of it the file would set and what never counts, each value whole.
 fn question_rows(
     file: &ProjectFile,
-    is_wanted: impl Fn(&&UntrustedValue) -> bool,
+    is_wanted: impl Fn(&&ValueNeedingTrust) -> bool,
     window: Window,
 ) -> Vec<String> {
-    let untrusted = file
-        .untrusted
+    let needing = file
+        .needs_trust
         .iter()
         .filter(is_wanted)
         .map(|value| format!("{}: {} = {}", value.line, value.name, value.value));
@@ -517,7 +517,7 @@ fn question_rows(
         .refused
         .iter()
         .map(|refused| format!("never used: {}: {}", refused.name, refused.why));
-    untrusted
+    needing
         .chain(named::about_hooks(file))
         .chain(refused)
         .flat_map(|line| quoted(&line, INDENT, window))

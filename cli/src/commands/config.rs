@@ -97,7 +97,7 @@ fn check(ui: &Ui, settings: &Settings) -> Result<(), CliError> {
         ui.data(&format!("{short} is valid"));
         if project.wants_trust() {
             ui.data("  ignored until it is trusted, see dunlin config trust:");
-            trust::show_untrusted(ui, project);
+            trust::show_needing_trust(ui, project);
         }
         trust::show_refused(ui, project);
     }

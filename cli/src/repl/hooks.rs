@@ -25,7 +25,8 @@ pub fn run(app: &App) -> Result<(), CliError> {
     }
     let file = settings.project_file.as_ref();
     let waiting = file.filter(|file| file.wants_trust());
-    if let Some(file) = waiting.filter(|file| file.untrusted.iter().any(|value| value.name == HOOK))
+    if let Some(file) =
+        waiting.filter(|file| file.needs_trust.iter().any(|value| value.name == HOOK))
     {
         let path = settings.folders.short(&file.path);
         ui.status(&format!(

@@ -26,7 +26,7 @@ use crate::config::setting::{Layer, Narrowing};
 use crate::config::trust::{self, Files, Trust};
 use crate::config::value::{fields, written};
 
-/// What the wish for a hook is called.
+/// The name of a hook among the values that need trust.
 pub const HOOK: &str = "hook";
 
 /// What there is to say about a project's configuration.
@@ -40,7 +40,7 @@ pub struct ProjectFile {
     /// What the user said of it.
     pub trust: Trust,
     /// What needs trust: it counts if that is given.
-    pub untrusted: Vec<UntrustedValue>,
+    pub needs_trust: Vec<ValueNeedingTrust>,
     /// What never counts.
     pub refused: Vec<Refused>,
     /// The files of the project that the commands of its hooks name: trusted with it, as they are.
@@ -63,7 +63,7 @@ pub struct Difference {
 
 /// A value that needs trust.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UntrustedValue {
+pub struct ValueNeedingTrust {
     /// The name of the setting.
     pub name: String,
     /// What it would be, as it stands in the file.
@@ -83,7 +83,7 @@ pub struct Refused {
 impl ProjectFile {
     /// Whether the user could make more of it count.
     pub fn wants_trust(&self) -> bool {
-        self.trust != Trust::Trusted && !self.untrusted.is_empty()
+        self.trust != Trust::Trusted && !self.needs_trust.is_empty()
     }
 
     /// All that is trusted together, each file with its digest.
@@ -148,8 +148,8 @@ impl ProjectFile {
                 )
             });
         }
-        let untrusted = self.untrusted.iter().map(|value| value.name.as_str());
-        let names: Vec<&str> = untrusted.chain(refused).collect();
+        let needing = self.needs_trust.iter().map(|value| value.name.as_str());
+        let names: Vec<&str> = needing.chain(refused).collect();
         let why = match (self.only_named_changed(), self.trust) {
             (Some(what), _) => {
                 format!(
@@ -184,7 +184,7 @@ pub fn apply(
     let mut answers = Answers {
         loaded,
         is_trusted: trust == Trust::Trusted,
-        untrusted: Vec::new(),
+        needs_trust: Vec::new(),
         refused: Vec::new(),
     };
     settings.apply(&loaded.file, &mut answers);
@@ -195,7 +195,7 @@ pub fn apply(
         text: loaded.text.clone(),
         digest,
         trust,
-        untrusted: answers.untrusted,
+        needs_trust: answers.needs_trust,
         refused: answers.refused,
         named,
         differences: Vec::new(),
@@ -207,7 +207,7 @@ pub fn apply(
 struct Answers<'a> {
     loaded: &'a Loaded,
     is_trusted: bool,
-    untrusted: Vec<UntrustedValue>,
+    needs_trust: Vec<ValueNeedingTrust>,
     refused: Vec<Refused>,
 }
 
@@ -225,7 +225,7 @@ impl Layer for Answers<'_> {
             Narrowing::Trusted => true,
             Narrowing::If(narrows, _) => !narrows(value.get_ref(), &setting.value),
         };
-        if !needs_trust || self.note_untrusted(name, value, &written(value.get_ref())) {
+        if !needs_trust || self.counts_if_trusted(name, value, &written(value.get_ref())) {
             *setting = self.loaded.source(value);
         }
     }
@@ -261,7 +261,7 @@ impl Answers<'_> {
     /// A hook is a command that nobody is asked about when it runs: trust is the yes to it. It comes behind the user's own.
     fn hooks(&mut self, settings: &mut Settings, hooks: Vec<ConfiguredHook>) {
         for (place, hook) in self.loaded.file.hook.iter().zip(hooks) {
-            if self.note_untrusted(HOOK, place, &hook.entry.value.written()) {
+            if self.counts_if_trusted(HOOK, place, &hook.entry.value.written()) {
                 settings.hooks.push(hook);
             }
         }
@@ -276,14 +276,14 @@ impl Answers<'_> {
                 return self.refuse(&place, "you have a server of that name");
             }
             let line = self.loaded.line_of_key(server, "enabled");
-            if self.note_untrusted_at(&format!("{place}.enabled"), line, "false")
+            if self.counts_at_if_trusted(&format!("{place}.enabled"), line, "false")
                 && let Some(mine) = settings.mcp_servers.get_mut(name)
             {
                 mine.value.enabled = Some(false);
             }
             return;
         }
-        if !entry.is_enabled() || !self.note_untrusted(&place, server, &entry.written()) {
+        if !entry.is_enabled() || !self.counts_if_trusted(&place, server, &entry.written()) {
             return;
         }
         if let (Some(key), Some(url)) = (entry.api_key.take(), &entry.url) {
@@ -326,7 +326,7 @@ impl Answers<'_> {
         let mut is_wanted = false;
         for (field, value) in &values {
             let line = self.loaded.line_of_key(agent, field);
-            is_wanted |= self.note_untrusted_at(&place(field), line, &value.to_string());
+            is_wanted |= self.counts_at_if_trusted(&place(field), line, &value.to_string());
         }
         if !is_wanted {
             return;
@@ -389,12 +389,12 @@ impl Answers<'_> {
     }
 
     /// Notes a value that needs trust; whether it counts.
-    fn note_untrusted<T>(&mut self, name: &str, place: &Spanned<T>, value: &str) -> bool {
-        self.note_untrusted_at(name, self.loaded.line_of(place), value)
+    fn counts_if_trusted<T>(&mut self, name: &str, place: &Spanned<T>, value: &str) -> bool {
+        self.counts_at_if_trusted(name, self.loaded.line_of(place), value)
     }
 
-    fn note_untrusted_at(&mut self, name: &str, line: usize, value: &str) -> bool {
-        self.untrusted.push(UntrustedValue {
+    fn counts_at_if_trusted(&mut self, name: &str, line: usize, value: &str) -> bool {
+        self.needs_trust.push(ValueNeedingTrust {
             name: name.to_owned(),
             value: value.to_owned(),
             line,
@@ -449,7 +449,7 @@ mod tests {
             text: text.to_owned(),
             digest: String::new(),
             trust: Trust::Changed,
-            untrusted: Vec::new(),
+            needs_trust: Vec::new(),
             refused: Vec::new(),
             named: script.map(pinned).into_iter().collect(),
             differences: Vec::new(),

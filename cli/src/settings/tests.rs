@@ -423,7 +423,7 @@ fn no_trust_sends_a_key_elsewhere() {
 #[test]
 fn tools_may_become_fewer_without_trust() {
     let user = format!("{USER}tools = [\"read_file\", \"edit_file\"]\n");
-    let check = |project: &str, expected: &[&str], untrusted: &[&str]| {
+    let check = |project: &str, expected: &[&str], needs_trust: &[&str]| {
         let home = Home::new(&user, project);
         let settings = home.load(&Global::default(), &[]).unwrap();
         let tools = settings.agents["filed"]
@@ -434,8 +434,8 @@ fn tools_may_become_fewer_without_trust() {
             .unwrap();
         assert_eq!(tools, expected, "{project}");
         let file = settings.project_file.unwrap();
-        let names: Vec<&str> = file.untrusted.iter().map(|w| w.name.as_str()).collect();
-        assert_eq!(names, untrusted, "{project}");
+        let names: Vec<&str> = file.needs_trust.iter().map(|w| w.name.as_str()).collect();
+        assert_eq!(names, needs_trust, "{project}");
     };
     check(
         "[agents.filed]\ntools = [\"read_file\"]",
@@ -478,7 +478,7 @@ fn a_server_of_a_project_needs_trust() {
 
     let file = settings.project_file.unwrap();
     let off = file
-        .untrusted
+        .needs_trust
         .iter()
         .find(|value| value.name == "mcp.servers.mine.enabled");
     assert_eq!(

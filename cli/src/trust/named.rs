@@ -22,7 +22,7 @@ const DIGEST_CHARS: usize = 16;
 
 /// What trust in hooks means, a line each.
 pub(super) fn about_hooks(file: &ProjectFile) -> Vec<String> {
-    if !file.untrusted.iter().any(|value| value.name == HOOK) {
+    if !file.needs_trust.iter().any(|value| value.name == HOOK) {
         return Vec::new();
     }
     let meaning = "trusted hooks run in the command sandbox, and nobody is asked each time";
