@@ -246,7 +246,7 @@ fn damaged(mut bytes: Vec<u8>, damage: Damage) -> Vec<u8> {
 fn paused(request: EditableRequest) -> Paused {
     Paused::new(PausedRequest {
         number: Some(1),
-        token_limit: 30_000,
+        max_request_tokens: 30_000,
         ..PausedRequest::new(request)
     })
 }
@@ -304,7 +304,7 @@ fn commanded(
             time: Some(i64::from(paused.round())),
             round: 1,
             scale: paused.measure().scale(),
-            token_limit: paused.token_limit(),
+            max_request_tokens: paused.max_request_tokens(),
             window: paused.window_tokens(),
             last_sent: None,
         }),

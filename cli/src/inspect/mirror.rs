@@ -225,7 +225,7 @@ pub fn paused(message: PausedMessage) -> Arrived {
             .time
             .and_then(|time| Timestamp::from_millisecond(time).ok()),
         measure: Measure::restored(&message.scale),
-        token_limit: message.token_limit,
+        max_request_tokens: message.max_request_tokens,
         window: message.window,
         ..PausedRequest::new(request)
     });
@@ -384,7 +384,7 @@ mod tests {
             json!({"type": "paused", "pause": number, "revision": "a1", "edits": edits,
             "undone": [], "active": u64::MAX, "number": 3, "round": 1, "body": body.to_string(),
             "outline": outline, "scale": {"model": "small", "is_exact": false, "per_mille": 1000},
-            "token_limit": 30_000, "window": null}),
+            "max_request_tokens": 30_000, "window": null}),
         )
     }
 

@@ -12,7 +12,7 @@ use crate::subagents::{MAX_LISTED, MAX_OF_TURN};
 use dunlin_chat::provider::Usage;
 
 /// The version of the protocol. A chat of another one is listed and otherwise left alone.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The longest command, in bytes: several times the largest value that anybody edits by hand.
 pub const MAX_COMMAND_BYTES: usize = 8 * 1024 * 1024;
@@ -85,7 +85,7 @@ pub struct PausedMessage {
     /// How its tokens are counted.
     pub scale: Scale,
     /// How many tokens it may have, in the client's own counts.
-    pub token_limit: u64,
+    pub max_request_tokens: u64,
     /// The model's context window in tokens, as far as known.
     pub window: Option<u64>,
     /// The SHA-256 of the last request that this endpoint was sent, in lower-case hexadecimal: its server may have that in

@@ -39,7 +39,7 @@ impl RemotePause {
             time: paused.time().map(Timestamp::as_millisecond),
             round: paused.round(),
             scale: paused.measure().scale(),
-            token_limit: paused.token_limit(),
+            max_request_tokens: paused.max_request_tokens(),
             window: paused.window_tokens(),
             last_sent: paused.last_sent().map(|body| sha256_hex(body.as_bytes())),
         };

@@ -85,7 +85,7 @@ pub struct Head {
     pub round: u32,
     pub scale: Scale,
     /// How many tokens it may have.
-    pub token_limit: u64,
+    pub max_request_tokens: u64,
     pub window: Option<u64>,
     /// The SHA-256 of the last request that the endpoint was sent.
     pub last_sent: Option<String>,
@@ -138,7 +138,7 @@ impl PausedState {
             body: String::from_utf8_lossy(body).into_owned(),
             outline,
             scale: self.head.scale.clone(),
-            token_limit: self.head.token_limit,
+            max_request_tokens: self.head.max_request_tokens,
             window: self.head.window,
             last_sent: self.head.last_sent.clone(),
         }))

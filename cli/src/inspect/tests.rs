@@ -70,7 +70,7 @@ fn of(body: &Value, outline: &Outline) -> Paused {
         number: Some(1),
         time: Timestamp::from_millisecond(1_772_323_200_000).ok(),
         model: "small",
-        token_limit: 30_000,
+        max_request_tokens: 30_000,
         ..PausedRequest::new(EditableRequest::new(
             Bytes::from(body.to_string()),
             outline.clone(),

@@ -62,7 +62,7 @@ impl Conditions {
         self.notices.extend(warning);
     }
 
-    /// Makes a standing as strict as the actions want it.
+    /// Makes the plan's status as strict as the actions require.
     pub(crate) fn apply(self, status: PlanStatus) -> PlanStatus {
         match status {
             PlanStatus::Allowed if self.each_time.is_empty() => PlanStatus::Allowed,

@@ -405,7 +405,7 @@ struct Asker {
 #[async_trait]
 impl Ask for Asker {
     async fn ask(&self, question: Question) -> Answer {
-        let _standing: Vec<Pause> = self.waiting.lock().values().map(Clock::pause).collect();
+        let _paused: Vec<Pause> = self.waiting.lock().values().map(Clock::pause).collect();
         self.ask.ask(question).await
     }
 

@@ -91,7 +91,7 @@ impl chat::Host for View<'_, Chat> {
             options,
         };
         let answer = {
-            let _standing = self.clock.pause();
+            let _paused = self.clock.pause();
             let unwanted = self.unwanted();
             unwanted.run_until_cancelled(ask.ask_text(question)).await
         };

@@ -187,7 +187,7 @@ fn watch_over(
 
 impl process::HostCommand for View<'_, Commands> {
     async fn read(&mut self, handle: Resource<StartedCommand>) -> Result<Option<Chunk>, Refusal> {
-        let _standing = self.clock.pause_for_work();
+        let _paused = self.clock.pause_for_work();
         let progress = self.progress.clone();
         let entry = self
             .context
@@ -248,7 +248,7 @@ impl process::HostCommand for View<'_, Commands> {
     }
 
     async fn wait(&mut self, handle: Resource<StartedCommand>) -> Result<WireEnd, Refusal> {
-        let _standing = self.clock.pause_for_work();
+        let _paused = self.clock.pause_for_work();
         let entry = self
             .context
             .handles

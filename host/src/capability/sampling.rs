@@ -95,7 +95,7 @@ impl View<'_, Chat> {
             progress.progress(&self.caller.call, &display::escape(&text), None);
         }
         let answered = {
-            let _standing = self.clock.pause();
+            let _paused = self.clock.pause();
             let asked = tokio::time::timeout(MODEL_TIME, model.answer(&request));
             let unwanted = self.unwanted();
             unwanted.run_until_cancelled(asked).await
@@ -139,7 +139,7 @@ impl View<'_, Chat> {
             origin: Origin::Server,
         };
         let answer = {
-            let _standing = self.clock.pause();
+            let _paused = self.clock.pause();
             let unwanted = self.unwanted();
             unwanted.run_until_cancelled(ask.ask(question)).await
         };

@@ -155,7 +155,7 @@ impl CallContext {
             origin: Origin::Undeclared,
         };
         let answer = {
-            let _standing = self.clock.pause();
+            let _paused = self.clock.pause();
             ask.ask(question).await.at_most(Scope::Once)
         };
         let event = match answer.allow {

@@ -48,7 +48,7 @@ impl subagent::Host for View<'_, SubagentTool> {
         self.log_start(&task)?;
         let ran = {
             // It has limits of its own, and waits for the user.
-            let _standing = self.clock.pause_for_work();
+            let _paused = self.clock.pause_for_work();
             subagents.run(&self.caller.call, task).await
         };
         let report = ran.map_err(|error| Error::Failed(display::chain(&*error)))?;

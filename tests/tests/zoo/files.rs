@@ -167,7 +167,7 @@ async fn a_refusal_cannot_be_hidden() {
     assert_alive(&host).await;
 }
 
-/// The standing of what was declared covers nothing else, whatever the user answered to it.
+/// The status of a plan covers what was declared and nothing else, whatever the user answered to it.
 #[tokio::test]
 async fn a_lie_in_prepare_gains_nothing() {
     let sandbox = Sandbox::new();
@@ -310,7 +310,7 @@ async fn own_files_are_closed() {
         let call = call("read_permission_file", json!({ "path": path }));
         for asker in [Arc::new(Asker::yes()), Arc::new(Asker::no())] {
             let plan = host.prepare(&call).await.unwrap();
-            // Without looking at the standing: a front end with a bug must not matter.
+            // Without looking at the status: a front end with a bug must not matter.
             let allow = Answer {
                 allow: true,
                 scope: Scope::Once,

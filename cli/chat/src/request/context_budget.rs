@@ -4,7 +4,7 @@
 //! [`Measure`] counts; [`truncation::fit`] decides.
 //!
 //! A message is counted once, when it is first sent. What follows from the counts is kept in [`Truncation`], so that better
-//! counts, when they come, move nothing that was sent before: they only say when the room is full next.
+//! counts, when they come, move nothing that was sent before: they only say when the context limit is reached next.
 
 use std::borrow::Cow;
 
@@ -34,13 +34,13 @@ pub struct HistoryLimits {
     pub max_lines: u64,
     /// Tokens that the model can read and write together; `None`: not known.
     pub window: Option<Window>,
-    /// How full the room is, in thousandths, when earlier turns are compacted; `None`: they never are.
+    /// The share of the context limit, in thousandths, at which earlier turns are compacted; `None`: they never are.
     pub compact_at: Option<u64>,
 }
 
 impl Default for HistoryLimits {
-    /// 100,000 tokens fit the windows that are common today with room for the reply; 50,000 lines
-    /// only guard against text whose tokens are underestimated.
+    /// 100,000 tokens fit the context windows that are common today and leave some for the reply; 50,000
+    /// lines only guard against text whose tokens are underestimated.
     fn default() -> HistoryLimits {
         HistoryLimits {
             max_tokens: 100_000,
@@ -371,13 +371,13 @@ impl ContextBudget {
     }
 
     /// Takes note that the request that was made last was too long for the model: it came to `needed` tokens and
-    /// there was room for `window`, as far as the server says so.
+    /// `window` would have fitted, as far as the server says so.
     pub fn overflowed(&mut self, needed: Option<u64>, window: Option<u64>) {
         let sent = self.measure.sent();
         self.measure.measured(needed.unwrap_or_default());
         let refused = match window {
             Some(window) => {
-                // It has counted more than there is room for.
+                // It has counted more than its limit.
                 self.measure.at_least(window.saturating_add(window / 10));
                 Refused {
                     tokens: window,
@@ -439,7 +439,7 @@ impl ContextBudget {
         })
     }
 
-    /// Where the last third of the room begins, at the beginning of a turn; `None`: compacting would free little.
+    /// Where the last third of the context limit begins, at the beginning of a turn; `None`: compacting would free little.
     fn compactable(
         &self,
         messages: &[Message],
@@ -549,7 +549,7 @@ impl ContextBudget {
         }
     }
 
-    /// The window that is reckoned with, and which limit that is; nothing for an endpoint that says nothing.
+    /// The context window that is reckoned with, and which limit that is; nothing for an endpoint that says nothing.
     pub fn window(&self, limits: &HistoryLimits) -> Option<(u64, Limit)> {
         let known = limits
             .window
@@ -564,13 +564,13 @@ impl ContextBudget {
             .min_by_key(|(tokens, _)| *tokens)
     }
 
-    /// The room for the conversation in our own counts, and which limit it comes from.
+    /// The context limit of the conversation in our own counts, and where it comes from.
     pub fn available(&self, occasion: Occasion<'_>, fixed: u64) -> (Cost, Limit) {
         let limits = &occasion.limits;
         let of_history = self.measure.ours(limits.max_tokens).saturating_sub(fixed);
         let of_window = self.window(limits).map(|(window, limit)| {
             let reply = match limit {
-                // Of a window that is only guessed at nothing is known to be for the reply.
+                // Of a context window that is only guessed at nothing is known to be for the reply.
                 Limit::Refused(_) => 0,
                 _ => reserve(occasion.agent, window),
             };
@@ -596,8 +596,8 @@ impl ContextBudget {
     }
 }
 
-/// What is kept free in the window for the reply. Without a limit of its own a reply gets a quarter of a small window,
-/// and of a large one what is enough for a long file.
+/// What is kept free in the context window for the reply. Without a limit of its own a reply gets a quarter of a small
+/// window, and of a large one what is enough for a long file.
 pub fn reserve(agent: &Agent, window: u64) -> u64 {
     const LONG_REPLY: u64 = 8_192;
     let reply = agent.max_tokens.map_or(LONG_REPLY, u64::from);

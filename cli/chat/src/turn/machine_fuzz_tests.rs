@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::tests::{
-    ALLOW, allowed, assert_legal, choose, error, finished, for_session, plan, proposed, ruled_out,
+    ALLOW, allowed, assert_legal, choose, error, finished, for_session, proposed, ruled_out,
     undecided,
 };
 use super::*;
@@ -133,7 +133,7 @@ fn edited(kind: u8) -> Map<String, Value> {
 
 /// A plan that says which form of the call it was made of, and comes out in one of two ways.
 fn some_plan(turn: &Turn<'_>, number: usize, form: u8) -> Event {
-    let Event::Prepared(_, Ok(status)) = (match form % 5 {
+    let Event::Prepared(_, Ok(plan)) = (match form % 5 {
         0 => allowed(number),
         1..=3 => undecided(number),
         _ => ruled_out(number),
@@ -148,7 +148,7 @@ fn some_plan(turn: &Turn<'_>, number: usize, form: u8) -> Event {
     let plan = Plan {
         question,
         runs_beside: form.is_multiple_of(3),
-        ..plan(status.status)
+        ..plan
     };
     Event::Prepared(number, Ok(plan))
 }

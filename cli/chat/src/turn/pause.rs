@@ -31,7 +31,7 @@ pub struct PausedRequest<'a> {
     /// Counts tokens as the context budget does.
     pub measure: Measure,
     /// How many tokens the request may have, in the measure's own counts.
-    pub token_limit: u64,
+    pub max_request_tokens: u64,
     /// The model's context window in tokens, as far as known.
     pub window: Option<u64>,
     /// Whether the user has to see it: the interceptor pauses it, or it has another form than the one that was paused.
@@ -54,7 +54,7 @@ impl PausedRequest<'_> {
             described: Vec::new(),
             messages: &[],
             measure: Measure::default(),
-            token_limit: u64::MAX,
+            max_request_tokens: u64::MAX,
             window: None,
             must_pause: true,
             last_sent: None,

@@ -209,7 +209,7 @@ fn unsent<'a>(
         },
         messages,
         measure: budget.measure().clone(),
-        token_limit: budget
+        max_request_tokens: budget
             .available(occasion, fixed)
             .0
             .tokens

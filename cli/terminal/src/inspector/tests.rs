@@ -97,7 +97,7 @@ fn paused(body: &Value) -> Paused {
     let request = EditableRequest::new(Bytes::from(body.to_string()), outline);
     Paused::new(PausedRequest {
         number: Some(3),
-        token_limit: 30_000,
+        max_request_tokens: 30_000,
         window: Some(32_768),
         ..PausedRequest::new(request)
     })
@@ -546,7 +546,7 @@ fn a_body_of_unknown_shape_is_shown() {
         let request = EditableRequest::new(Bytes::from(text.to_owned()), Outline::raw());
         let paused = Paused::new(PausedRequest {
             round: 2,
-            token_limit: 10,
+            max_request_tokens: 10,
             ..PausedRequest::new(request)
         });
         let mut fixture = fixture();

@@ -551,7 +551,7 @@ impl CallContext {
             return Ok((false, nobody()));
         }
         let answer = {
-            let _standing = self.clock.pause();
+            let _paused = self.clock.pause();
             ask.ask(question).await.at_most(longest)
         };
         if !answer.allow {

@@ -41,13 +41,13 @@ const MAX_ARGUMENT_DEPTH: usize = 64;
 
 /// Arguments that a session could not be read back with count as arguments that cannot be read.
 fn refuse_deep_arguments(call: &mut ProposedCall) {
-    fn is_deep(value: &Value, depth: usize) -> bool {
-        match (value, depth) {
+    fn is_deep(value: &Value, remaining_depth: usize) -> bool {
+        match (value, remaining_depth) {
             (Value::Array(_) | Value::Object(_), 0) => true,
-            (Value::Array(items), depth) => items.iter().any(|item| is_deep(item, depth - 1)),
-            (Value::Object(fields), depth) => {
-                fields.values().any(|field| is_deep(field, depth - 1))
-            }
+            (Value::Array(items), _) => items.iter().any(|item| is_deep(item, remaining_depth - 1)),
+            (Value::Object(fields), _) => fields
+                .values()
+                .any(|field| is_deep(field, remaining_depth - 1)),
             _ => false,
         }
     }

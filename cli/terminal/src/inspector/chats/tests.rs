@@ -28,7 +28,7 @@ fn request(text: &str) -> Paused {
     let request = EditableRequest::new(Bytes::from(body.to_string()), outline);
     Paused::new(PausedRequest {
         number: Some(3),
-        token_limit: 30_000,
+        max_request_tokens: 30_000,
         window: Some(32_768),
         ..PausedRequest::new(request)
     })

@@ -98,7 +98,7 @@ pub struct Paused {
     request: EditableRequest,
     counts: Counts,
     measure: Measure,
-    token_limit: u64,
+    max_request_tokens: u64,
     window_tokens: Option<u64>,
     last_sent: Option<LastRequest>,
     round: u32,
@@ -121,7 +121,7 @@ impl Paused {
             counts: Counts::of(&paused.request, &paused.measure),
             request: paused.request,
             measure: paused.measure,
-            token_limit: paused.token_limit,
+            max_request_tokens: paused.max_request_tokens,
             window_tokens: paused.window,
             last_sent: paused.last_sent.map(|last| LastRequest::new(&last)),
             round: paused.round,
@@ -189,7 +189,7 @@ impl Paused {
     /// Why the request cannot be sent as it is now.
     pub fn problem(&self) -> Option<Unsendable> {
         self.request
-            .check(&self.counts, Some(self.token_limit))
+            .check(&self.counts, Some(self.max_request_tokens))
             .err()
     }
 
@@ -278,8 +278,8 @@ impl Paused {
     }
 
     /// How many tokens it may have, in the measure's own counts.
-    pub fn token_limit(&self) -> u64 {
-        self.token_limit
+    pub fn max_request_tokens(&self) -> u64 {
+        self.max_request_tokens
     }
 
     /// Which request of its turn it is, from 1.
