@@ -333,7 +333,7 @@ impl ProviderError {
 }
 
 /// The way out of a conversation that does not fit.
-const TOO_LONG: &str = "your message is kept; /context shows what takes the room, /clear begins afresh, and a \
+const TOO_LONG: &str = "your message is kept; /context shows what uses the context, /clear starts over, and a \
     smaller max_history_tokens under [limits] sends less";
 
 /// What need not be said more exactly.

@@ -137,7 +137,7 @@ impl TooLong {
             return format!("your message is kept; {FEWER_TOOLS}, or {raise}");
         }
         format!(
-            "your message is kept; /context shows what takes the room, /clear begins afresh, and {raise}"
+            "your message is kept; /context shows what uses the context, /clear starts over, and {raise}"
         )
     }
 
