@@ -232,11 +232,11 @@ pub(crate) fn now() -> String {
 
 /// How many bytes more a call may write into a log, with whatever it does in the background. Clones are the same.
 #[derive(Debug, Clone)]
-pub(crate) struct LogRoom(Arc<AtomicUsize>);
+pub(crate) struct LogQuota(Arc<AtomicUsize>);
 
-impl LogRoom {
-    pub(crate) fn new(bytes: usize) -> LogRoom {
-        LogRoom(Arc::new(bytes.into()))
+impl LogQuota {
+    pub(crate) fn new(bytes: usize) -> LogQuota {
+        LogQuota(Arc::new(bytes.into()))
     }
 
     pub(crate) fn is_used_up(&self) -> bool {

@@ -100,11 +100,11 @@ impl ReplyNormalizer {
                     self.calls.text(&piece, &mut text);
                     push_text(text, out);
                 }
-                Part::Thought(text) => out.push(StreamEvent::Reasoning {
+                Part::Reasoning(text) => out.push(StreamEvent::Reasoning {
                     field: REASONING_FIELD,
                     text,
                 }),
-                Part::WasThought => {
+                Part::WasReasoning => {
                     self.calls.begin_anew(&mut text);
                     push_text(text, out);
                     out.push(StreamEvent::WasReasoning {

@@ -32,8 +32,8 @@ fn end(finish: Finish) -> StreamEvent {
 fn lines(events: Vec<StreamEvent>) -> Vec<String> {
     let line = |event| match event {
         StreamEvent::Text(text) => format!("text {text}"),
-        StreamEvent::Reasoning { text, .. } => format!("thought {text}"),
-        StreamEvent::WasReasoning { .. } => "was a thought".to_owned(),
+        StreamEvent::Reasoning { text, .. } => format!("reasoning {text}"),
+        StreamEvent::WasReasoning { .. } => "was reasoning".to_owned(),
         StreamEvent::CallStarted { tool } => format!("started {tool}"),
         StreamEvent::Notice(_) | StreamEvent::Warning(_) => "notice".to_owned(),
         StreamEvent::Usage(_) => "usage".to_owned(),
@@ -70,7 +70,7 @@ fn a_thought_and_a_call_in_the_text() {
             end(Finish::Complete),
         ],
         &[
-            "thought hm",
+            "reasoning hm",
             "started read_file",
             "Complete recovered read_file",
         ],
@@ -83,7 +83,7 @@ fn a_thought_and_a_call_in_the_text() {
         ],
         &[
             "text I look.\n",
-            "was a thought",
+            "was reasoning",
             "started read_file",
             "Complete recovered read_file",
         ],
@@ -92,7 +92,7 @@ fn a_thought_and_a_call_in_the_text() {
         [text(CALL), text("\n</think>\n\nHi"), end(Finish::Complete)],
         &[
             &format!("text {CALL}\n"),
-            "was a thought",
+            "was reasoning",
             "text Hi",
             "Complete",
         ],
@@ -128,11 +128,11 @@ fn what_is_cut_is_no_call() {
     );
     check(
         [text("<think>so"), end(Finish::Cut)],
-        &["thought so", "Cut"],
+        &["reasoning so", "Cut"],
     );
     check(
         [text("<think> is a tag"), end(Finish::Complete)],
-        &["thought is a tag", "text <think> is a tag", "Complete"],
+        &["reasoning is a tag", "text <think> is a tag", "Complete"],
     );
 }
 

@@ -6,8 +6,8 @@
 //!
 //! - an opening tag counts at the very start of a reply, before anything but white space;
 //! - a closing tag without an opening one counts where it ends a line or a paragraph, not in code, and not
-//!   after an opening tag that was only mentioned; what came before it was a thought;
-//! - a thought that is never closed, in a reply that is whole and says nothing else, is the reply.
+//!   after an opening tag that was only mentioned; what came before it was reasoning;
+//! - reasoning that is never closed, in a reply that is whole and says nothing else, is the reply.
 
 use super::markdown::Code;
 
@@ -25,7 +25,7 @@ const TAGS: [(&str, &str); 10] = [
     ("◁think▷", "◁/think▷"),
 ];
 
-/// The longest thought that is kept in case it is never closed, in bytes. A longer one is none of the mistakes
+/// The longest reasoning that is kept in case it is never closed, in bytes. What is longer is none of the mistakes
 /// that this is for.
 const MAX_UNCLOSED_BYTES: usize = 1024 * 1024;
 
@@ -34,10 +34,10 @@ const MAX_UNCLOSED_BYTES: usize = 1024 * 1024;
 pub(super) enum Part {
     /// A piece of the answer.
     Text(String),
-    /// A piece of a thought.
-    Thought(String),
-    /// All text until here was a thought.
-    WasThought,
+    /// A piece of the reasoning.
+    Reasoning(String),
+    /// All text until here was reasoning.
+    WasReasoning,
 }
 
 /// Reads one reply.
@@ -46,8 +46,8 @@ pub(super) struct ReasoningInText {
     state: State,
     /// What cannot be told yet.
     held: String,
-    /// Whether a thought has ended: white space up to the answer belongs to neither.
-    thought: bool,
+    /// Whether reasoning has ended: white space up to the answer belongs to neither.
+    has_reasoned: bool,
     /// Whether tags in the text are only mentioned from now on.
     mentioned: bool,
     code: Code,
@@ -65,9 +65,9 @@ enum State {
 
 #[derive(Debug)]
 struct Thinking {
-    /// What ends the thought.
+    /// What ends the reasoning.
     close: &'static str,
-    /// The thought as it was written, with its tag, in case it never ends.
+    /// The reasoning as it was written, with its tag, in case it never ends.
     unclosed: String,
     /// Whether anything but white space has come.
     begun: bool,
@@ -100,12 +100,12 @@ impl ReasoningInText {
     pub(super) fn end(&mut self, whole: bool, out: &mut Vec<Part>) {
         let held = std::mem::take(&mut self.held);
         match std::mem::take(&mut self.state) {
-            State::Start if self.thought => push_text(held.trim_start().to_owned(), out),
+            State::Start if self.has_reasoned => push_text(held.trim_start().to_owned(), out),
             State::Start | State::Text => push_text(held, out),
             State::Thinking(mut thinking) => {
-                push_thought(thinking.take(&held), out);
+                push_reasoning(thinking.take(&held), out);
                 let all = thinking.unclosed.len() < MAX_UNCLOSED_BYTES;
-                if whole && !self.thought && all {
+                if whole && !self.has_reasoned && all {
                     push_text(thinking.unclosed, out);
                 }
             }
@@ -131,7 +131,7 @@ impl ReasoningInText {
                 if TAGS.iter().any(|(open, _)| open.starts_with(begun)) {
                     return false;
                 }
-                if self.thought {
+                if self.has_reasoned {
                     self.held = begun.to_owned();
                 }
                 self.state = State::Text;
@@ -139,18 +139,18 @@ impl ReasoningInText {
             }
             State::Thinking(thinking) => {
                 if let Some(at) = self.held.find(thinking.close) {
-                    let thought = thinking.take(self.held[..at].trim_end());
+                    let reasoning = thinking.take(self.held[..at].trim_end());
                     self.held.drain(..at + thinking.close.len());
-                    push_thought(thought, out);
-                    self.thought = true;
+                    push_reasoning(reasoning, out);
+                    self.has_reasoned = true;
                     self.state = State::Start;
                     return true;
                 }
                 let free = self.held.len() - kept_for(&self.held, [thinking.close]);
-                // White space before the closing tag is none of the thought's.
+                // White space before the closing tag is no part of the reasoning.
                 let free = self.held[..free].trim_end().len();
                 let piece: String = self.held.drain(..free).collect();
-                push_thought(thinking.take(&piece), out);
+                push_reasoning(thinking.take(&piece), out);
                 false
             }
             State::Text => self.advance_text(out),
@@ -197,8 +197,8 @@ impl ReasoningInText {
         };
         if counts {
             self.held.drain(..tag.len());
-            out.push(Part::WasThought);
-            self.thought = true;
+            out.push(Part::WasReasoning);
+            self.has_reasoned = true;
             self.state = State::Start;
         }
         // Where one is mentioned others are too, and no reply has reasoning twice without an opening tag.
@@ -241,9 +241,9 @@ fn push_text(text: String, out: &mut Vec<Part>) {
     }
 }
 
-fn push_thought(text: String, out: &mut Vec<Part>) {
+fn push_reasoning(text: String, out: &mut Vec<Part>) {
     if !text.is_empty() {
-        out.push(Part::Thought(text));
+        out.push(Part::Reasoning(text));
     }
 }
 
@@ -259,21 +259,21 @@ mod tests {
             reasoning.text(piece, &mut parts);
         }
         reasoning.end(whole, &mut parts);
-        let (mut thought, mut text) = (String::new(), String::new());
+        let (mut reasoning, mut text) = (String::new(), String::new());
         for part in parts {
             match part {
                 Part::Text(piece) => text += &piece,
-                Part::Thought(piece) => thought += &piece,
-                Part::WasThought => thought += &std::mem::take(&mut text),
+                Part::Reasoning(piece) => reasoning += &piece,
+                Part::WasReasoning => reasoning += &std::mem::take(&mut text),
             }
         }
-        (thought, text)
+        (reasoning, text)
     }
 
-    /// The reply is this thought and this answer, in one piece and however it is cut.
+    /// The reply is this reasoning and this answer, in one piece and however it is cut.
     #[track_caller]
-    fn check(reply: &str, thought: &str, text: &str) {
-        let expected = (thought.to_owned(), text.to_owned());
+    fn check(reply: &str, reasoning: &str, text: &str) {
+        let expected = (reasoning.to_owned(), text.to_owned());
         assert_eq!(read(&[reply], true), expected, "{reply:?}");
         for (cut, _) in reply.char_indices() {
             let (head, tail) = reply.split_at(cut);
@@ -357,10 +357,10 @@ mod tests {
                 pieces.push(&reply[start..cut]);
                 start = cut;
             }
-            let (thought, text) = read(&[&reply], true);
-            proptest::prop_assert_eq!(read(&pieces, true), (thought.clone(), text.clone()));
+            let (reasoning, text) = read(&[&reply], true);
+            proptest::prop_assert_eq!(read(&pieces, true), (reasoning.clone(), text.clone()));
             let kept = |text: &str| text.matches(['a', '.', 'ß']).count();
-            proptest::prop_assert!(kept(&thought) + kept(&text) >= kept(&reply));
+            proptest::prop_assert!(kept(&reasoning) + kept(&text) >= kept(&reply));
         }
     }
 }

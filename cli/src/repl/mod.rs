@@ -64,7 +64,7 @@ use dunlin_terminal::ui::idle::Attention;
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::terminal;
 use mode::{Decision, OpenPlan};
-use session_picker::{SessionPicker, Taken};
+use session_picker::{Handled, SessionPicker};
 use slash::Next;
 use while_running::WhileRunning;
 
@@ -321,21 +321,21 @@ fn converse(
         {
             ui.warn(&format!("the history could not be kept: {error}"));
         }
-        let taken = match is_plain || own.is_some() {
+        let handled = match is_plain || own.is_some() {
             true => {
                 *picker = SessionPicker::Closed;
-                Ok(Taken::No)
+                Ok(Handled::No)
             }
             false => picker.take(app, dialogue, &line),
         };
-        let answer = match (taken, own) {
+        let answer = match (handled, own) {
             (Err(error), _) => Err(error),
-            (Ok(Taken::Choice), _) => Ok(Answer::Next),
-            (Ok(Taken::No), Some(own)) => {
+            (Ok(Handled::Yes), _) => Ok(Answer::Next),
+            (Ok(Handled::No), Some(own)) => {
                 let says = (attaches(app, dialogue.as_ref()), &mut told_of_marks);
                 own_command::run(app, dialogue, &own, says).map(|()| Answer::Next)
             }
-            (Ok(Taken::No), None) => respond(app, dialogue, editor, input),
+            (Ok(Handled::No), None) => respond(app, dialogue, editor, input),
         };
         match answer {
             Ok(Answer::Next) => {}

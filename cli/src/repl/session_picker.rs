@@ -33,9 +33,9 @@ pub enum SessionPicker {
 
 /// What became of a line that was typed while the picker was open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
+pub enum Handled {
     /// It was a choice.
-    Choice,
+    Yes,
     /// It is for somebody else.
     No,
 }
@@ -127,10 +127,10 @@ impl SessionPicker {
         app: &App,
         dialogue: &mut Option<Dialogue>,
         line: &str,
-    ) -> Result<Taken, CliError> {
+    ) -> Result<Handled, CliError> {
         let ui = &app.ui;
         let offered = match self {
-            SessionPicker::Closed => return Ok(Taken::No),
+            SessionPicker::Closed => return Ok(Handled::No),
             SessionPicker::Last(last) => vec![last.clone()],
             SessionPicker::Choosing(entries) => entries.clone(),
         };
@@ -168,10 +168,10 @@ impl SessionPicker {
             }
             Choice::None => {
                 *self = SessionPicker::Closed;
-                return Ok(Taken::No);
+                return Ok(Handled::No);
             }
         }
-        Ok(Taken::Choice)
+        Ok(Handled::Yes)
     }
 }
 

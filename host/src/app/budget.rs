@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::audit::LogRoom;
+use crate::audit::LogQuota;
 use crate::capability::{AppAllowance, AppCounts};
 use crate::limits::{APP_AUDIT_PERIOD, APP_COUNT_PERIOD, MAX_APP_LOG_BYTES, MAX_AUDIT_BYTES};
 
 pub(super) struct Budget {
     counting: Period,
     logging: Period,
-    audit_room: LogRoom,
-    message_room: LogRoom,
+    audit_quota: LogQuota,
+    message_quota: LogQuota,
     counts: AppCounts,
 }
 
@@ -21,8 +21,8 @@ impl Budget {
         Budget {
             counting: Period(None),
             logging: Period(None),
-            audit_room: LogRoom::new(MAX_AUDIT_BYTES),
-            message_room: LogRoom::new(MAX_APP_LOG_BYTES),
+            audit_quota: LogQuota::new(MAX_AUDIT_BYTES),
+            message_quota: LogQuota::new(MAX_APP_LOG_BYTES),
             counts: AppCounts::default(),
         }
     }
@@ -30,15 +30,15 @@ impl Budget {
     /// What an event that begins now may use up.
     pub(super) fn begin_event(&mut self, now: Instant) -> AppAllowance {
         if self.logging.is_over(APP_AUDIT_PERIOD, now) {
-            self.audit_room = LogRoom::new(MAX_AUDIT_BYTES);
-            self.message_room = LogRoom::new(MAX_APP_LOG_BYTES);
+            self.audit_quota = LogQuota::new(MAX_AUDIT_BYTES);
+            self.message_quota = LogQuota::new(MAX_APP_LOG_BYTES);
         }
         if self.counting.is_over(APP_COUNT_PERIOD, now) {
             self.counts = AppCounts::default();
         }
         AppAllowance {
-            audit_room: self.audit_room.clone(),
-            message_room: self.message_room.clone(),
+            audit_quota: self.audit_quota.clone(),
+            message_quota: self.message_quota.clone(),
             counts: self.counts,
         }
     }
@@ -68,12 +68,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_room_in_the_logs_is_of_an_hour() {
+    fn the_quota_of_the_logs_is_of_an_hour() {
         let start = Instant::now();
         let mut budget = Budget::new();
         let first = budget.begin_event(start);
-        first.audit_room.take(MAX_AUDIT_BYTES);
-        first.message_room.take(MAX_APP_LOG_BYTES);
+        first.audit_quota.take(MAX_AUDIT_BYTES);
+        first.message_quota.take(MAX_APP_LOG_BYTES);
         let second = Duration::from_secs(1);
         for (age, is_used_up) in [
             (second, true),
@@ -81,8 +81,8 @@ mod tests {
             (APP_AUDIT_PERIOD, false),
         ] {
             let now = budget.begin_event(start + age);
-            let rooms = [now.audit_room, now.message_room].map(|room| room.is_used_up());
-            assert_eq!(rooms, [is_used_up; 2], "{age:?}");
+            let quotas = [now.audit_quota, now.message_quota].map(|quota| quota.is_used_up());
+            assert_eq!(quotas, [is_used_up; 2], "{age:?}");
         }
     }
 

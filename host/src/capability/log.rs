@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::context::{CallContext, Phase, UsedInDescribe, View};
 use super::wasi::Source;
-use crate::audit::LogRoom;
+use crate::audit::LogQuota;
 use crate::bindings::dunlin::tool::log;
 use crate::limits::{MAX_APP_LOG_BYTES, MAX_LOG_MESSAGE_BYTES, MAX_LOG_MESSAGES};
 
@@ -60,9 +60,9 @@ impl Messages {
     ) {
         let is_full = call
             .log
-            .message_room
+            .message_quota
             .as_ref()
-            .is_some_and(LogRoom::is_used_up);
+            .is_some_and(LogQuota::is_used_up);
         if (self.kept.is_empty() && printed.is_empty() && broken.is_none()) || is_full {
             return;
         }
@@ -95,9 +95,9 @@ impl Messages {
         }
         lines.extend(broken.map(|problem| line("error", problem)));
         let written = call.shared.log.append_counted(&lines);
-        if let (Some(room), Ok(written)) = (&call.log.message_room, written) {
-            room.take(written);
-            if room.is_used_up() {
+        if let (Some(quota), Ok(written)) = (&call.log.message_quota, written) {
+            quota.take(written);
+            if quota.is_used_up() {
                 let mebibytes = MAX_APP_LOG_BYTES >> 20;
                 let note = format!(
                     "this app has filled {mebibytes} MiB of the log within an hour; what it logs until the next is left out"

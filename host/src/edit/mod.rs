@@ -8,7 +8,6 @@
 //! writes it, and `names` the one that removes and renames it; [`crate::undo`] can take it back.
 
 mod apply;
-pub(crate) mod beside;
 mod change;
 pub mod diff;
 mod found;
@@ -16,6 +15,7 @@ mod hash;
 pub(crate) mod names;
 pub(crate) mod prepare;
 pub(crate) mod replace;
+pub(crate) mod sibling;
 pub(crate) mod syntax;
 mod texts;
 pub mod words;

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use super::beside::{aside_name, kept_name};
 use super::replace::{Place, ReplaceError, Temporary, remove_folders};
+use super::sibling::{aside_name, kept_name};
 use super::{ContentHash, EntryKind};
 
 /// Removes what has a name, if it is of this kind and holds `base`, and the empty ones of the folders above it. Of a file

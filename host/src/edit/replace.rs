@@ -17,8 +17,8 @@ use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, Uid};
 use rustix::io::Errno;
 
 use super::ContentHash;
-use super::beside::temporary_name;
 use super::prepare::hash_of;
+use super::sibling::temporary_name;
 use crate::display::shown;
 use crate::open;
 

@@ -9,7 +9,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::component::{CallFrontend, ComponentTool, Components};
 use crate::NoProgress;
 use crate::ask::DenyAll;
-use crate::audit::LogRoom;
+use crate::audit::LogQuota;
 use crate::call::{Call, Plan};
 use crate::capability::Edits;
 use crate::limits::{MAX_BACKGROUND_RUNS, MAX_BACKGROUND_TIME, MAX_BACKGROUND_TOOLS};
@@ -50,7 +50,7 @@ impl Components {
         tool: ComponentTool,
         plan: &Plan,
         arguments: &str,
-        room: LogRoom,
+        log_quota: LogQuota,
     ) {
         let Ok(arguments) = serde_json::from_str(arguments) else {
             return;
@@ -86,7 +86,7 @@ impl Components {
                         edits: Edits::default(),
                     },
                     &clock,
-                    &room,
+                    &log_quota,
                 );
                 // Boxed: this future and that of a run would hold each other.
                 let ran: std::pin::Pin<Box<dyn Future<Output = _> + Send + '_>> = Box::pin(ran);

@@ -12,7 +12,7 @@ use super::results::{checked_arguments, declared, fault, success};
 use crate::Progress;
 use crate::actions;
 use crate::ask::{Answer, Ask, Scope};
-use crate::audit::{Event, LogRoom, Record};
+use crate::audit::{Event, LogQuota, Record};
 use crate::bindings::declared::ProposedCall;
 use crate::bindings::dunlin::tool::types;
 use crate::call::{Action, Call, Failure, Outcome, Plan, PlanStatus, Success};
@@ -189,7 +189,7 @@ impl Components {
         progress: Arc<dyn Progress>,
     ) -> Outcome {
         let clock = self.clock();
-        let room = LogRoom::new(limits::MAX_AUDIT_BYTES);
+        let log_quota = LogQuota::new(limits::MAX_AUDIT_BYTES);
         let edits = Edits::default();
         let result = self
             .run_once(
@@ -202,12 +202,12 @@ impl Components {
                     edits: edits.clone(),
                 },
                 &clock,
-                &room,
+                &log_quota,
             )
             .await;
         let result = result.map(|(success, more)| {
             if let Some(arguments) = more {
-                self.continue_in_background(call, tool, plan, &arguments, room);
+                self.continue_in_background(call, tool, plan, &arguments, log_quota);
             }
             success
         });
@@ -227,7 +227,7 @@ impl Components {
         plan: &Plan,
         front: CallFrontend,
         clock: &Clock,
-        audit_room: &LogRoom,
+        audit_quota: &LogQuota,
     ) -> Result<(Success, Option<String>), Failure> {
         let ComponentTool {
             plugin,
@@ -262,7 +262,7 @@ impl Components {
         state.context.ask = Some(front.ask);
         state.context.progress = Some(front.progress);
         state.context.changes.edits = front.edits;
-        state.context.log.audit_room = audit_room.clone();
+        state.context.log.audit_quota = audit_quota.clone();
         let proposed = ProposedCall {
             tool: call.tool.clone(),
             arguments,

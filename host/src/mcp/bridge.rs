@@ -116,7 +116,7 @@ impl Bridge {
         limit: Duration,
     ) -> Result<Bridge, BridgeError> {
         state.connect(ServerConnection::new(connection, terms));
-        let (begun, hears) = oneshot::channel();
+        let (begun, connected) = oneshot::channel();
         let (commands, wanted) = mpsc::channel(1);
         let (tells, tools) = watch::channel(Arc::default());
         let ended = Arc::default();
@@ -141,7 +141,7 @@ impl Bridge {
             closing,
             gone,
         };
-        let server_info = hears.await;
+        let server_info = connected.await;
         bridge.server_info = server_info.unwrap_or(Err(BridgeError::Broken("broke".to_owned())))?;
         Ok(bridge)
     }

@@ -9,13 +9,13 @@ use super::grantee::{Caller, grantee};
 use super::key::{Bits, Decided, Key};
 use super::mode::ToolMode;
 use super::own;
-use super::procfs::{self, Tells};
+use super::procfs::{self, Visibility};
 use super::session_mode::ToChange;
 use super::{
     Change, Decision, PermissionError, Permissions, Rule, SessionAnswer, State, Verdict, loopback,
 };
 use crate::declared_permissions::{ANY_ADDRESS, DeclaredPermissions};
-use crate::edit::beside::{Behind, behind};
+use crate::edit::sibling::{Original, original};
 use crate::egress::{Place, Url, named_place};
 use crate::process::{is_git_name, may_be_repository};
 use crate::resolve::loosely_read;
@@ -157,7 +157,7 @@ impl Permissions {
                 .is_some_and(|declared_permissions| !self.is_within(declared_permissions, need))
         {
             let plugin = caller.plugin.name.clone();
-            return Some(Decision::deny(Rule::BeyondDeclared(plugin)));
+            return Some(Decision::deny(Rule::NotDeclared(plugin)));
         }
         None
     }
@@ -493,9 +493,9 @@ fn changed_file(target: &Target) -> Option<Target> {
     let Target::Path(path) = target else {
         return None;
     };
-    match behind(path.file_name()?.to_str()?)? {
-        Behind::Name(name) => Some(Target::Path(path.with_file_name(name))),
-        Behind::Cut => None,
+    match original(path.file_name()?.to_str()?)? {
+        Original::Name(name) => Some(Target::Path(path.with_file_name(name))),
+        Original::Cut => None,
     }
 }
 
@@ -652,7 +652,9 @@ fn place(target: &Target) -> Option<Place> {
 /// Whether a target is one of these files of Dunlin's, or another name of one; a process's memory may be that of Dunlin.
 fn holds(own: &own::Found, target: &Target) -> bool {
     let is_own = |path: &Path| {
-        own.holds(path) || own.has_other_name(path) || procfs::tells(path) == Some(Tells::Own)
+        own.holds(path)
+            || own.has_other_name(path)
+            || procfs::visibility(path) == Some(Visibility::Own)
     };
     target.path().is_some_and(is_own)
 }

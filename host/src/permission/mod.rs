@@ -254,7 +254,8 @@ impl Permissions {
     pub(crate) fn is_secret(&self, path: &Path) -> bool {
         secrets::looks_secret(path)
             || self.is_secret_place(path)
-            || procfs::tells(path).is_some_and(|tells| tells != procfs::Tells::Machine)
+            || procfs::visibility(path)
+                .is_some_and(|visibility| visibility != procfs::Visibility::Machine)
     }
 
     /// The same, for what only this machine makes a place of secrets, whatever it is called.

@@ -22,19 +22,19 @@ const OF_THE_MACHINE: [&str; 9] = [
     "version",
 ];
 
-/// What a file in a procfs may tell.
+/// What a file in a procfs makes visible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tells {
-    /// Of the machine.
+pub(super) enum Visibility {
+    /// The machine.
     Machine,
-    /// Of a process, or of what is not known.
+    /// A process, or what is not known.
     Process,
-    /// Of this process; or of one of which nobody can say which it is, as the procfs is another one.
+    /// This process; or one of which nobody can say which it is, as the procfs is another one.
     Own,
 }
 
-/// What a path, free of links, tells, if it lies in a procfs, wherever that is mounted.
-pub(super) fn tells(path: &Path) -> Option<Tells> {
+/// What a path, free of links, makes visible, if it lies in a procfs, wherever that is mounted.
+pub(super) fn visibility(path: &Path) -> Option<Visibility> {
     if !is_in_procfs(path) && !path.starts_with(OWN) {
         return None;
     }
@@ -49,11 +49,11 @@ pub(super) fn tells(path: &Path) -> Option<Tells> {
         thread.is_some_and(|thread| thread.exists())
     };
     Some(match root == Path::new(OWN) {
-        _ if is_of_machine => Tells::Machine,
+        _ if is_of_machine => Visibility::Machine,
         // Each thread has a folder beside the process's own, which no listing shows and which holds the same.
-        true if is_own() => Tells::Own,
-        true => Tells::Process,
-        false => Tells::Own,
+        true if is_own() => Visibility::Own,
+        true => Visibility::Process,
+        false => Visibility::Own,
     })
 }
 
@@ -70,24 +70,30 @@ mod tests {
     fn the_machine_is_no_process() {
         let own = std::process::id();
         for (path, expected) in [
-            ("/proc/meminfo".to_owned(), Some(Tells::Machine)),
-            ("/proc/1/environ".to_owned(), Some(Tells::Process)),
-            ("/proc/1/mem".to_owned(), Some(Tells::Process)),
-            ("/proc/1/stat".to_owned(), Some(Tells::Process)),
-            ("/proc/kcore".to_owned(), Some(Tells::Process)),
-            ("/proc".to_owned(), Some(Tells::Process)),
-            ("/proc/4194305/environ".to_owned(), Some(Tells::Process)),
-            (format!("/proc/{own}/status"), Some(Tells::Own)),
-            (format!("/proc/{own}"), Some(Tells::Own)),
+            ("/proc/meminfo".to_owned(), Some(Visibility::Machine)),
+            ("/proc/1/environ".to_owned(), Some(Visibility::Process)),
+            ("/proc/1/mem".to_owned(), Some(Visibility::Process)),
+            ("/proc/1/stat".to_owned(), Some(Visibility::Process)),
+            ("/proc/kcore".to_owned(), Some(Visibility::Process)),
+            ("/proc".to_owned(), Some(Visibility::Process)),
+            (
+                "/proc/4194305/environ".to_owned(),
+                Some(Visibility::Process),
+            ),
+            (format!("/proc/{own}/status"), Some(Visibility::Own)),
+            (format!("/proc/{own}"), Some(Visibility::Own)),
             ("/etc/hostname".to_owned(), None),
             ("/processes".to_owned(), None),
             ("/nowhere/proc/1/mem".to_owned(), None),
         ] {
-            assert_eq!(tells(Path::new(&path)), expected, "{path}");
+            assert_eq!(visibility(Path::new(&path)), expected, "{path}");
         }
         // A thread has a number of its own.
         let this = std::fs::read_link("/proc/thread-self").unwrap();
         let environment = Path::new(OWN).join(this.file_name().unwrap());
-        assert_eq!(tells(&environment.join("environ")), Some(Tells::Own));
+        assert_eq!(
+            visibility(&environment.join("environ")),
+            Some(Visibility::Own)
+        );
     }
 }

@@ -78,7 +78,7 @@ pub enum Rule {
     /// The session's mode accepts edits.
     AcceptEdits,
     /// The plugin itself says that it never asks for that.
-    BeyondDeclared(String),
+    NotDeclared(String),
     /// A stored allow was given to another version of the plugin.
     PluginChanged {
         /// The key it stands under.
@@ -266,7 +266,7 @@ impl fmt::Display for Rule {
             ),
             Rule::Plan => f.write_str("mode plan: nothing is changed and nothing runs"),
             Rule::AcceptEdits => f.write_str("mode accept-edits: edits in the project are accepted"),
-            Rule::BeyondDeclared(plugin) => {
+            Rule::NotDeclared(plugin) => {
                 write!(
                     f,
                     "the plugin {plugin} declares that it never does this ([may] in its plugin.toml)"

@@ -15,7 +15,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
 
 use self::table::{RULES, Rule};
-use crate::edit::beside::{Behind, behind};
+use crate::edit::sibling::{Original, original};
 use crate::resolve::lower_name;
 
 /// How many entries of a home folder are checked for names that secrets have.
@@ -263,7 +263,7 @@ impl Index {
 
     /// The same without what the name may be a copy of.
     fn is_telling(&self, name: &str) -> bool {
-        behind(name) == Some(Behind::Cut)
+        original(name) == Some(Original::Cut)
             || self.names.contains(name)
             || self.starts.iter().any(|start| name.starts_with(start))
             || self.ends.iter().any(|end| name.ends_with(end))
@@ -283,8 +283,8 @@ fn originals(name: &str) -> HashSet<&str> {
 
 /// The names of which this one may be a copy: of Dunlin, an editor, a package manager. Each is shorter than the name.
 fn copied(name: &str) -> impl Iterator<Item = &str> {
-    let of_dunlin = match behind(name) {
-        Some(Behind::Name(name)) => Some(name),
+    let of_dunlin = match original(name) {
+        Some(Original::Name(name)) => Some(name),
         _ => None,
     };
     let marked = COPY_ENDS.iter().find_map(|end| name.strip_suffix(end));

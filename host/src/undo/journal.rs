@@ -127,7 +127,7 @@ impl Journal {
     pub(crate) fn keep(&self, kept: &Kept<'_>) -> Result<PathBuf, UndoError> {
         self.make_folder()?;
         let _lock = self.lock()?;
-        self.make_room(&turn_of(kept.session, kept.turn), kept.content.len())?;
+        self.free_space(&turn_of(kept.session, kept.turn), kept.content.len())?;
         let file = self.folder.join(self.name(kept));
         let header = Header {
             version: VERSION,
@@ -245,7 +245,7 @@ impl Journal {
     }
 
     /// Removes the oldest turns until one more edit has room.
-    fn make_room(&self, turn: &str, more: usize) -> Result<(), UndoError> {
+    fn free_space(&self, turn: &str, more: usize) -> Result<(), UndoError> {
         let mut names = self.names()?;
         let mut bytes: u64 = more as u64 + names.iter().map(|name| name.bytes).sum::<u64>();
         while names.len() >= MAX_ENTRIES || bytes > MAX_BYTES {

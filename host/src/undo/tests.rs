@@ -508,7 +508,7 @@ fn when_one_file_cannot_be_restored_none_is() {
     if fs::write(place.file("locked/probe"), "").is_ok() {
         // Whoever may do anything is not stopped by bits: a temporary file in use stands in the way as well.
         fs::remove_file(place.file("locked/probe")).unwrap();
-        let name = crate::edit::beside::temporary_name(std::ffi::OsStr::new("b"));
+        let name = crate::edit::sibling::temporary_name(std::ffi::OsStr::new("b"));
         fs::create_dir(place.file("locked").join(name)).unwrap();
     }
     let refused = "nothing was taken back: /locked/b cannot be restored";

@@ -22,7 +22,7 @@ use super::call::{CallRecord, CallState, Denial};
 use super::context::{CallContext, Tools, TurnContext, unless};
 use super::event::{Effect, Event, TurnEnd};
 use super::in_flight::InFlight;
-use super::journal::Teller;
+use super::journal::JournalWriter;
 use super::machine::Turn;
 use super::review::{Review, next_of};
 use super::sending::Unsent;
@@ -94,9 +94,9 @@ async fn drive(
     let mut review = Review::default();
     let mut charge = Charge::default();
     let mut end = TurnEnd::Interrupted;
-    let mut teller = Teller::new(speaker.map(|speaker| speaker.journal));
+    let mut journal_writer = JournalWriter::new(speaker.map(|speaker| speaker.journal));
     if !turn.is_unsent() {
-        teller.tell(&turn);
+        journal_writer.write(&turn);
     }
     let ended = Mutex::new(Vec::new());
     let mut running = FuturesUnordered::new();
@@ -119,7 +119,7 @@ async fn drive(
                 }
             };
             effects.extend(turn.handle(event));
-            teller.tell(&turn);
+            journal_writer.write(&turn);
             continue;
         };
         let event = match effect {
@@ -238,7 +238,7 @@ async fn drive(
         if let Some(event) = event {
             effects.extend(turn.handle(event));
             if !turn.is_unsent() {
-                teller.tell(&turn);
+                journal_writer.write(&turn);
             }
         }
     }

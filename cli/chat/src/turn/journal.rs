@@ -46,32 +46,32 @@ impl Journal for NoJournal {
     fn keep(&self, _conversation: &Conversation, _ended: &[CallRecord]) {}
 }
 
-/// Tells a journal what is new in a turn.
-pub(super) struct Teller<'a> {
+/// Writes into a journal what is new in a turn.
+pub(super) struct JournalWriter<'a> {
     journal: Option<&'a dyn Journal>,
-    /// Which calls it was told of, by their numbers.
-    told: Vec<bool>,
+    /// Which calls it has, by their numbers.
+    written: Vec<bool>,
 }
 
-impl<'a> Teller<'a> {
-    /// Without a journal nothing is told.
-    pub(super) fn new(journal: Option<&'a dyn Journal>) -> Teller<'a> {
-        Teller {
+impl<'a> JournalWriter<'a> {
+    /// Without a journal nothing is written.
+    pub(super) fn new(journal: Option<&'a dyn Journal>) -> JournalWriter<'a> {
+        JournalWriter {
             journal,
-            told: Vec::new(),
+            written: Vec::new(),
         }
     }
 
     /// To be called after every event but pieces of text.
-    pub(super) fn tell(&mut self, turn: &Turn<'_>) {
+    pub(super) fn write(&mut self, turn: &Turn<'_>) {
         let Some(journal) = self.journal else {
             return;
         };
         let calls = turn.calls();
-        self.told.resize(calls.len(), false);
+        self.written.resize(calls.len(), false);
         let mut ended = Vec::new();
-        for (call, told) in calls.iter().zip(&mut self.told) {
-            if call.state.is_settled() && !std::mem::replace(told, true) {
+        for (call, written) in calls.iter().zip(&mut self.written) {
+            if call.state.is_settled() && !std::mem::replace(written, true) {
                 ended.push(call.record());
             }
         }

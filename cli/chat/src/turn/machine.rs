@@ -191,7 +191,8 @@ impl<'a> Turn<'a> {
     /// Keeps what the call that runs alone has printed: with an interruption it would be lost.
     pub fn keep_output(&mut self, output: String) {
         let mut calls = self.calls.iter_mut();
-        let alone = |call: &&mut TurnCall| call.state == CallState::Running && !call.runs_beside();
+        let alone =
+            |call: &&mut TurnCall| call.state == CallState::Running && !call.runs_in_parallel();
         if let Some(call) = calls.find(alone) {
             call.output = Some(output);
         }
@@ -341,8 +342,8 @@ mod denials;
 mod waiting;
 
 #[cfg(test)]
-#[path = "machine_beside_tests.rs"]
-mod beside;
+#[path = "machine_parallel_tests.rs"]
+mod parallel;
 
 #[cfg(test)]
 #[path = "machine_replies_tests.rs"]

@@ -286,7 +286,7 @@ proptest! {
                         let now = content(&turn, *number);
                         prop_assert!(now.is_some_and(|now| allowed.contains(&now)), "{number} was not allowed");
                         let running = turn.reply_calls().iter().filter(|call| call.state == CallState::Running);
-                        prop_assert!(running.filter(|call| !call.runs_beside()).count() < 2, "two run that may not");
+                        prop_assert!(running.filter(|call| !call.runs_in_parallel()).count() < 2, "two run that may not");
                     }
                     Effect::Wait => {
                         for call in turn.reply_calls().iter().filter(|call| call.state == CallState::Asking) {

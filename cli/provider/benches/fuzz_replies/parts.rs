@@ -18,7 +18,7 @@ use super::{calls, frames};
 pub enum Part {
     Text(String),
     /// Reasoning, and what makes it known again.
-    Thought(String, String),
+    Reasoning(String, String),
     /// Reasoning that nobody else can read.
     Redacted(String),
     Call(String, Value),
@@ -30,7 +30,7 @@ pub fn parts() -> impl Strategy<Value = Vec<Part>> {
     let word = || "[a-zß🪶]{1,9}";
     let part = prop_oneof![
         word().prop_map(Part::Text),
-        (word(), word()).prop_map(|(text, signature)| Part::Thought(text, signature)),
+        (word(), word()).prop_map(|(text, signature)| Part::Reasoning(text, signature)),
         word().prop_map(Part::Redacted),
         calls().prop_map(|mut calls| {
             let (name, arguments) = calls.remove(0);
@@ -104,7 +104,7 @@ pub fn check_blocks(
                 let deltas = halves(text).map(|it| json!({"type": "text_delta", "text": it}));
                 (json!({"type": "text", "text": ""}), deltas.to_vec())
             }
-            Part::Thought(text, signature) => {
+            Part::Reasoning(text, signature) => {
                 expected.think(text);
                 let value = json!({"type": "thinking", "thinking": text, "signature": signature});
                 expected.back.push((place, value));
@@ -185,7 +185,7 @@ pub fn check_items(
     for (index, part) in parts.iter().enumerate() {
         let place = expected.place();
         let item_id = format!("item{index}");
-        let thought = |summary: Value, encrypted: &str| {
+        let reasoning = |summary: Value, encrypted: &str| {
             json!({
                 "type": "reasoning", "id": item_id, "summary": summary,
                 "encrypted_content": encrypted,
@@ -204,18 +204,18 @@ pub fn check_items(
                     item(content),
                 )
             }
-            Part::Thought(text, encrypted) => {
+            Part::Reasoning(text, encrypted) => {
                 expected.think(text);
                 let summary = json!([{"type": "summary_text", "text": text}]);
-                let whole = thought(summary, encrypted);
+                let whole = reasoning(summary, encrypted);
                 expected.back.push((place, whole.clone()));
-                let begun = thought(json!([]), "unfinished");
+                let begun = reasoning(json!([]), "unfinished");
                 (begun, ("reasoning_summary_text", text.clone()), whole)
             }
             Part::Redacted(encrypted) => {
-                let whole = thought(json!([]), encrypted);
+                let whole = reasoning(json!([]), encrypted);
                 expected.back.push((place, whole.clone()));
-                let begun = thought(json!([]), "unfinished");
+                let begun = reasoning(json!([]), "unfinished");
                 (begun, ("reasoning_summary_text", String::new()), whole)
             }
             Part::Call(name, arguments) => {

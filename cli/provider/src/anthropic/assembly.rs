@@ -25,7 +25,7 @@ pub struct Blocks {
     replays_to: String,
     parts: Parts,
     /// The blocks of reasoning, in the order in which they began.
-    thinking: Vec<Thought>,
+    thinking: Vec<ReasoningBlock>,
     /// The kinds of all blocks that began, by their number.
     open: BTreeMap<u64, Kind>,
     replay_bytes: usize,
@@ -51,14 +51,14 @@ impl Blocks {
 enum Kind {
     Text,
     /// The block of reasoning with this index.
-    Thought(usize),
+    Reasoning(usize),
     Call,
     Other,
 }
 
 /// A block that the endpoint wants back.
 #[derive(Debug)]
-struct Thought {
+struct ReasoningBlock {
     after_text: usize,
     after_calls: usize,
     content: Content,
@@ -135,13 +135,13 @@ impl Blocks {
             THINKING => {
                 let text = String::new();
                 let signature = string(block, "signature").to_owned();
-                let kind = self.thought(Content::Readable { text, signature });
+                let kind = self.reasoning(Content::Readable { text, signature });
                 self.open.insert(index, kind);
                 self.think(index, string(block, THINKING), out);
                 return;
             }
             "redacted_thinking" => {
-                self.thought(Content::Redacted(string(block, "data").to_owned()))
+                self.reasoning(Content::Redacted(string(block, "data").to_owned()))
             }
             "tool_use" => {
                 let input = match block.get("input") {
@@ -171,9 +171,9 @@ impl Blocks {
             "thinking_delta" => self.think(index, string(delta, THINKING), out),
             "signature_delta" => {
                 let piece = string(delta, "signature");
-                if let Some(Kind::Thought(number)) = kind
-                    && let Some(thought) = self.thinking.get_mut(number)
-                    && let Content::Readable { signature, .. } = &mut thought.content
+                if let Some(Kind::Reasoning(number)) = kind
+                    && let Some(block) = self.thinking.get_mut(number)
+                    && let Content::Readable { signature, .. } = &mut block.content
                 {
                     signature.push_str(piece);
                     self.replay_bytes += piece.len();
@@ -192,26 +192,26 @@ impl Blocks {
         }
     }
 
-    fn thought(&mut self, content: Content) -> Kind {
+    fn reasoning(&mut self, content: Content) -> Kind {
         self.parts.interrupt();
         self.replay_bytes += match &content {
             Content::Readable { text, signature } => text.len() + signature.len(),
             Content::Redacted(data) => data.len(),
         };
         let (after_text, after_calls) = self.parts.place();
-        self.thinking.push(Thought {
+        self.thinking.push(ReasoningBlock {
             after_text,
             after_calls,
             content,
         });
-        Kind::Thought(self.thinking.len() - 1)
+        Kind::Reasoning(self.thinking.len() - 1)
     }
 
     fn think(&mut self, index: u64, piece: &str, out: &mut Vec<StreamEvent>) {
         let mut paragraph = None;
-        if let Some(Kind::Thought(number)) = self.open.get(&index)
-            && let Some(thought) = self.thinking.get_mut(*number)
-            && let Content::Readable { text, .. } = &mut thought.content
+        if let Some(Kind::Reasoning(number)) = self.open.get(&index)
+            && let Some(block) = self.thinking.get_mut(*number)
+            && let Content::Readable { text, .. } = &mut block.content
         {
             paragraph = Some((*number, 0));
             text.push_str(piece);
@@ -328,7 +328,7 @@ impl Blocks {
         // A call of a reply that was refused is not meant.
         let is_doubtful = self.damaged || reason == Some("refusal");
         let (calls, finish) = self.parts.end(at_limit, is_doubtful);
-        let thinking = self.thinking.into_iter().filter_map(Thought::part);
+        let thinking = self.thinking.into_iter().filter_map(ReasoningBlock::part);
         let thinking = thinking.filter(|_| !self.damaged).collect();
         Ok(ReplyEnd {
             calls,
@@ -338,7 +338,7 @@ impl Blocks {
     }
 }
 
-impl Thought {
+impl ReasoningBlock {
     /// `None`: without a signature the endpoint would refuse it.
     fn part(self) -> Option<ReplayPart> {
         let value = match self.content {

@@ -44,7 +44,7 @@ fn stop(reason: &str) -> Value {
     json!({"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": null}})
 }
 
-/// As the endpoint sends it: a thought, a text, a call, and all the counts.
+/// As the endpoint sends it: reasoning, a text, a call, and all the counts.
 fn whole() -> Vec<Value> {
     vec![
         json!({"type": "message_start", "message": {

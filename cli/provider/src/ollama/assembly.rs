@@ -36,11 +36,11 @@ impl Lines {
                     .unwrap_or_default();
                 (!text.is_empty()).then(|| text.to_owned())
             };
-            let thought = REASONING_FIELDS
+            let reasoning = REASONING_FIELDS
                 .into_iter()
                 .filter(|field| self.thinks_in.is_none_or(|known| known == *field))
                 .find_map(|field| Some((field, text(field)?)));
-            if let Some((field, text)) = thought {
+            if let Some((field, text)) = reasoning {
                 self.thinks_in = Some(field);
                 out.push(StreamEvent::Reasoning { field, text });
             }

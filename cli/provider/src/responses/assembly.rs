@@ -202,7 +202,7 @@ impl Items {
             }
             Kind::Reasoning => {
                 if !has_content {
-                    self.thought(number, item, out);
+                    self.reasoning(number, item, out);
                 }
                 if let Some(back) = wire::reasoning(item) {
                     let is_plain = back.get("encrypted_content").is_none();
@@ -306,7 +306,7 @@ impl Items {
     }
 
     /// The reasoning of an item that came as a whole.
-    fn thought(&mut self, number: usize, item: &Value, out: &mut Vec<StreamEvent>) {
+    fn reasoning(&mut self, number: usize, item: &Value, out: &mut Vec<StreamEvent>) {
         for list in ["summary", "content"] {
             let texts = item.get(list).and_then(Value::as_array);
             for (at, part) in (0..).zip(texts.into_iter().flatten()) {

@@ -394,10 +394,10 @@ fn hostile_replies_are_bounded() {
     let damaged = "Notice(\"a damaged piece of the reply was skipped\")";
     check("items without end", &events, &[damaged, "Complete"]);
     let encrypted = "x".repeat(parts::MAX_REPLAY_BYTES);
-    let thought = json!({"type": "reasoning", "summary": [], "encrypted_content": encrypted});
+    let reasoning = json!({"type": "reasoning", "summary": [], "encrypted_content": encrypted});
     check(
         "hostile reasoning",
-        &[done(0, thought), completed()],
+        &[done(0, reasoning), completed()],
         &["Complete"],
     );
 }

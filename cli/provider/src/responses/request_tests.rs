@@ -44,7 +44,7 @@ fn part(after_text: usize, after_calls: usize, value: Value) -> ReplayPart {
     }
 }
 
-fn thought(id: &str) -> Value {
+fn reasoning(id: &str) -> Value {
     json!({"type": "reasoning", "id": id, "summary": [], "encrypted_content": "gAAA"})
 }
 
@@ -64,7 +64,7 @@ fn a_request_says_all_and_nothing_else() {
     let mut conversation = Conversation::new();
     conversation.push_user("Read it");
     conversation.push_assistant(Message {
-        replay: back(HERE, vec![part(0, 0, thought("rs_1"))]),
+        replay: back(HERE, vec![part(0, 0, reasoning("rs_1"))]),
         ..called(&["call_1"])
     });
     conversation.push_result("call_1", "contents");
@@ -168,9 +168,9 @@ fn what_the_endpoint_wants_back_stands_where_it_came() {
     let phase = |name: &str| json!({"type": "message", "phase": name});
     let all = || {
         vec![
-            part(0, 0, thought("A")),
+            part(0, 0, reasoning("A")),
             part(0, 0, phase("commentary")),
-            part(3, 1, thought("B")),
+            part(3, 1, reasoning("B")),
             part(3, 1, phase("final_answer")),
         ]
     };
@@ -218,7 +218,7 @@ proptest! {
             if calls > 0 {
                 // The conversation gives ids that were used before anew.
                 let stored = conversation.push_assistant(Message {
-                    replay: back(HERE, vec![part(0, 0, thought("A"))]),
+                    replay: back(HERE, vec![part(0, 0, reasoning("A"))]),
                     ..called(&["a", "b"][..calls])
                 });
                 for call in stored {

@@ -64,7 +64,7 @@ pub fn bind<H: Helper, I: History>(
         editor.bind_sequence(
             key,
             on_key(move |_, _, line| match begun.take(line) {
-                Some(form) => Some(begun.go_on(form, digit)),
+                Some(form) => Some(begun.continue_sequence(form, digit)),
                 None => text(key, line.line()),
             }),
         );
@@ -91,7 +91,7 @@ impl Begun {
         self.0.lock().take().filter(|(at, _)| *at == line.pos())
     }
 
-    fn go_on(&self, (at, mut number): (usize, String), key: char) -> Cmd {
+    fn continue_sequence(&self, (at, mut number): (usize, String), key: char) -> Cmd {
         if key != '~' {
             number.push(key);
             *self.0.lock() = Some((at, number));

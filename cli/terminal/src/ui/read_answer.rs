@@ -167,7 +167,7 @@ impl Ui {
                 Some(line) => (above, prompt) = line,
                 None => return Typed::Woken,
             }
-            if let Some(left) = typed.go_on(&self.typed_meanwhile(SILENCE)) {
+            if let Some(left) = typed.resume(&self.typed_meanwhile(SILENCE)) {
                 return left;
             }
             wait = Wait::No;
@@ -289,7 +289,7 @@ impl Ui {
                 keys.extend(self.typed_meanwhile(LONGEST_TYPING));
                 // It ends what was on the screen, and not a line that nobody has seen.
                 keys.retain(|key| *key != CTRL_D);
-                if let Some(left) = typed.go_on(&keys) {
+                if let Some(left) = typed.resume(&keys) {
                     return left;
                 }
                 kept = Some(typed.get());

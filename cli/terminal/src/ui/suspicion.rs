@@ -1,6 +1,6 @@
-//! Holds back the start of a reply that may turn out to be a thought.
+//! Holds back the start of a reply that may turn out to be reasoning.
 //!
-//! Where the opening tag of a thought stood in the prompt, only the closing one tells that what came before was
+//! Where the opening tag of reasoning stood in the prompt, only the closing one tells that what came before was
 //! none of the answer. On a terminal that is said when it comes. A pipe takes nothing back: there, a reply
 //! that begins as models begin to think waits for its end. Every other one is passed on as it comes, and a wrong
 //! guess costs time, never text.
@@ -77,7 +77,7 @@ impl Suspicion {
         std::mem::take(&mut self.held)
     }
 
-    /// What was held back was a thought. The answer comes now.
+    /// What was held back was reasoning. The answer comes now.
     pub fn confirm(&mut self) {
         self.held.clear();
         self.cleared = true;

@@ -105,7 +105,7 @@ impl TypedSoFar {
     }
 
     /// These keys come while the line is not there. How they leave it, if they do.
-    pub(super) fn go_on(&self, keys: &[u8]) -> Option<Typed> {
+    pub(super) fn resume(&self, keys: &[u8]) -> Option<Typed> {
         const CTRL_C: u8 = 3;
         let (before, mut after) = self.get();
         let mut before = before.into_bytes();
@@ -235,12 +235,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_go_on_with_the_line() {
+    fn keys_resume_the_line() {
         let check =
             |(line, at): (&str, usize), keys: &str, expected: Result<(&str, &str), Typed>| {
                 let typed = TypedSoFar::default();
                 typed.set(line, at);
-                let done = typed.go_on(keys.as_bytes());
+                let done = typed.resume(keys.as_bytes());
                 let (before, after) = typed.get();
                 let found = done.map_or(Ok((before.as_str(), after.as_str())), Err);
                 assert_eq!(found, expected, "{line:?} {keys:?}");

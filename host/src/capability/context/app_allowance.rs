@@ -1,12 +1,12 @@
 //! What an event of an app may use up, of what the app has for longer.
 
-use crate::audit::LogRoom;
+use crate::audit::LogQuota;
 
 /// What an event of an app may use up.
 pub(crate) struct AppAllowance {
-    pub(crate) audit_room: LogRoom,
+    pub(crate) audit_quota: LogQuota,
     /// What its messages may fill of their log.
-    pub(crate) message_room: LogRoom,
+    pub(crate) message_quota: LogQuota,
     pub(crate) counts: AppCounts,
 }
 

@@ -244,7 +244,7 @@ impl CallContext {
         rule: &Rule,
     ) -> Result<UseId, Refusal> {
         self.questions.was_denied_by_user = false;
-        if let Rule::BeyondDeclared(plugin) = rule {
+        if let Rule::NotDeclared(plugin) = rule {
             self.note_undeclared(plugin, &need, &written);
         }
         self.note(need, written, false, rule.to_string())

@@ -109,8 +109,8 @@ impl CallContext {
         self.caller.kind = before.caller.kind;
         self.ask = before.ask;
         self.handles = before.handles;
-        self.log.audit_room = allowance.audit_room;
-        self.log.message_room = Some(allowance.message_room);
+        self.log.audit_quota = allowance.audit_quota;
+        self.log.message_quota = Some(allowance.message_quota);
         self.questions.unplanned = allowance.counts.questions;
         self.web.of_app = allowance.counts.requests;
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{CallContext, CallerKind};
-use crate::audit::{self, Event, LogRoom, Record, Sent};
+use crate::audit::{self, Event, LogQuota, Record, Sent};
 use crate::bindings::dunlin::tool::types;
 use crate::call::WebRequest;
 use crate::capability::refusal::{Refusal, host_failed};
@@ -36,9 +36,9 @@ pub(crate) struct UseLog {
     /// What was decided last about each need, so that a repetition is counted and not logged again.
     decided: HashMap<Need, Noted>,
     /// What is left for it of the audit log.
-    pub(crate) audit_room: LogRoom,
+    pub(crate) audit_quota: LogQuota,
     /// What the messages of an app may fill of their log. Those of a call of a tool have no such bound: a call has one.
-    pub(in crate::capability) message_room: Option<LogRoom>,
+    pub(in crate::capability) message_quota: Option<LogQuota>,
     /// The line of the command that was decided about last.
     pub(in crate::capability) line: Option<String>,
     /// Whether the end stands in the audit log.
@@ -50,8 +50,8 @@ impl Default for UseLog {
         UseLog {
             uses: Vec::new(),
             decided: HashMap::new(),
-            audit_room: LogRoom::new(limits::MAX_AUDIT_BYTES),
-            message_room: None,
+            audit_quota: LogQuota::new(limits::MAX_AUDIT_BYTES),
+            message_quota: None,
             line: None,
             is_closed: false,
         }
@@ -75,7 +75,7 @@ impl CallContext {
                 operation: operation.into(),
             }))
         };
-        if self.log.audit_room.is_used_up() {
+        if self.log.audit_quota.is_used_up() {
             let mebibytes = limits::MAX_AUDIT_BYTES >> 20;
             return Err(types::Error::TooLarge(match self.caller.kind {
                 CallerKind::Tool => format!(
@@ -208,7 +208,7 @@ impl CallContext {
         let audit = &self.shared.audit;
         let logged = audit.append_counted(std::slice::from_ref(record));
         self.log
-            .audit_room
+            .audit_quota
             .take(logged.map_err(|e| host_failed(&e))?);
         Ok(())
     }
@@ -230,7 +230,7 @@ impl CallContext {
             ..self.record(Event::Ended, None, None)
         });
         let logged = self.shared.audit.append_counted(&records)?;
-        self.log.audit_room.take(logged);
+        self.log.audit_quota.take(logged);
         Ok(())
     }
 

@@ -60,14 +60,14 @@ pub(super) fn link<T: MachineView>(linker: &mut Linker<T>) -> wasmtime::Result<(
 
 /// The library keeps a method and a host of whatever length, in as many requests as there are handles.
 fn bound<T: MachineView>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
-    type Taken = wasmtime::Result<(Result<(), ()>,)>;
+    type SetterResult = wasmtime::Result<(Result<(), ()>,)>;
     linker.allow_shadowing(true);
     let mut types = linker.instance(TYPES)?;
     types.func_wrap(
         "[method]outgoing-request.set-method",
         |mut store: StoreContextMut<'_, T>,
          (request, method): (Resource<HostOutgoingRequest>, wire_types::Method)|
-         -> Taken {
+         -> SetterResult {
             if matches!(&method, wire_types::Method::Other(name) if name.len() > MAX_METHOD_BYTES) {
                 return Ok((Err(()),));
             }
@@ -79,7 +79,7 @@ fn bound<T: MachineView>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
         "[method]outgoing-request.set-authority",
         |mut store: StoreContextMut<'_, T>,
          (request, authority): (Resource<HostOutgoingRequest>, Option<String>)|
-         -> Taken {
+         -> SetterResult {
             if authority
                 .as_ref()
                 .is_some_and(|name| name.len() > MAX_AUTHORITY_BYTES)

@@ -34,7 +34,7 @@ const MAX_EDITED_CHARS: usize = 8_000;
 
 /// Most calls that run side by side. Each of them keeps an instance of its tool for as long as it runs, and what it runs
 /// needs instances, too: the host has few.
-const MAX_BESIDE: usize = 4;
+const MAX_IN_PARALLEL: usize = 4;
 
 /// How deep arguments may nest. A reader of JSON stops at 128 levels, and a record of a session adds some around them.
 const MAX_ARGUMENT_DEPTH: usize = 64;
@@ -368,29 +368,29 @@ impl Turn<'_> {
         }
     }
 
-    /// Starts what may run now of the approved calls of which this is true: those that run beside others, up to
-    /// [`MAX_BESIDE`], and the first of the rest. Whether any call runs.
+    /// Starts what may run now of the approved calls of which this is true: those that run in parallel, up to
+    /// [`MAX_IN_PARALLEL`], and the first of the rest. Whether any call runs.
     fn start(&mut self, concerned: impl Fn(&TurnCall) -> bool, effects: &mut Vec<Effect>) -> bool {
         let runs = |call: &TurnCall| call.state == CallState::Running;
         let mut is_alone = self
-            .first(|call| runs(call) && !call.runs_beside())
+            .first(|call| runs(call) && !call.runs_in_parallel())
             .is_some();
         let running = self.calls[self.reply_start..].iter();
-        let mut beside = running
-            .filter(|call| runs(call) && call.runs_beside())
+        let mut in_parallel = running
+            .filter(|call| runs(call) && call.runs_in_parallel())
             .count();
         for number in self.reply_start..self.calls.len() {
             let call = &self.calls[number];
             let is_next = call.state == CallState::Approved && concerned(call) && !self.halted;
-            let has_room = match call.runs_beside() {
-                true => beside < MAX_BESIDE,
+            let has_room = match call.runs_in_parallel() {
+                true => in_parallel < MAX_IN_PARALLEL,
                 false => !is_alone,
             };
             if !is_next || !has_room {
                 continue;
             }
-            beside += usize::from(call.runs_beside());
-            is_alone |= !call.runs_beside();
+            in_parallel += usize::from(call.runs_in_parallel());
+            is_alone |= !call.runs_in_parallel();
             self.calls[number].state = CallState::Running;
             effects.extend([Effect::Show(number), Effect::Run(number)]);
         }

@@ -192,7 +192,7 @@ impl View<'_, Machine> {
     }
 
     /// The folder behind a handle, once it may be looked at.
-    pub(super) async fn looked_at(&mut self, handle: &Resource<Descriptor>) -> Answer<OwnedFd> {
+    pub(super) async fn checked(&mut self, handle: &Resource<Descriptor>) -> Answer<OwnedFd> {
         self.only_while_running()?;
         let path = match self.handles.table.get(handle)? {
             Descriptor::File(_) => return Err(ErrorCode::NotDirectory.into()),
@@ -216,7 +216,7 @@ impl View<'_, Machine> {
         if let Descriptor::File(open) = self.handles.table.get(handle)? {
             return Ok(open.file.metadata()?);
         }
-        Ok(File::from(self.looked_at(handle).await?).metadata()?)
+        Ok(File::from(self.checked(handle).await?).metadata()?)
     }
 
     pub(super) async fn metadata_at(

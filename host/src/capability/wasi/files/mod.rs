@@ -214,7 +214,7 @@ impl types::HostDescriptor for View<'_, Machine> {
     }
 
     async fn read_directory(&mut self, handle: Resource<Descriptor>) -> Answer<Resource<Listing>> {
-        let folder = self.looked_at(&handle).await?;
+        let folder = self.checked(&handle).await?;
         Ok(self.handles.table.push(Listing::of(folder)?)?)
     }
 

@@ -7,8 +7,8 @@ use super::*;
 use crate::turn::approve::{Choice, Resolution};
 use dunlin_host::call::{Failure, Plan, PlanStatus};
 
-/// The call is allowed, and may run beside others.
-fn beside(number: usize) -> Event {
+/// The call is allowed, and may run in parallel.
+fn parallel(number: usize) -> Event {
     let plan = Plan {
         runs_beside: true,
         ..plan(PlanStatus::Allowed)
@@ -22,7 +22,13 @@ fn allowed(number: usize) -> Event {
 
 /// What these events do to a reply with calls of these ids.
 #[track_caller]
-fn check_beside(case: &str, ids: &[&str], events: Vec<Event>, effects: &[&str], results: &[&str]) {
+fn check_parallel(
+    case: &str,
+    ids: &[&str],
+    events: Vec<Event>,
+    effects: &[&str],
+    results: &[&str],
+) {
     let prepared: Vec<String> = (0..ids.len()).map(|it| format!("Prepare({it})")).collect();
     let prepared: Vec<&str> = prepared.iter().map(String::as_str).collect();
     let begun = [&["Compose", "Send"], prepared.as_slice()].concat();
@@ -37,13 +43,13 @@ fn check_beside(case: &str, ids: &[&str], events: Vec<Event>, effects: &[&str], 
 
 #[test]
 fn they_start_together_and_end_in_any_order() {
-    check_beside(
+    check_parallel(
         "three",
         &["a", "b", "c"],
         vec![
-            beside(0),
-            beside(1),
-            beside(2),
+            parallel(0),
+            parallel(1),
+            parallel(2),
             finished(1, Ok("B")),
             finished(1, Ok("again")),
             finished(2, Ok("C")),
@@ -56,16 +62,16 @@ fn they_start_together_and_end_in_any_order() {
 
 #[test]
 fn no_more_than_four_run_at_once() {
-    check_beside(
+    check_parallel(
         "six",
         &["a", "b", "c", "d", "e", "f"],
         vec![
-            beside(0),
-            beside(1),
-            beside(2),
-            beside(3),
-            beside(4),
-            beside(5),
+            parallel(0),
+            parallel(1),
+            parallel(2),
+            parallel(3),
+            parallel(4),
+            parallel(5),
             finished(2, Ok("C")),
             finished(4, Ok("E")),
             finished(0, Ok("A")),
@@ -82,14 +88,14 @@ fn no_more_than_four_run_at_once() {
 
 #[test]
 fn the_others_run_one_after_the_other_meanwhile() {
-    check_beside(
+    check_parallel(
         "two and two",
         &["a", "b", "c", "d"],
         vec![
             allowed(0),
-            beside(1),
+            parallel(1),
             allowed(2),
-            beside(3),
+            parallel(3),
             finished(3, Ok("D")),
             finished(0, Ok("A")),
             finished(2, Ok("C")),
@@ -102,11 +108,11 @@ fn the_others_run_one_after_the_other_meanwhile() {
 
 #[test]
 fn nothing_starts_before_all_are_decided() {
-    check_beside(
+    check_parallel(
         "one is asked about",
         &["a", "b"],
         vec![
-            beside(0),
+            parallel(0),
             undecided(1),
             decided([answer(1, ALLOW)]),
             kept(1),
@@ -121,12 +127,12 @@ fn nothing_starts_before_all_are_decided() {
 #[test]
 fn those_that_run_now_hold_up_the_questions() {
     let run_now = |number| super::tests::choose(number, Choice::RunNow);
-    check_beside(
+    check_parallel(
         "two run, and one is asked about",
         &["a", "b", "c"],
         vec![
-            beside(0),
-            beside(1),
+            parallel(0),
+            parallel(1),
             undecided(2),
             decided([run_now(0), run_now(1)]),
             finished(0, Ok("A")),
@@ -152,12 +158,12 @@ fn those_that_run_now_hold_up_the_questions() {
 #[test]
 fn a_failure_of_one_leaves_the_others_alone() {
     let failure = Failure::Host("no".to_owned());
-    check_beside(
+    check_parallel(
         "it failed",
         &["a", "b"],
         vec![
-            beside(0),
-            beside(1),
+            parallel(0),
+            parallel(1),
             finished(0, Err(failure)),
             finished(1, Ok("B")),
         ],
@@ -165,12 +171,12 @@ fn a_failure_of_one_leaves_the_others_alone() {
         &["a: ERROR: no", "b: B"],
     );
     let question = "Read '/etc/passwd'?".to_owned();
-    check_beside(
+    check_parallel(
         "a no while it ran: the rest of the reply is not begun",
         &["a", "b", "c"],
         vec![
             allowed(0),
-            beside(1),
+            parallel(1),
             allowed(2),
             finished(
                 0,
@@ -192,13 +198,13 @@ fn a_failure_of_one_leaves_the_others_alone() {
 
 #[test]
 fn an_interruption_ends_all_of_them() {
-    check_beside(
+    check_parallel(
         "one had ended",
         &["a", "b", "c"],
         vec![
-            beside(0),
-            beside(1),
-            beside(2),
+            parallel(0),
+            parallel(1),
+            parallel(2),
             finished(1, Ok("B")),
             Event::Interrupted,
             finished(0, Ok("late")),
