@@ -391,10 +391,11 @@ mod tests {
         (chats, reason, folder)
     }
 
-    const HELLO: &str = concat!(
-        r#"{"type":"hello","version":1,"pid":1,"mode":"off","session":"a","agent":"","title":"","model":""}"#,
-        "\n"
-    );
+    fn hello() -> String {
+        format!(
+            r#"{{"type":"hello","version":{VERSION},"pid":1,"mode":"off","session":"a","agent":"","title":"","model":""}}"#
+        ) + "\n"
+    }
 
     #[test]
     fn why_a_chat_is_not_attached_is_told() {
@@ -404,19 +405,18 @@ mod tests {
             let trouble = &chats.troubles["chat-1"];
             assert_eq!(trouble.until.is_none(), is_final, "{lines}");
         };
-        check(HELLO, Reason::Closed, false);
+        let hello = hello();
+        check(&hello, Reason::Closed, false);
         let full = "{\"type\":\"refused\",\"id\":0,\"error\":\"eight are attached\"}\n";
         let refused = Reason::Refused("eight are attached".to_owned());
         check(full, refused, false);
         // The version is read before the rest, which may be anything.
-        check(
-            "{\"type\":\"hello\",\"version\":2,\"mode\":7}\n",
-            Reason::Version(2),
-            true,
-        );
+        let newer = VERSION + 1;
+        let other = format!("{{\"type\":\"hello\",\"version\":{newer},\"mode\":7}}\n");
+        check(&other, Reason::Version(newer.into()), true);
         check("not JSON\n", Reason::Broken, true);
         check("{\"type\":\"idle\"}\n", Reason::Broken, true);
-        let unknown = format!("{HELLO}{{\"type\":\"future\",\"x\":1}}\n");
+        let unknown = format!("{hello}{{\"type\":\"future\",\"x\":1}}\n");
         check(&unknown, Reason::Closed, false);
     }
 
