@@ -47,7 +47,7 @@ pub struct Plan {
     /// What the permission store says of it.
     pub status: PlanStatus,
     /// Whether the call may run beside others of the same reply.
-    pub runs_beside: bool,
+    pub runs_in_parallel: bool,
 }
 
 /// Something a call is going to do, worked out by the host.

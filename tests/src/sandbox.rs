@@ -309,7 +309,7 @@ pub fn unplanned() -> Plan {
         needs: Vec::new(),
         actions: Vec::new(),
         status: PlanStatus::Allowed,
-        runs_beside: false,
+        runs_in_parallel: false,
     }
 }
 

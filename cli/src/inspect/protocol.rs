@@ -12,7 +12,7 @@ use crate::subagents::{MAX_LISTED, MAX_OF_TURN};
 use dunlin_chat::provider::Usage;
 
 /// The version of the protocol. A chat of another one is listed and otherwise left alone.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 2;
 
 /// The longest command, in bytes: several times the largest value that anybody edits by hand.
 pub const MAX_COMMAND_BYTES: usize = 8 * 1024 * 1024;

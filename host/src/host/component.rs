@@ -158,7 +158,7 @@ impl Components {
             needs,
             actions: planned_actions.actions,
             status,
-            runs_beside: subagent::are_run_by(&plugin.id, imports),
+            runs_in_parallel: subagent::are_run_by(&plugin.id, imports),
         })
     }
 

@@ -196,7 +196,7 @@ async fn nothing_is_approved_but_files_that_are_not_granted() {
     };
     let bare = plan(NAME, json!({"task": "Count."})).await;
     assert_eq!(
-        (bare.status, bare.needs.len(), bare.runs_beside),
+        (bare.status, bare.needs.len(), bare.runs_in_parallel),
         (PlanStatus::Allowed, 0, true)
     );
     let secret = "../outside/secret.txt";
@@ -213,7 +213,7 @@ async fn nothing_is_approved_but_files_that_are_not_granted() {
         ("ask_user", json!({"question": "Why?"})),
         ("echo", json!({"text": ""})),
     ] {
-        assert!(!plan(tool, arguments).await.runs_beside, "{tool}");
+        assert!(!plan(tool, arguments).await.runs_in_parallel, "{tool}");
     }
 }
 
@@ -368,7 +368,7 @@ async fn no_other_plugin_starts_one() {
         let chat = Chat::answering("One bird.");
         let call = call(tool, arguments);
         let plan = host.prepare(&call).await.unwrap();
-        assert!(!plan.runs_beside, "{tool}");
+        assert!(!plan.runs_in_parallel, "{tool}");
         let outcome = host
             .run(&call, &plan, chat.clone(), Arc::new(NoProgress))
             .await;

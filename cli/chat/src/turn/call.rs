@@ -448,7 +448,7 @@ impl TurnCall {
 
     /// Whether it may run while others of the reply do.
     pub(super) fn runs_in_parallel(&self) -> bool {
-        self.plan.as_ref().is_some_and(|plan| plan.runs_beside)
+        self.plan.as_ref().is_some_and(|plan| plan.runs_in_parallel)
     }
 
     /// How it is shown.

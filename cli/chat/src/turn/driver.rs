@@ -218,7 +218,7 @@ async fn drive(
             Effect::Run(number) => match planned(&turn, number) {
                 Some((call, plan)) => {
                     let (call, plan) = (Arc::clone(call), Arc::clone(plan));
-                    if plan.runs_beside {
+                    if plan.runs_in_parallel {
                         context.approver.begins_to_run(turn.conversation());
                     }
                     let ended = &ended;

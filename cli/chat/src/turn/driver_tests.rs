@@ -155,7 +155,7 @@ impl Tools for FakeTools {
             needs: Vec::new(),
             actions: Vec::new(),
             status,
-            runs_beside: false,
+            runs_in_parallel: false,
         })
     }
 

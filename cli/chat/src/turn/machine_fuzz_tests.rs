@@ -147,7 +147,7 @@ fn some_plan(turn: &Turn<'_>, number: usize, form: u8) -> Event {
     let question = format!("{} {way}", arguments.unwrap_or_default());
     let plan = Plan {
         question,
-        runs_beside: form.is_multiple_of(3),
+        runs_in_parallel: form.is_multiple_of(3),
         ..plan
     };
     Event::Prepared(number, Ok(plan))

@@ -10,7 +10,7 @@ use dunlin_host::call::{Failure, Plan, PlanStatus};
 /// The call is allowed, and may run in parallel.
 fn parallel(number: usize) -> Event {
     let plan = Plan {
-        runs_beside: true,
+        runs_in_parallel: true,
         ..plan(PlanStatus::Allowed)
     };
     Event::Prepared(number, Ok(plan))

@@ -47,7 +47,7 @@ pub(super) fn plan(status: PlanStatus) -> Plan {
         needs: vec![need()],
         actions: Vec::new(),
         status,
-        runs_beside: false,
+        runs_in_parallel: false,
     }
 }
 

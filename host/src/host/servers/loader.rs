@@ -63,7 +63,7 @@ impl McpTools {
                     revert: rule.revert(Operation::Execute),
                     rule: rule.to_string(),
                 },
-                runs_beside: false,
+                runs_in_parallel: false,
             });
         }
         let mut needs: Vec<Need> = Vec::new();
@@ -151,7 +151,7 @@ impl McpTools {
             needs,
             actions: Vec::new(),
             status,
-            runs_beside: false,
+            runs_in_parallel: false,
         })
     }
 

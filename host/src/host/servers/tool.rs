@@ -121,7 +121,7 @@ impl McpTools {
             needs,
             actions: vec![Action::ServerCall],
             status,
-            runs_beside: false,
+            runs_in_parallel: false,
         })
     }
 

@@ -436,7 +436,7 @@ fn a_second_refusal_is_an_error_and_the_message_is_kept() {
     let said = "one\ntwo\nthree\nfour\nfive";
     let output = environment.command::<&str>([]).stdin(said).run();
     assert_eq!(output.status, Some(4), "{output}");
-    let hint = "hint: your message is kept; /context shows what takes the room";
+    let hint = "hint: your message is kept; /context shows what uses the context";
     assert!(
         output.stderr.contains("maximum context length is 4096"),
         "{output}"
