@@ -9,6 +9,7 @@
 //! time or crash on lines that a model can write, and each of those would end the chat.
 
 use super::builtins;
+use super::known::SHELLS;
 use super::words::depends_on_locale;
 
 /// Substitutions within one another that are looked into.
@@ -67,10 +68,12 @@ struct Finder<'a> {
     is_quoted: bool,
     /// The word under way is where a redirection leads.
     is_file: bool,
-    /// The words up to the next separator are not a command.
-    is_header: bool,
     /// Here-documents that begin at the next line.
     here_documents: Vec<HereDocument>,
+    /// The texts of here-documents and here-strings. A shell among the commands may carry them out.
+    texts: Vec<String>,
+    /// The word under way is a here-string.
+    is_text: bool,
     /// `&>` has been read. Some shells end a command at its `&`, and the words behind the file are another one.
     is_both: bool,
     found: &'a mut Found,
@@ -96,8 +99,9 @@ impl<'a> Finder<'a> {
             is_known: true,
             is_quoted: false,
             is_file: false,
-            is_header: false,
             here_documents: Vec::new(),
+            texts: Vec::new(),
+            is_text: false,
             is_both: false,
             found,
         }
@@ -162,6 +166,14 @@ impl<'a> Finder<'a> {
         self.end_command();
         // Their texts have not begun.
         self.found.is_incomplete |= !self.here_documents.is_empty();
+        let texts = std::mem::take(&mut self.texts);
+        let words = self.found.commands.iter().flatten().flatten();
+        let mut names = words.map(|word| word.rsplit('/').next().unwrap_or(word));
+        if !texts.is_empty() && names.any(|name| SHELLS.contains(&name)) {
+            for text in texts {
+                look(&text, self.depth + 1, self.found);
+            }
+        }
     }
 
     fn single_quoted(&mut self) {
@@ -318,6 +330,7 @@ impl<'a> Finder<'a> {
                     self.here_document();
                     return;
                 }
+                self.is_text = true;
                 true
             }
             ('<', Some('>')) | ('>', Some('>' | '|')) => true,
@@ -407,6 +420,7 @@ impl<'a> Finder<'a> {
             self.found.is_incomplete |= end.is_none();
             let end = end.unwrap_or(self.chars.len());
             self.at = self.at.min(self.chars.len());
+            self.texts.push(self.chars[start..end].iter().collect());
             if !document.is_literal && self.depth < MAX_DEPTH {
                 let text = self.chars[start..end].to_vec();
                 let mut inside = Finder::new(text, self.depth + 1, self.found);
@@ -427,6 +441,9 @@ impl<'a> Finder<'a> {
         let is_known = std::mem::replace(&mut self.is_known, true);
         self.has_word = false;
         if std::mem::take(&mut self.is_file) {
+            if std::mem::take(&mut self.is_text) {
+                self.texts.push(word.clone());
+            }
             match is_known {
                 true => self.found.files.push(word),
                 false => self.found.hides_values = true,
@@ -435,10 +452,9 @@ impl<'a> Finder<'a> {
         }
         self.found.is_incomplete |= self.is_both;
         if self.command.is_empty() && !is_quoted {
-            if is_known && builtins::is_header(&word) {
-                self.is_header = true;
-                self.found.says_more = true;
-            }
+            // What follows the head of a loop or a function without a separator is a command: `function f { git push; }`. So its
+            // words are kept, like those of a program of which nothing is known.
+            self.found.says_more |= is_known && builtins::is_header(&word);
             self.found.takes_time |= word == "time";
             self.found.says_more |= is_assignment(&word);
             self.found.hides_values |= is_assignment(&word) && !is_known;
@@ -455,8 +471,7 @@ impl<'a> Finder<'a> {
         self.found.is_incomplete |= std::mem::take(&mut self.is_file);
         self.is_both = false;
         let command = std::mem::take(&mut self.command);
-        let is_header = std::mem::take(&mut self.is_header);
-        if !command.is_empty() && !is_header {
+        if !command.is_empty() {
             match self.found.commands.len() < MAX_COMMANDS {
                 true => self.found.commands.push(command),
                 false => self.found.is_incomplete = true,

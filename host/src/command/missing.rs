@@ -37,8 +37,9 @@ fn names_in(line: &str) -> Vec<String> {
     let names = found.commands.into_iter();
     let names = names.filter_map(|words| words.into_iter().next().flatten());
     let names: Vec<String> = names.collect();
-    // The patterns of a `case` look like commands, and a function or an alias is one.
-    let makes_names = |name: &String| matches!(name.as_str(), "case" | "esac" | "alias");
+    // The patterns of a `case` look like commands, and a function or an alias is one, too.
+    let makes_names =
+        |name: &String| matches!(name.as_str(), "case" | "esac" | "alias" | "function");
     if found.is_incomplete || names.iter().any(makes_names) || line.contains("()") {
         return Vec::new();
     }

@@ -165,6 +165,10 @@ impl<'a> Programs<'a> {
             return;
         };
         self.hides_words |= is_shell && words.contains(&None);
+        // `exec -a NAME git push`, `coproc NAME { git push; }`: what is run may stand further behind.
+        if skipped > 0 || arguments.iter().flatten().any(|word| word == "{") {
+            self.arguments("", arguments, depth);
+        }
         let Some(name) = name else {
             self.hides_program |= is_shell;
             self.has_unknown = true;
@@ -182,6 +186,7 @@ impl<'a> Programs<'a> {
             self.has_unknown = true;
             let runs_its_words = short == "eval" || known::is_wrapper(short);
             self.hides_program |= runs_its_words && is_shell && arguments.contains(&None);
+            self.hides_words |= is_shell && self.is_shell(short) && reads_its_input(arguments);
             self.arguments(short, arguments, depth);
         }
     }
@@ -193,7 +198,10 @@ impl<'a> Programs<'a> {
             let Some(word) = word else { continue };
             if word.contains(char::is_whitespace) {
                 // The value of an option can stand in its word, too: `--split-string=git push`, `-Sgit push`.
-                for line in std::iter::once(word.as_str()).chain(value_of_option(word)) {
+                // So can what an alias stands for: `g=git push`.
+                let values =
+                    value_of_option(word).or_else(|| word.split_once('=').map(|(_, value)| value));
+                for line in std::iter::once(word.as_str()).chain(values) {
                     self.nested_line(line, is_shell, depth + 1);
                 }
                 continue;
@@ -286,6 +294,31 @@ fn value_of_option(word: &str) -> Option<&str> {
         Some(long) => long.split_once('=').map(|(_, value)| value),
         None => rest.get(rest.chars().next()?.len_utf8()..),
     }
+}
+
+/// Whether a shell with these arguments carries out what stands on its standard input: it gets no script and no line, or `-s`.
+fn reads_its_input(arguments: &[Word]) -> bool {
+    let mut words = arguments.iter().flatten();
+    while let Some(word) = words.next() {
+        let letters = word.strip_prefix(['-', '+']);
+        match letters {
+            // A long option of bash takes a value at most, which is then taken for a script: `--rcfile x` needs a terminal.
+            Some(letters) if !letters.starts_with('-') => {
+                if letters.contains('c') {
+                    return false;
+                }
+                if letters.contains('s') || letters.is_empty() {
+                    return true;
+                }
+                if letters.ends_with(['o', 'O']) {
+                    let _ = words.next();
+                }
+            }
+            Some(_) => {}
+            None => return false,
+        }
+    }
+    true
 }
 
 /// Adds what is not there yet; `false`: there is no room.

@@ -394,8 +394,19 @@ pub(super) fn targets(name: &str, arguments: &[Option<String>]) -> Vec<String> {
     if !SUBCOMMANDS.iter().any(takes_targets) {
         return Vec::new();
     }
-    let words = arguments.iter().flatten();
-    words.filter(|word| is_name(word)).cloned().collect()
+    let words = arguments.iter().flatten().map(|word| without_here(word));
+    words
+        .filter(|word| is_name(word))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A target without `./` in front, which make takes away.
+fn without_here(mut word: &str) -> &str {
+    while let Some(rest) = word.strip_prefix("./") {
+        word = rest.trim_start_matches('/');
+    }
+    word
 }
 
 /// Whether a word can be the name of a script or a target, and neither sets a variable nor leads to another folder.

@@ -157,3 +157,51 @@ fn a_long_line_hides_nothing() {
     let short = format!("cat {} .env", "-,a ".repeat(400));
     assert_eq!(machine.read(&short).unwrap().guarded, machine.paths(".env"));
 }
+
+/// A shell reads a command there, whatever stands in front of it.
+#[test]
+fn a_no_finds_commands_behind_heads_and_in_texts_for_a_shell() {
+    let machine = Machine::new();
+    let plugin = Caller1::new("1");
+    plugin.answer(&machine, "cargo test", false, Scope::Always);
+    for line in [
+        "function ls { cargo test; }; ls",
+        "set -- a; for i do cargo test; done",
+        "function z if cargo test; then :; fi; z",
+        "exec -a ls cargo test",
+        "command -p cargo test",
+        "coproc ls { cargo test; }; wait",
+        "time -f ls cargo test",
+        "alias g='cargo test'; g",
+        "bash <<'E'\ncargo test\nE",
+        "bash <<E\nls; cargo test\nE",
+        "bash <<< 'cargo test'",
+        "cat <<'E' | sh\ncargo test\nE",
+    ] {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Deny, "{line}");
+    }
+    for line in [
+        "for i in a b; do ls; done",
+        "cat > x <<'E'\ncargo test\nE",
+        "exec -a cargo ls",
+    ] {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Ask, "{line}");
+    }
+}
+
+#[test]
+fn secrets_are_seen_behind_heads_and_in_texts_for_a_shell() {
+    let machine = Machine::new();
+    for line in [
+        "for f in .env; do cat $f; done",
+        "function f { cat .env; }; f",
+        "set -- a; for i do cat .env; done",
+        "sh <<'E'\ncat .env\nE",
+    ] {
+        let read = machine.read(line).unwrap();
+        assert_eq!(read.guarded, machine.paths(".env"), "{line}");
+        assert!(read.is_sensitive(true), "{line}");
+    }
+    let text = machine.read("cat > x <<'E'\nsee .env\nE").unwrap();
+    assert!(text.guarded.is_empty(), "{text:?}");
+}

@@ -243,6 +243,13 @@ fn what_is_known_only_when_a_line_runs_is_allowed_only_once() {
         "sh `ls`",
         "eval \"$x\"",
         "sh -c 'ls; $x'",
+        "function f { sh $(cat list); }; f",
+        "function f { sh *.t; }; f",
+        "set -- a; for i do sh $(cat list); done",
+        "bash <<'E'\nsh $(cat list)\nE",
+        "bash <<< 'sh *.t'",
+        "echo 'sh *.t' | sh",
+        "echo x | bash -xs a",
         &format!("cat{many} | sh"),
         &format!("ls; ls {}", "x".repeat(3_000)),
     ] {
