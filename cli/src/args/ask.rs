@@ -12,7 +12,7 @@ use crate::config::request_editor::PauseMode;
 /// Arguments of `ask`.
 #[derive(Debug, Args)]
 pub struct AskArgs {
-    /// Print the reply alone (text), one JSON document with reply, calls, denials and usage (json), or JSON lines as things
+    /// Print what the model writes (text), one JSON document with reply, calls, denials and usage (json), or JSON lines as things
     /// happen, with that document as the last line (stream-json)
     #[arg(
         long,

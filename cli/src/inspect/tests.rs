@@ -196,7 +196,11 @@ fn a_request_is_edited_and_sent_from_elsewhere() {
     let hello = peer.next();
     assert_eq!(
         (&hello["type"], &hello["version"], &hello["mode"]),
-        (&json!("hello"), &json!(1), &json!("off"))
+        (
+            &json!("hello"),
+            &json!(super::protocol::VERSION),
+            &json!("off")
+        )
     );
     assert!(hello["active"].as_u64() > Some(0));
     assert_eq!(peer.next()["type"], "idle");

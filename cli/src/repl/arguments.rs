@@ -1,6 +1,6 @@
 //! The arguments of a call as text: a row for what is short, lines for texts, and what is replaced as a difference.
 
-use dunlin_host::display::escape_multiline;
+use dunlin_host::display::{escape, escape_multiline};
 use serde_json::{Map, Value};
 
 use super::messages::foreign;
@@ -28,6 +28,8 @@ pub fn rows(arguments: &Map<String, Value>, is_seen: bool, window: Window) -> Ve
 
 fn rows_of(name: &str, value: &Value, depth: usize, window: Window) -> Vec<String> {
     let indent = " ".repeat(depth * INDENT);
+    // A name is one row, whatever stands in it.
+    let name = escape(name);
     let row = |text: &str| foreign(&format!("{indent}{}", escape_multiline(text)), window);
     match value {
         Value::String(text) if !text.contains('\n') => row(&format!("{name}: {text}")),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use dunlin_host::Stored;
-use dunlin_host::display::escape;
+use dunlin_host::display::{escape, shell_word};
 use dunlin_host::permission::SessionMode;
 
 use crate::app::App;
@@ -82,14 +82,20 @@ fn forget_answers(app: &App, typed: &str) -> Result<bool, CliError> {
     let typed = unquoted(key.trim());
     let permissions = app.host()?.permissions();
     let answers = permissions.session_answers();
-    let found = match typed.is_empty() {
+    let meant = match typed.is_empty() {
         true => Vec::new(),
         false => found(&answers, &typed),
     };
-    let key = match found.as_slice() {
+    let key = match meant.as_slice() {
         [] if typed.is_empty() => None,
         [] => {
-            ui.status("No answer of this session has a key that begins like this. One that is stored is taken back in a shell: dunlin permissions ask OPERATION TARGET");
+            ui.status("No answer of this session has a key that begins like this.");
+            let stored = permissions.list()?;
+            let ways: Vec<String> = found(&stored, &typed).into_iter().flat_map(ways).collect();
+            if !ways.is_empty() {
+                ui.status("What is stored is taken back in a shell:");
+                ways.iter().for_each(|way| ui.data(&format!("  {way}")));
+            }
             return Ok(false);
         }
         [only] => Some(only.key.as_str()),
@@ -112,6 +118,17 @@ fn forget_answers(app: &App, typed: &str) -> Result<bool, CliError> {
         (count, _) => format!("Forgot {count} answers of this session."),
     });
     Ok(count > 0)
+}
+
+/// The commands that take back what is stored under a key.
+fn ways(stored: &Stored) -> Vec<String> {
+    let decided = stored.bits.chars().zip(["read", "write", "run"]);
+    let decided = decided.filter(|(bit, _)| *bit != '?');
+    let way = |(_, operation)| {
+        let key = shell_word(&escape(&stored.key));
+        format!("dunlin permissions ask {operation} {key}")
+    };
+    decided.map(way).collect()
 }
 
 /// The answers that a typed key means: the one with exactly this key, or all whose keys begin like this. A command may begin

@@ -16,7 +16,9 @@ pub(super) fn of(message: &str, text: &str, offset: usize) -> (String, Option<St
     let (found, expected) = message.rsplit_once(", expected ").unwrap_or((&message, ""));
     let names = || expected.split('`').skip(1).step_by(2);
     let document = DeTable::parse(text).ok();
-    let place = document.and_then(|document| place_of(document.get_ref(), offset));
+    let field = found.strip_prefix("unknown field `");
+    let field = field.map(|field| field.trim_end_matches('`'));
+    let place = document.and_then(|document| place_of(document.get_ref(), offset, field));
     let key = place.as_ref().map(|place| place.key.as_str());
     if let (Some(place), true) = (&place, found.starts_with("unknown field ")) {
         return unknown(&place.key, &place.table, names().collect());
@@ -42,9 +44,16 @@ struct Place {
     header: String,
 }
 
-/// The place of the key whose name or value is at this offset.
-fn place_of(table: &DeTable<'_>, offset: usize) -> Option<Place> {
-    let (names, lists) = path_to(table, offset)?;
+/// The place of the key whose name or value is at this offset. `field`: what it is called, where that is known: `[[a.b]]` begins
+/// at one place with two names.
+fn place_of(table: &DeTable<'_>, offset: usize, field: Option<&str>) -> Option<Place> {
+    let (mut names, lists) = path_to(table, offset)?;
+    if let Some(at) = names
+        .iter()
+        .rposition(|name| field.is_some_and(|it| it == name))
+    {
+        names.truncate(at + 1);
+    }
     let header = |length: usize| {
         let path = names.get(..length)?.join(".");
         let is_list = *lists.get(length.checked_sub(1)?)?;

@@ -179,6 +179,10 @@ fn errors_of_lists_of_tables_name_the_right_key() {
         "config.toml:1: [[hook]]: event is missing",
     );
     check(
+        "[[hooks.before_call]]\ncommand = \"a\"",
+        "config.toml:1: unknown key \"hooks\" | the nearest known key is \"hook\"",
+    );
+    check(
         "[[hook]]\nevent = \"before-cal\"\ncommand = \"a\"",
         "config.toml:2: event must be one of `before-call`, `after-edit`, `turn-end`, not `before-cal` | the nearest \
          known value is \"before-call\"",

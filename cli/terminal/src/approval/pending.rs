@@ -381,7 +381,15 @@ impl PendingApprovals {
         comment: Option<&str>,
         window: Window,
     ) -> Result<Reply, String> {
-        let chosen = self.choose(which, if answer.allow { "y" } else { "n" })?;
+        let word = match (answer.allow, answer.scope) {
+            (true, Scope::Once) => "y",
+            (true, Scope::Session) => "s",
+            (true, Scope::Always) => "always",
+            (false, Scope::Once) => "n",
+            (false, Scope::Session) => "ns",
+            (false, Scope::Always) => "never",
+        };
+        let chosen = self.choose(which, word)?;
         if comment.is_some() {
             self.not_while_running(&chosen)?;
         }

@@ -213,6 +213,11 @@ fn several_calls_are_answered_by_number() {
     );
     for (line, expected) in [
         ("y", "Which of the 2 calls? For example y 1, or y all."),
+        ("s", "Which of the 2 calls? For example s 1, or s all."),
+        (
+            "never",
+            "Which of the 2 calls? For example never 1, or never all.",
+        ),
         ("n because", "Which of the 2 calls? For example n 1"),
         ("y 4", "No pending call 4: pending are 1, 3."),
         ("never 2", "Call 2 is not being asked about"),

@@ -127,5 +127,10 @@ fn an_answer_for_the_session_is_taken_back() {
         &chat.prompt(),
         &["  Stored: allows reading ", "dunlin permissions ask"],
     );
+    let way = format!("dunlin permissions ask read {file}");
+    assert_shows(
+        &chat.turn(&format!("/permissions forget {beginning}")),
+        &["What is stored is taken back in a shell:", &way],
+    );
     chat.leave();
 }

@@ -308,7 +308,7 @@ fn a_server_of_the_configuration_says_what_is_near_in_meaning() {
     assert!(requests[1].len() < requests[0].len(), "{requests:?}");
     assert!(!requests.concat().contains("PRIVATE KEY"), "{requests:?}");
     // Without meaning nothing is sent.
-    environment.configure("[codebase_search]\nmeaning = false\n");
+    environment.configure("[codebase_search]\nsemantic = false\n");
     assert_eq!(found(&environment, &[question]), by_words);
     assert_eq!(site.requests().len(), 2);
 }
