@@ -1,7 +1,7 @@
 //! Speaks the Model Context Protocol with one server.
 //!
 //! The protocol is the official SDK's, which waits for many things at once; a component waits for one thing at a time.
-//! [`connection`] brings the two together: whenever nothing of the SDK can go on, and only then, the host is asked for the next
+//! `connection` brings the two together: whenever nothing of the SDK can go on, and only then, the host is asked for the next
 //! message. So there is no clock, no thread and no polling in here, and a call that is not wanted any more ends in
 //! the same place in which it waits.
 //!
