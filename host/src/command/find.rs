@@ -9,7 +9,6 @@
 //! time or crash on lines that a model can write, and each of those would end the chat.
 
 use super::builtins;
-use super::known::SHELLS;
 use super::words::depends_on_locale;
 
 /// Substitutions within one another that are looked into.
@@ -70,10 +69,6 @@ struct Finder<'a> {
     is_file: bool,
     /// Here-documents that begin at the next line.
     here_documents: Vec<HereDocument>,
-    /// The texts of here-documents and here-strings. A shell among the commands may carry them out.
-    texts: Vec<String>,
-    /// The word under way is a here-string.
-    is_text: bool,
     /// `&>` has been read. Some shells end a command at its `&`, and the words behind the file are another one.
     is_both: bool,
     found: &'a mut Found,
@@ -100,8 +95,6 @@ impl<'a> Finder<'a> {
             is_quoted: false,
             is_file: false,
             here_documents: Vec::new(),
-            texts: Vec::new(),
-            is_text: false,
             is_both: false,
             found,
         }
@@ -123,6 +116,11 @@ impl<'a> Finder<'a> {
                 '&' if self.peek(0) == Some('>') => {
                     self.end_word();
                     self.is_both = true;
+                }
+                // Arithmetic, in which `<<` and `#` mean something else.
+                '(' if self.peek(0) == Some('(') => {
+                    self.found.is_incomplete = true;
+                    self.end_command();
                 }
                 ';' | '&' | '|' | '(' | ')' => self.end_command(),
                 '<' | '>' => self.redirection(c),
@@ -151,7 +149,7 @@ impl<'a> Finder<'a> {
                         self.found.is_incomplete = true;
                     }
                 }
-                '$' => self.dollar(),
+                '$' => self.dollar(false),
                 '`' => self.backquoted(),
                 // A pattern may stand for any name; a single `[` is a command.
                 '*' | '?' | '{' | '}' | '~' | '[' | ']' => {
@@ -166,14 +164,6 @@ impl<'a> Finder<'a> {
         self.end_command();
         // Their texts have not begun.
         self.found.is_incomplete |= !self.here_documents.is_empty();
-        let texts = std::mem::take(&mut self.texts);
-        let words = self.found.commands.iter().flatten().flatten();
-        let mut names = words.map(|word| word.rsplit('/').next().unwrap_or(word));
-        if !texts.is_empty() && names.any(|name| SHELLS.contains(&name)) {
-            for text in texts {
-                look(&text, self.depth + 1, self.found);
-            }
-        }
     }
 
     fn single_quoted(&mut self) {
@@ -211,7 +201,7 @@ impl<'a> Finder<'a> {
                         self.word.push(next);
                     }
                 }
-                '$' => self.dollar(),
+                '$' => self.dollar(true),
                 '`' => self.backquoted(),
                 c => self.word.push(c),
             }
@@ -219,8 +209,8 @@ impl<'a> Finder<'a> {
         false
     }
 
-    /// Behind a `$`.
-    fn dollar(&mut self) {
+    /// Behind a `$`. `is_quoted`: within `"`, where `$'` is no quote.
+    fn dollar(&mut self, is_quoted: bool) {
         self.has_word = true;
         self.is_known = false;
         match self.peek(0) {
@@ -232,7 +222,11 @@ impl<'a> Finder<'a> {
                 self.at += 1;
                 self.substitution('{', '}');
             }
-            Some('\'') => {
+            // Arithmetic as well.
+            Some('[') => self.found.is_incomplete = true,
+            Some('\'') if !is_quoted => {
+                // To some shells it is a `$` and a quote that ends elsewhere.
+                self.found.is_incomplete = true;
                 self.at += 1;
                 while let Some(c) = self.peek(0) {
                     self.at += 1;
@@ -272,6 +266,8 @@ impl<'a> Finder<'a> {
         let end = if level == 0 { self.at - 1 } else { self.at };
         let inside: String = self.chars[start..end].iter().collect();
         if open == '{' {
+            // Within `"`, some shells take a quote there as it is.
+            self.found.is_incomplete |= inside.contains('\'');
             // What it stands for may hold substitutions itself.
             if let Some(at) = inside.find(['$', '`']) {
                 look(&inside[at..], self.depth + 1, self.found);
@@ -322,6 +318,9 @@ impl<'a> Finder<'a> {
             (_, Some('(')) => {
                 self.at += 1;
                 self.substitution('(', ')');
+                // It stands for the name of a file, and what follows belongs to it: `<(ls)#x` has no comment.
+                self.has_word = true;
+                self.is_known = false;
                 return;
             }
             ('<', Some('<')) => {
@@ -330,7 +329,6 @@ impl<'a> Finder<'a> {
                     self.here_document();
                     return;
                 }
-                self.is_text = true;
                 true
             }
             ('<', Some('>')) | ('>', Some('>' | '|')) => true,
@@ -407,6 +405,8 @@ impl<'a> Finder<'a> {
                     self.at += 1;
                 }
                 let text: String = self.chars[line..self.at].iter().collect();
+                // Some shells join such lines before they look for the delimiter.
+                self.found.is_incomplete |= !document.is_literal && text.ends_with('\\');
                 self.at += 1;
                 let text = match document.has_tabs {
                     true => text.trim_start_matches('\t'),
@@ -420,7 +420,6 @@ impl<'a> Finder<'a> {
             self.found.is_incomplete |= end.is_none();
             let end = end.unwrap_or(self.chars.len());
             self.at = self.at.min(self.chars.len());
-            self.texts.push(self.chars[start..end].iter().collect());
             if !document.is_literal && self.depth < MAX_DEPTH {
                 let text = self.chars[start..end].to_vec();
                 let mut inside = Finder::new(text, self.depth + 1, self.found);
@@ -441,9 +440,6 @@ impl<'a> Finder<'a> {
         let is_known = std::mem::replace(&mut self.is_known, true);
         self.has_word = false;
         if std::mem::take(&mut self.is_file) {
-            if std::mem::take(&mut self.is_text) {
-                self.texts.push(word.clone());
-            }
             match is_known {
                 true => self.found.files.push(word),
                 false => self.found.hides_values = true,
@@ -452,12 +448,16 @@ impl<'a> Finder<'a> {
         }
         self.found.is_incomplete |= self.is_both;
         if self.command.is_empty() && !is_quoted {
-            // What follows the head of a loop or a function without a separator is a command: `function f { git push; }`. So its
-            // words are kept, like those of a program of which nothing is known.
             self.found.says_more |= is_known && builtins::is_header(&word);
+            // What it runs stands in places of its own, which are not read.
+            self.found.is_incomplete |= word == "coproc";
             self.found.takes_time |= word == "time";
             self.found.says_more |= is_assignment(&word);
             self.found.hides_values |= is_assignment(&word) && !is_known;
+            let value = word.split_once('=').filter(|_| is_assignment(&word));
+            self.found
+                .files
+                .extend(value.map(|(_, value)| value.to_owned()));
             if (is_known && builtins::is_before_command(&word)) || is_assignment(&word) {
                 return;
             }
@@ -471,12 +471,25 @@ impl<'a> Finder<'a> {
         self.found.is_incomplete |= std::mem::take(&mut self.is_file);
         self.is_both = false;
         let command = std::mem::take(&mut self.command);
-        if !command.is_empty() {
+        if lists_words(&command) {
+            self.found.files.extend(command.into_iter().flatten());
+        } else if !command.is_empty() {
             match self.found.commands.len() < MAX_COMMANDS {
                 true => self.found.commands.push(command),
                 false => self.found.is_incomplete = true,
             }
         }
+    }
+}
+
+/// Whether these words up to a separator are the head of a loop or a `case`, and run nothing: `for NAME in a b`, `case a in b`.
+/// Without `in`, as in `for NAME do git push`, and behind the name of a function, a command can follow.
+fn lists_words(command: &[Word]) -> bool {
+    let word = |at: usize| command.get(at).and_then(Option::as_deref);
+    match word(0) {
+        Some("case" | "in" | "[[") => true,
+        Some("for" | "select") => word(2) == Some("in"),
+        _ => false,
     }
 }
 

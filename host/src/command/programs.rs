@@ -165,8 +165,8 @@ impl<'a> Programs<'a> {
             return;
         };
         self.hides_words |= is_shell && words.contains(&None);
-        // `exec -a NAME git push`, `coproc NAME { git push; }`: what is run may stand further behind.
-        if skipped > 0 || arguments.iter().flatten().any(|word| word == "{") {
+        // `exec -a NAME git push`: what is run may stand further behind.
+        if skipped > 0 {
             self.arguments("", arguments, depth);
         }
         let Some(name) = name else {
@@ -186,7 +186,15 @@ impl<'a> Programs<'a> {
             self.has_unknown = true;
             let runs_its_words = short == "eval" || known::is_wrapper(short);
             self.hides_program |= runs_its_words && is_shell && arguments.contains(&None);
-            self.hides_words |= is_shell && self.is_shell(short) && reads_its_input(arguments);
+            // What a name stands for from here on, and what a shell gets, is not read.
+            self.hides_program |= matches!(short, "alias" | "hash");
+            if skipped == 0 && self.is_shell(short) {
+                self.hides_program |= arguments.contains(&None) || reads_its_input(arguments);
+                let words: Option<Vec<&str>> = arguments.iter().map(Option::as_deref).collect();
+                if let Some(words) = words.filter(|words| short == "eval" && words.len() > 1) {
+                    self.nested_line(&words.join(" "), is_shell, depth + 1);
+                }
+            }
             self.arguments(short, arguments, depth);
         }
     }
@@ -196,17 +204,23 @@ impl<'a> Programs<'a> {
         let mut is_shell = self.is_shell(program);
         for (at, word) in words.iter().enumerate() {
             let Some(word) = word else { continue };
-            if word.contains(char::is_whitespace) {
-                // The value of an option can stand in its word, too: `--split-string=git push`, `-Sgit push`.
-                // So can what an alias stands for: `g=git push`.
-                let values =
-                    value_of_option(word).or_else(|| word.split_once('=').map(|(_, value)| value));
+            // To a shell `$x` is a line as well.
+            let is_line = |c: char| c.is_whitespace() || is_shell && "$`{}*?[;&|<>()".contains(c);
+            if word.contains(is_line) {
+                // The value of an option can stand in its word, too: `--split-string=git push`, `-Sgit push`. So can what an alias
+                // stands for: `g=git push`.
+                let of_alias = || word.split_once('=').filter(|_| program == "alias");
+                let values = value_of_option(word).or_else(|| of_alias().map(|(_, value)| value));
                 for line in std::iter::once(word.as_str()).chain(values) {
                     self.nested_line(line, is_shell, depth + 1);
                 }
                 continue;
             }
-            is_shell |= self.is_shell(word.rsplit('/').next().unwrap_or(word));
+            // `env sh`, at the end of a pipe
+            if self.is_shell(word.rsplit('/').next().unwrap_or(word)) {
+                is_shell = true;
+                self.hides_program |= reads_its_input(&words[at + 1..]);
+            }
             // `--to-command=x`
             let value = word.split_once('=').map(|(_, value)| value);
             for name in [Some(word.as_str()), value].into_iter().flatten() {
@@ -239,6 +253,7 @@ impl<'a> Programs<'a> {
             let words = arguments.iter().skip(start);
             words.take(MAX_WORDS).map_while(Clone::clone).collect()
         });
+        let is_unread = is_unread || known::takes_targets(&name) && arguments.contains(&None);
         let targets = known::targets(&name, &arguments[..arguments.len().min(MAX_WORDS)]);
         let among_options = (0..targets.len()).map(|at| targets[at..].to_vec());
         let found: Vec<Vec<String>> = starts.chain(among_options).collect();
@@ -302,7 +317,6 @@ fn reads_its_input(arguments: &[Word]) -> bool {
     while let Some(word) = words.next() {
         let letters = word.strip_prefix(['-', '+']);
         match letters {
-            // A long option of bash takes a value at most, which is then taken for a script: `--rcfile x` needs a terminal.
             Some(letters) if !letters.starts_with('-') => {
                 if letters.contains('c') {
                     return false;
@@ -310,9 +324,13 @@ fn reads_its_input(arguments: &[Word]) -> bool {
                 if letters.contains('s') || letters.is_empty() {
                     return true;
                 }
-                if letters.ends_with(['o', 'O']) {
+                if letters.contains(['o', 'O']) {
                     let _ = words.next();
                 }
+            }
+            Some("-version" | "-help") => return false,
+            Some("-rcfile" | "-init-file") => {
+                let _ = words.next();
             }
             Some(_) => {}
             None => return false,

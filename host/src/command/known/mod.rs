@@ -389,9 +389,7 @@ fn leading(known: &Subcommand, arguments: &[String], names: &dyn Names) -> Optio
 
 /// The words that may be targets, if the program takes several: a no to some of them is found among options.
 pub(super) fn targets(name: &str, arguments: &[Option<String>]) -> Vec<String> {
-    let takes_targets =
-        |known: &Subcommand| known.operands == Operands::Targets && program_of(known) == name;
-    if !SUBCOMMANDS.iter().any(takes_targets) {
+    if !takes_targets(name) {
         return Vec::new();
     }
     let words = arguments.iter().flatten().map(|word| without_here(word));
@@ -399,6 +397,13 @@ pub(super) fn targets(name: &str, arguments: &[Option<String>]) -> Vec<String> {
         .filter(|word| is_name(word))
         .map(str::to_owned)
         .collect()
+}
+
+/// Whether the program takes several targets.
+pub(super) fn takes_targets(name: &str) -> bool {
+    let takes =
+        |known: &Subcommand| known.operands == Operands::Targets && program_of(known) == name;
+    SUBCOMMANDS.iter().any(takes)
 }
 
 /// A target without `./` in front, which make takes away.

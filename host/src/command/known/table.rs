@@ -513,5 +513,6 @@ pub(super) const FILE_NAMES: &[(&str, &str)] = &[
 
 /// Programs that read one of their words as a command line.
 pub(in crate::command) const SHELLS: &[&str] = &[
-    "ash", "bash", "busybox", "dash", "ksh", "mksh", "sh", "yash", "zsh",
+    "ash", "bash", "busybox", "dash", "ksh", "lksh", "mksh", "posh", "rbash", "rksh", "rzsh", "sh",
+    "yash", "zsh",
 ];

@@ -160,7 +160,7 @@ fn a_long_line_hides_nothing() {
 
 /// A shell reads a command there, whatever stands in front of it.
 #[test]
-fn a_no_finds_commands_behind_heads_and_in_texts_for_a_shell() {
+fn a_no_finds_commands_behind_heads_and_options() {
     let machine = Machine::new();
     let plugin = Caller1::new("1");
     plugin.answer(&machine, "cargo test", false, Scope::Always);
@@ -170,38 +170,60 @@ fn a_no_finds_commands_behind_heads_and_in_texts_for_a_shell() {
         "function z if cargo test; then :; fi; z",
         "exec -a ls cargo test",
         "command -p cargo test",
-        "coproc ls { cargo test; }; wait",
         "time -f ls cargo test",
         "alias g='cargo test'; g",
-        "bash <<'E'\ncargo test\nE",
-        "bash <<E\nls; cargo test\nE",
-        "bash <<< 'cargo test'",
-        "cat <<'E' | sh\ncargo test\nE",
+        "eval 'ls;cargo' test",
+        "cat <(:)#;cargo test",
+        "echo \"5$'\"; cargo test; echo \"'\"",
     ] {
         assert_eq!(plugin.verdict(&machine, line), Verdict::Deny, "{line}");
     }
+    // Of these it cannot be told: they are asked about, whatever is allowed.
+    for line in [
+        "bash <<'E'\ncargo test\nE",
+        "bash <<< 'cargo test'",
+        "cat <<'E' | env sh\ncargo test\nE",
+        "bash -c \"$(cat <<'E'\ncargo test\nE\n)\"",
+        "bash -c '$x'",
+        "bash -c $'cargo test'",
+        "coproc ls if cargo test; then :; fi",
+        "((x=1<<2))\ncargo test\n2",
+        "cat <<EF\nE\\\nF\ncargo test\nEF",
+        "echo x | bash -oe pipefail",
+        "alias g=cargo; g test",
+    ] {
+        let read = machine.read(line).unwrap();
+        let is_unclear = read.target.hides_program || read.target.is_incomplete;
+        assert!(is_unclear, "{line}");
+        assert_eq!(read.longest(true), Scope::Once, "{line}");
+    }
     for line in [
         "for i in a b; do ls; done",
-        "cat > x <<'E'\ncargo test\nE",
+        "cat > x <<'E'\ncargo test\nE\nbash x",
         "exec -a cargo ls",
+        "for i in cargo test; do echo $i; done",
+        "case cargo in test) ls;; esac",
+        "export M='x=cargo test'; ls",
     ] {
         assert_eq!(plugin.verdict(&machine, line), Verdict::Ask, "{line}");
     }
 }
 
 #[test]
-fn secrets_are_seen_behind_heads_and_in_texts_for_a_shell() {
+fn secrets_are_seen_behind_heads_and_in_values() {
     let machine = Machine::new();
     for line in [
         "for f in .env; do cat $f; done",
         "function f { cat .env; }; f",
         "set -- a; for i do cat .env; done",
-        "sh <<'E'\ncat .env\nE",
+        "f=.env; cat $f",
     ] {
         let read = machine.read(line).unwrap();
         assert_eq!(read.guarded, machine.paths(".env"), "{line}");
         assert!(read.is_sensitive(true), "{line}");
     }
-    let text = machine.read("cat > x <<'E'\nsee .env\nE").unwrap();
+    // A text that is written to a file names nothing, and gives no right to change the repository.
+    let text = machine.read("cat > x <<'E'\ngit is .env\nE\nsh x").unwrap();
     assert!(text.guarded.is_empty(), "{text:?}");
+    assert!(!text.may_change_repository);
 }
