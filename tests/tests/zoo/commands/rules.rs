@@ -86,15 +86,15 @@ async fn a_rule_holds_for_what_is_not_there_yet() {
     }
     // What is named plainly is refused before it runs; this is about the rest.
     for line in [
-        "n=.env; echo x > $n",
-        "n=.env; mkdir $n",
-        "n=.env; ln -s x $n",
-        "n=.env; mv README.md $n",
-        "n=.env; rm -f $n && echo x > $n",
+        "n=.en; echo x > ${n}v",
+        "n=.en; mkdir ${n}v",
+        "n=.en; ln -s x ${n}v",
+        "n=.en; mv README.md ${n}v",
+        "n=.en; rm -f ${n}v && echo x > ${n}v",
         "n=c; mkdir -p a/b && echo x > a/b/$n",
         "n=c; mv a z && mkdir -p a/b && echo x > a/b/$n",
-        "n=keys; mkdir -p $n && touch $n/k",
-        "n=keys; rmdir $n && mkdir $n",
+        "n=key; mkdir -p ${n}s && touch ${n}s/k",
+        "n=key; rmdir ${n}s && mkdir ${n}s",
         "n=y; mkdir -p x/$n && touch x/$n/z",
     ] {
         yard.refused(line).await;
@@ -107,7 +107,7 @@ async fn a_rule_holds_for_what_is_not_there_yet() {
     assert_eq!(names(&project.join("a/b")), ["d"]);
     // What the user makes meanwhile is the user's.
     fs::write(project.join(".env"), SECRET).unwrap();
-    let text = yard.run("n=.env; cat $n").await.text;
+    let text = yard.run("n=.en; cat ${n}v").await.text;
     assert!(!text.contains(SECRET), "{text}");
     assert_eq!(fs::read_to_string(project.join(".env")).unwrap(), SECRET);
 }
