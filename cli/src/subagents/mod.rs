@@ -14,7 +14,7 @@ pub mod rows;
 pub mod run;
 pub mod stored;
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -50,11 +50,12 @@ pub struct Roster {
 
 #[derive(Default)]
 struct State {
-    all: VecDeque<Arc<Subagent>>,
+    /// By their numbers: calls run side by side, so a later one may begin first.
+    all: BTreeMap<u64, Arc<Subagent>>,
     /// The number of the last one.
     last: u64,
     /// Those of this turn.
-    of_turn: Vec<Arc<Subagent>>,
+    of_turn: BTreeMap<u64, Arc<Subagent>>,
     /// The numbers of those that this turn is about to begin, by the ids of their calls.
     numbers: Vec<(String, u64)>,
     /// How many this turn has wanted to start.
@@ -64,7 +65,7 @@ struct State {
 impl State {
     /// Those that are listed, and those of this turn.
     fn known(&self) -> impl Iterator<Item = &Arc<Subagent>> {
-        self.all.iter().chain(&self.of_turn)
+        self.all.values().chain(self.of_turn.values())
     }
 }
 
@@ -265,7 +266,8 @@ impl Roster {
         let mut state = self.state.lock();
         state.last = subagents.last().map_or(0, |it| it.number);
         let surplus = subagents.len().saturating_sub(MAX_LISTED);
-        state.all = subagents.into_iter().skip(surplus).map(Arc::new).collect();
+        let listed = subagents.into_iter().skip(surplus);
+        state.all = listed.map(|it| (it.number, Arc::new(it))).collect();
         drop(state);
         self.tell();
     }
@@ -307,8 +309,8 @@ impl Roster {
             stop: CancellationToken::new(),
             live: Mutex::new(Live::begin()),
         });
-        state.all.push_back(Arc::clone(&subagent));
-        state.of_turn.push(Arc::clone(&subagent));
+        state.all.insert(number, Arc::clone(&subagent));
+        state.of_turn.insert(number, Arc::clone(&subagent));
         subagent
     }
 
@@ -325,9 +327,9 @@ impl Roster {
     /// Forgets the oldest that have ended, but for the last few.
     fn forget_old(&self) {
         let mut state = self.state.lock();
-        let ended = state.all.iter().filter(|it| it.has_ended()).count();
+        let ended = state.all.values().filter(|it| it.has_ended()).count();
         let mut surplus = ended.saturating_sub(MAX_LISTED);
-        state.all.retain(|it| {
+        state.all.retain(|_, it| {
             let goes = surplus > 0 && it.has_ended();
             surplus -= usize::from(goes);
             !goes
@@ -336,12 +338,12 @@ impl Roster {
 
     /// All that are known, by their numbers.
     pub fn all(&self) -> Vec<Arc<Subagent>> {
-        self.state.lock().all.iter().cloned().collect()
+        self.state.lock().all.values().cloned().collect()
     }
 
-    /// Those of this turn, or of the last one.
+    /// Those of this turn, or of the last one, by their numbers.
     pub fn of_turn(&self) -> Vec<Arc<Subagent>> {
-        self.state.lock().of_turn.clone()
+        self.state.lock().of_turn.values().cloned().collect()
     }
 
     /// The one with this number.
