@@ -5,9 +5,10 @@ use dunlin_host::permission::{ModeSwitch, SessionMode};
 use dunlin_terminal::ui::Ui;
 
 /// What a message that is sent in plan mode ends with.
-const NOTE: &str = "\n\n(Plan mode is on for this message. Find out what you need by reading: nothing can be changed, and no \
-    command runs. End with a plan that the user can approve, below the heading \"## Plan\": what you would change, where, and how \
-    you would check it. Where nothing is to be changed, or you have a question first, reply without that heading.)";
+const NOTE: &str = "\n\n(Plan mode is on for this message. Find out what you need by reading: nothing can be changed, and \
+    commands run without writing and without the network. End with a plan that the user can approve, below the heading \
+    \"## Plan\": what you would change, where, and how you would check it. Where nothing is to be changed, or you have a \
+    question first, reply without that heading.)";
 
 /// The word in the heading that says that a reply has a plan.
 const PLAN: &str = "plan";

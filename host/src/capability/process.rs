@@ -107,7 +107,20 @@ impl process::Host for View<'_, Commands> {
             .announced_sandbox()
             .await
             .map_err(|e| Error::Failed(chain(&e)))?;
-        let (line, network) = (command.line, command.network);
+        let is_read_only = command.is_read_only;
+        if is_read_only {
+            // Landlock alone leaves what belongs to a file, such as its mode.
+            if let Some(why) = &announced.no_namespaces {
+                return Err(Error::Failed(format!(
+                    "plan mode is on, and no command can be kept from changing something here: the system gives it no \
+                     namespaces of its own ({why})"
+                ))
+                .into());
+            }
+            access = access.read_only();
+        }
+        let network = !is_read_only && (command.network || options.network);
+        let line = command.line;
         let running = Running::start(
             options,
             &announced,
@@ -119,7 +132,7 @@ impl process::Host for View<'_, Commands> {
         let running = running.await?;
         self.log_use(under)?;
         let started = StartedCommand {
-            _watch: watch_over(&running, &self.shared, &self.caller.tool)?,
+            _watch: watch_over(&running, &self.shared, &self.caller.tool, is_read_only)?,
             running,
             under,
             shown: Shown::default(),
@@ -139,6 +152,12 @@ impl process::Host for View<'_, Commands> {
 /// What of a command is different from what the plan of its call has shown, as a sentence; `None`: nothing.
 fn changed_since(shown: &CommandLine, now: &CommandLine, project: &Path) -> Option<String> {
     let (before, after) = (&shown.target, &now.target);
+    if shown.is_read_only && !now.is_read_only {
+        return Some(
+            "Plan mode has ended since the command was shown: it can change something now."
+                .to_owned(),
+        );
+    }
     if before == after {
         return None;
     }
@@ -155,12 +174,13 @@ fn changed_since(shown: &CommandLine, now: &CommandLine, project: &Path) -> Opti
     })
 }
 
-/// Ends a command as soon as its tool may run none: nothing is to change any more, whether somebody waits for the command or
-/// not.
+/// Ends a command as soon as its tool may run none, or none that can change something: nothing is to change any more, whether
+/// somebody waits for the command or not.
 fn watch_over(
     running: &Running,
     shared: &Arc<Shared>,
     tool: &str,
+    is_read_only: bool,
 ) -> Result<JoinSet<()>, CommandError> {
     let stop = running.stop()?;
     let (shared, tool) = (Arc::clone(shared), tool.to_owned());
@@ -168,16 +188,16 @@ fn watch_over(
     let mut watch = JoinSet::new();
     watch.spawn(async move {
         loop {
-            while !shared.permissions.ends_commands(&tool) {
+            while !shared.permissions.ends_commands(&tool, is_read_only) {
                 if modes.changed().await.is_err() {
                     return;
                 }
             }
-            if shared.permissions.session_mode() != SessionMode::Plan {
+            if is_read_only || shared.permissions.session_mode() != SessionMode::Plan {
                 return stop.now("it was stopped: its tool is set to never");
             }
             tokio::time::sleep(PASSING_THROUGH).await;
-            if shared.permissions.ends_commands(&tool) {
+            if shared.permissions.ends_commands(&tool, is_read_only) {
                 return stop.now("it was stopped, since plan mode began");
             }
         }
@@ -286,13 +306,14 @@ impl View<'_, Commands> {
             _ => None,
         });
         let is_declared = declared.is_some();
+        let gained = declared.is_some_and(|it| it.is_read_only && !command.is_read_only);
         let project = self.shared.permissions.project();
         let changed = declared.and_then(|declared| changed_since(declared, command, project));
         let needs = command.needs();
         // In the guest's own words: which programs it comes to is the host's knowledge.
         let written = || WrittenTarget::Program(shortened(&command.line));
-        // What was shown is done once.
-        let is_first = !self.questions.started.contains(&command.line);
+        // What was shown is done once, and with no more rights than were shown.
+        let is_as_shown = !gained && !self.questions.started.contains(&command.line);
         let mut asking = None;
         for need in &needs {
             let decision = self.decide(need)?;
@@ -300,7 +321,7 @@ impl View<'_, Commands> {
                 Verdict::Deny => {
                     return self.authorise(need.clone(), written()).await;
                 }
-                Verdict::Allow if is_declared && (is_first || decision.rule != Rule::Once) => {}
+                Verdict::Allow if is_declared && (is_as_shown || decision.rule != Rule::Once) => {}
                 Verdict::Allow | Verdict::Ask => asking = Some(decision.rule),
             }
         }
@@ -392,7 +413,7 @@ impl From<LineError> for Refusal {
         Refusal::Guest(match error {
             LineError::TooLong { .. } => Error::TooLarge(text),
             LineError::Program(_) | LineError::NoProgram { .. } => Error::NotFound(text),
-            LineError::Permission(_) => Error::Failed(text),
+            LineError::Permission(_) | LineError::NetworkInPlanMode => Error::Failed(text),
             LineError::Empty | LineError::Nul => Error::Invalid(text),
         })
     }

@@ -64,7 +64,7 @@ pub use self::started::StartError;
 pub use self::words::{NotSimple, SimpleCommand, chained_commands, simple_words};
 use crate::ask::Scope;
 use crate::limits;
-use crate::permission::Permissions;
+use crate::permission::{Permissions, SessionMode};
 use crate::process::linked_worktree;
 use crate::target::{CommandKey, CommandTarget, Need, Operation, ProgramFile, Target};
 
@@ -75,6 +75,9 @@ pub struct CommandLine {
     pub line: String,
     /// Whether the command wants to reach the network.
     pub network: bool,
+    /// Whether it runs in a sandbox in which it can write nothing but its temporary folder, and has no network: plan mode was
+    /// on when the line was read.
+    pub is_read_only: bool,
     /// Why it is more than one simple command. `None`: it is one.
     pub compound: Option<NotSimple>,
     /// What is decided about.
@@ -123,6 +126,10 @@ impl Names for Permissions {
 
     fn project(&self) -> &Path {
         Permissions::project(self)
+    }
+
+    fn is_plan_mode(&self) -> bool {
+        self.session_mode() == SessionMode::Plan
     }
 
     fn at_home(&self, word: &str) -> Option<String> {
@@ -226,6 +233,10 @@ impl CommandLine {
         if line.trim().is_empty() {
             return Err(CommandError::Empty);
         }
+        let is_read_only = names.is_plan_mode();
+        if is_read_only && network {
+            return Err(CommandError::NetworkInPlanMode);
+        }
         let (compound, target, commands, guarded, may_change_repository) = match simple_words(&line)
         {
             Ok(words) => {
@@ -265,6 +276,7 @@ impl CommandLine {
                 (Some(why), target, parts.commands, guarded, runs_git)
             }
         };
+        let may_change_repository = may_change_repository && !is_read_only;
         let is_unclear = target.is_unclear || guarded.is_unclear;
         let target = CommandTarget {
             is_unclear,
@@ -278,6 +290,7 @@ impl CommandLine {
         Ok(CommandLine {
             line,
             network,
+            is_read_only,
             compound,
             target: Arc::new(target),
             commands,
@@ -309,7 +322,7 @@ impl CommandLine {
 
     /// The longest that a yes may hold. `has_network`: commands may reach the network anyway.
     pub fn longest(&self, has_network: bool) -> Scope {
-        if self.is_sensitive(has_network) || self.target.only_once {
+        if self.is_read_only || self.is_sensitive(has_network) || self.target.only_once {
             Scope::Once
         } else if self.target.is_storable || !self.target.parts.is_empty() {
             Scope::Always
@@ -346,8 +359,14 @@ impl CommandLine {
         is_allowed: &dyn Fn(&CommandTarget) -> bool,
     ) -> Vec<String> {
         let mut notices = Vec::new();
+        if self.is_read_only {
+            notices.push(
+                "Plan mode: it can change nothing and has no network. A yes counts once."
+                    .to_owned(),
+            );
+        }
         match &self.compound {
-            _ if !self.is_sensitive(has_network) => {
+            _ if !self.is_read_only && !self.is_sensitive(has_network) => {
                 notices.extend(reason::short(self, is_allowed));
             }
             Some(NotSimple::Unseen(what)) => notices.push(format!("This line has {what}.")),

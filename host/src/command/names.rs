@@ -26,6 +26,9 @@ pub enum CommandError {
         /// Its length.
         bytes: usize,
     },
+    /// It wants what no command has in plan mode.
+    #[error("plan mode is on, in which no command has the network; leave network out")]
+    NetworkInPlanMode,
     /// The program cannot be resolved.
     #[error(transparent)]
     Program(#[from] ResolveError),
@@ -115,6 +118,11 @@ pub(crate) trait Names {
 
     /// The folder in which commands run.
     fn project(&self) -> &Path;
+
+    /// Whether the mode of the session is the one in which nothing is changed.
+    fn is_plan_mode(&self) -> bool {
+        false
+    }
 
     /// What a shell puts in the place of a word that begins with an unquoted `~`.
     fn at_home(&self, word: &str) -> Option<String>;

@@ -78,6 +78,13 @@ fn known_obstacle(command: &CommandLine) -> Option<&Obstacle> {
 pub(super) fn long(command: &CommandLine, longest: Scope) -> Option<String> {
     const ONLY_ONCE: &str =
         "Not all that it runs and reads is known before it runs, so a yes holds only once.";
+    if command.is_read_only {
+        return Some(
+            "In plan mode commands run where nothing can be changed, so a yes says nothing about later ones: it holds only \
+             once."
+                .to_owned(),
+        );
+    }
     if command.target.only_once {
         return Some(match (known_obstacle(command), &command.compound) {
             (Some(obstacle), _) => format!("A yes to this line holds only once, as {obstacle}."),

@@ -22,7 +22,7 @@ use crate::display::{chain, escape, one_line, shorten};
 use crate::engine::cache::sha256_hex;
 use crate::limits::MAX_LOGGED_LINE_CHARS;
 use crate::permission::{PluginId, SessionMode};
-use crate::process::{Access, CommandOptions, End, Running, Stop, Stream, linked_worktree};
+use crate::process::{CommandOptions, End, Running, Stop, Stream, linked_worktree};
 use crate::target::Operation;
 
 /// Bytes of what a hook says on its standard error that are kept: its end, in which programs say why they failed.
@@ -103,23 +103,23 @@ impl Hooks {
         let access = permissions.access_of_commands(&shared.commands, worktree.as_ref());
         let mut access = access.map_err(|e| chain(&e))?;
         access.may_change_repository = command.may_change_repository;
-        let mut options = CommandOptions {
+        let options = CommandOptions {
             time_limit: hook.time_limit,
             ..shared.commands.clone()
         };
         let announced = shared.announced_sandbox().await.map_err(|e| chain(&e))?;
-        let is_reading = permissions.session_mode() == SessionMode::Plan;
-        if is_reading {
-            access = reading(access);
-            options.network = false;
+        if command.is_read_only {
+            access = access.read_only();
         }
         // What cannot be logged does not happen.
         log.write(Event::Allowed, None, None)?;
         let (line, notices) = (command.line, &shared.notices);
-        let started = Running::start_reading(&options, &announced, line, access, notices, input);
+        let network = !command.is_read_only && options.network;
+        let started =
+            Running::start_reading(&options, &announced, line, network, access, notices, input);
         let running = started.await.map_err(|e| chain(&e))?;
         let mut watch = Watch::default();
-        if !is_reading {
+        if !command.is_read_only {
             let stop = running.stop().map_err(|e| chain(&e))?;
             watch.begin(Arc::clone(shared), stop);
         }
@@ -163,17 +163,6 @@ impl Watch {
 
     fn has_stopped(&self) -> bool {
         self.has_stopped.load(Ordering::Relaxed)
-    }
-}
-
-/// The same access to files, but for writing them.
-fn reading(access: Access) -> Access {
-    Access {
-        read_only: vec![access.project.clone()],
-        writable: Vec::new(),
-        may_change_repository: false,
-        narrowed: None,
-        ..access
     }
 }
 

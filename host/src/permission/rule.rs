@@ -264,7 +264,7 @@ impl fmt::Display for Rule {
                 f,
                 "{tool} is set to never for this session; /tools {tool} prompt changes that"
             ),
-            Rule::Plan => f.write_str("mode plan: nothing is changed and nothing runs"),
+            Rule::Plan => f.write_str("mode plan: nothing is changed"),
             Rule::AcceptEdits => f.write_str("mode accept-edits: edits in the project are accepted"),
             Rule::NotDeclared(plugin) => {
                 write!(

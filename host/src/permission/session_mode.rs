@@ -1,6 +1,7 @@
 //! What the user chose for all tools together, until the session ends.
 //!
-//! `Plan` refuses whatever is more than reading, also what is granted: it stands before every answer and every rule.
+//! `Plan` refuses whatever is more than reading, also what is granted: it stands before every answer and every rule. A command
+//! is decided about as otherwise, and runs in a sandbox in which it can write nothing and has no network.
 //! `AcceptEdits` answers one of the questions that a default would ask, the one about a change of an ordinary file in the
 //! project, and only to the built-in tools that make such changes. It stands behind everything else: every no, every answer
 //! and every key of the permission file that names the file is stronger. A file that an allowed command, a hook or an MCP
@@ -28,7 +29,7 @@ const EDITORS: [&str; 2] = ["edit_file", "write_file"];
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum SessionMode {
-    /// Nothing is written and nothing runs.
+    /// Nothing is written. Commands run where they can change nothing.
     Plan,
     /// Rules and answers decide.
     #[default]
@@ -108,8 +109,8 @@ impl ModeSwitch {
         *self.0.borrow()
     }
 
-    /// Counts from the next use on, also in calls that are running. Commands that run end with the beginning of
-    /// [`SessionMode::Plan`].
+    /// Counts from the next use on, also in calls that are running. Commands that can change something end with the beginning
+    /// of [`SessionMode::Plan`].
     pub fn set(&self, mode: SessionMode) {
         self.0.send_replace(mode);
     }
@@ -139,9 +140,10 @@ impl Permissions {
         self.mode.0.subscribe()
     }
 
-    /// Whether a command that this tool has started is to end.
-    pub(crate) fn ends_commands(&self, tool: &str) -> bool {
-        self.mode.get() == SessionMode::Plan || self.tool_mode(tool) == ToolMode::Never
+    /// Whether a command that this tool has started is to end. `is_read_only`: it can change nothing, so plan mode leaves it.
+    pub(crate) fn ends_commands(&self, tool: &str, is_read_only: bool) -> bool {
+        let is_plan_mode = self.mode.get() == SessionMode::Plan;
+        is_plan_mode && !is_read_only || self.tool_mode(tool) == ToolMode::Never
     }
 
     /// The rule that refuses a call of an MCP server's tool as a whole: only the server knows what it does, and what it says
@@ -155,8 +157,12 @@ impl Permissions {
 
     /// Whether the mode refuses this, whatever allows it.
     pub(super) fn refused_by_mode(&self, need: &Need) -> bool {
-        let reads = need.operation == Operation::Read && need.target.command().is_none();
-        self.mode.get() == SessionMode::Plan && !reads
+        let changes_nothing = match need.target.command() {
+            // Its sandbox sees to that. A server has another one.
+            Some(command) => !command.is_server(),
+            None => need.operation == Operation::Read,
+        };
+        self.mode.get() == SessionMode::Plan && !changes_nothing
     }
 
     /// Whether the mode answers the question that this default asks.

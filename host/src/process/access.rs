@@ -55,6 +55,17 @@ impl Held {
 }
 
 impl Access {
+    /// The same, but for changing anything.
+    pub(crate) fn read_only(self) -> Access {
+        Access {
+            read_only: vec![self.project.clone()],
+            writable: Vec::new(),
+            may_change_repository: false,
+            narrowed: None,
+            ..self
+        }
+    }
+
     /// What can be changed, without what is refused as a whole.
     pub(crate) fn written(&self) -> impl Iterator<Item = &Path> {
         let refused = |path: &Path| {

@@ -133,7 +133,8 @@ struct Supervisor {
 }
 
 impl Running {
-    /// Starts a command line in the sandbox that was announced. Dropping the future leaves nothing behind.
+    /// Starts a command line in the sandbox that was announced. `network`: whether it may reach it. Dropping the future leaves
+    /// nothing behind.
     pub(crate) async fn start(
         options: &CommandOptions,
         announced: &CommandSandbox,
@@ -146,11 +147,12 @@ impl Running {
         Running::start_with(options, watched, line, network, access, None).await
     }
 
-    /// The same for a command without the network that reads this text.
+    /// The same for a command that reads this text.
     pub(crate) async fn start_reading(
         options: &CommandOptions,
         announced: &CommandSandbox,
         line: String,
+        network: bool,
         access: Access,
         notices: &Notices,
         text: &[u8],
@@ -158,7 +160,7 @@ impl Running {
         let watched = Some((announced.clone(), notices.clone()));
         let input = in_memory(text).map_err(io_error("keep the input of the command"))?;
         let input = Some((Input::Text, input));
-        Running::start_with(options, watched, line, false, access, input).await
+        Running::start_with(options, watched, line, network, access, input).await
     }
 
     /// Starts a command that does nothing, to find out what its sandbox is made of.
@@ -168,7 +170,7 @@ impl Running {
             options,
             None,
             ":".to_owned(),
-            false,
+            options.network,
             Access::default(),
             None,
         )
@@ -187,7 +189,8 @@ impl Running {
         let (their_input, input) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| fail(e.into()))?;
         let watched = Some((announced.clone(), notices.clone()));
         let theirs = Some((Input::Stream, their_input));
-        let started = Running::start_with(options, watched, line, false, access, theirs);
+        let network = options.network;
+        let started = Running::start_with(options, watched, line, network, access, theirs);
         let mut running = started.await?;
         let (Some(output), Some(errors)) = (running.stdout.take(), running.stderr.take()) else {
             return Err(CommandError::Supervisor("its output is gone".to_owned()));
@@ -253,7 +256,7 @@ impl Running {
             set_aside: options.set_aside.clone(),
             temporary: temporary.path().to_owned(),
             time_limit_ms: u64::try_from(options.time_limit.as_millis()).unwrap_or(u64::MAX),
-            network: network || options.network,
+            network,
             input: input.as_ref().map_or(Input::Nothing, |(kind, _)| *kind),
             announced,
         };

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ use dunlin_tests::program;
 use dunlin_tests::sandbox::{Asker, PATIENT, SECRET, Sandbox, built_in, call, play, plugin};
 use serde_json::{Value, json};
 
-const PLAN: &str = "mode plan: nothing is changed and nothing runs";
+const PLAN: &str = "mode plan: nothing is changed";
 const ACCEPTED: &str = "mode accept-edits: edits in the project are accepted";
 
 /// A host whose mode can be turned, and a project with some of everything.
@@ -316,8 +316,6 @@ async fn in_plan_mode_nothing_changes_whatever_was_granted() {
             "edit_file",
             json!({ "file_path": "src/main.rs", "edits": [{ "old_text": "main", "new_text": "run" }] }),
         ),
-        ("run_terminal_command", json!({ "command": "touch a.md" })),
-        ("run_terminal_command", json!({ "command": "echo hi" })),
         (
             "names",
             json!({ "plan": ["write a.md x"], "steps": ["write a.md x"] }),
@@ -329,11 +327,6 @@ async fn in_plan_mode_nothing_changes_whatever_was_granted() {
         ("names", json!({ "plan": [], "steps": ["mkdir new"] })),
         ("edit_undeclared", json!({ "path": "a.md" })),
         ("edit_otherwise", json!({ "path": "a.md" })),
-        (
-            "command_otherwise",
-            json!({ "shown": "touch a.md", "run": "touch a.md" }),
-        ),
-        ("command_otherwise", json!({ "run": "touch a.md" })),
         ("post_otherwise", json!({ "url": url })),
         ("post_otherwise", json!({ "url": url, "silent": true })),
     ] {
@@ -344,6 +337,16 @@ async fn in_plan_mode_nothing_changes_whatever_was_granted() {
             "{tool} {arguments}: {failure}"
         );
         assert_eq!(questions, 0, "{tool} {arguments}");
+    }
+    // A command that was not announced is asked about, and cannot do more than one that was.
+    for (arguments, expected) in [
+        (json!({ "shown": "touch a.md", "run": "touch a.md" }), 0),
+        (json!({ "run": "touch a.md" }), 1),
+    ] {
+        let (_, questions) = stage
+            .play("command_otherwise", arguments.clone(), Asker::yes())
+            .await;
+        assert_eq!(questions, expected, "{arguments}");
     }
     // Through WASI, step by step.
     for attempt in dunlin_zoo::WASI {
@@ -390,6 +393,109 @@ async fn the_mode_counts_at_the_moment_of_use() {
     stage.mode.set(SessionMode::Ask);
     let again = stage.host.prepare(&call).await.unwrap();
     assert!(matches!(again.status, PlanStatus::Ask { .. }));
+}
+
+#[tokio::test]
+async fn a_command_of_plan_mode_can_change_nothing() {
+    let tool = "run_terminal_command";
+    let stage = Stage::new(SessionMode::Plan, vec![built_in(tool)]);
+    let permissions = stage.host.permissions();
+    // Whatever gives commands more elsewhere.
+    let project = format!("{}/", stage.sandbox.project().display());
+    permissions.allow_for_session(&project, "rwx").unwrap();
+    permissions.set("../outside/", "rw?").unwrap();
+    permissions.set_tool_mode(tool, ToolMode::Always);
+    let before = stage.picture();
+    let mode_of = |path: &str| {
+        let meta = fs::metadata(stage.sandbox.project().join(path)).expect("a file");
+        (meta.permissions().mode(), meta.modified().expect("a time"))
+    };
+    let state = mode_of("src/main.rs");
+    for line in [
+        "touch a.md",
+        "echo x > src/main.rs",
+        "chmod 700 src/main.rs",
+        "touch -d @0 src/main.rs",
+        "rm -r src",
+        "mv src other",
+        "mkdir new",
+        "ln -s src new",
+        "truncate -s 0 ../outside/secret.txt",
+        "git init -q",
+    ] {
+        let (result, _) = stage
+            .play(tool, json!({ "command": line }), Asker::yes())
+            .await;
+        let text = result.expect("a result");
+        assert!(text.contains("exit status"), "{line}: {text}");
+    }
+    assert_eq!(stage.picture(), before);
+    assert_eq!(mode_of("src/main.rs"), state);
+    // It reads, and has a folder of its own.
+    let line = "cat src/main.rs > $TMPDIR/copy; cat $TMPDIR/copy";
+    let (result, questions) = stage
+        .play(tool, json!({ "command": line }), Asker::yes())
+        .await;
+    assert!(result.expect("a result").contains("fn main"));
+    assert_eq!(questions, 0);
+    let (result, questions) = stage
+        .play(
+            tool,
+            json!({ "command": "true", "network": true }),
+            Asker::yes(),
+        )
+        .await;
+    let failure = result.expect_err("a refusal").to_string();
+    assert!(failure.contains("no command has the network"), "{failure}");
+    assert_eq!(questions, 0);
+}
+
+#[tokio::test]
+async fn a_yes_of_plan_mode_is_none_to_a_command_that_can_change_something() {
+    let tool = "run_terminal_command";
+    // The mode before the first answer and after it, who answers, how often, and whether the command could change something.
+    for (shown, run, asker, asked, is_made) in [
+        (SessionMode::Plan, SessionMode::Plan, Asker::yes(), 1, false),
+        (SessionMode::Ask, SessionMode::Plan, Asker::yes(), 1, false),
+        (SessionMode::Ask, SessionMode::Ask, Asker::yes(), 1, true),
+        (SessionMode::Plan, SessionMode::Ask, Asker::yes(), 2, true),
+        (
+            SessionMode::Plan,
+            SessionMode::Ask,
+            Asker::first_yes(),
+            2,
+            false,
+        ),
+    ] {
+        let stage = Stage::new(shown, vec![built_in(tool)]);
+        let call = call(tool, json!({ "command": "touch a.md" }));
+        let asker = Arc::new(asker);
+        let plan = stage.host.prepare(&call).await.unwrap();
+        let question = plan.question(&call).expect("a question");
+        let is_plan_mode = shown == SessionMode::Plan;
+        assert_eq!(question.longest == Scope::Once, is_plan_mode, "{shown}");
+        let notices = question.notices.join(" ");
+        assert_eq!(
+            notices.contains("it can change nothing"),
+            is_plan_mode,
+            "{notices}"
+        );
+        let answer = dunlin_host::ask::Ask::ask(&*asker, question).await;
+        stage.host.answer(&call, &plan, answer).await.unwrap();
+        stage.mode.set(run);
+        let _ = stage
+            .host
+            .run(&call, &plan, asker.clone(), Arc::new(NoProgress))
+            .await;
+        let questions = asker.questions();
+        assert_eq!(questions.len(), asked, "{shown} {run}: {questions:?}");
+        if let Some(again) = questions.get(1) {
+            let notices = again.notices.join(" ");
+            assert!(notices.contains("Plan mode has ended"), "{notices}");
+        }
+        let is_there = stage.sandbox.project().join("a.md").exists();
+        assert_eq!(is_there, is_made, "{shown} {run}");
+    }
 }
 
 /// Somebody who does something else at each question, and at the first output of a command: then the answer is yes.

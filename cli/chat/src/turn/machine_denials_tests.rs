@@ -173,7 +173,7 @@ fn only_a_no_of_the_user_stops_what_comes_after_it() {
         ],
         &[
             "Assistant:  a:read_file b:read_file",
-            "a: ERROR: Permission denied: Read file 'a'?\n\nPlan mode is on: nothing is changed and nothing runs. Find out what \
+            "a: ERROR: Permission denied: Read file 'a'?\n\nPlan mode is on: nothing is changed. Find out what \
              you need by reading, and end with a plan.",
             "b: B",
         ],

@@ -376,7 +376,7 @@ mod tests {
              undo: /tools t prompt",
         );
         // A mode denies many calls in a row: one row for each.
-        call.note = Some("mode plan: nothing is changed and nothing runs".to_owned());
+        call.note = Some("mode plan: nothing is changed".to_owned());
         call.revert = Some(Revert::SessionMode);
         let head = |columns| {
             line(
@@ -391,7 +391,7 @@ mod tests {
         for (columns, row) in [
             (
                 80,
-                "    denied by: mode plan: nothing is changed and nothing runs; undo: /mode ask",
+                "    denied by: mode plan: nothing is changed; undo: /mode ask",
             ),
             (60, "    denied by: mode plan; undo: /mode ask"),
             (30, "    denied by: mode plan; un…"),

@@ -34,6 +34,7 @@ pub(crate) mod tests {
         CommandLine {
             line: line.to_owned(),
             network: false,
+            is_read_only: false,
             compound: Some("a pipe".into()),
             target: Arc::new(CommandTarget {
                 key: CommandKey::Text(line.to_owned()),

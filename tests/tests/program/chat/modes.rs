@@ -114,7 +114,7 @@ fn a_key_goes_through_the_modes_and_keeps_the_line() {
 fn a_plan_changes_nothing_until_it_is_approved() {
     let provider = Provider::play([
         write("a.txt", "planned\n"),
-        run("touch b.txt"),
+        write("b.txt", "planned\n"),
         Response::reply("## Plan\n\nI would write a.txt."),
         Response::reply("## Plan\n\nThen with two lines."),
         write("a.txt", "one\ntwo\n"),
@@ -155,10 +155,52 @@ fn a_plan_changes_nothing_until_it_is_approved() {
     chat.answer("y");
     chat.prompt();
     assert_eq!(fs::read_to_string(at("a.txt")).unwrap(), "one\ntwo\n");
-    assert_eq!(
-        rules(&environment),
-        ["mode plan: nothing is changed and nothing runs"]
+    assert_eq!(rules(&environment), ["mode plan: nothing is changed"]);
+    insta::assert_snapshot!(chat.terminal.screen());
+    chat.leave();
+}
+
+/// A command that the user approves runs in plan mode, too: where it can change nothing, and only this once.
+#[test]
+fn commands_of_plan_mode_read_only() {
+    let provider = Provider::play([
+        run("cat a.txt; touch b.txt"),
+        run("cat a.txt"),
+        Response::reply("There is an a.txt."),
+        run("touch b.txt"),
+        Response::reply("Now there is a b.txt."),
+    ]);
+    let environment = environment(&provider);
+    let at = |name: &str| environment.project().join(name);
+    fs::write(at("a.txt"), "what it holds\n").expect("a file");
+    let mut chat = Chat::waiting(environment.terminal(["--mode", "plan"]));
+    chat.prompt_with("(plan)");
+    chat.say("look around");
+    chat.question();
+    chat.answer("always");
+    chat.question();
+    chat.answer("y");
+    chat.question();
+    assert!(!at("b.txt").exists());
+    chat.answer("y");
+    chat.prompt_with("(plan)");
+    let request = provider.wait_for_request(1);
+    let result = result(&request);
+    assert!(
+        result.contains("what it holds") && result.contains("Read-only file system"),
+        "{request:?}"
     );
+    // What was not answered yet when plan mode ended is asked about again.
+    chat.say("go on");
+    chat.question();
+    chat.terminal.type_text("\x1b[Z");
+    chat.terminal.wait_for("Mode ask");
+    chat.answer("y");
+    chat.question();
+    assert!(!at("b.txt").exists());
+    chat.answer("y");
+    chat.prompt();
+    assert!(at("b.txt").exists());
     insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
 }

@@ -8,7 +8,7 @@ use super::super::event::{Effect, OnDenial};
 use super::Turn;
 
 /// What the model is told of a call that the mode of the session has refused.
-const IN_PLAN_MODE: &str = "\n\nPlan mode is on: nothing is changed and nothing runs. Find out what you need by reading, and end with a plan.";
+const IN_PLAN_MODE: &str = "\n\nPlan mode is on: nothing is changed. Find out what you need by reading, and end with a plan.";
 
 impl Turn<'_> {
     /// Refuses a call. `failure`: of a call that was about to run, or that a hook refuses; otherwise what its plan asks is
