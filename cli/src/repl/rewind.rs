@@ -106,8 +106,7 @@ pub fn run(app: &App, dialogue: Option<&mut Dialogue>, rest: &str) -> Result<(),
         Some(Ok(edited)) => edited,
         // They can neither be named nor taken back.
         Some(Err(error)) if part != Some(Part::Conversation) => {
-            let hint = format!("/rewind {number} conversation leaves the files as they are");
-            return Err(CliError::failed(error).with_hint(Some(hint)));
+            return Err(CliError::failed(error).with_hint(leaves_files(number)));
         }
         Some(Err(_)) => Vec::new(),
     };
@@ -125,7 +124,11 @@ pub fn run(app: &App, dialogue: Option<&mut Dialogue>, rest: &str) -> Result<(),
     let mut undone = Vec::new();
     if part.has_files() {
         match begun {
-            Some(begun) => undone = undo::since(app, begun, &edited)?,
+            Some(begun) => {
+                // Whoever wanted both is not held up by the files.
+                let hint = part.has_conversation().then(|| leaves_files(number));
+                undone = undo::since(app, begun, &edited).map_err(|e| e.with_hint(hint))?;
+            }
             None => {
                 ui.status("An earlier build made this turn: which files it edited is unknown. /undo takes edits back turn by turn.");
                 return Ok(());
@@ -136,9 +139,10 @@ pub fn run(app: &App, dialogue: Option<&mut Dialogue>, rest: &str) -> Result<(),
         }
     }
     if commands > 0 {
+        let it = if commands == 1 { "it" } else { "they" };
         let commands = counted(commands, "command has", "commands have");
         ui.warn(&format!(
-            "{commands} run since then; what they changed stays"
+            "{commands} run since then; what {it} changed stays"
         ));
     }
     match part.has_conversation() {
@@ -153,6 +157,11 @@ pub fn run(app: &App, dialogue: Option<&mut Dialogue>, rest: &str) -> Result<(),
         false => dialogue.tell_undone(undone),
     }
     Ok(())
+}
+
+/// How the conversation alone goes back.
+fn leaves_files(number: usize) -> String {
+    format!("/rewind {number} conversation leaves the files as they are")
 }
 
 /// Drops what was said from here on, and gives the user's message back for the next one.
