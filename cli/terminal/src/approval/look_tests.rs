@@ -127,6 +127,10 @@ fn a_command_stands_on_a_line_of_its_own() {
         let mut entry = asked(&format!("Run command: {line}?"), &[]);
         entry.question.tool = "run_terminal_command".to_owned();
         entry.question.notices.clear();
+        entry.question.needs = vec![Need {
+            target: Target::Command(sample(line).target),
+            operation: Operation::Execute,
+        }];
         entry.question.actions = vec![Action::Command(sample(line))];
         entry
     };

@@ -70,10 +70,17 @@ fn of_app(tool: &str) -> String {
     app.unwrap_or_default()
 }
 
-/// What `never` denies beyond the line of a command, a label and an escaped text for each row: where no yes can be stored,
-/// nothing else in the question says that more than this line is meant.
+/// What `never` denies beyond what the question shows, a label and an escaped text for each row: nothing else in the question
+/// says that more is meant.
 pub fn never(question: &Question) -> Vec<(&'static str, String)> {
-    let commands = question.needs.iter().filter_map(|it| it.target.command());
+    if question.needs.is_empty() {
+        return denies_tool(question).into_iter().collect();
+    }
+    let (commands, others): (Vec<&Need>, Vec<&Need>) = question
+        .needs
+        .iter()
+        .partition(|need| need.target.command().is_some());
+    let commands = commands.iter().filter_map(|need| need.target.command());
     let wide =
         commands.filter(|it| matches!(it.key, CommandKey::Program(_) | CommandKey::Words(_)));
     let row = |command: &CommandTarget| {
@@ -81,23 +88,43 @@ pub fn never(question: &Question) -> Vec<(&'static str, String)> {
         ("never", format!("denies {denied}, in all projects"))
     };
     let mut rows: Vec<_> = wide.map(row).collect();
+    rows.extend(denied(&others));
     more(&mut rows, "v shows them");
     rows
+}
+
+/// What `never` denies to a tool that says nothing of what it uses.
+fn denies_tool(question: &Question) -> Option<(&'static str, String)> {
+    let denies = "denies all calls of this tool until the session ends";
+    (question.origin == Origin::Declared).then(|| ("never", denies.to_owned()))
+}
+
+/// What a lasting no to these needs covers beyond what the question shows, a row for each.
+fn denied(others: &[&Need]) -> Vec<(&'static str, String)> {
+    let row = |need: &&Need| {
+        let denies = match (need.sends(), covers(need)) {
+            (_, None) => return None,
+            (true, _) => "denies whatever the plugin would send to it, in all projects",
+            (false, _) => "denies it with any query and headers, in all projects",
+        };
+        let text = match others.len() {
+            1 => denies.to_owned(),
+            _ => format!("{}: {denies}", named(need)),
+        };
+        Some(("never", text))
+    };
+    others.iter().filter_map(row).collect()
 }
 
 /// What the lasting answers to a question store, a label and an escaped text for each row; behind a line end the command that
 /// takes it back. `always`: whether a yes can be stored.
 pub fn details(question: &Question, always: bool) -> Vec<(&'static str, String)> {
     if question.needs.is_empty() {
-        let denies = format!(
-            "denies all calls of this tool until the session ends\nundo: /tools {} prompt",
-            escape(&question.tool)
-        );
-        let is_of_tool = question.origin == Origin::Declared;
-        return is_of_tool
-            .then_some(("never", denies))
-            .into_iter()
-            .collect();
+        let undo = |(label, denies)| {
+            let tool = escape(&question.tool);
+            (label, format!("{denies}\nundo: /tools {tool} prompt"))
+        };
+        return denies_tool(question).map(undo).into_iter().collect();
     }
     let mut rows = Vec::new();
     let mut others = Vec::new();
@@ -123,6 +150,7 @@ pub fn details(question: &Question, always: bool) -> Vec<(&'static str, String)>
     if always {
         rows.extend(covered(&others));
     }
+    rows.extend(denied(&others));
     if let [only] = others.as_slice() {
         rows.push((label, format!("{place}{of_app}\nundo: {}", undo(only))));
         return rows;

@@ -167,8 +167,11 @@ impl Page {
         let always = entry.longest == Scope::Always && entry.problem.is_none();
         let stored = match whole {
             true => storing::details(question, always),
-            false if always => storing::always(question),
-            false => storing::never(question),
+            false => {
+                let stored = always.then(|| storing::always(question));
+                let stored = stored.into_iter().flatten();
+                stored.chain(storing::never(question)).collect()
+            }
         };
         for (label, text) in stored {
             if !self.fold(question, label, &text) {
