@@ -118,7 +118,7 @@ impl CommandKey {
     }
 
     /// The name of the program and the words behind it: `cargo test`. Not escaped.
-    pub(crate) fn short(&self) -> String {
+    pub fn short(&self) -> String {
         let name = self.program().and_then(Path::file_name);
         let name = name.map(|name| name.to_string_lossy().into_owned());
         let words = self.words().iter().skip(1).map(|word| quote(word));

@@ -41,6 +41,13 @@ const fn answer(allow: bool, scope: Scope) -> Word {
     Word::Answer(Answer { allow, scope })
 }
 
+/// The word that gives this answer.
+pub fn word_of(answer: Answer) -> &'static str {
+    let mut words = WORDS.iter();
+    let word = words.find(|(_, word, _)| *word == Word::Answer(answer));
+    word.map_or("", |(name, ..)| name)
+}
+
 /// Every word with what it means. The help and the completion are made of this table.
 pub const WORDS: &[(&str, Word, &str)] = &[
     ("y", answer(true, Scope::Once), "yes, once"),
@@ -96,16 +103,22 @@ const ALIASES: &[(&str, &str)] = &[
     ("help", "?"),
 ];
 
-/// What people type instead, and the word that they mean. A yes is not guessed.
-const NEAR: &[(&str, &str)] = &[
-    ("yy", "y"),
+/// What people say for a yes or a no, once. It answers alone or before the numbers of calls; with a text behind it, it may
+/// begin a message.
+const SPOKEN: &[(&str, &str)] = &[
     ("ok", "y"),
     ("okay", "y"),
+    ("yep", "y"),
+    ("sure", "y"),
     ("allow", "y"),
     ("approve", "y"),
-    ("nn", "n"),
+    ("yes please", "y"),
+    ("nope", "n"),
     ("deny", "n"),
 ];
+
+/// What people type instead, and the word that they mean: a key that was hit twice may have been hit by accident.
+const NEAR: &[(&str, &str)] = &[("yy", "y"), ("nn", "n")];
 
 /// Sets what holds for the tool of a call: `tool always`, `tool 2 never`.
 const TOOL: &str = "tool";
@@ -129,6 +142,14 @@ pub enum Line {
     Empty,
     /// A word, the calls that it is about, and what is said about them.
     Word(Word, Which, Option<String>),
+    /// An answer that holds for longer than one call, with a text behind it. What the text is depends on the question.
+    Lasting {
+        answer: Answer,
+        which: Which,
+        text: String,
+        /// Whether it may be a message that begins with the word.
+        may_be_message: bool,
+    },
     /// Something that was meant as an answer and is none: the sentence to show. It is not a message either.
     Wrong(String),
     /// A single word that is none of the words: most likely a mistyped answer. It, and the word that it is most like.
@@ -153,9 +174,10 @@ pub fn parse(line: &str, pending: &[usize]) -> Line {
     if text.starts_with('/') {
         return Line::Slash;
     }
-    let (first, rest) = text
-        .split_once(char::is_whitespace)
-        .map_or((text, ""), |(first, rest)| (first, rest.trim()));
+    let (first, rest) = spoken(text).unwrap_or_else(|| {
+        let parts = text.split_once(char::is_whitespace);
+        parts.map_or((text, ""), |(first, rest)| (first, rest.trim()))
+    });
     let first = first.to_ascii_lowercase();
     if first == TOOL {
         return tool(rest);
@@ -164,13 +186,13 @@ pub fn parse(line: &str, pending: &[usize]) -> Line {
     let alias = ALIASES.iter().find(|(alias, _)| *alias == first);
     let first = alias.map_or(typed, |(_, word)| word);
     // Words that also begin sentences: what follows them may be a message.
-    let unclear =
-        |problem: String| match matches!(typed, "a" | "always" | "never" | "session" | "run") {
-            true => Line::Unclear(problem),
-            false => Line::Wrong(problem),
-        };
+    let may_be_message = matches!(typed, "a" | "always" | "never" | "session" | "run");
+    let unclear = |problem: String| match may_be_message {
+        true => Line::Unclear(problem),
+        false => Line::Wrong(problem),
+    };
     let Some((name, word, _)) = WORDS.iter().find(|(name, ..)| *name == first) else {
-        return unknown(first, rest);
+        return unknown(first, rest, pending);
     };
     let call = pending.first().copied().unwrap_or(1);
     if is_range(rest) && *word != Word::Help {
@@ -198,13 +220,13 @@ pub fn parse(line: &str, pending: &[usize]) -> Line {
             "Nothing was run: y all approves and runs all calls; run alone runs those that are approved."
                 .to_owned(),
         ),
-        // "always 1 space too many" is not an answer: what is kept for longer takes no words.
-        Word::Answer(Answer { allow, scope }) if commented && *scope != Scope::Once => {
-            let nothing = if *allow { "approved" } else { "answered" };
-            unclear(format!(
-                "Nothing was {nothing}: {name} is kept for longer than this call, so it takes numbers alone; a text goes with y or n."
-            ))
-        }
+        // "always 1 space too many" and "never mind" answer nothing; "always cargo test" may name what is stored.
+        Word::Answer(answer) if commented && answer.scope != Scope::Once => Line::Lasting {
+            answer: *answer,
+            which,
+            text: comment.to_owned(),
+            may_be_message,
+        },
         // What follows may take back what stands before it, as in "y all but 3"; a number that begins it would be taken
         // for a call, as in "y 1 3 files are enough".
         Word::Run | Word::Answer(Answer { allow: true, .. })
@@ -218,7 +240,7 @@ pub fn parse(line: &str, pending: &[usize]) -> Line {
         Word::Run if commented && names_one(&which) => unclear(
             "Nothing was run: run takes numbers alone; a text goes with y or n.".to_owned(),
         ),
-        // "never mind" denies nothing. Only a no is safe to take with whatever follows it.
+        // Only a no, once, is safe to take with whatever follows it.
         Word::Answer(_) if commented && which == Which::Only && *word != denied_once => {
             unclear(format!(
                 "Nothing was answered: {name} stands alone or before a number; what you want to say comes after that."
@@ -261,8 +283,38 @@ fn names_one(which: &Which) -> bool {
     matches!(which, Which::Numbers(numbers) if numbers.len() == 1)
 }
 
+/// The word that a line stands for which begins with what people say for a yes or a no, and the numbers behind that.
+fn spoken(text: &str) -> Option<(&'static str, &str)> {
+    SPOKEN.iter().find_map(|(spoken, word)| {
+        let begins = text.get(..spoken.len())?.eq_ignore_ascii_case(spoken);
+        let rest = text.get(spoken.len()..)?;
+        let is_whole = rest.is_empty() || rest.starts_with(char::is_whitespace);
+        let rest = rest.trim();
+        (begins && is_whole && matches!(calls_of(rest), Ok((_, "")))).then_some((*word, rest))
+    })
+}
+
+/// What else can be typed for a word, in the order of the tables.
+pub fn others_for(word: &str) -> impl Iterator<Item = &'static str> {
+    let tables = ALIASES.iter().chain(SPOKEN);
+    tables
+        .filter(move |(_, meant)| *meant == word)
+        .map(|(other, _)| *other)
+}
+
+/// What a line says that answers a plain yes-or-no question: the words for a yes or a no once, and nothing else. It is one
+/// line: more of them may have pushed the question off the screen.
+pub fn yes_or_no(line: &str) -> Option<bool> {
+    match parse(line, &[]) {
+        Line::Word(Word::Answer(answer), Which::Only, None) if answer.scope == Scope::Once => {
+            Some(answer.allow)
+        }
+        _ => None,
+    }
+}
+
 /// A line that begins with none of the words.
-fn unknown(first: &str, rest: &str) -> Line {
+fn unknown(first: &str, rest: &str, pending: &[usize]) -> Line {
     let numbers = rest
         .chars()
         .all(|c| c.is_ascii_digit() || c.is_whitespace() || c == ',');
@@ -272,7 +324,11 @@ fn unknown(first: &str, rest: &str) -> Line {
         return Line::Wrong(format!("\"{near}\" is not an answer: type {word}"));
     }
     if first.bytes().all(|byte| byte.is_ascii_digit()) && numbers {
-        return Line::Wrong("A number needs a word before it, such as y or n.".to_owned());
+        let call = first.parse().ok().filter(|call| pending.contains(call));
+        let call = call.or(pending.first().copied()).unwrap_or(1);
+        return Line::Wrong(format!(
+            "A number alone answers nothing: y {call} approves call {call}, n {call} denies it."
+        ));
     }
     // A message has more than one word.
     let is_word = first.chars().count() <= MAX_MISTYPED_CHARS
@@ -362,206 +418,5 @@ fn calls_of(rest: &str) -> Result<(Which, &str), String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(line: &str) -> Line {
-        super::parse(line, &[])
-    }
-
-    #[test]
-    fn examples_name_calls_that_are_pending() {
-        for (line, expected) in [
-            ("y all but 8", "as in y 7 TEXT."),
-            ("y 7-9", "name each call, as in y 7 8 9."),
-            ("skip 7 - 9", "name each call, as in skip 7 8 9."),
-        ] {
-            let (Line::Unclear(why) | Line::Wrong(why)) = super::parse(line, &[7, 8, 9, 10]) else {
-                panic!("{line:?} is taken for an answer")
-            };
-            assert!(why.ends_with(expected), "{line:?}: {why}");
-        }
-        // Words behind it make it something to say.
-        assert!(matches!(
-            parse("n 5-9 lines are enough"),
-            Line::Word(_, _, Some(_))
-        ));
-    }
-
-    #[test]
-    fn only_the_words_answer() {
-        let check = |line: &str, allow, scope| {
-            let expected = Line::Word(answer(allow, scope), Which::Only, None);
-            assert_eq!(parse(line), expected, "{line:?}");
-        };
-        for several in ["\n\ny", "y\n\n", "y\nor n"] {
-            assert_eq!(parse(several), Line::Other, "{several:?}");
-        }
-        check("y", true, Scope::Once);
-        check(" Y \n", true, Scope::Once);
-        check("yes", true, Scope::Once);
-        check("YES", true, Scope::Once);
-        check("n", false, Scope::Once);
-        check("No", false, Scope::Once);
-        check("s", true, Scope::Session);
-        check("ns", false, Scope::Session);
-        check("always", true, Scope::Always);
-        check("a", true, Scope::Always);
-        check("never", false, Scope::Always);
-        for line in ["yy", "ok", "Okay", "1", "2 3", "ok 2"] {
-            let found = parse(line);
-            assert!(matches!(found, Line::Wrong(_)), "{line:?}: {found:?}");
-            assert!(looks_like_answer(line) && !is_answer(line), "{line:?}");
-        }
-        for line in ["yse", "alway", "true", "yall", "v1", "thanks", "yse 2"] {
-            assert!(matches!(parse(line), Line::Mistyped(..)), "{line:?}");
-            assert!(!looks_like_answer(line), "{line:?}");
-        }
-        for line in ["y n", "y yes", "yes please", "s tuff", "run all"] {
-            assert!(matches!(parse(line), Line::Wrong(_)), "{line:?}");
-        }
-        for line in ["always y", "never mind", "a file is missing"] {
-            let found = parse(line);
-            assert!(matches!(found, Line::Unclear(_)), "{line:?}: {found:?}");
-            assert!(!looks_like_answer(line), "{line:?}");
-        }
-        for line in [
-            "\u{ff59}!",
-            "? what",
-            "e is wrong",
-            "tell me more",
-            "ok then do it",
-            "help me",
-        ] {
-            assert_eq!(parse(line), Line::Other, "{line:?}");
-        }
-        assert_eq!(parse("  "), Line::Empty);
-        assert_eq!(parse("/help y"), Line::Slash);
-    }
-
-    #[test]
-    fn a_mistyped_word_is_told_what_it_is_like() {
-        for (typed, near) in [
-            ("alway", "always"),
-            ("allways", "always"),
-            ("yse", "yes"),
-            ("nevr 2", "never"),
-            ("sesion", "session"),
-        ] {
-            let Line::Mistyped(_, meant) = parse(typed) else {
-                panic!("{typed:?} is taken for an answer")
-            };
-            assert_eq!(meant, Some(near), "{typed:?}");
-        }
-        assert_eq!(parse("thanks"), Line::Mistyped("thanks".to_owned(), None));
-    }
-
-    #[test]
-    fn without_a_question_only_what_cannot_be_a_message_is_an_answer() {
-        for line in [
-            "y 12",
-            "y all",
-            "n 3",
-            "run 3",
-            "v 2",
-            "s",
-            "NS",
-            "always",
-            "never",
-            "tool always",
-        ] {
-            assert!(only_answers(line), "{line}");
-        }
-        for line in [
-            "y",
-            "yes",
-            "no",
-            "N",
-            "a",
-            "run",
-            "skip",
-            "?",
-            "e",
-            "12",
-            "y 1 carefully",
-            "never mind",
-            "/help",
-        ] {
-            assert!(!only_answers(line), "{line}");
-        }
-    }
-
-    #[test]
-    fn the_tool_of_a_call_is_set_with_a_word() {
-        for (line, mode, which) in [
-            ("tool always", ToolMode::Always, Which::Only),
-            ("tool never", ToolMode::Never, Which::Only),
-            ("Tool 3 Prompt", ToolMode::Prompt, Which::Numbers(vec![3])),
-            ("tool never 3", ToolMode::Never, Which::Numbers(vec![3])),
-        ] {
-            assert_eq!(
-                parse(line),
-                Line::Word(Word::Tool(mode), which, None),
-                "{line}"
-            );
-        }
-        assert!(matches!(parse("tool"), Line::Wrong(_)));
-        assert!(matches!(parse("tool sometimes"), Line::Wrong(_)));
-        assert_eq!(parse("tool calls are slow today"), Line::Other);
-    }
-
-    #[test]
-    fn calls_are_named_by_number() {
-        let yes = answer(true, Scope::Once);
-        let no = answer(false, Scope::Once);
-        let numbers = |numbers: &[usize]| Which::Numbers(numbers.to_vec());
-        let check = |line: &str, word, which, comment: Option<&str>| {
-            let expected = Line::Word(word, which, comment.map(str::to_owned));
-            assert_eq!(parse(line), expected, "{line:?}");
-        };
-        check("y 2", yes, numbers(&[2]), None);
-        check("y 1 3 1", yes, numbers(&[1, 3]), None);
-        check("y 1,3, 2", yes, numbers(&[1, 3, 2]), None);
-        check("y all", yes, Which::All, None);
-        check("n ALL too much", no, Which::All, Some("too much"));
-        check("n 3 not that one", no, numbers(&[3]), Some("not that one"));
-        check("no", no, Which::Only, None);
-        check("No 2", no, numbers(&[2]), None);
-        check("no not that one", no, Which::Only, Some("not that one"));
-        check("n not that one", no, Which::Only, Some("not that one"));
-        check("skip 2", Word::Skip, numbers(&[2]), None);
-        check("skip not now", Word::Skip, Which::Only, Some("not now"));
-        check("v 2", Word::View, numbers(&[2]), None);
-        check("e", Word::Edit, Which::Only, None);
-        check("run", Word::Run, Which::Only, None);
-        check("run 2", Word::Run, numbers(&[2]), None);
-        check(
-            "run and then stop",
-            Word::Run,
-            Which::Only,
-            Some("and then stop"),
-        );
-        check("y 1 carefully", yes, numbers(&[1]), Some("carefully"));
-        check("yes 2", yes, numbers(&[2]), None);
-        check("?", Word::Help, Which::Only, None);
-        assert!(matches!(parse("y 99999999999999999999999"), Line::Wrong(_)));
-    }
-
-    #[test]
-    fn a_yes_with_words_behind_it_needs_the_number_of_one_call() {
-        for line in [
-            "y all but 3",
-            "y all of them",
-            "y not this one",
-            "y 1 3 files are enough",
-            "s all except 1",
-            "always all except 2",
-            "always 1, 2 and 3",
-        ] {
-            let (Line::Unclear(why) | Line::Wrong(why)) = parse(line) else {
-                panic!("{line:?} is taken for an answer")
-            };
-            assert!(why.starts_with("Nothing was approved"), "{line:?}: {why}");
-        }
-    }
-}
+#[path = "line_tests.rs"]
+mod tests;

@@ -9,7 +9,7 @@ use dunlin_host::target::Need;
 
 use self::page::Page;
 use super::entry::Entry;
-use super::line::{WORDS, Word};
+use super::line::{WORDS, Word, others_for};
 use crate::ui::calls::{fit, look};
 use crate::ui::style::{Label, Styles};
 use crate::ui::wrap::{self as words, visible};
@@ -371,7 +371,9 @@ pub fn help(entries: &[&Entry], several: bool, always: bool, window: Window) -> 
         );
         add(
             &format!("n{number} TEXT"),
-            "no, and the model hears TEXT and continues",
+            &format!(
+                "no, and the model hears TEXT and continues; so do never {first} TEXT and ns {first} TEXT with a no that is kept"
+            ),
         );
     }
     if several {
@@ -389,7 +391,12 @@ pub fn help(entries: &[&Entry], several: bool, always: bool, window: Window) -> 
             "without a text a no ends the turn, or the subagent whose call it is, unless on_denial = \"continue\"; Dunlin still runs what you approved",
         );
     }
-    add("yes, no", "mean y and n");
+    let others = |word| {
+        let others: Vec<&str> = others_for(word).collect();
+        others.join(", ")
+    };
+    add("", &format!("y can also be typed as {}", others("y")));
+    add("", &format!("n can also be typed as {}", others("n")));
     add(
         "Ctrl-C",
         "no to everything, and the turn ends; so does Ctrl-D on an empty line",

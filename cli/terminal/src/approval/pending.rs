@@ -1,11 +1,15 @@
 //! One question with all its calls: what is shown of it, and what a line comes to.
 
+mod lasting;
+mod unseen;
+
 use std::collections::{HashMap, HashSet};
 
-use dunlin_host::ask::{Answer, Origin, Scope};
+use dunlin_host::ask::{Answer, Scope};
 use dunlin_host::display;
 use dunlin_host::permission::ToolMode;
 
+use self::unseen::{is_too_long, lacks_arguments, was_in_editor};
 use super::entry::Entry;
 use super::line::{self, Line, Which, Word};
 use super::look::{self, MARGIN, Window};
@@ -280,6 +284,18 @@ impl PendingApprovals {
             Line::Unclear(problem) => {
                 return Ok(Reply::Keep(sentences_in_rows([problem], window)));
             }
+            Line::Lasting {
+                answer,
+                which,
+                text,
+                may_be_message,
+            } => match self.text_of_lasting(answer, &which, text, window) {
+                Ok(comment) => (Word::Answer(answer), which, comment),
+                Err(problem) if may_be_message => {
+                    return Ok(Reply::Keep(sentences_in_rows([problem], window)));
+                }
+                Err(problem) => return Err(problem),
+            },
             Line::Slash => return Ok(Reply::Slash),
             Line::Other => {
                 let way = match pending.len() {
@@ -381,15 +397,7 @@ impl PendingApprovals {
         comment: Option<&str>,
         window: Window,
     ) -> Result<Reply, String> {
-        let word = match (answer.allow, answer.scope) {
-            (true, Scope::Once) => "y",
-            (true, Scope::Session) => "s",
-            (true, Scope::Always) => "always",
-            (false, Scope::Once) => "n",
-            (false, Scope::Session) => "ns",
-            (false, Scope::Always) => "never",
-        };
-        let chosen = self.choose(which, word)?;
+        let chosen = self.choose(which, line::word_of(answer))?;
         if comment.is_some() {
             self.not_while_running(&chosen)?;
         }
@@ -455,86 +463,6 @@ impl PendingApprovals {
             );
         }
         Ok(())
-    }
-
-    /// Whether a yes to it does not count yet, because not all of it was shown.
-    fn is_unseen(&self, entry: &Entry) -> bool {
-        entry.is_asking() && !self.seen.contains(&form(entry))
-    }
-
-    /// Why these calls cannot be allowed yet, if not all of them were shown in full.
-    fn seen_in_full<'a>(
-        &self,
-        entries: impl IntoIterator<Item = &'a Entry>,
-        window: Window,
-    ) -> Result<(), String> {
-        let unseen = entries.into_iter().find(|entry| self.is_unseen(entry));
-        unseen.map_or(Ok(()), |entry| {
-            Err(match is_too_long(entry, window) {
-                true => self.too_long(entry, window),
-                false => self.view_first(entry),
-            })
-        })
-    }
-
-    /// What is shown in place of setting a tool to `always` with a command: as long as a pending call of it was not shown in
-    /// full in this window, that would allow what nobody has seen.
-    pub fn refuses_always(&mut self, tool: &str, window: Window) -> Option<Vec<String>> {
-        let pending: Vec<&Entry> = self
-            .asking()
-            .filter(|entry| entry.question.tool == tool)
-            .collect();
-        if pending.is_empty() {
-            return None;
-        }
-        if self.shown_in != (window.columns, window.rows) {
-            return Some(self.window_changed(window));
-        }
-        let problem = self.seen_in_full(pending, window).err()?;
-        Some(sentences_in_rows([problem], window))
-    }
-
-    fn window_changed(&mut self, window: Window) -> Vec<String> {
-        let sentence =
-            "Nothing was approved: the window has changed, so here is the question again.";
-        let mut rows = sentences_in_rows([sentence], window);
-        rows.extend(self.show_again(window));
-        rows
-    }
-
-    fn view_first(&self, entry: &Entry) -> String {
-        let view = if self.several {
-            format!("v {}", entry.index)
-        } else {
-            "v".to_owned()
-        };
-        format!("The screen does not show all of it: {view} does, then answer again.")
-    }
-
-    /// Why a yes to it never counts as it is, and what to do.
-    fn too_long(&self, entry: &Entry, window: Window) -> String {
-        let which = match self.several {
-            true => format!(" {}", entry.index),
-            false => String::new(),
-        };
-        let call = match entry.index {
-            0 => "This call".to_owned(),
-            index => format!("Call {index}"),
-        };
-        let what_to_do = match entry.question.origin {
-            Origin::Declared
-                if entry.index > 0 && !entry.runs && !lacks_arguments(entry, window) =>
-            {
-                format!("n{which} TEXT asks the model for a shorter one.")
-            }
-            Origin::Declared if entry.index > 0 && !entry.runs => format!(
-                "e{which} opens it in your editor, and a yes counts after that; n{which} TEXT asks the model for a shorter one."
-            ),
-            _ => format!("n{which} denies it."),
-        };
-        format!(
-            "{call} is too long to be shown whole, so it can't be allowed from here: {what_to_do}"
-        )
     }
 
     /// Runs what is approved and skips the rest, or runs the named calls and keeps the rest.
@@ -638,21 +566,6 @@ impl PendingApprovals {
         let quiet = |row: String| window.styles.paint(Label::Quiet, &row);
         rows.into_iter().map(quiet).collect()
     }
-}
-
-/// Whether not even a view shows all of it.
-fn is_too_long(entry: &Entry, window: Window) -> bool {
-    !look::view(entry, false, window).complete
-}
-
-/// Whether all that a view does not show is what an editor shows.
-fn lacks_arguments(entry: &Entry, window: Window) -> bool {
-    look::view(entry, false, window).lacks_arguments
-}
-
-/// Whether the user wrote the arguments in an editor and nothing else shows them whole.
-fn was_in_editor(entry: &Entry, window: Window) -> bool {
-    entry.edited && lacks_arguments(entry, window)
 }
 
 /// Sentences behind the margin, broken between words.

@@ -3,6 +3,7 @@ use serde_json::json;
 use super::look::tests::{asked, edit, window};
 use super::*;
 use dunlin_chat::turn::Decision;
+use dunlin_host::ask::Origin;
 use dunlin_host::call::Action;
 
 fn entry(index: usize) -> Entry {
@@ -70,6 +71,15 @@ fn one_call_is_answered_with_a_word() {
         ("run 1", "11.1 run now"),
         ("always", "11.1 true Always"),
         ("ns", "11.1 false Session"),
+        ("ok", "11.1 true Once"),
+        ("allow 1", "11.1 true Once"),
+        ("nope", "11.1 false Once"),
+        // What it names is all that is stored.
+        ("always /outside/1", "11.1 true Always"),
+        ("always 1 read /outside/1", "11.1 true Always"),
+        ("never read /outside/1", "11.1 false Always"),
+        ("never 1 read it aloud", "11.1 false Always (read it aloud)"),
+        ("ns 1 not now", "11.1 false Session (not now)"),
         ("n not that one", "11.1 false Once (not that one)"),
         ("skip", "11.1 skip"),
     ] {
@@ -84,7 +94,11 @@ fn one_call_is_answered_with_a_word() {
     let mut approvals = approvals(vec![entry(1)]);
     for (line, expected) in [
         ("y 2", "No pending call 2: call 1 is pending."),
-        ("ok", "\"ok\" is not an answer: type y"),
+        ("yy", "\"yy\" is not an answer: type y"),
+        (
+            "2",
+            "A number alone answers nothing: y 1 approves call 1, n 1 denies it.",
+        ),
         (
             "yse",
             "\"yse\" is not an answer (y, n, s, always, never, v, e, ?); did you mean yes?",
@@ -97,10 +111,22 @@ fn one_call_is_answered_with_a_word() {
             "y but be careful",
             "Nothing was approved: to say something with it, name one call",
         ),
-        // What it names is an answer that is taken.
         (
             "s thanks",
-            "Nothing was approved: s is kept for longer than this call, so it takes numbers",
+            "Nothing was approved: s alone allows reading /outside/1, until the session ends.",
+        ),
+        (
+            "always /outside/",
+            "Nothing was approved: always alone allows reading /outside/1, in all projects;",
+        ),
+        ("always 1, 2 and 3", "No pending call 2: call 1 is pending."),
+        (
+            "never mind",
+            "Nothing was answered: never alone denies reading /outside/1, in all projects;",
+        ),
+        (
+            "ns too much",
+            "Nothing was answered: ns alone denies reading /outside/1, until the session ends;",
         ),
         ("run", "Nothing is approved yet"),
         ("?", "yes, also from now on until the session ends"),
@@ -123,7 +149,7 @@ fn what_is_no_answer_adds_one_row() {
     let mut approvals = approvals(vec![entry(1), entry(2)]);
     for line in [
         "yse",
-        "ok",
+        "yy",
         "y",
         "y 7",
         "5",
@@ -522,6 +548,7 @@ fn the_help_says_what_works_and_no_more() {
         "  tool always  run calls of this tool without a question",
         "  y 7 TEXT     yes, and the model hears TEXT",
         "  n TEXT       no, and the model hears TEXT and continues",
+        "               y can also be typed as yes, ok, ",
         "  v            show everything about it",
     ] {
         assert!(of_one.contains(row), "{row}\n{of_one}");

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dunlin_host::ask::Origin;
-use dunlin_host::ask::Scope;
+use dunlin_chat::turn::{Choice, Resolution};
+use dunlin_host::ask::{Answer, Origin, Scope};
 use dunlin_host::call::{Action, CommandLine};
 use dunlin_host::edit::{ContentHash, Diff, EditKind, FileChange, FileEdit, Syntax};
 use dunlin_host::target::{CommandKey, CommandTarget, Need, Operation, ProgramFile, Target};
@@ -324,4 +324,60 @@ fn something_that_comes_up_during_a_call() {
     entry.question.origin = Origin::Undeclared;
     entry.runs = true;
     insta::assert_snapshot!(shown(entry));
+}
+
+#[test]
+fn words_behind_a_lasting_answer_never_widen_it() {
+    let test = || simple("cargo test --lib", &["/usr/bin/cargo", "test"]);
+    let push = || exact("git push", &["/usr/bin/git", "push"], "/p/a");
+    let parts: &[&[&str]] = &[&["/usr/bin/cargo", "test"], &["/usr/bin/cargo", "build"]];
+    let both = |new| compound("cargo test && cargo build", parts, new);
+    let answer = |entry: Entry, line: &str| {
+        let window = window(100, 40);
+        open(vec![entry], window).0.answer(line, window)
+    };
+    for (entry, line, allow) in [
+        (test(), "always cargo test", true),
+        (test(), "always 1 cargo test", true),
+        (test(), "always $ /usr/bin/cargo test", true),
+        (test(), "never cargo test", false),
+        (push(), "always git push", true),
+        (push(), "never = /usr/bin/git push", false),
+        (both(1), "always cargo build", true),
+        (simple("ls -la", &["/usr/bin/ls"]), "always ls", true),
+    ] {
+        let Reply::Resolve(_, Resolution::Decided(decisions)) = answer(entry, line) else {
+            panic!("{line:?} answers nothing")
+        };
+        let given = Answer {
+            allow,
+            scope: Scope::Always,
+        };
+        assert_eq!(decisions[0].choice, Choice::Answer(given), "{line}");
+        assert_eq!(decisions[0].comment, None, "{line}");
+    }
+    // These words say less than would be stored, or something else.
+    for (entry, line) in [
+        (test(), "always cargo test --lib"),
+        (test(), "always cargo"),
+        (test(), "never cargo"),
+        (test(), "never git push"),
+        (push(), "always git"),
+        (both(0), "always cargo build"),
+        (both(1), "always cargo test"),
+        (simple("ls -la", &["/usr/bin/ls"]), "always ls -la"),
+    ] {
+        let Reply::Keep(rows) = answer(entry, line) else {
+            panic!("{line:?} is taken for an answer")
+        };
+        assert!(rows[0].starts_with("  Nothing was "), "{rows:?}");
+        let rule = "makes another rule.";
+        assert!(rows.concat().contains(rule), "{rows:?}");
+    }
+    // What is foreign begins no row.
+    let path = format!("/outside/{}", "allow? y ".repeat(20));
+    let Reply::Keep(rows) = answer(asked("Read it?", &[&path]), "always that") else {
+        panic!("it is taken for an answer")
+    };
+    assert!(!rows.concat().contains("allow?"), "{rows:?}");
 }

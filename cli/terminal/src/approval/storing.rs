@@ -265,33 +265,14 @@ pub fn after(question: &Question, answer: Answer) -> Vec<String> {
 /// What an answer to this tool or app has stored, as one escaped sentence for each target, and behind a line end what takes that back. Empty:
 /// nothing.
 pub fn after_needs(tool: &str, needs: &[Need], answer: Answer) -> Vec<String> {
-    let verb = if answer.allow { "allows" } else { "denies" };
-    let of_app = match answer.allow {
-        true => of_app(tool),
-        false => String::new(),
-    };
     // As it was said with the question.
     let scope = match answer.scope {
         Scope::Once => return Vec::new(),
         Scope::Session => "Until the session ends",
         Scope::Always => "Stored",
     };
-    let place = |folder: Option<String>| match (answer.scope, folder) {
-        (Scope::Once | Scope::Session, _) => String::new(),
-        (Scope::Always, Some(folder)) => format!(", in {folder}"),
-        (Scope::Always, None) => format!(", in all projects{of_app}"),
-    };
     let row = |need: &Need| {
-        let place = place(folder(need).filter(|_| answer.allow));
-        let about = match need.target.command() {
-            Some(command) if answer.allow && command.parts.is_empty() => command.describe(),
-            Some(command) => command.key.describe(),
-            None if need.sends() && answer.allow => {
-                format!("{}, whatever the plugin sends there", doing(need))
-            }
-            None if need.asks_server() && answer.allow => format!("{}, {READS}", doing(need)),
-            None => doing(need),
-        };
+        let stores = stores_for(tool, need, answer);
         let undo = match answer.scope {
             Scope::Always => undo(need),
             Scope::Once | Scope::Session => match WayOut::of(need, Decided::Open) {
@@ -299,17 +280,90 @@ pub fn after_needs(tool: &str, needs: &[Need], answer: Answer) -> Vec<String> {
                 None => FORGET.to_owned(),
             },
         };
-        format!("{scope}: {verb} {}{place}.\nUndo: {undo}", escape(&about))
+        format!("{scope}: {stores}.\nUndo: {undo}")
     };
     let mut rows: Vec<String> = needs.iter().take(MAX_NAMED).map(row).collect();
     if needs.len() > MAX_NAMED {
         let more = needs.len() - MAX_NAMED;
-        let place = place(None);
+        let (verb, place) = (verb_of(answer), place_of_answer(tool, None, answer));
         rows.push(format!(
             "{scope}: {verb} {more} more{place}. /permissions lists all."
         ));
     }
     rows
+}
+
+fn verb_of(answer: Answer) -> &'static str {
+    match answer.allow {
+        true => "allows",
+        false => "denies",
+    }
+}
+
+/// Where a lasting answer to this tool or app holds, escaped. `folder`: the only one for a yes.
+fn place_of_answer(tool: &str, folder: Option<String>, answer: Answer) -> String {
+    match (answer.scope, folder) {
+        (Scope::Once | Scope::Session, _) => String::new(),
+        (Scope::Always, Some(folder)) => format!(", in {folder}"),
+        (Scope::Always, None) if answer.allow => format!(", in all projects{}", of_app(tool)),
+        (Scope::Always, None) => ", in all projects".to_owned(),
+    }
+}
+
+/// What a lasting answer to this tool or app stores for a need: `allows reading /etc/hosts, in all projects`. Escaped.
+fn stores_for(tool: &str, need: &Need, answer: Answer) -> String {
+    let place = place_of_answer(tool, folder(need).filter(|_| answer.allow), answer);
+    let about = match need.target.command() {
+        Some(command) if answer.allow && command.parts.is_empty() => command.describe(),
+        Some(command) => command.key.describe(),
+        None if need.sends() && answer.allow => {
+            format!("{}, whatever the plugin sends there", doing(need))
+        }
+        None if need.asks_server() && answer.allow => format!("{}, {READS}", doing(need)),
+        None => doing(need),
+    };
+    format!("{} {}{place}", verb_of(answer), escape(&about))
+}
+
+/// What a lasting answer to a question stores, in the words of [`after`]. Escaped; `None`: it is not one thing.
+pub fn stores(question: &Question, answer: Answer) -> Option<String> {
+    match question.answered(answer) {
+        [need] => Some(stores_for(&question.tool, need, answer)),
+        _ => None,
+    }
+}
+
+/// Whether a text names all that an answer to a question stores, in the words of the question or as its key, and no more.
+pub fn names(question: &Question, answer: Answer, text: &str) -> bool {
+    let [need] = question.answered(answer) else {
+        return false;
+    };
+    // The target is not all that such an answer is about.
+    if answer.allow && covers(need).is_some() {
+        return false;
+    }
+    match need.target.command().map(|command| &command.key) {
+        Some(key) => {
+            let words = match key {
+                CommandKey::Text(line) => line.clone(),
+                key => key.short(),
+            };
+            text == words || text == key.to_string()
+        }
+        None => {
+            let target = need.target.shown();
+            text == target || text == format!("{} {target}", word(need.operation))
+        }
+    }
+}
+
+/// The command that makes a rule by hand, without its target.
+pub fn by_hand(operation: Operation, allow: bool) -> String {
+    let decided = match allow {
+        true => Decided::Allow,
+        false => Decided::Deny,
+    };
+    format!("dunlin permissions {} {}", verb(decided), word(operation))
 }
 
 /// What is done to a target: `reading /etc/hosts`. Not escaped.

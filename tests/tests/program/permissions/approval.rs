@@ -161,7 +161,7 @@ fn nothing_but_an_answer_answers() {
     let (provider, _environment, mut chat) = asked(script(true));
     for garbage in [
         "",
-        "ok",
+        "okey",
         "yse",
         "yy",
         "Y N",

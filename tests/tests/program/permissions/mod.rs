@@ -8,5 +8,6 @@ mod names;
 mod numbers;
 mod rules;
 mod sending;
+mod spoken;
 mod storing;
 mod surroundings;
