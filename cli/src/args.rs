@@ -24,6 +24,7 @@ use crate::config::request_editor::PauseMode;
 
 pub use self::apps::AppCommand;
 pub use self::ask::{Allow, AskArgs, OutputFormat};
+pub use self::help::probable_operation;
 pub use self::mcp::{McpAddArgs, McpCommand, McpServeArgs};
 pub use self::plugin::{
     PluginArgs, PluginCommand, PluginFolder, PluginInstallArgs, PluginKeyCommand,

@@ -181,6 +181,44 @@ fn elsewhere(typed: &str) -> Option<&'static str> {
         .map(|(_, way)| *way)
 }
 
+/// The operation that is most likely meant where only a target was typed, as in `permissions allow git status`.
+pub fn probable_operation(target: &str) -> &'static str {
+    let is_command = target.contains(char::is_whitespace) || !target.contains(['/', '.']);
+    match is_command && !target.contains("://") {
+        true => "run",
+        false => "read",
+    }
+}
+
+/// The command that was meant by words behind `dunlin permissions` that make none.
+fn meant_permission(error: &clap::Error, words: &[OsString]) -> Option<String> {
+    let words: Option<Vec<&str>> = words.iter().skip(1).map(|it| it.to_str()).collect();
+    let words = words?;
+    let ["permissions", verb, rest @ ..] = words.as_slice() else {
+        return None;
+    };
+    let rest: Vec<String> = rest.iter().map(|word| shell_word(word)).collect();
+    let typed = rest.join(" ");
+    let way = match (error.kind(), *verb) {
+        (ErrorKind::InvalidSubcommand, "forget" | "remove" | "delete" | "revoke" | "reset") => {
+            let target = if typed.is_empty() { "TARGET" } else { &typed };
+            let operation = "OPERATION";
+            format!(
+                "dunlin permissions unset {target} takes back all that is stored for a target, dunlin permissions ask {operation} {target} one operation (read, write or run)"
+            )
+        }
+        // A mistyped operation is near one.
+        (ErrorKind::InvalidValue, "allow" | "deny" | "ask")
+            if error.get(ContextKind::SuggestedValue).is_none() =>
+        {
+            let operation = probable_operation(&typed);
+            format!("did you mean dunlin permissions {verb} {operation} {typed}?")
+        }
+        _ => return None,
+    };
+    Some(escape(&way).into_owned())
+}
+
 /// Whether words name a page of the documentation.
 pub fn is_page(topic: &[String]) -> bool {
     matches!(topic, [name] if pages::find(name).is_some())
@@ -225,6 +263,14 @@ pub fn improved(mut error: clap::Error, words: &[OsString]) -> clap::Error {
                 .try_get_matches_from(words)
                 .err()
                 .unwrap_or(error)
+        }
+        ErrorKind::InvalidSubcommand | ErrorKind::InvalidValue
+            if let Some(way) = meant_permission(&error, words) =>
+        {
+            error.remove(ContextKind::SuggestedSubcommand);
+            let tip = ContextValue::StyledStrs(vec![way.into()]);
+            error.insert(ContextKind::Suggested, tip);
+            error
         }
         ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument
             if let Some(way) = unknown_word(&error)
@@ -427,6 +473,46 @@ mod tests {
             named.unwrap().chat.resume,
             Some(Some("x26wcrdt".to_owned()))
         );
+    }
+
+    #[test]
+    fn permissions_name_the_command_that_was_meant() {
+        let said = |line: &str| {
+            let words = dunlin_host::command::simple_words(line).unwrap();
+            let words = words.iter().map(OsString::from).collect();
+            Cli::of(words).unwrap_err().to_string()
+        };
+        for (line, way) in [
+            (
+                "dunlin permissions allow git status",
+                "tip: did you mean dunlin permissions allow run git status?",
+            ),
+            (
+                "dunlin permissions deny 'git push' --force",
+                "deny run 'git push' --force?",
+            ),
+            ("dunlin permissions allow make", "allow run make?"),
+            ("dunlin permissions ask docs/", "ask read docs/?"),
+            (
+                "dunlin permissions allow Cargo.toml",
+                "allow read Cargo.toml?",
+            ),
+            (
+                "dunlin permissions forget",
+                "dunlin permissions unset TARGET takes",
+            ),
+            (
+                "dunlin permissions forget 'git push'",
+                "dunlin permissions unset 'git push' takes",
+            ),
+        ] {
+            let said = said(line);
+            assert!(said.contains(way), "{line}: {said}");
+            assert_eq!(said.matches("tip:").count(), 1, "{said}");
+        }
+        let mistyped = said("dunlin permissions allow raed docs/");
+        assert!(mistyped.contains("'read'"), "{mistyped}");
+        assert!(!mistyped.contains("did you mean"), "{mistyped}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use dunlin_host::permission::ToolMode;
 
 use super::approval_queue::{ApprovalQueue, Begun, Reply as QueuedReply};
 use super::line::Recall;
-use super::slash_table::{Input, NEXT, TOOLS};
+use super::slash_table::{ALLOW, Input, NEXT, PERMISSIONS, TOOLS};
 use super::templates;
 use crate::app::App;
 use crate::error::CliError;
@@ -210,15 +210,19 @@ impl<'a> TerminalApprover<'a> {
             || ControlFlow::Continue(self.queue.state().approvals.after_command(ui.window()));
         match self.app.commands.table().parse(line) {
             Input::Slash(command, rest) => {
-                if command.name == TOOLS
-                    && let [tool, mode] = *rest.split_whitespace().collect::<Vec<_>>()
-                    && mode == ToolMode::Always.to_string()
-                    && let Some(rows) = self
-                        .queue
-                        .state()
-                        .approvals
-                        .refuses_always(tool, ui.window())
-                {
+                // What a command allows may be what waits.
+                let words: Vec<&str> = rest.split_whitespace().collect();
+                let allows = match (command.name, words.as_slice()) {
+                    (TOOLS, [tool, mode]) if *mode == ToolMode::Always.as_str() => {
+                        Some(Some(*tool))
+                    }
+                    (PERMISSIONS, [ALLOW, ..]) => Some(None),
+                    _ => None,
+                };
+                let state = || self.queue.state();
+                let refused =
+                    allows.and_then(|tool| state().approvals.refuses_to_allow(tool, ui.window()));
+                if let Some(rows) = refused {
                     return ControlFlow::Continue(rows);
                 }
                 let messages = Arc::clone(&self.queue.state().messages);

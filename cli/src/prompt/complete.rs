@@ -4,11 +4,13 @@ use std::path::Path;
 
 use dunlin_host::display::{escape, one_line, width};
 use dunlin_host::permission::SessionMode;
+use dunlin_host::target::Operation;
+use dunlin_terminal::approval::storing;
 use dunlin_terminal::ui::calls::cut;
 
 use super::files::FileIndex;
 use super::metadata::{COPY, SETS};
-use super::slash_table::{APP_VERBS, AUTO_VERBS, REQUEST_PARTS, VERBS};
+use super::slash_table::{APP_VERBS, AUTO_VERBS, PERMISSION_VERBS, REQUEST_PARTS, VERBS};
 use super::templates::{self, SlashNames};
 use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::mentions;
@@ -92,6 +94,24 @@ pub fn candidates(
             }
         };
         return (before.len() - word.len(), found);
+    }
+    if let Some(typed) = before.strip_prefix("/permissions ") {
+        let (verb, rest) = match typed.split_once(' ') {
+            None => {
+                let start = before.len() - typed.len();
+                return (start, fitting(PERMISSION_VERBS, typed));
+            }
+            Some(parts) => parts,
+        };
+        // Behind the operation there is a target, perhaps a path.
+        let takes_operation = matches!(verb, "explain" | "allow" | "deny" | "ask");
+        if takes_operation && !rest.contains(' ') {
+            let operations = Operation::ALL.map(storing::word);
+            let found = fitting(operations, rest);
+            if verb != "explain" || !found.is_empty() {
+                return (before.len() - rest.len(), found);
+            }
+        }
     }
     if let Some(typed) = before.strip_prefix("/mode ") {
         let modes = SessionMode::ALL.map(SessionMode::as_str);
@@ -396,6 +416,14 @@ mod tests {
         check("/pause next ", 12, &["assistant", "small", "tools"]);
         check("/pause off ", 11, &[]);
         check("/pause auto t", 12, &[]);
+        check("/permissions f", 13, &["forget"]);
+        check("/permissions a", 13, &["allow", "ask"]);
+        check("/permissions allow ", 19, &["read", "write", "run"]);
+        check("/permissions allow r", 19, &["read", "run"]);
+        check("/permissions allow x", 19, &[]);
+        check("/permissions deny read RE", 23, &["README.md"]);
+        check("/permissions explain RE", 21, &["README.md"]);
+        check("/permissions explain read RE", 26, &["README.md"]);
         check("/auto s", 6, &["scope"]);
         check("/auto scope ", 12, &["session", "project", "global"]);
         check("/auto remove 1", 13, &[]);

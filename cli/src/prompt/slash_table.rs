@@ -50,6 +50,12 @@ pub const APP_VERBS: [&str; 3] = ["open", "close", "list"];
 /// What may be typed after `/auto`.
 pub const AUTO_VERBS: [&str; 4] = ["capture", "scope", "limit", "remove"];
 
+/// What may be typed after `/permissions`.
+pub const PERMISSION_VERBS: [&str; 6] = ["list", "explain", ALLOW, "deny", "ask", "forget"];
+
+/// The one of them that allows something.
+pub const ALLOW: &str = "allow";
+
 /// What of a request `/requests N` shows, and what it does with one.
 pub const REQUEST_PARTS: [&str; 6] = ["sent", "original", "diff", "curl", "replay", "fork"];
 
@@ -140,6 +146,8 @@ pub const EXIT: &str = "/exit";
 pub const EDIT: &str = "/edit";
 /// Adds a line to an instruction file.
 pub const REMEMBER: &str = "/remember";
+/// Lists what is in force, and changes it.
+pub const PERMISSIONS: &str = "/permissions";
 /// Lists the tools, or sets the mode of one.
 pub const TOOLS: &str = "/tools";
 /// Says which mode holds, or sets it.

@@ -1,26 +1,92 @@
-//! `/permissions`: what is in force, and taking answers of the session back.
+//! `/permissions`: what is in force and why, rules that the user makes or takes back, and taking back answers of the session.
+//!
+//! All of it is typed by the user, so it does what `dunlin permissions` does, in the same words.
 
 use std::borrow::Cow;
 
+use clap::ValueEnum;
 use dunlin_host::Stored;
-use dunlin_host::display::{escape, shell_word};
+use dunlin_host::display::{escape, one_line};
 use dunlin_host::permission::SessionMode;
+use dunlin_host::permission::key::Decided;
 
 use crate::app::App;
+use crate::args::{OperationName, PermissionArgs, probable_operation};
+use crate::commands::permissions::{decide, explain};
 use crate::error::CliError;
 use crate::modes;
+use crate::prompt::slash_table::{ALLOW, PERMISSIONS};
 use crate::tools;
+use dunlin_terminal::approval::storing;
 use dunlin_terminal::ui::style::Label;
 
-/// Lists what is in force, or takes answers back. The result says whether any was.
+/// Lists what is in force, explains it, or changes it. The result says whether anything was changed.
 ///
 /// # Errors
-/// The store cannot be read.
-pub fn run(app: &App, rest: &str) -> Result<bool, CliError> {
-    match rest {
-        "" => show_permissions(app).map(|()| false),
-        _ => forget_answers(app, rest),
+/// The store cannot be read or written, or what was typed names no target.
+pub fn run(app: &App, typed: &str) -> Result<bool, CliError> {
+    let (verb, rest) = first_word(typed);
+    let decided = match verb {
+        "" => return show_permissions(app).map(|()| false),
+        "list" if rest.is_empty() => return show_permissions(app).map(|()| false),
+        "forget" => return forget(app, rest),
+        "explain" if !rest.is_empty() => {
+            let permissions = app.host()?.permissions();
+            let words = match first_word(rest) {
+                (operation, target) if is_operation(operation) && !target.is_empty() => {
+                    vec![operation.to_owned(), unquoted(target).into_owned()]
+                }
+                _ => vec![unquoted(rest).into_owned()],
+            };
+            return explain::target(app, permissions, &words).map(|()| false);
+        }
+        ALLOW => Decided::Allow,
+        "deny" => Decided::Deny,
+        "ask" => Decided::Open,
+        _ => {
+            app.ui.status(USAGE);
+            return Ok(false);
+        }
+    };
+    let (operation, target) = first_word(rest);
+    match OperationName::from_str(operation, false) {
+        Ok(operation) if !target.is_empty() => {
+            let target = vec![unquoted(target).into_owned()];
+            let args = PermissionArgs { operation, target };
+            decide(app, app.host()?.permissions(), &args, decided).map(|()| true)
+        }
+        Ok(operation) => {
+            let operation = storing::word(operation.into());
+            let example = format!("{PERMISSIONS} {verb} {operation} TARGET");
+            app.ui.status(&format!("A target is missing: {example}"));
+            Ok(false)
+        }
+        Err(_) if rest.is_empty() => {
+            app.ui.status(USAGE);
+            Ok(false)
+        }
+        Err(_) => {
+            let meant = probable_operation(rest);
+            app.ui.status(&format!(
+                "The operation is missing (read, write or run). Did you mean {PERMISSIONS} {verb} {meant} {}?",
+                one_line(rest)
+            ));
+            Ok(false)
+        }
     }
+}
+
+/// What can be typed.
+const USAGE: &str = "Usage: /permissions, /permissions explain TARGET, /permissions allow|deny|ask read|write|run TARGET, /permissions forget [KEY]";
+
+/// The first word and what stands behind it.
+fn first_word(text: &str) -> (&str, &str) {
+    let parts = text.trim().split_once(char::is_whitespace);
+    parts.map_or((text.trim(), ""), |(first, rest)| (first, rest.trim()))
+}
+
+fn is_operation(word: &str) -> bool {
+    OperationName::from_str(word, false).is_ok()
 }
 
 fn show_permissions(app: &App) -> Result<(), CliError> {
@@ -51,7 +117,7 @@ fn show_permissions(app: &App) -> Result<(), CliError> {
         tools::print_stored(app, &session);
     }
     if !stored.is_empty() {
-        heading("stored, in all projects (dunlin permissions ask takes one back):");
+        heading("stored, in all projects (/permissions forget KEY takes one back):");
         tools::print_stored(app, &stored);
     }
     heading(
@@ -70,16 +136,10 @@ fn unquoted(key: &str) -> Cow<'_, str> {
     }
 }
 
-/// Takes back answers of the session.
-fn forget_answers(app: &App, typed: &str) -> Result<bool, CliError> {
+/// Takes back answers of the session, or what is stored under a key.
+fn forget(app: &App, typed: &str) -> Result<bool, CliError> {
     let ui = &app.ui;
-    let rest = typed.strip_prefix("forget");
-    let is_word = |rest: &&str| rest.is_empty() || rest.starts_with(char::is_whitespace);
-    let Some(key) = rest.filter(is_word) else {
-        ui.status("Usage: /permissions, /permissions forget, or /permissions forget KEY");
-        return Ok(false);
-    };
-    let typed = unquoted(key.trim());
+    let typed = unquoted(typed);
     let permissions = app.host()?.permissions();
     let answers = permissions.session_answers();
     let meant = match typed.is_empty() {
@@ -88,16 +148,7 @@ fn forget_answers(app: &App, typed: &str) -> Result<bool, CliError> {
     };
     let key = match meant.as_slice() {
         [] if typed.is_empty() => None,
-        [] => {
-            ui.status("No answer of this session has a key that begins like this.");
-            let stored = permissions.list()?;
-            let ways: Vec<String> = found(&stored, &typed).into_iter().flat_map(ways).collect();
-            if !ways.is_empty() {
-                ui.status("What is stored is taken back in a shell:");
-                ways.iter().for_each(|way| ui.data(&format!("  {way}")));
-            }
-            return Ok(false);
-        }
+        [] => return forget_stored(app, &typed),
         [only] => Some(only.key.as_str()),
         several => {
             let several: Vec<Stored> = several.iter().map(|&it| it.clone()).collect();
@@ -117,18 +168,41 @@ fn forget_answers(app: &App, typed: &str) -> Result<bool, CliError> {
         (1, None) => "Forgot 1 answer of this session.".to_owned(),
         (count, _) => format!("Forgot {count} answers of this session."),
     });
+    if let Some(key) = key
+        && permissions.list()?.iter().any(|it| it.key == key)
+    {
+        ui.status("More is stored under this key: the same command once more takes that back.");
+    }
     Ok(count > 0)
 }
 
-/// The commands that take back what is stored under a key.
-fn ways(stored: &Stored) -> Vec<String> {
-    let decided = stored.bits.chars().zip(["read", "write", "run"]);
-    let decided = decided.filter(|(bit, _)| *bit != '?');
-    let way = |(_, operation)| {
-        let key = shell_word(&escape(&stored.key));
-        format!("dunlin permissions ask {operation} {key}")
-    };
-    decided.map(way).collect()
+/// Takes back what is stored under a key, which has to be named whole: it holds for all projects, and the beginning of a key
+/// may be one of another that nobody thinks of.
+fn forget_stored(app: &App, typed: &str) -> Result<bool, CliError> {
+    let ui = &app.ui;
+    let permissions = app.host()?.permissions();
+    let stored = permissions.list()?;
+    let similar = found(&stored, typed);
+    let is_whole = |it: &&&Stored| it.key == typed || command(&it.key) == Some(typed);
+    let whole: Vec<&Stored> = similar.iter().filter(is_whole).copied().collect();
+    match (whole.as_slice(), similar.is_empty()) {
+        ([only], _) => {
+            ui.status("Taken back, in all projects:");
+            tools::print_stored(app, &[(*only).clone()]);
+            permissions.unset(&only.key).map_err(CliError::from)
+        }
+        (_, true) => {
+            ui.status("No answer of this session and no stored key begins like this.");
+            Ok(false)
+        }
+        (_, false) => {
+            ui.status("Nothing was forgotten. What is stored is taken back by its whole key:");
+            for it in similar {
+                ui.data(&format!("  {PERMISSIONS} forget {}", escape(&it.key)));
+            }
+            Ok(false)
+        }
+    }
 }
 
 /// The answers that a typed key means: the one with exactly this key, or all whose keys begin like this. A command may begin
@@ -185,6 +259,17 @@ mod tests {
         check("https:", &keys[4..]);
         check("push", &[]);
         check("/usr", &[]);
+    }
+
+    #[test]
+    fn a_verb_ends_with_its_word() {
+        assert_eq!(
+            first_word(" explain  run  cargo test "),
+            ("explain", "run  cargo test")
+        );
+        assert_eq!(first_word("forget"), ("forget", ""));
+        assert_eq!(first_word(""), ("", ""));
+        assert!(is_operation("run") && is_operation("execute") && !is_operation("runs"));
     }
 
     #[test]

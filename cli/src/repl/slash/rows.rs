@@ -11,7 +11,7 @@ use super::{
 use crate::dialogue::{choice, effort};
 use crate::pausing;
 use crate::prompt::slash_table::{
-    EDIT, EXIT, METADATA, MODE, NEXT, PAUSE, REMEMBER, REQUEST, TOOLS,
+    EDIT, EXIT, METADATA, MODE, NEXT, PAUSE, PERMISSIONS, REMEMBER, REQUEST, TOOLS,
 };
 use crate::prompt::steps;
 
@@ -37,9 +37,9 @@ pub static GROUPS: &[(&str, &[Row])] = &[
                 },
             ),
             decides(
-                "/permissions",
-                "[forget [KEY]]",
-                "list everything in force, tool modes first; forget takes back answers of this session",
+                PERMISSIONS,
+                "[VERB TARGET]",
+                "list everything in force, tool modes first; explain TARGET says what decides; allow, deny and ask OPERATION TARGET store a rule or take one back (read, write or run); forget takes back the answers of this session, forget KEY one of them or what is stored under KEY",
                 |it, rest| permissions::run(it.app, rest),
             ),
             decides(

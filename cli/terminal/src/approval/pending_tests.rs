@@ -361,9 +361,9 @@ fn no_word_allows_what_was_not_shown_in_full() {
     for word in ["y", "s", "always", "run 1", "tool always"] {
         says(approvals.answer(word, small), refused);
     }
-    let rows = approvals.refuses_always("read_file", small);
+    let rows = approvals.refuses_to_allow(Some("read_file"), small);
     assert!(rows.is_some_and(|rows| rows.join("\n").contains(refused)));
-    assert_eq!(approvals.refuses_always("web_fetch", small), None);
+    assert_eq!(approvals.refuses_to_allow(Some("web_fetch"), small), None);
     // It would answer the other call of the tool as well.
     let mut approvals = PendingApprovals::default();
     approvals.open(11, vec![large, entry(2)], small);
@@ -371,11 +371,11 @@ fn no_word_allows_what_was_not_shown_in_full() {
     says(approvals.answer("v 1", small), "xxx");
     assert!(
         approvals
-            .refuses_always("read_file", window(79, 24))
+            .refuses_to_allow(Some("read_file"), window(79, 24))
             .is_some()
     );
     approvals.show_again(small);
-    assert_eq!(approvals.refuses_always("read_file", small), None);
+    assert_eq!(approvals.refuses_to_allow(Some("read_file"), small), None);
     let reply = approvals.answer("tool 2 always", small);
     assert!(matches!(reply, Reply::Tools(..)), "{reply:?}");
 }

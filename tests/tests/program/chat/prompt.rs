@@ -306,7 +306,7 @@ fn slash_commands() {
     );
     check(
         "/help permissions",
-        "  /permissions [forget [KEY]] list everything in force, tool modes first; ",
+        "  /permissions [VERB TARGET] list everything in force, tool modes first; ",
     );
     check("/help undoo", "Unknown command /undoo. Did you mean /undo?");
     check("/help undo x", "Usage: /help [COMMAND|all]");

@@ -3,6 +3,7 @@
 mod answers;
 mod approval;
 mod batch;
+mod by_hand;
 mod editing;
 mod names;
 mod numbers;

@@ -112,7 +112,7 @@ fn an_answer_for_the_session_is_taken_back() {
     chat.turn("again");
     assert_shows(
         &chat.turn("/permissions forget /nowhere"),
-        &["No answer of this session has a key that begins like this."],
+        &["No answer of this session and no stored key begins like this."],
     );
     let file = file.display().to_string();
     let beginning = file.strip_suffix(".txt").expect("its name");
@@ -127,10 +127,15 @@ fn an_answer_for_the_session_is_taken_back() {
         &chat.prompt(),
         &["  Stored: allows reading ", "dunlin permissions ask"],
     );
-    let way = format!("dunlin permissions ask read {file}");
+    // What is stored holds for all projects: its key is named whole.
+    let way = format!("/permissions forget {file}");
     assert_shows(
         &chat.turn(&format!("/permissions forget {beginning}")),
-        &["What is stored is taken back in a shell:", &way],
+        &["What is stored is taken back by its whole key:", &way],
     );
+    let screen = chat.turn(&format!("/permissions forget '{file}'"));
+    let removed = format!("r??  {file}");
+    assert_shows(&screen, &["Taken back, in all projects:\n", &removed]);
+    assert_eq!(environment.permissions(), json!({}));
     chat.leave();
 }

@@ -27,12 +27,12 @@ impl PendingApprovals {
         })
     }
 
-    /// What is shown in place of setting a tool to `always` with a command: as long as a pending call of it was not shown in
-    /// full in this window, that would allow what nobody has seen.
-    pub fn refuses_always(&mut self, tool: &str, window: Window) -> Option<Vec<String>> {
+    /// What is shown in place of allowing something with a command: as long as a pending call of this tool, or without one
+    /// any, was not shown in full in this window, that could allow what nobody has seen.
+    pub fn refuses_to_allow(&mut self, tool: Option<&str>, window: Window) -> Option<Vec<String>> {
         let pending: Vec<&Entry> = self
             .asking()
-            .filter(|entry| entry.question.tool == tool)
+            .filter(|entry| tool.is_none_or(|tool| entry.question.tool == tool))
             .collect();
         if pending.is_empty() {
             return None;
