@@ -211,6 +211,11 @@ impl EarlyKeys {
 
     /// Adds a line that was read and answered nothing.
     pub fn keep_line(&mut self, line: &str) {
+        // What was begun before is another line.
+        if self.line < self.bytes.len() {
+            self.bytes.push(b'\n');
+            self.end_line();
+        }
         self.bytes.extend(EarlyKeys::typed(line));
         self.line = self.bytes.len();
     }

@@ -237,6 +237,21 @@ fn each_command_is_a_line_of_its_own() {
 }
 
 #[test]
+fn a_line_that_is_kept_is_no_part_of_one_that_was_begun() {
+    let mut keys = EarlyKeys::default();
+    keys.feed(b"wait");
+    keys.keep_line("no!");
+    assert_eq!(typed_line::text(&keys.take_next(&Slashes)), "wait\nno!");
+    let mut keys = EarlyKeys::default();
+    let parts = ("make the bar".to_owned(), String::new());
+    keys.interrupt(InterruptedLine::new(parts, false));
+    keys.feed(b"s");
+    keys.keep_line("no!");
+    assert_eq!(keys.take_interrupted().as_deref(), Some("make the bars"));
+    assert_eq!(typed_line::text(&keys.take_next(&Slashes)), "no!");
+}
+
+#[test]
 fn a_message_that_is_kept_stays_one() {
     let mut keys = EarlyKeys::default();
     keys.keep_line("one\n/a");

@@ -65,6 +65,7 @@ mod waiting;
 pub mod wake;
 pub mod web_request;
 pub mod wrap;
+mod yes_or_no;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -83,7 +84,6 @@ use idle::Absence;
 pub use keyboard::EarlyText;
 use keys::EarlyKeys;
 use live_state::Live;
-pub use read_answer::YesOrNo;
 use reply::ReplyState;
 use running_commands::RunningCommands;
 use sink::Sink;
@@ -93,6 +93,7 @@ use terminal::Streams;
 pub use typed::Typed;
 use waiting::Waiting;
 use wrap::Rows;
+pub use yes_or_no::YesOrNo;
 
 /// Goes to the start of the line and clears it.
 const CLEAR_LINE: &str = "\r\x1b[K";

@@ -45,16 +45,6 @@ const WAITS: &str = "Waiting for the rest of what was pasted.";
 /// Says that early keystrokes answered nothing, where no next message holds them.
 const DROPPED: &str = "Keystrokes typed before this question were ignored.";
 
-/// The answer to a yes-or-no question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum YesOrNo {
-    Yes,
-    /// No, or the end of the input.
-    No,
-    /// Ctrl-C.
-    Interrupted,
-}
-
 /// Whether what is typed as an answer is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Echo {
@@ -322,27 +312,6 @@ impl Ui {
         self.ask_echoing("", prompt, Echo::Hidden)
     }
 
-    /// Asks for a yes or a no outside a turn, until it is one of them. The question is asked without `[y/n]`.
-    pub fn yes_or_no(&self, question: &str) -> YesOrNo {
-        let prompt = format!("{question} [y/n] ");
-        loop {
-            match self.plain_line(&prompt) {
-                Typed::Line(line) => match understand(&line) {
-                    Some(true) => return YesOrNo::Yes,
-                    Some(false) => return YesOrNo::No,
-                    None => self.data("Type y or n, then press Enter."),
-                },
-                Typed::End => return YesOrNo::No,
-                Typed::Interrupted | Typed::Woken => return YesOrNo::Interrupted,
-            }
-        }
-    }
-
-    /// Asks for a yes or a no outside a turn. An interruption counts as a no.
-    pub fn confirms(&self, question: &str) -> bool {
-        self.yes_or_no(question) == YesOrNo::Yes
-    }
-
     /// Reads a message of the chat, beginning with `early`: a message answers no question, so text typed earlier may become
     /// part of it. `prompt` makes what stands before the line, and does so again each time that [`Ui::wake`] has ended it:
     /// the line then goes on as it was, or, where there is nothing to stand before it, is left. `typed` is kept up to date by the editor's helper, and `paste` by what handles its
@@ -445,21 +414,8 @@ impl Ui {
     }
 }
 
-/// Parses an answer to a yes-or-no question. `None`: the answer is neither. It is one line: more of them may have pushed the
-/// question off the screen.
-pub fn understand(line: &str) -> Option<bool> {
-    if line.lines().count() > 1 {
-        return None;
-    }
-    match line.trim().to_ascii_lowercase().as_str() {
-        "y" | "yes" => Some(true),
-        "n" | "no" => Some(false),
-        _ => None,
-    }
-}
-
 /// A line editor for one answer, with an empty history that is not kept.
-fn answer_editor(
+pub(super) fn answer_editor(
     echo: Echo,
     prompt: &str,
     paste: &LinePaste,
@@ -512,7 +468,7 @@ pub fn clear_with_escape<H: Helper, I: History>(editor: &mut Editor<H, I>, paste
 }
 
 /// Paints a line as it is, or as spaces.
-struct AnswerLine {
+pub(super) struct AnswerLine {
     hidden: Arc<AtomicBool>,
     prompt: String,
     drawn: Mutex<Drawn>,
@@ -564,31 +520,6 @@ impl Highlighter for AnswerLine {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn yes_and_no_are_words() {
-        for line in ["y", "Y", "yes", " YES "] {
-            assert_eq!(understand(line), Some(true), "{line:?}");
-        }
-        for line in ["n", "No", "NO\t"] {
-            assert_eq!(understand(line), Some(false), "{line:?}");
-        }
-        for line in [
-            "",
-            " ",
-            "\n\ny",
-            "y\n\n",
-            "yy",
-            "ye",
-            "1",
-            "always",
-            "y n",
-            "yes please",
-            "ｙ",
-        ] {
-            assert_eq!(understand(line), None, "{line:?}");
-        }
-    }
 
     #[test]
     fn ctrl_t_hides_and_shows_the_line() {

@@ -5,8 +5,9 @@
 use dunlin_chat::tokens::counted;
 use dunlin_host::display::escape;
 
+use super::Ui;
 use super::style::Label;
-use super::{Typed, Ui, read_answer};
+use super::yes_or_no::{Said, TYPE};
 use crate::approval::look::{Window, height};
 use crate::approval::text::{BAR, room, wrap};
 
@@ -27,38 +28,42 @@ pub struct Review<'a> {
 }
 
 impl Ui {
-    /// Shows what is to be read and asks until there is an answer that counts. `None`: there is none.
+    /// Shows what is to be read and asks until there is an answer that counts. `None`: there is none, as after Esc: nothing
+    /// is agreed to, and nobody has said no.
     pub fn review(&self, review: &Review<'_>) -> Option<bool> {
         let mut window = self.window();
         let mut is_seen = self.show_extract(&(review.rows)(window), window);
         loop {
-            let (view, keys) = match review.whole.is_some() || !is_seen {
-                true => (", v shows all of it", "y, n or v"),
-                false => ("", "y or n"),
+            let views = review.whole.is_some() || !is_seen;
+            let view = match views {
+                true => ", v shows all of it",
+                false => "",
             };
-            let typed = self.plain_line(&format!("{} [y/n]{view} ", review.question));
-            let Typed::Line(line) = typed else {
-                return None;
-            };
+            let prompt = format!("{} [y/n]{view} ", review.question);
+            let said = self.read_yes_or_no(&prompt);
             let now = self.window();
             let is_same = (now.columns, now.rows) == (window.columns, window.rows);
-            match (read_answer::understand(&line), line.trim()) {
+            match said {
                 // The terminal has broken the rows anew, and some may be gone.
-                (Some(true), _) if !is_same => {
+                Said::Yes if !is_same => {
                     self.data("The window has changed, so here it is again.");
                     window = now;
                     is_seen = self.show_extract(&(review.rows)(window), window);
                 }
-                (Some(true), _) if is_seen => return Some(true),
-                (Some(true), _) => {
+                Said::Yes if is_seen => return Some(true),
+                Said::Yes => {
                     self.data("There is more than the screen shows: read it with v first.");
                 }
-                (Some(false), _) => return Some(false),
-                (None, "v" | "view") => {
+                Said::No => return Some(false),
+                Said::Nothing | Said::Interrupted => return None,
+                Said::Other(line, _) if matches!(line.trim(), "v" | "view") => {
                     window = now;
                     is_seen |= self.page(&review.whole.unwrap_or(review.rows)(window));
                 }
-                (None, _) => self.data(&format!("Type {keys}, then press Enter.")),
+                Said::Other(_, TYPE) if views => {
+                    self.data("Type y, n or v, then press Enter.");
+                }
+                Said::Other(_, sentence) => self.data(sentence),
             }
         }
     }

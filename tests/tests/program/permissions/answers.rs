@@ -307,3 +307,47 @@ fn trust_is_given_in_a_question_or_on_purpose() {
     assert_eq!(again.status, Some(0), "{again}");
     assert!(again.stdout.contains("is already trusted."), "{again}");
 }
+
+#[test]
+fn esc_leaves_a_plain_question_and_a_command_waits() {
+    let environment = Environment::new(program!());
+    let echo = environment.outside_file("echo.wasm", guest("echo").bytes);
+    let question = "Install it? [y/n]";
+    let install = ["plugin", "install", echo.to_str().expect("a path")];
+    let mut terminal = environment.terminal(install);
+    let asked = |terminal: &Terminal, times: usize| {
+        terminal.wait_until("the question", |screen| {
+            screen.count(question) == times && screen.cursor_line.trim_end() == question
+        })
+    };
+    asked(&terminal, 1);
+    for (times, typed, said) in [
+        (2, "?", "y (yes) and n (no) answer it, with Enter; Esc"),
+        (
+            3,
+            "/help",
+            "Dunlin takes no commands at this question: answer it first.",
+        ),
+        (4, "maybe", "Type y or n, then press Enter."),
+    ] {
+        terminal.type_line(typed);
+        terminal.wait_for(said);
+        asked(&terminal, times);
+    }
+    // In a line it erases that.
+    terminal.type_text("y");
+    terminal.wait_until("what was typed", |screen| {
+        screen.cursor_line.ends_with("[y/n] y")
+    });
+    terminal.press(Key::Escape);
+    asked(&terminal, 4);
+    terminal.press(Key::Escape);
+    assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
+    terminal.wait_for("Nothing was installed.");
+    let mut terminal = environment.terminal(install);
+    asked(&terminal, 1);
+    terminal.type_line("ok");
+    assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
+    let list = environment.run(["plugin", "list"]);
+    assert!(list.stdout.starts_with("echo "), "{list}");
+}
