@@ -30,6 +30,10 @@ use dunlin_terminal::ui::style::Label;
 /// Characters of a value in lists that nothing is decided by.
 const MAX_SHOWN_CHARS: usize = 120;
 
+/// Why an instruction file is asked about that the user has seen as an edit. An edit is read as a change to one file, and often
+/// only a part of the file is in it; a model that writes what later conversations follow must need more than that yes.
+const WHY_AGAIN: &str = "Each version is asked about, also one that you approved as an edit: every conversation here would follow it.";
+
 /// Margin of foreign text, in columns.
 const INDENT: usize = 2;
 
@@ -254,6 +258,10 @@ impl ForeignText {
             }
         };
         let heading = format!("{} {what}", escape(&short));
+        let heading = match self.of {
+            Use::Instructions => format!("{heading}\n{WHY_AGAIN}"),
+            Use::Template | Use::Agent => heading,
+        };
         let rows = |window| text_rows(&self.text, window);
         ask_about(ui, &heading, &rows, &rows)
     }
@@ -494,7 +502,9 @@ fn ask_about(
     rows: &dyn Fn(Window) -> Vec<String>,
     whole: &dyn Fn(Window) -> Vec<String>,
 ) -> Option<bool> {
-    ui.data_rows(heading, 0);
+    for row in heading.lines() {
+        ui.data_rows(row, 0);
+    }
     ui.review(&Review {
         rows,
         whole: Some(whole),
