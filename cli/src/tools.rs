@@ -102,8 +102,7 @@ fn first_sentence(text: &str) -> &str {
 }
 
 /// What the marks before a stored permission say, and what stands behind it.
-pub const STORED_LEGEND: &str =
-    "r read · w write · x run · - denied · ? not decided; at the end: the tool that was allowed";
+pub const STORED_LEGEND: &str = "r read · w write · x run · - denied · ? not decided; of a command only x counts; last: the tool allowed";
 
 /// Prints stored permissions, one a line.
 pub fn print_stored(app: &App, stored: &[Stored]) {

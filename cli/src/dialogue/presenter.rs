@@ -209,7 +209,11 @@ fn show_diff(ui: &Ui, number: usize, edits: &[FileEdit]) {
     rows.iter().for_each(|row| ui.status(row));
     if more > 0 {
         let more = counted(more, "more row", "more rows");
-        let note = format!("  … {more}: /diff {number}");
+        // Only the chat has commands.
+        let note = match ui.is_chat() {
+            true => format!("  … {more}: /diff {number}"),
+            false => format!("  … {more}"),
+        };
         ui.status(&ui.status_styles().paint(Label::Quiet, &note));
     }
 }

@@ -1,5 +1,7 @@
 //! What was denied because nobody could be asked, and what allows it beforehand.
 
+use std::collections::HashSet;
+
 use dunlin_host::ask::Scope;
 use dunlin_host::display::{escape, shell_word};
 use dunlin_host::permission::key::Decided;
@@ -10,33 +12,49 @@ use crate::app::App;
 use dunlin_chat::turn::Denial;
 use dunlin_terminal::approval::storing;
 
-/// Says what was denied because nobody could be asked, and how it is allowed beforehand.
-pub fn say_unasked(app: &App, denials: &[Denial]) {
+/// Says what was denied because nobody could be asked, and how it is allowed beforehand: each thing once, however often it was
+/// attempted. `are_shown`: the calls are shown, and below a call that a rule denied stands the rule with what takes it back.
+pub fn say_unasked(app: &App, denials: &[Denial], are_shown: bool) {
     let ui = &app.ui;
-    for denial in denials {
+    let mut hints = HashSet::new();
+    for (at, denial) in denials.iter().enumerate() {
+        // A tool may ask about two things in the same words.
+        let is_same = |it: &Denial| {
+            (&it.question, &it.rule, &it.needs) == (&denial.question, &denial.rule, &denial.needs)
+        };
+        if denials.iter().take(at).any(is_same) {
+            continue;
+        }
         let question = escape(&denial.question);
-        let hint = match &denial.rule {
-            Some(rule) => {
+        let is_shown = are_shown && denial.subagent.is_none();
+        let hint = match (&denial.rule, &denial.revert) {
+            // There is nobody who could type the command of the chat that the row names.
+            (Some(_), Some(Revert::SessionMode)) if is_shown => Some(LEAVES_PLAN_MODE.to_owned()),
+            (Some(_), _) if is_shown => None,
+            (Some(rule), revert) => {
                 ui.warn(&format!("denied by a rule ({}): {question}", escape(rule)));
-                match &denial.revert {
-                    // There is nobody who could type a command of the chat.
-                    Some(Revert::SessionMode) => Some("--mode ask leaves plan mode".to_owned()),
+                match revert {
+                    Some(Revert::SessionMode) => Some(LEAVES_PLAN_MODE.to_owned()),
                     revert => {
                         let undo = revert.as_ref().and_then(storing::revert);
                         undo.map(|undo| format!("{undo} takes the rule back"))
                     }
                 }
             }
-            None => {
+            (None, _) => {
                 ui.warn(&format!("denied, with nobody to ask: {question}"));
                 way_to_allow(app, denial)
             }
         };
-        if let Some(hint) = hint {
+        // One way may be that of several.
+        if let Some(hint) = hint.filter(|hint| hints.insert(hint.clone())) {
             ui.status(&format!("hint: {hint}"));
         }
     }
 }
+
+/// What takes the plan mode of a run back.
+const LEAVES_PLAN_MODE: &str = "--mode ask leaves plan mode";
 
 /// What allows this beforehand: for one run, and from then on.
 fn way_to_allow(app: &App, denial: &Denial) -> Option<String> {

@@ -67,7 +67,7 @@ pub fn run(app: &mut App, args: &ChatArgs) -> Result<Exit, CliError> {
                 &dialogue.agent().name,
                 &report.reply,
             );
-        say_unasked(app, &report.denials);
+        say_unasked(app, &report.denials, app.ui.shows_denials());
         if exit == Exit::Done && !report.denials.is_empty() {
             exit = Exit::Denied;
         }

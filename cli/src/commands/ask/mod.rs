@@ -163,7 +163,8 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
         .any(|call| call.state == CallState::Failed);
     let report = conclude_one(app, report)?;
     if !app.asks() {
-        say_unasked(app, &report.denials);
+        let are_shown = app.ui.shows_denials() && format == OutputFormat::Text && schema.is_none();
+        say_unasked(app, &report.denials, are_shown);
     }
     if let (Some(misfit), TurnEnd::Answered | TurnEnd::CutOff) = (misfit, &report.end) {
         if format == OutputFormat::Text {

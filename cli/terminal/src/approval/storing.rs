@@ -21,6 +21,9 @@ const FORGET: &str = "/permissions forget";
 /// How the label of a command begins that takes back what would be stored.
 pub(super) const UNDO: &str = "undo";
 
+/// How a key begins that is exactly one command line.
+const LINE: &str = "= ";
+
 /// Stands in the place of a command whose target cannot be typed.
 pub const SHOWS_KEY: &str = "dunlin permissions list shows the key";
 
@@ -450,9 +453,12 @@ pub fn word(operation: Operation) -> &'static str {
 /// The option of `dunlin ask` that allows a need for one run, escaped. `None`: its target cannot be typed.
 pub fn flag(need: &Need) -> Option<String> {
     let way = WayOut::of(need, Decided::Allow)?;
-    let (option, target) = match need.target.command().map(|command| &command.key) {
-        Some(CommandKey::Text(line)) => ("--allow-line", line.clone()),
-        Some(_) => ("--allow", way.target),
+    let (option, target) = match need.target.command() {
+        // What ends with `=x` is not taken for letters there.
+        Some(_) => match way.target.strip_prefix(LINE) {
+            Some(line) => ("--allow-line", line.to_owned()),
+            None => ("--allow", way.target),
+        },
         None => (
             "--allow",
             format!("{}={}", way.target, need.operation.letter()),

@@ -262,6 +262,11 @@ impl Ui {
         self.shows_steps.load(Ordering::Relaxed)
     }
 
+    /// Whether calls that were denied are shown, with the reason.
+    pub fn shows_denials(&self) -> bool {
+        !self.quiet
+    }
+
     /// Shows the steps from now on, or leaves them out.
     pub fn show_steps(&self, shows: bool) {
         self.shows_steps.store(shows, Ordering::Relaxed);

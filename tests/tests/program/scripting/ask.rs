@@ -327,6 +327,11 @@ fn a_run_can_be_given_all_that_the_chat_can_allow() {
         "touch made.txt",
         "touch made.txt' allows it for one run, dunlin permissions allow run '= ",
     );
+    // What looks like letters of a target behind `=` is a part of the line.
+    denied(
+        "make CC=x",
+        "make CC=x' allows it for one run, dunlin permissions allow run '= ",
+    );
     // By hand, the leading words would cover more than an answer does.
     denied(
         "git log -1",
@@ -350,6 +355,8 @@ fn a_run_can_be_given_all_that_the_chat_can_allow() {
         assert!(audit.stdout.contains(&said), "{said}: {audit}");
     };
     allowed(compound(), ["--allow-line", "cat a.txt | sort"]);
+    let make = vec![run("make CC=x"), Response::reply("Made.")];
+    allowed(make, ["--allow-line", "make CC=x"]);
     allowed(compound(), ["--allow-tool", "run_terminal_command"]);
     allowed(simple(), ["--allow", "touch made.txt"]);
     allowed(simple(), ["--allow", "touch"]);
@@ -384,11 +391,38 @@ fn a_denial_by_a_rule_names_the_rule() {
         "{output}"
     );
     for said in [
-        "denied by a rule (stored under ",
-        "hint: dunlin permissions ask read ",
-        "/a.txt takes the rule back\n",
+        "    denied by: stored under ",
+        "    undo: dunlin permissions ask read ",
     ] {
         assert!(output.stderr.contains(said), "{said:?}: {output}");
     }
+    // It is said once: below the call where calls are shown, and otherwise by itself.
+    assert_eq!(
+        output.stderr.matches("dunlin permissions").count(),
+        1,
+        "{output}"
+    );
+    let provider = Provider::play([read("a.txt"), read("a.txt"), Response::reply("Without it.")]);
+    let environment = self::environment(&provider);
+    environment.project_file("a.txt", "text");
+    let denied = environment.run(["permissions", "deny", "read", "a.txt"]);
+    assert_eq!(denied.status, Some(0), "{denied}");
+    let output = environment.run(["ask", "--json", "read it twice"]);
+    assert_eq!(
+        output
+            .stderr
+            .matches("denied by a rule (stored under ")
+            .count(),
+        1,
+        "{output}"
+    );
+    assert_eq!(
+        output
+            .stderr
+            .matches("/a.txt takes the rule back\n")
+            .count(),
+        1,
+        "{output}"
+    );
     assert!(!output.stderr.contains("nobody to ask"), "{output}");
 }
