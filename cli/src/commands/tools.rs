@@ -117,6 +117,7 @@ pub fn by_hand(app: &App, call: ProposedCall) -> Result<Option<(String, bool)>, 
                 biased;
                 report = run_calls(vec![call], 0, &context, interrupt) => report,
                 never = decider.serve() => match never {},
+                never = app.ui.animate() => match never {},
             }
         })
     };

@@ -7,7 +7,7 @@ use dunlin_host::display::{escape, width, width_of_char};
 use dunlin_host::permission::Revert;
 
 use super::style::{Label, Styles};
-use super::wrap;
+use super::{waiting, wrap};
 use crate::approval::storing;
 use dunlin_chat::turn::{CallState, CallView};
 
@@ -23,9 +23,36 @@ const REASON_INDENT: usize = 4;
 /// How many rows it takes at most. The call is kept whole, and can be looked at.
 const MAX_REASON_ROWS: usize = 4;
 
+/// The narrowest screen that has room for how a call is stopped, in columns.
+const HINT_COLUMNS: usize = 72;
+
 /// The line of a call, at most `columns` wide. The target is shortened before the rest is: both ends of
 /// a path tell more than its middle.
 pub fn line(call: &CallView, styles: Styles, columns: usize) -> String {
+    let duration = call.duration.filter(|_| call.state.is_settled());
+    let time = duration.map_or_else(String::new, |it| format!(" · {}", elapsed(it)));
+    line_with(call, &time, styles, columns)
+}
+
+/// The line of a call that runs: from the first second on with how long it has, and with what stops it.
+pub fn running(
+    call: &CallView,
+    ran: Duration,
+    hint: Option<&str>,
+    styles: Styles,
+    columns: usize,
+) -> String {
+    if call.state != CallState::Running {
+        return line(call, styles, columns);
+    }
+    let mut time = waiting::counted(ran);
+    if let Some(hint) = hint.filter(|_| !time.is_empty() && columns >= HINT_COLUMNS) {
+        let _ = write!(time, " · {hint}");
+    }
+    line_with(call, &time, styles, columns)
+}
+
+fn line_with(call: &CallView, time: &str, styles: Styles, columns: usize) -> String {
     let (mark, label, word) = look(call.state);
     let mut end = String::new();
     // Some notes begin with the word themselves.
@@ -36,9 +63,7 @@ pub fn line(call: &CallView, styles: Styles, columns: usize) -> String {
     if !word.is_empty() && !noted {
         let _ = write!(end, " · {word}");
     }
-    if let Some(duration) = call.duration.filter(|_| call.state.is_settled()) {
-        let _ = write!(end, " · {}", elapsed(duration));
-    }
+    end.push_str(time);
     // The last column stays free: writing into it wraps on some terminals.
     let mut room = columns.saturating_sub(1);
     let mut take = |text: &str| {
@@ -307,6 +332,51 @@ mod tests {
             None,
             "  – read_file /project/src/main.rs · cancelled · 12 ms",
         );
+    }
+
+    #[test]
+    fn a_call_that_runs_counts_from_the_first_second_on() {
+        let call = CallView {
+            id: "1".to_owned(),
+            tool: "run_terminal_command".to_owned(),
+            target: "cargo test --workspace".to_owned(),
+            number: Some(3),
+            state: CallState::Running,
+            note: None,
+            revert: None,
+            duration: None,
+        };
+        let check = |call: &CallView, millis, columns, expected: &str| {
+            let ran = Duration::from_millis(millis);
+            let hint = Some("Esc interrupts");
+            assert_eq!(running(call, ran, hint, Styles::plain(), columns), expected);
+        };
+        let whole = "  … 3 run_terminal_command cargo test --workspace";
+        check(&call, 999, 80, whole);
+        check(&call, 1_000, 80, &format!("{whole} · 1 s · Esc interrupts"));
+        check(
+            &call,
+            125_000,
+            72,
+            "  … 3 run_terminal_command cargo t…rkspace · 2 min 5 s · Esc interrupts",
+        );
+        check(
+            &call,
+            12_900,
+            50,
+            "  … 3 run_terminal_command cargo t…rkspace · 12 s",
+        );
+        let hook = CallView {
+            note: Some("the hook `fmt`".to_owned()),
+            ..call.clone()
+        };
+        let with_hook = format!("{whole} · 2 s · Esc interrupts · the hook `fmt`");
+        check(&hook, 2_000, 100, &with_hook);
+        let proposed = CallView {
+            state: CallState::Proposed,
+            ..call
+        };
+        check(&proposed, 5_000, 80, &whole.replace('…', "·"));
     }
 
     #[test]

@@ -167,7 +167,11 @@ impl Ui {
 
     /// From now on this thread reads a line.
     pub(super) fn begin_reading(&self) {
-        self.screen().live.reader = Some(thread::current().id());
+        let live = &mut self.screen().live;
+        live.reader = Some(thread::current().id());
+        if let Some(call) = &mut live.call {
+            call.pause();
+        }
     }
 
     /// Nobody reads a line any more. What was held is printed, and the rows come back.
@@ -175,6 +179,9 @@ impl Ui {
         let mut screen = self.screen();
         self.print_held(&mut screen);
         screen.live.reader = None;
+        if let Some(call) = &mut screen.live.call {
+            call.resume();
+        }
         let live = &screen.live;
         if !live.rows.is_empty() || live.line.is_some() || !live.typing.is_empty() {
             self.draw(&mut screen);

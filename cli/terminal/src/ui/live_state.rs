@@ -2,6 +2,7 @@
 
 use std::thread::{self, ThreadId};
 
+use super::call_row::RunningCall;
 use super::input_row::Typing;
 use super::sink::Sink;
 
@@ -15,6 +16,8 @@ pub(super) struct Live {
     pub drawn: Option<String>,
     /// The line of what goes on, with what belongs to it.
     pub line: Option<String>,
+    /// The call that goes on, if that is what the line is about.
+    pub call: Option<RunningCall>,
     /// A row for each thing that runs beside it.
     pub rows: Vec<String>,
     /// Lines of status that are printed when the line of the reply has ended.

@@ -12,6 +12,7 @@
 pub(crate) mod alternate;
 pub mod ask_during_call;
 mod backstop;
+mod call_row;
 pub mod calls;
 mod clipboard;
 pub mod command;
@@ -78,8 +79,6 @@ use tokio::sync::Notify;
 
 use crate::approval::look::Window;
 use crate::variables::{self, Variables};
-use dunlin_chat::turn::CallState;
-use dunlin_chat::turn::CallView;
 use idle::Absence;
 pub use keyboard::EarlyText;
 use keys::EarlyKeys;
@@ -88,7 +87,6 @@ use reply::ReplyState;
 use running_commands::RunningCommands;
 use sink::Sink;
 use style::{ColorChoice, Label, Styles};
-use tail::Tail;
 use terminal::Streams;
 pub use typed::Typed;
 use waiting::Waiting;
@@ -453,54 +451,6 @@ impl Ui {
         for row in wrap::with_command(2, text, " ", room) {
             self.status(&self.status_styles.paint(Label::Quiet, &row));
         }
-    }
-
-    /// Shows where a call stands.
-    pub fn call(&self, call: &CallView) {
-        self.call_with_output(call, &Tail::default());
-    }
-
-    /// The same; below a call that has ended the last lines of its output stay.
-    pub fn call_with_output(&self, call: &CallView, output: &Tail) {
-        if self.quiet {
-            return;
-        }
-        let columns = self.status_columns();
-        let line = calls::line(call, self.status_styles, columns);
-        let sink = self.status_sink();
-        let mut screen = self.screen();
-        if !call.state.is_settled() {
-            if self.redraws {
-                screen.reply = ReplyState::default();
-                screen.waiting = None;
-                screen.live.line = Some(line);
-                if !screen.live.is_others() {
-                    self.draw(&mut screen);
-                }
-            }
-            return;
-        }
-        screen.live.line = None;
-        let is_shown = self.shows_steps() || call.state != CallState::Completed;
-        let text = is_shown.then(|| {
-            let lines = calls::ended(call, self.status_styles, columns);
-            let output = self.last_output(call, output, columns);
-            format!("{lines}{output}\n")
-        });
-        if screen.live.is_others() {
-            if let Some(text) = text {
-                screen.live.hold(sink, text);
-            }
-            return;
-        }
-        self.end_line(&mut screen);
-        screen.reply = ReplyState::default();
-        screen.waiting = None;
-        self.take_live_away(&mut screen);
-        if let Some(text) = text {
-            self.write_rows(&mut screen, sink, &text);
-        }
-        self.draw(&mut screen);
     }
 
     /// Waits until nobody reads the output any more.

@@ -1,7 +1,7 @@
 //! The newest output of a command, below the line of its call. When the call ends its last lines stay; the model has the
 //! output, and the user can look at all of it.
 
-use super::calls::{self, fit};
+use super::calls::fit;
 use super::style::Label;
 use super::tail::Tail;
 use super::{Ui, terminal};
@@ -21,11 +21,9 @@ impl Ui {
         // What scrolls off the screen cannot be taken away again.
         let room = rows.saturating_sub(2);
         let lines = tail.lines();
-        let mut text = calls::line(call, self.status_styles, columns);
-        for line in &lines[lines.len().saturating_sub(room)..] {
-            text.push_str(&self.output_row(line, columns));
-        }
-        self.draw_live(text);
+        let shown = lines[lines.len().saturating_sub(room)..].iter();
+        let output = shown.map(|line| self.output_row(line, columns)).collect();
+        self.draw_call(&mut self.screen(), call, output);
     }
 
     /// What stays below the line of a call that has ended: the last lines of its output, and where the rest is.

@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
+use dunlin_chat::turn::{CallState, CallView};
 
 /// What was written, in order, the status in brackets where it goes to another stream.
 #[derive(Clone, Default)]
@@ -177,6 +178,86 @@ fn what_is_waited_for_goes_with_the_first_text() {
         "  * waiting for a\\u{1b}[2J · 3 s<clear>a status\n  * waiting for a\\u{1b}[2J · 3 s\r  * waiting for a\\u{1b}[2J · 3 s\x1b[K\
          \r  * thinking · 5 s\x1b[K\r  * thinking · 5 s\x1b[K<clear>**Hello** you\n  * again · 1 s<clear>  … read_file a.rs<clear>"
     );
+}
+
+#[test]
+fn a_call_that_runs_is_drawn_again_when_its_second_is_over() {
+    let terminal = |ui: &mut Ui| {
+        ui.one_screen = true;
+        ui.redraws = true;
+    };
+    let second = Duration::from_secs(1);
+    let text = record(terminal, |ui| {
+        assert_eq!(ui.count_call(), None);
+        ui.call(&call(CallState::Proposed));
+        assert_eq!(ui.count_call(), None, "it does not run yet");
+        ui.run_longer(second);
+        ui.call(&call(CallState::Running));
+        for longer in [Duration::ZERO, second, Duration::ZERO] {
+            ui.run_longer(longer);
+            assert!(ui.count_call().is_some_and(|next| next <= second));
+        }
+        // The question takes its place; what the user takes to answer does not count.
+        ui.begin_reading();
+        ui.draw_live("  > yes".to_owned());
+        ui.count_call();
+        ui.take_live_line_away();
+        ui.run_longer(second * 5);
+        ui.end_reading();
+        ui.count_call();
+        ui.call(&call(CallState::Completed));
+        assert_eq!(ui.count_call(), None);
+    });
+    let counted = "  … read_file a.rs · 1 s · Esc interrupts";
+    let expected = [
+        "  · read_file a.rs",
+        "<clear>  … read_file a.rs",
+        &format!("<clear>{counted}"),
+        "<clear>  > yes<clear>",
+        counted,
+        "<clear>  ✓ read_file a.rs · 3 ms\n",
+    ];
+    assert_eq!(text, expected.concat());
+}
+
+#[test]
+fn a_call_that_was_interrupted_says_how_long_it_ran() {
+    let interrupted = CallView {
+        duration: None,
+        ..call(CallState::Cancelled)
+    };
+    let check = |before: CallState, millis, expected: &str| {
+        let text = record(
+            |ui| ui.redraws = true,
+            |ui| {
+                ui.call(&call(before));
+                ui.run_longer(Duration::from_millis(millis));
+                ui.call(&interrupted);
+            },
+        );
+        assert!(text.ends_with(expected), "{text}");
+    };
+    let line = "[  – read_file a.rs · cancelled";
+    check(CallState::Running, 0, &format!("{line}\n]"));
+    check(
+        CallState::Running,
+        75_000,
+        &format!("{line} · 1 min 15 s\n]"),
+    );
+    check(CallState::Proposed, 75_000, &format!("{line}\n]"));
+}
+
+#[test]
+fn where_nothing_can_be_drawn_again_nothing_is_counted() {
+    let text = record(
+        |_| {},
+        |ui| {
+            ui.call(&call(CallState::Running));
+            assert_eq!(ui.count_call(), None);
+            ui.call(&call(CallState::Completed));
+        },
+    );
+    assert_eq!(text, "[  ✓ read_file a.rs · 3 ms\n]");
 }
 
 #[test]

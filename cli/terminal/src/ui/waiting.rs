@@ -60,13 +60,24 @@ impl Ui {
         self.wait_begun.notify_one();
     }
 
-    /// Keeps the line of what is waited for alive. Never ends; to be polled beside what is waited for.
+    /// Keeps the line of what is waited for alive, and that of a call that runs. Never ends; to be polled beside what is
+    /// waited for.
     pub async fn animate(&self) -> Infallible {
         loop {
             self.wait_begun.notified().await;
             tokio::time::sleep(DELAY).await;
-            while self.draw_waiting() {
-                tokio::time::sleep(FRAME).await;
+            loop {
+                if self.draw_waiting() {
+                    tokio::time::sleep(FRAME).await;
+                    continue;
+                }
+                let Some(next) = self.count_call() else {
+                    break;
+                };
+                tokio::select! {
+                    () = tokio::time::sleep(next) => {}
+                    () = self.wait_begun.notified() => tokio::time::sleep(DELAY).await,
+                }
             }
         }
     }
@@ -139,14 +150,18 @@ fn line(what: &str, elapsed: Duration, columns: usize) -> String {
     let frame = elapsed.as_millis() / FRAME.as_millis();
     let frame = usize::try_from(frame).unwrap_or_default() % FRAMES.len();
     let picture = FRAMES.get(frame).copied().unwrap_or(' ');
-    let seconds = elapsed.as_secs();
-    let time = match seconds {
-        0..COUNTED_SECONDS => String::new(),
-        COUNTED_SECONDS..60 => format!(" · {seconds} s"),
-        _ => format!(" · {} min {} s", seconds / 60, seconds % 60),
-    };
+    let time = counted(elapsed);
     let room = columns.saturating_sub(time.chars().count() + 5);
     format!("  {picture} {}{time}", fit(what, room))
+}
+
+/// How long something goes on, in whole seconds: ` · 12 s`. Empty before the first.
+pub(super) fn counted(elapsed: Duration) -> String {
+    match elapsed.as_secs() {
+        0..COUNTED_SECONDS => String::new(),
+        seconds @ COUNTED_SECONDS..60 => format!(" · {seconds} s"),
+        seconds => format!(" · {} min {} s", seconds / 60, seconds % 60),
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! Commands in the chat: output while they run, their end beside the mark, and nothing left of them afterwards.
 
 use std::fs;
+use std::io::Write;
+use std::process::Command;
 
 use dunlin_tests::{API_KEY, Environment, Key, Provider, Response};
+use regex::Regex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     Pid, PidfdFlags, Resource, Rlimit, Signal, getrlimit, kill_process, pidfd_open, setrlimit,
@@ -167,6 +170,37 @@ fn output_is_shown_while_it_comes_and_its_end_stays() {
 }
 
 #[test]
+fn a_call_that_runs_says_how_long_it_has_and_what_interrupts_it() {
+    let line = "read -r word < go; echo $word";
+    let provider = Provider::play([command(line), Response::reply("It is done."), command(line)]);
+    let environment = environment(&provider);
+    let go = environment.project().join("go");
+    let made = Command::new("mkfifo").arg(&go).status();
+    assert!(made.expect("mkfifo").success());
+    // With both ends open here, nothing waits for the other end.
+    let go = fs::File::options().read(true).write(true).open(&go);
+    let mut go = go.expect("the pipe");
+    let mut chat = Chat::open(&environment);
+    chat.say("work");
+    chat.question();
+    chat.answer("y");
+    let screen = chat.terminal.wait_for(" s · Esc interrupts");
+    let seconds = Regex::new(r"\d+ s · Esc").expect("an expression");
+    let text = screen.to_string();
+    insta::assert_snapshot!("a_call_that_runs", seconds.replace(&text, "[TIME] · Esc"));
+    go.write_all(b"done\n").expect("there is room");
+    chat.prompt();
+    insta::assert_snapshot!("a_call_that_ran", chat.terminal.screen());
+    chat.say("work");
+    chat.question();
+    chat.answer("y");
+    chat.terminal.wait_for(" s · Esc interrupts");
+    chat.interrupt_by(Key::Escape, "a command");
+    insta::assert_snapshot!("a_call_that_was_interrupted", chat.terminal.screen());
+    chat.leave();
+}
+
+#[test]
 fn a_command_without_the_network_is_told_why_it_failed() {
     let why = "The command tried to reach the network, which was not granted. The model can ask for it with network = true.";
     // What a program prints does not matter; who stays on the loopback is told nothing.
@@ -212,7 +246,7 @@ fn an_interruption_leaves_nothing_behind() {
         // What it had printed stays, and the model hears of it.
         let screen = chat.terminal.screen();
         assert!(
-            screen.contains("· cancelled\n  │ begun\n"),
+            screen.contains(" · cancelled") && screen.contains("\n  │ begun\n"),
             "{:?}",
             chat.terminal
         );
