@@ -11,9 +11,6 @@ use dunlin_terminal::ui::subagents::{SubagentRow, SubagentStatus, thousands};
 use super::{Roster, Subagent};
 use dunlin_chat::tokens::counted;
 
-/// What can be typed while they run.
-const HINT: &str = "  /agents stop N ends one, Esc all";
-
 impl Roster {
     /// Draws a row for each that runs, and tells whoever watches.
     pub fn draw(&self, ui: &Ui) {
@@ -21,21 +18,31 @@ impl Roster {
         let of_turn = self.of_turn();
         let running = of_turn.iter().filter(|it| !it.has_ended());
         let mut rows: Vec<String> = running.map(|it| row(it, window)).collect();
+        let hint = hint(rows.len());
         // What scrolls off the screen cannot be taken away again.
         rows.truncate(window.rows.saturating_sub(4));
         if !rows.is_empty() && ui.is_chat() {
-            rows.push(ui.status_styles().paint(Label::Quiet, HINT));
+            rows.push(ui.status_styles().paint(Label::Quiet, &hint));
         }
         ui.show_rows(rows);
         self.tell();
     }
 }
 
-/// `  … research 1 · read_file src/auth.rs · 4 calls · 12.3k tokens · 41 s`, in the columns of the window.
+/// What can be typed while they run, and how many there are: a low window does not show all of them.
+fn hint(running: usize) -> String {
+    match running {
+        0 | 1 => "  /agents stop N ends one, Esc all".to_owned(),
+        running => format!("  {running} subagents run · /agents stop N ends one, Esc all"),
+    }
+}
+
+/// `  … research 1: Find the eggs · read_file src/auth.rs · 12.3k tokens · 41.0 s`, in the columns of the window.
 fn row(subagent: &Subagent, window: Window) -> String {
     let styles = window.styles;
     // The last column stays free: writing into it wraps on some terminals.
-    let [head, state, end] = subagent.row().parts(window.columns.saturating_sub(3));
+    let columns = window.columns.saturating_sub(3);
+    let [head, state, end] = subagent.row().running_parts(&subagent.task, columns);
     [
         "  ".to_owned(),
         styles.paint(Label::Name, &head),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use dunlin_chat::tokens::counted;
 use dunlin_host::display::one_line;
 
-use super::calls::{elapsed, fit};
+use super::calls::{cut, elapsed, fit};
 use super::style::Label;
 use super::wrap::visible;
 
@@ -70,6 +70,30 @@ impl SubagentRow {
         [head, state, end]
     }
 
+    /// The row of one that runs, among others that do much the same: `… research 1: Find the eggs`, ` · read_file src/auth.rs`
+    /// and ` · 12.3k tokens · 41.0 s`, together in so many columns.
+    pub fn running_parts(&self, task: &str, columns: usize) -> [String; 3] {
+        const BEHIND_NAME: &str = ": ";
+        let (mark, _) = self.status.mark();
+        let name = fit(&format!("{mark} {}", one_line(&self.name)), columns * 2 / 5);
+        let (tokens, time) = (thousands(self.tokens), elapsed(self.time()));
+        let end = fit(&format!(" · {tokens} tokens · {time}"), columns * 2 / 5);
+        let separators = BEHIND_NAME.len() + SEPARATOR_COLUMNS;
+        let room = columns.saturating_sub(visible(&name) + visible(&end) + separators);
+        let (task, state) = (one_line(task), one_line(&self.state));
+        let task = cut(&task, room.saturating_sub(visible(&state)).max(room / 2));
+        let state = fit(&state, room.saturating_sub(visible(&task)));
+        let behind = |separator: &str, text: String| match text.is_empty() {
+            true => text,
+            false => format!("{separator}{text}"),
+        };
+        [name + &behind(BEHIND_NAME, task), behind(" · ", state), end]
+    }
+
+    fn time(&self) -> Duration {
+        self.duration.unwrap_or_else(|| self.begun.elapsed())
+    }
+
     /// Whether it is known what it came to: not of one that ended with Dunlin.
     fn is_known(&self) -> bool {
         self.status == SubagentStatus::Running || self.duration.is_some()
@@ -80,12 +104,11 @@ impl SubagentRow {
         if !self.is_known() {
             return String::new();
         }
-        let time = self.duration.unwrap_or_else(|| self.begun.elapsed());
         format!(
             "{} · {} tokens · {}",
             counted(self.calls as usize, "call", "calls"),
             thousands(self.tokens),
-            elapsed(time)
+            elapsed(self.time())
         )
     }
 }
@@ -135,8 +158,34 @@ mod tests {
             row.parts(40).concat(),
             "… research 1 · read_…}.rs · 12.3k tokens"
         );
+        let task = "Find what parses dates, and list the functions without a test";
+        let check = |state: &str, columns, expected: &str| {
+            let row = SubagentRow {
+                state: state.to_owned(),
+                ..row.clone()
+            };
+            assert_eq!(row.running_parts(task, columns).concat(), expected);
+        };
+        let reads = "read_file src/dates/parse.rs";
+        check(
+            reads,
+            107,
+            "… research 1: Find what parses dates, and list the … · read_file src/dates/parse.rs · 12.3k tokens · 41.0 s",
+        );
+        check(
+            reads,
+            77,
+            "… research 1: Find what parses … · read_file…parse.rs · 12.3k tokens · 41.0 s",
+        );
+        check(
+            "writing",
+            77,
+            "… research 1: Find what parses dates, and … · writing · 12.3k tokens · 41.0 s",
+        );
         for columns in 0..120 {
             assert!(visible(&row.parts(columns).concat()) <= columns);
+            let running = row.running_parts(task, columns).concat();
+            assert!(visible(&running) <= columns, "{running}");
         }
         let answered = SubagentRow {
             status: SubagentStatus::Answered,

@@ -207,7 +207,12 @@ fn esc_ends_all_of_them_and_the_session_goes_on() {
     let mut chat = Chat::open(&environment);
     chat.say("look around");
     chat.terminal.wait_until("both rows", |screen| {
-        screen.contains("assistant 1 · writing") && screen.contains("assistant 2 · writing")
+        let rows = [
+            "assistant 1: Task one · writing",
+            "assistant 2: Task two · writing",
+        ];
+        rows.iter().all(|row| screen.contains(row))
+            && screen.contains("  2 subagents run · /agents stop N ends one, Esc all")
     });
     chat.terminal.press(Key::Escape);
     let screen = chat.prompt();
@@ -250,7 +255,7 @@ fn one_is_stopped_while_the_others_run() {
     let environment = environment(&provider);
     let mut chat = Chat::open(&environment);
     chat.say("look around");
-    chat.terminal.wait_for("assistant 1 · writing");
+    chat.terminal.wait_for("assistant 1: Task one · writing");
     second.wait_reached();
     chat.terminal.type_text("/agents stop 7\r");
     chat.terminal.wait_for("There is no subagent 7");
@@ -592,7 +597,7 @@ fn a_session_that_was_killed_goes_on_with_the_call_closed() {
     let environment = environment(&provider);
     let mut chat = Chat::open(&environment);
     chat.say("look around");
-    chat.terminal.wait_for("assistant 1 · writing");
+    chat.terminal.wait_for("assistant 1: Task one · writing");
     kill_process(chat.terminal.id(), Signal::KILL).expect("a process to kill");
     drop(chat);
     let mut chat = Chat::of(environment.terminal(["--resume"]));
