@@ -1,5 +1,7 @@
 //! Which files a command may see and change.
 
+use std::collections::{BTreeSet, HashSet};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -54,6 +56,30 @@ impl Held {
     }
 }
 
+/// Files and folders, each with all that lies below it.
+///
+/// There are some hundred rules, and a thousand paths that they are asked about for each command. So a path is not compared with
+/// each rule: the path and each folder above it are looked up.
+pub(super) struct Trees<'a>(HashSet<&'a Path>);
+
+impl<'a> Trees<'a> {
+    pub(super) fn new<P: AsRef<Path> + ?Sized + 'a>(
+        tops: impl IntoIterator<Item = &'a P>,
+    ) -> Trees<'a> {
+        Trees(tops.into_iter().map(AsRef::as_ref).collect())
+    }
+
+    /// Whether a path is one of these, or lies below one.
+    pub(super) fn hold(&self, path: &Path) -> bool {
+        path.ancestors().any(|it| self.0.contains(it))
+    }
+
+    /// Whether a path lies below one of these.
+    pub(super) fn hold_below(&self, path: &Path) -> bool {
+        path.parent().is_some_and(|parent| self.hold(parent))
+    }
+}
+
 impl Access {
     /// The same, but for changing anything.
     pub(crate) fn read_only(self) -> Access {
@@ -68,12 +94,15 @@ impl Access {
 
     /// What can be changed, without what is refused as a whole.
     pub(crate) fn written(&self) -> impl Iterator<Item = &Path> {
-        let refused = |path: &Path| {
-            let mut rules = self.read_only.iter().chain(&self.hidden);
-            rules.any(|rule| path.starts_with(rule))
-        };
+        let refused = self.refused();
         let all = std::iter::once(&self.project).chain(&self.writable);
-        all.map(PathBuf::as_path).filter(move |path| !refused(path))
+        all.map(PathBuf::as_path)
+            .filter(move |path| !refused.hold(path))
+    }
+
+    /// What cannot be changed.
+    fn refused(&self) -> Trees<'_> {
+        Trees::new(self.read_only.iter().chain(&self.hidden))
     }
 
     /// Gives the repository of a linked worktree to write, as far as commits need it.
@@ -104,20 +133,11 @@ impl Access {
         roots
     }
 
-    /// Whether a path lies in something that can be changed, and is not a root of it.
-    pub(super) fn is_within(&self, path: &Path) -> bool {
-        self.written()
-            .any(|root| path.starts_with(root) && path != root)
-    }
-
     /// The paths at which a command could make something that it must not.
     pub(super) fn held(&self) -> impl Iterator<Item = &Held> {
-        let refused = |path: &Path| {
-            let mut rules = self.read_only.iter().chain(&self.hidden);
-            rules.any(|rule| path != rule && path.starts_with(rule))
-        };
-        let held = self.held.iter();
-        held.filter(move |held| self.is_within(&held.path) && !refused(&held.path))
+        let (written, refused) = (Trees::new(self.written()), self.refused());
+        let is_held = move |path: &Path| written.hold_below(path) && !refused.hold_below(path);
+        self.held.iter().filter(move |held| is_held(&held.path))
     }
 
     /// The hidden path that the project lies in, if there is one: then no command can run there.
@@ -130,45 +150,53 @@ impl Access {
     ///
     /// What comes into being beside a hidden path while the command runs is not among them.
     pub(super) fn readable(&self) -> Vec<PathBuf> {
+        let hidden = self.hidden.iter().map(PathBuf::as_path).collect();
         let mut readable = Vec::new();
-        self.walk(Path::new("/"), &mut readable);
+        walk(Path::new("/"), &hidden, &mut readable);
         readable
     }
+}
 
-    fn walk(&self, folder: &Path, readable: &mut Vec<PathBuf>) {
-        // What cannot be listed cannot be read by the command either.
-        let Ok(entries) = std::fs::read_dir(folder) else {
+fn walk(folder: &Path, hidden: &BTreeSet<&Path>, readable: &mut Vec<PathBuf>) {
+    // What cannot be listed cannot be read by the command either.
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        if readable.len() >= MAX_READABLE {
             return;
-        };
-        for entry in entries.flatten() {
-            if readable.len() >= MAX_READABLE {
-                return;
-            }
-            let path = entry.path();
-            let kind = entry.file_type();
-            // A link is followed by whoever reads, and what it leads to is judged where it is.
-            if self.is_hidden(&path) || kind.is_ok_and(|kind| kind.is_symlink()) {
-                continue;
-            }
-            // Processes come and go. What they keep to themselves is guarded by the rule that nobody in a sandbox traces
-            // anybody outside.
-            let is_whole = path == Path::new("/proc");
-            if !is_whole && self.hidden.iter().any(|hidden| hidden.starts_with(&path)) {
-                self.walk(&path, readable);
-            } else {
-                readable.push(path);
-            }
+        }
+        let path = entry.path();
+        let kind = entry.file_type();
+        // Devices are given one by one.
+        let is_hidden = path == Path::new("/dev") || hidden.contains(path.as_path());
+        // A link is followed by whoever reads, and what it leads to is judged where it is.
+        if is_hidden || kind.is_ok_and(|kind| kind.is_symlink()) {
+            continue;
+        }
+        // Processes come and go. What they keep to themselves is guarded by the rule that nobody in a sandbox traces
+        // anybody outside.
+        let is_whole = path == Path::new("/proc");
+        if !is_whole && holds_one(&path, hidden) {
+            walk(&path, hidden, readable);
+        } else {
+            readable.push(path);
         }
     }
+}
 
-    fn is_hidden(&self, path: &Path) -> bool {
-        // Devices are given one by one.
-        path == Path::new("/dev") || self.hidden.iter().any(|hidden| path == hidden)
-    }
+/// Whether one of these paths lies in a folder, or is it.
+fn holds_one(folder: &Path, paths: &BTreeSet<&Path>) -> bool {
+    // What lies below a folder sorts right behind it.
+    let from = (Bound::Included(folder), Bound::Unbounded);
+    let mut behind = paths.range::<Path, _>(from);
+    behind.next().is_some_and(|path| path.starts_with(folder))
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn paths(paths: &[&str]) -> Vec<PathBuf> {
@@ -205,8 +233,67 @@ mod tests {
             ..Access::default()
         };
         assert_eq!(access.roots(), ["/a/b", "/a/bc", "/a-b"].map(Path::new));
-        assert!(access.is_within(Path::new("/a/b/x")));
-        assert!(!access.is_within(Path::new("/a/x")));
+    }
+
+    /// A few names in short paths, so that many of them lie in one another, spelled in different ways.
+    fn any_path() -> impl Strategy<Value = PathBuf> {
+        let name = prop::sample::select(vec![
+            "/a", "/b", "/ab", "/a-b", "/a.b", "/..", "/./a", "//b",
+        ]);
+        let end = prop::sample::select(vec!["", "/", "/."]);
+        (prop::collection::vec(name, 0..5), end)
+            .prop_map(|(names, end)| PathBuf::from(format!("/{}{end}", names.concat())))
+    }
+
+    fn any_paths() -> impl Strategy<Value = Vec<PathBuf>> {
+        prop::collection::vec(any_path(), 0..6)
+    }
+
+    proptest! {
+        /// Here each path is compared with each rule.
+        #[test]
+        fn a_path_is_held_by_the_trees_that_it_lies_in(tops in any_paths(), paths in any_paths()) {
+            let trees = Trees::new(&tops);
+            let sorted: BTreeSet<&Path> = tops.iter().map(PathBuf::as_path).collect();
+            for path in paths.iter().chain(&tops) {
+                prop_assert_eq!(trees.hold(path), tops.iter().any(|it| path.starts_with(it)));
+                let is_below = tops.iter().any(|it| path != it && path.starts_with(it));
+                prop_assert_eq!(trees.hold_below(path), is_below);
+                let holds_one = tops.iter().any(|it| it.starts_with(path));
+                prop_assert_eq!(super::holds_one(path, &sorted), holds_one);
+            }
+        }
+
+        /// What can be changed, and what is held, as it stands in the documentation of the fields.
+        #[test]
+        fn the_stricter_of_two_rules_holds(
+            project in any_path(),
+            (writable, read_only) in (any_paths(), any_paths()),
+            (hidden, held) in (any_paths(), any_paths()),
+        ) {
+            let access = Access {
+                project,
+                writable,
+                read_only,
+                hidden,
+                held: held.into_iter().map(|path| Held::new(path, true)).collect(),
+                ..Access::default()
+            };
+            let rules = || access.read_only.iter().chain(&access.hidden);
+            let all = std::iter::once(&access.project).chain(&access.writable);
+            let written: Vec<&PathBuf> = all
+                .filter(|path| !rules().any(|rule| path.starts_with(rule)))
+                .collect();
+            let found: Vec<&Path> = access.written().collect();
+            prop_assert_eq!(&found, &written);
+            let is_held = |path: &PathBuf| {
+                let lies_in = |top: &PathBuf| path != top && path.starts_with(top);
+                written.iter().any(|root| lies_in(root)) && !rules().any(lies_in)
+            };
+            let held: Vec<&Held> = access.held.iter().filter(|it| is_held(&it.path)).collect();
+            let found: Vec<&Held> = access.held().collect();
+            prop_assert_eq!(found, held);
+        }
     }
 
     #[test]

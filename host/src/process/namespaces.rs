@@ -6,7 +6,7 @@
 //! All mounts are read-only, and what the command may change is mounted over them once more. Landlock has no right for
 //! changing the owner, the mode, the times or the attributes of a file; a read-only mount refuses all of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::CWD;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change, mount_remount};
 
+use super::access::Trees;
 use super::git::{self, Repositories};
 use super::mounts::{self, Entry};
 use super::order::Order;
@@ -165,8 +166,10 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
     let rules = rules.chain(access.held().map(|held| &held.path));
     let settings: Vec<PathBuf> = repositories.settings(access).collect();
     let kept = rules.chain(&settings);
-    let between = kept.flat_map(|path| path.ancestors().skip(1));
-    pins.extend(between.filter(|folder| access.is_within(folder)));
+    let between: HashSet<&Path> = kept.flat_map(|path| path.ancestors().skip(1)).collect();
+    let written = Trees::new(access.written());
+    let between = between.into_iter();
+    pins.extend(between.filter(|folder| written.hold_below(folder)));
     // These are pinned as what they were when they were found.
     let found: BTreeMap<&Path, _> = repositories.folders().collect();
     pins.extend(repositories.folders_in_place(access).map(|(path, _)| path));
@@ -202,10 +205,9 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
             step(format!("protect {}", path.display()), freeze(path))?;
         }
     }
-    let granted = access.writable.iter();
-    let granted = granted.filter(|path| read_only.iter().any(|folder| path.starts_with(folder)));
+    let frozen = Trees::new(&read_only);
     let mut copies = Vec::new();
-    for path in granted {
+    for path in access.writable.iter().filter(|path| frozen.hold(path)) {
         let name = || format!("copy the mount of {}", path.display());
         if let Some(opened) = step(name(), mounts::look(path))?.file_or_folder() {
             copies.push((path, step(name(), mounts::copy(opened))?));

@@ -30,7 +30,8 @@ impl Programs {
         // The user's shell is in the project: a relative folder, and an empty one, are folders of it.
         let folders = std::env::split_paths(path).map(|folder| access.project.join(folder));
         let folders: Vec<PathBuf> = folders.collect();
-        let can_change = |folder: &Path| access.roots().iter().any(|root| folder.starts_with(root));
+        let roots = access.roots();
+        let can_change = |folder: &Path| roots.iter().any(|root| folder.starts_with(root));
         let own = folders.iter().enumerate().filter(|(_, folder)| {
             can_change(folder)
                 || folder

@@ -9,7 +9,7 @@ use super::judge::is_harmless;
 use super::read::list;
 use super::states::{LeftStates, States, Why, is_state};
 use super::{Mark, Repositories, named};
-use crate::process::access::Access;
+use crate::process::access::{Access, Trees};
 use crate::process::mounts::FileId;
 
 impl Repositories {
@@ -17,13 +17,14 @@ impl Repositories {
     /// it starts.
     pub(in crate::process) fn decide_on_states(&mut self, access: &Access, left: &LeftStates) {
         let read_only = self.read_only(access);
+        let read_only = Trees::new(&read_only);
         let mut states = States::default();
         let mut in_use = None;
         let in_place = self
             .guarded()
             .filter(|(path, folder)| !folder.is_kept_aside(path, access));
         for (folder, it) in in_place {
-            if read_only.iter().any(|kept| folder.starts_with(kept)) {
+            if read_only.hold(folder) {
                 continue;
             }
             for (name, mark) in it.settings.iter().filter(|(name, _)| is_state(name)) {

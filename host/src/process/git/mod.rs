@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::access::{Access, Held};
+use super::access::{Access, Held, Trees};
 use super::mounts::FileId;
 use super::placeholder;
 pub(super) use baseline::{Baseline, Kind};
@@ -408,7 +408,8 @@ impl Repositories {
     pub(super) fn shared_objects(&self, access: &Access) -> Vec<PathBuf> {
         let read_only = self.read_only(access);
         let open = self.guarded().map(|(path, _)| path);
-        let open = open.filter(|path| !read_only.iter().any(|it| path.starts_with(it)));
+        let read_only = Trees::new(&read_only);
+        let open = open.filter(|path| !read_only.hold(path));
         let folders = open.flat_map(|path| list(&path.join("objects")));
         let objects = folders.flat_map(|folder| list(&folder));
         let is_shared = |path: &PathBuf| {
@@ -436,16 +437,14 @@ impl Repositories {
     pub(super) fn held(&self, access: &Access) -> Vec<Held> {
         let mut held = Vec::new();
         let read_only = self.read_only(access);
+        let (read_only, roots) = (Trees::new(&read_only), access.roots());
         for (path, folder) in self.guarded() {
-            if read_only.iter().any(|folder| path.starts_with(folder)) {
+            if read_only.hold(path) {
                 continue;
             }
             let missing = |name: &str| !folder.settings.contains_key(OsStr::new(name));
             let hold = |name: &str, is_folder| Held::new(path.join(name), is_folder);
-            if folder.has_head
-                && !access.may_change_repository
-                && access.roots().contains(&path.as_path())
-            {
+            if folder.has_head && !access.may_change_repository && roots.contains(&path.as_path()) {
                 // What is there is read-only.
                 let names = [
                     ("packed-refs", false),
