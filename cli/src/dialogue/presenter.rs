@@ -8,6 +8,7 @@ use dunlin_host::Progress;
 use dunlin_host::ask::Answer;
 use dunlin_host::display::escape;
 use dunlin_host::edit::FileEdit;
+use dunlin_host::permission::Revert;
 use dunlin_host::target::Need;
 use parking_lot::Mutex;
 
@@ -49,6 +50,8 @@ pub struct Presenter {
     pub(super) steps: Mutex<Vec<Step>>,
     /// The newest output of that call.
     pub(super) output: Mutex<Tail>,
+    /// What the mode of the session said when it denied the last call of the turn, if it did.
+    pub(super) denied_by_mode: Mutex<Option<String>>,
     /// Whether a wait before another request is being shown.
     pub(super) waits: AtomicBool,
     /// A reply that is held while steps are hidden: whether it is one, its calls tell in the end.
@@ -75,6 +78,7 @@ impl Presenter {
             edits: Mutex::default(),
             steps: Mutex::default(),
             output: Mutex::default(),
+            denied_by_mode: Mutex::default(),
             waits: AtomicBool::new(false),
             held: Mutex::default(),
             folding: None,
@@ -167,6 +171,19 @@ impl Presenter {
             rows::tell(&mut call, &subagent);
         }
         self.ui.call(&call);
+    }
+
+    /// Has only the first of several calls say that the mode of the session denied them, and how to leave it.
+    fn without_repeated_mode(&self, call: &mut CallView) {
+        if !call.state.is_settled() {
+            return;
+        }
+        let by_mode = call.revert == Some(Revert::SessionMode);
+        let reason = call.note.clone().filter(|_| by_mode);
+        let before = std::mem::replace(&mut *self.denied_by_mode.lock(), reason.clone());
+        if reason.is_some() && reason == before {
+            call.note = None;
+        }
     }
 
     fn wait(&self) {
@@ -377,6 +394,7 @@ impl Frontend for Presenter {
         if call.state == CallState::Asking {
             return;
         }
+        self.without_repeated_mode(&mut call);
         if call.tool == RUN_SUBAGENT {
             return self.subagent(call);
         }
