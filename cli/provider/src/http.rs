@@ -76,7 +76,7 @@ impl Resolve for PublicOnly {
             let used = found.filter(|it| !is_filtered || place_of(it.ip()) == Place::Public);
             let used: Vec<SocketAddr> = used.collect();
             if used.is_empty() {
-                return Err(format!("{name} leads to no public address").into());
+                return Err(format!("{name} resolves to no public address").into());
             }
             Ok(Box::new(used.into_iter()) as Addrs)
         })
@@ -200,7 +200,7 @@ mod tests {
         let refused = resolve("localhost").await;
         assert_eq!(
             refused,
-            Err("localhost leads to no public address".to_owned())
+            Err("localhost resolves to no public address".to_owned())
         );
         // The user's proxy may be anywhere.
         assert!(resolve("a.example").await.unwrap() > 0);

@@ -185,7 +185,7 @@ impl Work {
             let name = &shared.name;
             // The next request offers none, so this is said once.
             self.tell(StreamEvent::Notice(format!(
-                "{name} cannot be told of tools; it only talks"
+                "{name} does not support tools; it can only chat"
             )));
         }
         if let Err(error) = self.reply(model, &prompt) {

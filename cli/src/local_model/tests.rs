@@ -161,7 +161,7 @@ async fn a_model_without_a_place_for_tools_is_said_so_and_offered_none() {
         .unwrap();
     assert_eq!(
         reply.notices,
-        ["tiny cannot be told of tools; it only talks"]
+        ["tiny does not support tools; it can only chat"]
     );
     assert_eq!(rig.local.takes_tools(), Some(false));
     assert!(!rig.local.dialect().offers_tools());

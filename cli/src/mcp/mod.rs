@@ -184,7 +184,7 @@ fn astray(settings: &Settings, name: &str, entry: &ServerEntry) -> Option<String
     let folder = settings.folders.short(&program.folder);
     program.makes_folder.then(|| {
         format!(
-            "{word:?} is nothing in the project: {}",
+            "{word:?} does not mean the project: {}",
             way_to_project(&folder)
         )
     })

@@ -82,7 +82,7 @@ fn no_price(agent: &Agent) -> String {
     let way = match agent.api {
         Api::Local => String::new(),
         _ => format!(
-            "; known_as in [agents.{}] can name it",
+            "; set known_as in [agents.{}] to the model's usual name",
             one_line(&agent.name)
         ),
     };

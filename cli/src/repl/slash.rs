@@ -324,7 +324,7 @@ fn clear(app: &App, dialogue: &mut Option<Dialogue>) {
     let session = dialogue.as_ref().and_then(Dialogue::session);
     if let Some(session) = session.filter(|session| session.exists()) {
         let note = format!(
-            "the file of the session still has it: {}",
+            "The session file still contains it; {} deletes it.",
             own_command(&["sessions", "delete", &session.id()])
         );
         ui.status(&ui.status_styles().paint(Label::Quiet, &note));

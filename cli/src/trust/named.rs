@@ -25,7 +25,7 @@ pub(super) fn about_hooks(file: &ProjectFile) -> Vec<String> {
     if !file.needs_trust.iter().any(|value| value.name == HOOK) {
         return Vec::new();
     }
-    let meaning = "trusted hooks run in the command sandbox, and nobody is asked each time";
+    let meaning = "trusted hooks run in the command sandbox without asking each time";
     let named = file.named.iter().map(|named| {
         let mut differences = file.differences.iter();
         let difference = differences.find(|difference| difference.path == named.path);

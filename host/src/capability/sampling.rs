@@ -128,7 +128,7 @@ impl View<'_, Chat> {
             tool: self.caller.tool.clone(),
             arguments: self.caller.arguments.clone(),
             wording: format!(
-                "Let the MCP server '{}' ask {model} this, and have the answer? At most {} tokens",
+                "Let the MCP server '{}' send this to {model} and read the answer? At most {} tokens",
                 terms.name, request.max_tokens
             ),
             needs: Vec::new(),

@@ -99,7 +99,7 @@ impl search::Host for CallContext {
         let mut response = response.map_err(|error| match error {
             // Its own words would show the whole address, and the key in it.
             EgressError::Refused(_) => Error::Failed(
-                "the search engine leads into a private network, where nobody has placed it".into(),
+                "the search engine resolves to an address in a private network, and [web_search] sets no base_url".into(),
             )
             .into(),
             error => Refusal::from(error),
@@ -145,7 +145,7 @@ impl CallContext {
             tool: self.caller.tool.clone(),
             arguments: self.caller.arguments.clone(),
             wording: format!(
-                "{MAX_SEARCHES} searches went out within {minutes} minutes. Search on?"
+                "{MAX_SEARCHES} searches went out within {minutes} minutes. Allow more?"
             ),
             needs: vec![need.clone()],
             actions: Vec::new(),

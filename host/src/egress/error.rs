@@ -52,7 +52,7 @@ pub enum EgressError {
     #[error("{0} may not be used")]
     Refused(String),
     /// Such addresses are never used.
-    #[error("{host} leads to {address}, which {place}; that is never allowed")]
+    #[error("{host} resolves to {address}, which {place}; that is never allowed")]
     Forbidden {
         /// Host and port as in the address.
         host: String,

@@ -462,7 +462,7 @@ impl Components {
         if !open.is_empty() {
             let later = later.into_iter().map(|need| {
                 let target = need.target.shown();
-                format!("What it sends to {target} isn't known yet: you are asked when it is.")
+                format!("What it will send to {target} is not known yet. Dunlin asks again before it is sent.")
             });
             notices.extend(later);
         }

@@ -78,7 +78,7 @@ impl<'de> Deserialize<'de> for Entries {
                 while let Some((key, bits)) = map.next_entry::<String, String>()? {
                     if !seen.insert(key.clone()) {
                         return Err(serde::de::Error::custom(format!(
-                            "the key {key:?} stands twice"
+                            "the key {key:?} appears twice"
                         )));
                     }
                     if CommandKey::is_command(&key) {

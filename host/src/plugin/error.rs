@@ -61,8 +61,8 @@ pub enum LoadError {
     },
     /// It describes other tools than those that somebody agreed to.
     #[error(
-        "the plugin {plugin} says something else of its tools than when it was installed; it is left out until it is \
-         installed again"
+        "the plugin {plugin} describes its tools differently than when it was installed; it is disabled until you \
+         install it again"
     )]
     Changed {
         /// The plugin's name.

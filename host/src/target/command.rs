@@ -294,7 +294,7 @@ impl CommandTarget {
         match names.as_slice() {
             // Whatever the program reads may change.
             [] if matches!(self.key, CommandKey::Line(_)) => {
-                format!("{covers}, bound to no file")
+                format!("{covers}, even if files that it reads change")
             }
             [] => covers,
             [name] => format!("{covers}, as long as {name} is unchanged"),

@@ -131,7 +131,7 @@ async fn a_plugin_says_what_it_said_when_it_was_installed() {
     assert!(none.is_empty());
     assert_eq!(
         errors[0].to_string(),
-        "the plugin echo says something else of its tools than when it was installed; it is left out until it is installed \
+        "the plugin echo describes its tools differently than when it was installed; it is disabled until you install it \
          again"
     );
 }

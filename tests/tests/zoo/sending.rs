@@ -334,7 +334,7 @@ async fn a_plan_says_what_it_cannot_show() {
     assert_eq!(needs.len(), 1, "{needs:?}");
     assert_eq!(needs[0].target.path(), Some(secret.as_path()));
     let expected = format!(
-        "What it sends to {} isn't known yet: you are asked when it is.",
+        "What it will send to {} is not known yet. Dunlin asks again before it is sent.",
         site.url("/")
     );
     assert!(notices.contains(&expected), "{notices:?}");

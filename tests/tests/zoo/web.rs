@@ -323,7 +323,7 @@ async fn some_addresses_are_never_granted() {
         ("http://0/", "permission to read"),
         (
             "http://metadata.example/",
-            "metadata.example leads to 169.254.169.254",
+            "metadata.example resolves to 169.254.169.254",
         ),
     ] {
         let asker = Arc::new(Asker::yes());

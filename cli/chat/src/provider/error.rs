@@ -369,7 +369,7 @@ fn status_hint(refusal: &Refusal) -> Option<String> {
         }
         (429 | 500..=599, _) if rest.is_some() => {
             let rest = in_words(rest.unwrap_or_default());
-            format!("it wants {rest} of rest; ask again then")
+            format!("the server asks you to wait {rest}; ask again then")
         }
         (429, _) => "wait a moment and ask again".to_owned(),
         (500..=599, _) => "the fault is on the server's side; ask again later".to_owned(),

@@ -100,7 +100,7 @@ async fn a_server_that_wants_too_long_a_rest_is_given_up() {
     };
     assert_eq!(
         error.hint().as_deref(),
-        Some("it wants 5 min of rest; ask again then")
+        Some("the server asks you to wait 5 min; ask again then")
     );
     assert_eq!(log, ["request with 1 messages"]);
 }

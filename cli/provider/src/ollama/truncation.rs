@@ -176,7 +176,7 @@ impl State {
             format!(" (its window is {})", grouped(window))
         });
         format!(
-            "the server has read {} of about {} tokens{window} and dropped the rest without a word; {}",
+            "the server has read {} of about {} tokens{window} and silently dropped the rest; {}",
             grouped(counted),
             grouped(sent),
             self.way_out(sent)
@@ -193,7 +193,7 @@ impl State {
         if room > present {
             format!("set context_window = {room} in [agents.{}]", self.agent)
         } else {
-            "start afresh with /clear".to_owned()
+            "start over with /clear".to_owned()
         }
     }
 }
@@ -239,8 +239,8 @@ mod tests {
         assert_eq!(
             witness.counted(prose(15_750), 2051).as_deref(),
             Some(
-                "the server has read 2,051 of about 15,750 tokens (its window is 4,096) and dropped the rest without a \
-                 word; set context_window = 32768 in [agents.assistant]"
+                "the server has read 2,051 of about 15,750 tokens (its window is 4,096) and silently dropped the \
+                 rest; set context_window = 32768 in [agents.assistant]"
             )
         );
         assert_eq!(witness.counted(prose(16_000), 2051), None, "said before");
@@ -336,7 +336,7 @@ mod tests {
             Some(8192),
             Some(8192),
             Some(20_000),
-            "start afresh with /clear",
+            "start over with /clear",
         );
         check(
             None,

@@ -32,7 +32,7 @@ pub(super) fn agent(report: &mut Report<'_>, agent: &Agent, folders: &Folders) {
     let tokens = grouped(metadata.window.min(longest) as u64);
     report.line(Verdict::Good, "window", &format!("{tokens} tokens"));
     if !metadata.offers_tools {
-        let text = "it cannot be told of tools, so none will be offered";
+        let text = "it does not support tools, so none will be offered";
         report.line(Verdict::Note, "model", text);
     }
 }

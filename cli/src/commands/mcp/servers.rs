@@ -33,7 +33,7 @@ struct NoServer(String);
 
 /// It stands in a file that is not the user's own.
 #[derive(Debug, thiserror::Error)]
-#[error("the MCP server {name:?} stands in {place}, which is not your own configuration")]
+#[error("the MCP server {name:?} is configured in {place}, which is not your own configuration")]
 struct Elsewhere {
     name: String,
     place: String,
@@ -49,7 +49,7 @@ impl From<EditError> for CliError {
         let hint = match &error {
             EditError::File(crate::config::file::FileError::Invalid { hint, .. }) => hint.clone(),
             EditError::Exists { name, .. } => Some(format!(
-                "{} makes room, or take another name",
+                "{} removes it, or choose another name",
                 own_command(&["mcp", "remove", name])
             )),
             EditError::Changed { .. } => Some("try again".to_owned()),

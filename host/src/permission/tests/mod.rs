@@ -433,7 +433,7 @@ fn a_damaged_file_allows_nothing_and_says_where() {
             "{\"relative\": \"rwx\"}",
             "neither an absolute path nor a URL nor a command",
         ),
-        ("{\"/a\": \"rwx\", \"/a\": \"---\"}", "stands twice"),
+        ("{\"/a\": \"rwx\", \"/a\": \"---\"}", "appears twice"),
         ("[]", "an object of targets"),
         ("{\"/a\": 7}", "line 1"),
         ("{\"https://*.h/\": \"r--\"}", "a host has no *"),

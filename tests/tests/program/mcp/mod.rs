@@ -262,7 +262,7 @@ fn a_server_asks_the_model_in_the_middle_of_a_call() {
     let screen = chat.question();
     for row in [
         "  ? 2 sampling__echo asks in the middle of its call",
-        "  │ Let the MCP server 'sampling' ask scripted this, and have the answer? At most 100 tokens",
+        "  │ Let the MCP server 'sampling' send this to scripted and read the answer? At most 100 tokens",
         "  │ instructions",
         "  │   Be brief.",
         "  │ asks",

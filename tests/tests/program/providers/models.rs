@@ -70,7 +70,7 @@ fn requests_cost_money() {
     let screen = chat.turn("/cost");
     let row = screen.line_with("  session").unwrap_or_default();
     assert!(row.ends_with("14    $0.0250"), "{screen:?}");
-    let said = "The price of scripted is unknown; known_as in [agents.assistant] can name it.";
+    let said = "The price of scripted is unknown; set known_as in [agents.assistant] to the model's usual name.";
     assert!(screen.contains(said), "{screen:?}");
     chat.leave();
 }

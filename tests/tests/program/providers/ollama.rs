@@ -112,7 +112,7 @@ fn a_prompt_that_was_cut_without_a_word_is_said_loudly_and_once() {
     assert_eq!(
         output
             .stderr
-            .matches("(its window is 4,096) and dropped the rest")
+            .matches("(its window is 4,096) and silently dropped the rest")
             .count(),
         1,
         "{output}"

@@ -220,7 +220,8 @@ async fn what_a_command_adds_is_set_aside() {
             let why = [
                 "can run programs",
                 "cannot be looked at",
-                "put a link where",
+                "Dunlin cannot check",
+                "created a symbolic link",
             ];
             assert!(why.iter().any(|why| note.contains(why)), "{line}: {note}");
             match aside.split_once(". Dunlin moved it") {
@@ -354,7 +355,7 @@ async fn git_does_not_write_through_links_of_a_command() {
         ] {
             let note = yard.run(line).await.note.unwrap_or_default();
             assert!(
-                note.contains("put a link where") && note.contains(link),
+                note.contains("created a symbolic link") && note.contains(link),
                 "{note}"
             );
             assert!(project.join(link).symlink_metadata().is_err(), "{link}");

@@ -301,7 +301,7 @@ async fn a_server_may_ask_the_model_when_the_user_agrees() {
     let question = lender.questions.lock().expect("a lock")[before].clone();
     assert_eq!(
         question.wording,
-        "Let the MCP server 'sampling' ask small this, and have the answer? At most 100 tokens"
+        "Let the MCP server 'sampling' send this to small and read the answer? At most 100 tokens"
     );
     assert_eq!(
         (question.origin, question.longest),

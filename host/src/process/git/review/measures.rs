@@ -92,10 +92,10 @@ impl Review<'_> {
         match (shown.as_slice(), removed.len() - shown.len()) {
             ([], _) => {}
             ([link], _) => self.changes.push(format!(
-                "The command put a link where git would write to what it leads to: {link}. This was removed."
+                "The command created a symbolic link that would make git write elsewhere: {link}. Dunlin removed it."
             )),
             (links, more) => self.changes.push(format!(
-                "The command put links where git would write to what they lead to: {}{}. These were removed.",
+                "The command created symbolic links that would make git write elsewhere: {}{}. Dunlin removed them.",
                 links.join(", "),
                 match more {
                     0 => String::new(),
@@ -107,7 +107,7 @@ impl Review<'_> {
             self.is_complete = false;
             let shown = self.short(Some(&path.join(link)));
             self.urge(format!(
-                "The command put a link where git would write to what it leads to, which could not be removed ({error}): remove {shown} before you run git there."
+                "The command created a symbolic link that would make git write elsewhere, and Dunlin could not remove it ({error}): remove {shown} before you run git there."
             ));
         }
     }

@@ -193,7 +193,7 @@ pub(in crate::process) fn review(
             _ => format!(" and {more} more"),
         };
         review.urge(format!(
-            "What git would take for a repository appeared, and was not asked for or cannot be looked at: {}{more}. Dunlin moved it to {}, with {SUFFIX} behind its name and that of its HEAD. The command could change what is in it: look at it before you rename it and move it back.",
+            "A git repository appeared that the command line does not create, or that Dunlin cannot check: {}{more}. Dunlin moved it to {}, with {SUFFIX} behind its name and that of its HEAD. The command could change what is in it: look at it before you rename it and move it back.",
             shown.join(", "),
             review.short(Some(&review.place))
         ));
