@@ -53,7 +53,7 @@ pub struct AskArgs {
         help_heading = "Conversation"
     )]
     pub intercept: Option<PauseMode>,
-    /// Answer in this mode: ask, accept-edits (of ordinary files in the project) or plan (only reading is allowed)
+    /// Answer in this mode: ask, accept-edits (of ordinary files in the project) or plan (nothing is changed)
     #[arg(
         long,
         value_name = "MODE",

@@ -109,14 +109,6 @@ impl process::Host for View<'_, Commands> {
             .map_err(|e| Error::Failed(chain(&e)))?;
         let is_read_only = command.is_read_only;
         if is_read_only {
-            // Landlock alone leaves what belongs to a file, such as its mode.
-            if let Some(why) = &announced.no_namespaces {
-                return Err(Error::Failed(format!(
-                    "plan mode is on, and no command can be kept from changing something here: the system gives it no \
-                     namespaces of its own ({why})"
-                ))
-                .into());
-            }
             access = access.read_only();
         }
         let network = !is_read_only && (command.network || options.network);
@@ -152,12 +144,6 @@ impl process::Host for View<'_, Commands> {
 /// What of a command is different from what the plan of its call has shown, as a sentence; `None`: nothing.
 fn changed_since(shown: &CommandLine, now: &CommandLine, project: &Path) -> Option<String> {
     let (before, after) = (&shown.target, &now.target);
-    if shown.is_read_only && !now.is_read_only {
-        return Some(
-            "Plan mode has ended since the command was shown: it can change something now."
-                .to_owned(),
-        );
-    }
     if before == after {
         return None;
     }
@@ -306,14 +292,15 @@ impl View<'_, Commands> {
             _ => None,
         });
         let is_declared = declared.is_some();
-        let gained = declared.is_some_and(|it| it.is_read_only && !command.is_read_only);
         let project = self.shared.permissions.project();
         let changed = declared.and_then(|declared| changed_since(declared, command, project));
         let needs = command.needs();
         // In the guest's own words: which programs it comes to is the host's knowledge.
         let written = || WrittenTarget::Program(shortened(&command.line));
-        // What was shown is done once, and with no more rights than were shown.
-        let is_as_shown = !gained && !self.questions.started.contains(&command.line);
+        // What was shown is done once.
+        let is_first = !self.questions.started.contains(&command.line);
+        // The question said that it can change nothing.
+        let is_over = declared.is_some_and(|it| it.is_read_only && !command.is_read_only);
         let mut asking = None;
         for need in &needs {
             let decision = self.decide(need)?;
@@ -321,7 +308,9 @@ impl View<'_, Commands> {
                 Verdict::Deny => {
                     return self.authorise(need.clone(), written()).await;
                 }
-                Verdict::Allow if is_declared && (is_as_shown || decision.rule != Rule::Once) => {}
+                Verdict::Allow if is_declared && decision.rule != Rule::Once => {}
+                Verdict::Allow if is_declared && is_first && !is_over => {}
+                Verdict::Allow if is_over => asking = Some(Rule::PlanModeEnded),
                 Verdict::Allow | Verdict::Ask => asking = Some(decision.rule),
             }
         }
@@ -335,8 +324,8 @@ impl View<'_, Commands> {
                 let actions = vec![Action::Command(command.clone())];
                 let written = written();
                 let origin = match changed {
-                    Some(_) => Origin::Declared,
-                    None => Origin::Undeclared,
+                    None if !is_declared || !is_first => Origin::Undeclared,
+                    _ => Origin::Declared,
                 };
                 let asked = self.ask_in_call(
                     (origin, &what),

@@ -25,6 +25,7 @@ use crate::engine::time_limit::Clock;
 use crate::limits;
 use crate::permission::{Caller, Decision, Rule, ToolMode, Verdict};
 use crate::plugin::{Described, Registered};
+use crate::process::CommandError;
 use crate::resolve::{self, ResolveError};
 use crate::target::{Need, Operation, Target};
 
@@ -148,7 +149,7 @@ impl Components {
         let status = self.status(call, plugin, planned, is_attended)?;
         let mut status = planned_actions.conditions.apply(status);
         if let PlanStatus::Ask { notices, .. } = &mut status {
-            notices.extend(self.gaps_of_commands(&planned_actions.actions).await);
+            notices.extend(self.gaps_of_commands(&planned_actions.actions).await?);
         }
         if let PlanStatus::Denied { need, rule, .. } = &status {
             self.note_denied(call, plugin, need.as_slice(), rule)?;
@@ -350,16 +351,25 @@ impl Components {
         Clock::start(self.guests.limits.run_time)
     }
 
-    /// What the user should know of that before one of these actions.
-    async fn gaps_of_commands(&self, actions: &[Action]) -> Vec<String> {
-        let is_command = |action: &Action| matches!(action, Action::Command(_));
-        if !actions.iter().any(is_command) {
-            return Vec::new();
-        }
+    /// What the user should know of the sandbox before one of these actions. Nobody is asked about a command that is to change
+    /// nothing where it could.
+    async fn gaps_of_commands(&self, actions: &[Action]) -> Result<Vec<String>, Failure> {
+        let mut commands = actions.iter().filter_map(|action| match action {
+            Action::Command(command) => Some(command),
+            _ => None,
+        });
+        let Some(first) = commands.next() else {
+            return Ok(Vec::new());
+        };
         match self.shared.announced_sandbox().await {
-            Ok(sandbox) => sandbox.gaps(),
+            Ok(sandbox) => match sandbox.can_change_something() {
+                Some(why) if first.is_read_only => Err(Failure::Action {
+                    message: CommandError::NotReadOnly(why).to_string(),
+                }),
+                _ => Ok(sandbox.gaps()),
+            },
             // The command will not run either, and then says why.
-            Err(_) => Vec::new(),
+            Err(_) => Ok(Vec::new()),
         }
     }
 

@@ -7,7 +7,7 @@ use super::file::{Grantee, OperationName, Order, Runs};
 use super::grantee::{Caller, grantee};
 use super::key::{Decided, Key};
 use super::stored::store_answer;
-use super::{PermissionError, Permissions, PluginId, SessionAnswer};
+use super::{OnceAnswer, PermissionError, Permissions, PluginId, SessionAnswer, SessionMode};
 use crate::ask::{Answer, Scope};
 use crate::target::{CommandKey, Need, Operation};
 
@@ -81,7 +81,11 @@ impl Permissions {
                 let mut state = self.lock();
                 let of_call = state.once.entry(call.to_owned()).or_default();
                 let once = of_call.entry(plugin.clone()).or_default();
-                once.extend(needs.iter().map(|need| (need.clone(), answer.allow)));
+                let answer = OnceAnswer {
+                    allow: answer.allow,
+                    in_plan_mode: self.session_mode() == SessionMode::Plan,
+                };
+                once.extend(needs.iter().map(|need| (need.clone(), answer)));
             }
             Scope::Session => {
                 let all = needs.iter().map(runs).collect::<Result<Vec<_>, _>>()?;

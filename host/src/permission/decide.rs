@@ -12,7 +12,8 @@ use super::own;
 use super::procfs::{self, Visibility};
 use super::session_mode::ToChange;
 use super::{
-    Change, Decision, PermissionError, Permissions, Rule, SessionAnswer, State, Verdict, loopback,
+    Change, Decision, OnceAnswer, PermissionError, Permissions, Rule, SessionAnswer, SessionMode, State,
+    Verdict, loopback,
 };
 use crate::declared_permissions::{ANY_ADDRESS, DeclaredPermissions};
 use crate::edit::sibling::{Original, original};
@@ -181,7 +182,7 @@ impl Permissions {
             return Decision::deny(Rule::Plan);
         }
         if let Some(decision) =
-            answered_once(state, caller, need).or_else(|| denied_elsewhere(state, caller, need))
+            self.answered_once(state, caller, need).or_else(|| denied_elsewhere(state, caller, need))
         {
             return decision;
         }
@@ -253,6 +254,7 @@ impl Permissions {
             }
             _ => match changed.or(hidden) {
                 Some(rule) => Decision::ask(rule),
+                None if self.is_over(state, caller, need) => Decision::ask(Rule::PlanModeEnded),
                 None => default,
             },
         }
@@ -322,11 +324,31 @@ impl Permissions {
                 target,
                 operation: need.operation,
             };
-            let allow = *answers.get(&around)?;
+            let allow = answers.get(&around)?.allow;
             let is_secret = self.is_apart(&need.target) && !self.is_apart(&around.target);
             let holds = !allow || (self.default_for(&around).rule == *rule && !is_secret);
             holds.then(|| Decision::answered(allow, Rule::Once))
         })
+    }
+
+    fn answered_once(
+        &self,
+        state: &State,
+        caller: Option<&Caller<'_>>,
+        need: &Need,
+    ) -> Option<Decision> {
+        let answer = once(state, caller)?.get(need)?;
+        let is_over = self.is_over(state, caller, need);
+        (!is_over).then(|| Decision::answered(answer.allow, Rule::Once))
+    }
+
+    /// Whether a yes for this call to a command was given in plan mode, which has ended.
+    fn is_over(&self, state: &State, caller: Option<&Caller<'_>>, need: &Need) -> bool {
+        let answer = once(state, caller).and_then(|answers| answers.get(need));
+        let is_of_plan_mode = answer.is_some_and(|answer| answer.allow && answer.in_plan_mode);
+        is_of_plan_mode
+            && need.target.command().is_some()
+            && self.session_mode() != SessionMode::Plan
     }
 
     /// Whether an answer to a plugin under this key leaves out the secrets below it.
@@ -376,13 +398,11 @@ impl Decision {
     }
 }
 
-fn answered_once(state: &State, caller: Option<&Caller<'_>>, need: &Need) -> Option<Decision> {
-    let allow = once(state, caller)?.get(need)?;
-    Some(Decision::answered(*allow, Rule::Once))
-}
-
 /// What was answered to this plugin for this call.
-fn once<'a>(state: &'a State, caller: Option<&Caller<'_>>) -> Option<&'a HashMap<Need, bool>> {
+fn once<'a>(
+    state: &'a State,
+    caller: Option<&Caller<'_>>,
+) -> Option<&'a HashMap<Need, OnceAnswer>> {
     let caller = caller?;
     state.once.get(caller.call)?.get(caller.plugin)
 }

@@ -104,7 +104,7 @@ struct State {
     stored: HashMap<Key, StoredEntry>,
     session: HashMap<(Key, Operation), Vec<SessionAnswer>>,
     /// What was answered for one call, by its id and by who asked.
-    once: HashMap<String, HashMap<PluginId, HashMap<Need, bool>>>,
+    once: HashMap<String, HashMap<PluginId, HashMap<Need, OnceAnswer>>>,
     /// By the names of tools; those that are not here are asked about.
     modes: HashMap<String, ToolMode>,
     /// The options of the command line that set such a mode, by the names of tools.
@@ -112,6 +112,14 @@ struct State {
     /// The tools of MCP servers that may be called until the session ends, and the digest of what each was when that was
     /// answered.
     calls: HashMap<String, String>,
+}
+
+/// An answer for one call.
+#[derive(Debug, Clone, Copy)]
+struct OnceAnswer {
+    allow: bool,
+    /// Whether plan mode was on: then a command could change nothing, and a yes to it ends with the mode.
+    in_plan_mode: bool,
 }
 
 #[derive(Debug, Clone)]

@@ -75,6 +75,8 @@ pub enum Rule {
     ToolNever(String),
     /// The session's mode refuses everything but reading.
     Plan,
+    /// The command was allowed for this call in plan mode, which has ended.
+    PlanModeEnded,
     /// The session's mode accepts edits.
     AcceptEdits,
     /// The plugin itself says that it never asks for that.
@@ -265,6 +267,9 @@ impl fmt::Display for Rule {
                 "{tool} is set to never for this session; /tools {tool} prompt changes that"
             ),
             Rule::Plan => f.write_str("mode plan: nothing is changed"),
+            Rule::PlanModeEnded => {
+                f.write_str("default: commands are asked, also after a yes in plan mode")
+            }
             Rule::AcceptEdits => f.write_str("mode accept-edits: edits in the project are accepted"),
             Rule::NotDeclared(plugin) => {
                 write!(

@@ -28,6 +28,8 @@ pub(crate) struct Access {
     pub(crate) hidden: Vec<PathBuf>,
     /// Which of these must not come into being either.
     pub(crate) held: Vec<Held>,
+    /// Whether nothing can be changed at all. The command runs only where its sandbox keeps to that.
+    pub(crate) is_read_only: bool,
     /// Whether the command may change git repositories, and make new ones.
     pub(crate) may_change_repository: bool,
     /// The repository of a linked worktree, among the writable ones: of it only those folders can be changed that lie in it
@@ -86,6 +88,7 @@ impl Access {
         Access {
             read_only: vec![self.project.clone()],
             writable: Vec::new(),
+            is_read_only: true,
             may_change_repository: false,
             narrowed: None,
             ..self
@@ -211,6 +214,7 @@ mod tests {
             read_only: paths(&["/r"]),
             hidden: paths(&["/h"]),
             held: Vec::new(),
+            is_read_only: false,
             may_change_repository: false,
             narrowed: None,
         };

@@ -144,6 +144,14 @@ fn copy_writable(order: &Order) -> Result<Option<Vec<(PathBuf, OwnedFd)>>, NoNam
             copies.push((path.to_owned(), step(name(), mounts::copy(opened))?));
         }
     }
+    // What the machine has in its shared memory is not there for the command.
+    let project = &order.access.project;
+    if order.access.is_read_only && project.starts_with(SHARED_MEMORY) {
+        let name = || format!("copy the mount of {}", project.display());
+        if let Some(opened) = step(name(), mounts::look(project))?.file_or_folder() {
+            copies.push((project.clone(), step(name(), read_only_copy(opened))?));
+        }
+    }
     Ok(Some(copies))
 }
 
@@ -238,8 +246,10 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
         let name = || format!("hold {} in place", path.display());
         step(name(), hold_git_link(path, target, number))?;
     }
-    // Of two rules about one path the stricter holds, so it is mounted last.
-    for path in &access.read_only {
+    // Of two rules about one path the stricter holds, so it is mounted last. Where nothing can be changed, everything is
+    // read-only already but the temporary folder, which may lie in the project.
+    let read_only = access.read_only.iter();
+    for path in read_only.filter(|_| !access.is_read_only) {
         step(format!("protect {}", path.display()), freeze(path))?;
     }
     for held in access.held().chain(&of_git) {

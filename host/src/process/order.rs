@@ -115,6 +115,18 @@ impl CommandSandbox {
         })
     }
 
+    /// Why a command in it could change something although its access is read-only, or send something out; `None`: it can't.
+    /// Landlock alone leaves what belongs to a file, such as its mode; mounts alone leave named pipes; and neither keeps a
+    /// command from the sockets of other programs.
+    pub(crate) fn can_change_something(&self) -> Option<String> {
+        match (&self.no_namespaces, &self.no_filter) {
+            (Some(why), _) => Some(format!("commands get no namespaces of their own ({why})")),
+            (None, _) if self.landlock == 0 => Some("this kernel has no Landlock".to_owned()),
+            (None, Some(why)) => Some(format!("system calls are not filtered ({why})")),
+            (None, None) => None,
+        }
+    }
+
     /// What does not hold, a short sentence each; none: everything holds.
     pub fn gaps(&self) -> Vec<String> {
         let mut gaps = Vec::new();
@@ -241,8 +253,11 @@ mod tests {
             unbounded: false,
         };
         assert_eq!(whole.gaps(), Vec::<String>::new());
+        assert_eq!(whole.can_change_something(), None);
         let check = |sandbox: CommandSandbox, gaps: usize| {
-            assert_eq!(sandbox.gaps().len(), gaps, "{sandbox:?}")
+            assert_eq!(sandbox.gaps().len(), gaps, "{sandbox:?}");
+            let is_open = !sandbox.unbounded || sandbox.no_namespaces.is_some();
+            assert_eq!(sandbox.can_change_something().is_some(), is_open);
         };
         let no_namespaces = Some("EPERM".to_owned());
         check(
@@ -270,11 +285,18 @@ mod tests {
         check(
             CommandSandbox {
                 unbounded: true,
-                ..whole
+                ..whole.clone()
             },
             1,
         );
         let no_filter = Some("ENOSYS".to_owned());
+        check(
+            CommandSandbox {
+                no_filter: no_filter.clone(),
+                ..whole
+            },
+            1,
+        );
         check(
             CommandSandbox {
                 no_namespaces,

@@ -14,6 +14,10 @@ use std::fs;
 /// What the user and the model are told.
 pub(super) const NO_NETWORK: &str = "The command tried to reach the network, which was not granted. The model can ask for it with network = true.";
 
+/// The same of a command of plan mode.
+pub(super) const NO_NETWORK_IN_PLAN_MODE: &str =
+    "The command tried to reach the network, which no command has in plan mode.";
+
 /// How often something could not be sent in the namespace of this process. Counts that cannot be read are 0.
 pub(super) fn count() -> u64 {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();

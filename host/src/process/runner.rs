@@ -57,6 +57,9 @@ pub(crate) enum CommandError {
     /// It would have to run where it may not look.
     #[error("commands cannot run in {0}: it is hidden from them")]
     Hidden(String),
+    /// It is to change nothing, and here it could.
+    #[error("in plan mode no command runs here, since it could change or send something: {0}")]
+    NotReadOnly(String),
     /// The system refused.
     #[error("cannot {what}")]
     Io {
@@ -130,6 +133,8 @@ struct Supervisor {
     process: Child,
     life_line: UnixStream,
     reports: Vec<u8>,
+    /// Whether the command can change nothing, so that nothing is looked at after it.
+    is_read_only: bool,
 }
 
 impl Running {
@@ -234,8 +239,14 @@ impl Running {
         if let Some(hidden) = access.hides_project() {
             return Err(CommandError::Hidden(hidden.display().to_string()));
         }
-        let temporary = temporary_folder(&options.temporary)?;
         let (announced, untaken) = watched.unzip();
+        let is_read_only = access.is_read_only;
+        if let (true, Some(sandbox)) = (is_read_only, &announced)
+            && let Some(why) = sandbox.can_change_something()
+        {
+            return Err(CommandError::NotReadOnly(why));
+        }
+        let temporary = temporary_folder(&options.temporary)?;
         if announced.is_none() {
             access.project = temporary.path().to_owned();
         }
@@ -276,6 +287,7 @@ impl Running {
                 process,
                 life_line,
                 reports: Vec::new(),
+                is_read_only,
             }),
             stdout: Some(stdout),
             stderr: Some(stderr),
@@ -493,7 +505,7 @@ impl Supervisor {
                 Report::Reviewed => is_reviewed = true,
             }
         }
-        if !is_reviewed {
+        if !is_reviewed && !self.is_read_only {
             reported.notices.insert(0, NOT_REVIEWED.to_owned());
         }
         reported

@@ -121,6 +121,10 @@ impl Supervisor {
             return run.map_err(|e| e.to_string());
         };
         let access = &self.order.access;
+        if access.is_read_only {
+            // There is nothing to look at before it or after it, and what others wrote down of theirs stays as it is.
+            return self.run_in_namespaces(&mut Placeholders::default());
+        }
         let kind = match (self.order.input, access.may_change_repository) {
             (Input::Stream, _) => Kind::Server,
             (_, true) => Kind::Git,
@@ -299,7 +303,10 @@ impl Supervisor {
         let is_cut_off = rank == Rank::First && !self.order.network;
         let end = init::guard(rank, shell, self.life_line.as_fd(), limit);
         if is_cut_off && refused::count() > sent_nowhere {
-            self.report(&Report::Notice(refused::NO_NETWORK.to_owned()));
+            self.report(&Report::Notice(match self.order.access.is_read_only {
+                true => refused::NO_NETWORK_IN_PLAN_MODE.to_owned(),
+                false => refused::NO_NETWORK.to_owned(),
+            }));
         }
         let end = end?;
         if end != End::Stopped {
@@ -328,9 +335,14 @@ impl Supervisor {
         let project = &order.access.project;
         std::env::set_current_dir(project)
             .map_err(|e| format!("cannot go to {}: {e}", project.display()))?;
-        if let Some(input) = &self.input {
-            rustix::stdio::dup2_stdin(input).map_err(|e| format!("cannot take its input: {e}"))?;
-        }
+        let input = match &self.input {
+            Some(input) => input.try_clone(),
+            // By the mount that the command has, which is read-only: by that of the machine, the superuser's command could
+            // change the mode and the times of the device.
+            None => File::open("/dev/null").map(OwnedFd::from),
+        };
+        let input = input.map_err(|e| format!("cannot open its input: {e}"))?;
+        rustix::stdio::dup2_stdin(&input).map_err(|e| format!("cannot take its input: {e}"))?;
         let sandbox = sandbox::enter(order, no_namespaces).map_err(|e| chain(&e))?;
         if let Some(difference) = order
             .announced

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use dunlin_host::ask::{Answer, Ask, Question, Scope};
 use dunlin_host::call::{Call, Failure, PlanStatus};
 use dunlin_host::permission::{ModeSwitch, SessionMode, ToolMode};
-use dunlin_host::process::SUPERVISOR_FLAG;
+use dunlin_host::process::{SUPERVISOR_FLAG, WITHOUT_NAMESPACES};
 use dunlin_host::{CommandOptions, Host, NoProgress, Plugin, Progress};
 use dunlin_tests::program;
 use dunlin_tests::sandbox::{Asker, PATIENT, SECRET, Sandbox, built_in, call, play, plugin};
@@ -32,6 +32,15 @@ struct Stage {
 
 impl Stage {
     fn new(mode: SessionMode, plugins: Vec<Plugin>) -> Stage {
+        Stage::with_commands(mode, plugins, |_, _| ())
+    }
+
+    /// The same with something else about its commands.
+    fn with_commands(
+        mode: SessionMode,
+        plugins: Vec<Plugin>,
+        change: impl FnOnce(&Sandbox, &mut CommandOptions),
+    ) -> Stage {
         let sandbox = Sandbox::new();
         let project = sandbox.project();
         for folder in ["src", ".git/hooks", "open"] {
@@ -63,6 +72,7 @@ impl Stage {
             time_limit: Duration::from_secs(60),
             ..CommandOptions::none()
         };
+        change(&sandbox, &mut options.commands);
         let host = Host::new(options, plugins).expect("a host");
         host.begin_turn();
         Stage {
@@ -411,6 +421,7 @@ async fn a_command_of_plan_mode_can_change_nothing() {
         (meta.permissions().mode(), meta.modified().expect("a time"))
     };
     let state = mode_of("src/main.rs");
+    let device = fs::metadata("/dev/null").expect("a device").permissions();
     for line in [
         "touch a.md",
         "echo x > src/main.rs",
@@ -422,6 +433,9 @@ async fn a_command_of_plan_mode_can_change_nothing() {
         "ln -s src new",
         "truncate -s 0 ../outside/secret.txt",
         "git init -q",
+        // The device by the descriptor that the command has of it.
+        "chmod 0667 /proc/self/fd/0",
+        "touch -d @0 /proc/self/fd/0",
     ] {
         let (result, _) = stage
             .play(tool, json!({ "command": line }), Asker::yes())
@@ -431,6 +445,10 @@ async fn a_command_of_plan_mode_can_change_nothing() {
     }
     assert_eq!(stage.picture(), before);
     assert_eq!(mode_of("src/main.rs"), state);
+    let now = fs::metadata("/dev/null").expect("a device").permissions();
+    assert_eq!(now, device);
+    // What others wrote down of the repositories of the project stays as it is.
+    assert!(!stage.sandbox.root().join("data/commands").exists());
     // It reads, and has a folder of its own.
     let line = "cat src/main.rs > $TMPDIR/copy; cat $TMPDIR/copy";
     let (result, questions) = stage
@@ -453,26 +471,24 @@ async fn a_command_of_plan_mode_can_change_nothing() {
 #[tokio::test]
 async fn a_yes_of_plan_mode_is_none_to_a_command_that_can_change_something() {
     let tool = "run_terminal_command";
-    // The mode before the first answer and after it, who answers, how often, and whether the command could change something.
-    for (shown, run, asker, asked, is_made) in [
-        (SessionMode::Plan, SessionMode::Plan, Asker::yes(), 1, false),
-        (SessionMode::Ask, SessionMode::Plan, Asker::yes(), 1, false),
-        (SessionMode::Ask, SessionMode::Ask, Asker::yes(), 1, true),
-        (SessionMode::Plan, SessionMode::Ask, Asker::yes(), 2, true),
-        (
-            SessionMode::Plan,
-            SessionMode::Ask,
-            Asker::first_yes(),
-            2,
-            false,
-        ),
+    use SessionMode::{Ask, Plan};
+    // The mode when the question was made, at the answer and at the start; who answers, how often, and whether the command
+    // could change something.
+    for ([shown, answered, run], asker, asked, is_made) in [
+        ([Plan, Plan, Plan], Asker::yes(), 1, false),
+        ([Ask, Ask, Plan], Asker::yes(), 1, false),
+        ([Ask, Ask, Ask], Asker::yes(), 1, true),
+        ([Plan, Plan, Ask], Asker::yes(), 2, true),
+        ([Plan, Plan, Ask], Asker::first_yes(), 2, false),
+        ([Ask, Plan, Ask], Asker::first_yes(), 2, false),
+        ([Plan, Ask, Ask], Asker::first_yes(), 2, false),
     ] {
         let stage = Stage::new(shown, vec![built_in(tool)]);
         let call = call(tool, json!({ "command": "touch a.md" }));
         let asker = Arc::new(asker);
         let plan = stage.host.prepare(&call).await.unwrap();
         let question = plan.question(&call).expect("a question");
-        let is_plan_mode = shown == SessionMode::Plan;
+        let is_plan_mode = shown == Plan;
         assert_eq!(question.longest == Scope::Once, is_plan_mode, "{shown}");
         let notices = question.notices.join(" ");
         assert_eq!(
@@ -481,6 +497,7 @@ async fn a_yes_of_plan_mode_is_none_to_a_command_that_can_change_something() {
             "{notices}"
         );
         let answer = dunlin_host::ask::Ask::ask(&*asker, question).await;
+        stage.mode.set(answered);
         stage.host.answer(&call, &plan, answer).await.unwrap();
         stage.mode.set(run);
         let _ = stage
@@ -492,9 +509,48 @@ async fn a_yes_of_plan_mode_is_none_to_a_command_that_can_change_something() {
         if let Some(again) = questions.get(1) {
             let notices = again.notices.join(" ");
             assert!(notices.contains("Plan mode has ended"), "{notices}");
+            assert_eq!(again.wording, "Run 'touch a.md'?");
         }
         let is_there = stage.sandbox.project().join("a.md").exists();
         assert_eq!(is_there, is_made, "{shown} {run}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_of_plan_mode_writes_to_its_temporary_folder_wherever_that_is() {
+    let tool = "run_terminal_command";
+    let stage = Stage::with_commands(
+        SessionMode::Plan,
+        vec![built_in(tool)],
+        |sandbox, commands| {
+            commands.temporary = sandbox.project().join("tmp");
+            fs::create_dir(&commands.temporary).expect("a folder");
+        },
+    );
+    let line = "echo kept > $TMPDIR/a; cat $TMPDIR/a";
+    let (result, _) = stage
+        .play(tool, json!({ "command": line }), Asker::yes())
+        .await;
+    assert!(result.expect("a result").contains("kept"));
+}
+
+#[tokio::test]
+async fn without_namespaces_no_command_runs_in_plan_mode() {
+    let tool = "run_terminal_command";
+    let stage = Stage::with_commands(SessionMode::Plan, vec![built_in(tool)], |_, commands| {
+        commands.supervisor.push(WITHOUT_NAMESPACES.into());
+    });
+    let permissions = stage.host.permissions();
+    for mode in [ToolMode::Prompt, ToolMode::Always] {
+        permissions.set_tool_mode(tool, mode);
+        let arguments = json!({ "command": "chmod 700 src/main.rs" });
+        let (result, questions) = stage.play(tool, arguments, Asker::yes()).await;
+        let failure = result.expect_err("a refusal").to_string();
+        assert!(
+            failure.contains("in plan mode no command runs here"),
+            "{failure}"
+        );
+        assert_eq!(questions, 0);
     }
 }
 

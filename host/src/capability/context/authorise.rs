@@ -616,6 +616,9 @@ fn notices_to(kind: CallerKind, rule: &Rule) -> Vec<String> {
             vec!["This is an address of a private network, not of the internet.".into()]
         }
         Rule::CommandChanged(_, change) => vec![change.to_string()],
+        Rule::PlanModeEnded => {
+            vec!["Plan mode has ended since your yes: it can change something now.".into()]
+        }
         Rule::MayHide(key) => vec![format!(
             "Dunlin can't tell all that this line runs, and {key} is denied."
         )],
