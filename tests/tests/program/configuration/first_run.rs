@@ -19,11 +19,6 @@ fn offered(environment: &Environment, provider: &Provider) -> Terminal {
     let mut terminal = first(environment, &provider.base_url()).terminal();
     // The model that runs in Dunlin itself is the last choice, whatever else there is.
     terminal.wait_for("Which one? 1-4 [1]");
-    assert!(
-        terminal
-            .screen()
-            .contains("  2  built in · smollm2-135m: downloads 98 MB")
-    );
     terminal.type_line("");
     terminal.wait_for("Save this configuration? [y/n]");
     terminal
@@ -49,14 +44,15 @@ fn a_found_server_is_written_down_and_answers() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o777, 0o600);
-    assert!(chat.turn("hello").contains("Hello from the new server"));
+    chat.turn("hello");
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
 }
 
 #[test]
 fn no_means_no() {
     let provider = Provider::play([]);
-    for answer in ["n", "\x03", "\x04"] {
+    for (answer, name) in [("n", "n"), ("\x03", "ctrl_c"), ("\x04", "ctrl_d")] {
         let environment = Environment::new(program!());
         let mut terminal = offered(&environment, &provider);
         terminal.type_line("maybe");
@@ -69,8 +65,7 @@ fn no_means_no() {
         }
         let status = if answer == "\x03" { 130 } else { 0 };
         assert_eq!(terminal.wait_end(), Some(status), "{answer:?}");
-        terminal.wait_for("Nothing was written.");
-        terminal.assert_absent("Start Ollama");
+        insta::assert_snapshot!(format!("the_offer_is_refused_by_{name}"), terminal.screen());
         assert!(!environment.config_file().exists());
     }
 }
@@ -83,17 +78,13 @@ fn a_server_in_the_configuration_does_not_keep_the_offer_away() {
     assert_eq!(added.status, Some(0), "{added}");
     let before = fs::read_to_string(environment.config_file()).unwrap();
     let mut terminal = offered(&environment, &provider);
-    assert!(
-        terminal.screen().contains("This will be added to"),
-        "{terminal:?}"
-    );
     terminal.type_line("y");
     let mut chat = Chat::of(terminal);
-    assert!(chat.turn("hello").contains("Here I am"));
+    chat.turn("hello");
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
     let after = fs::read_to_string(environment.config_file()).unwrap();
     assert!(after.contains(before.trim()), "{after}");
-    assert!(after.contains("[agents.assistant]"), "{after}");
     assert_eq!(
         environment.run(["config", "check"]).status,
         Some(0),
@@ -115,7 +106,7 @@ fn a_question_at_the_first_run_is_answered_after_the_offer() {
     terminal.wait_for("Save this configuration? [y/n]");
     terminal.type_line("y");
     assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
-    terminal.wait_for("Forty-two");
+    insta::assert_snapshot!(terminal.screen());
 }
 
 #[test]
@@ -127,67 +118,53 @@ fn of_several_one_is_chosen_and_a_key_stays_where_it_is() {
         .terminal();
     terminal.wait_for("Which one? 1-5 [1]");
     terminal.type_line("6");
-    terminal.wait_for("Enter a number from the list");
     terminal.wait_until("the choice again", |screen| screen.count("Which one?") == 2);
     terminal.type_line("2");
     terminal.wait_for("Which model of OpenAI?");
     terminal.type_line("");
     terminal.wait_for("Save this configuration? [y/n]");
-    terminal.wait_for("env = \"OPENAI_API_KEY\"");
     terminal.assert_absent(API_KEY);
     // A yes would be followed by a request to the service.
     terminal.type_line("n");
     assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
+    insta::assert_snapshot!(terminal.screen());
 }
 
 #[test]
 fn with_nothing_found_three_lines_say_what_to_do() {
-    let advice = "No agent is configured: ~/config/dunlin/config.toml does not exist. \
-        No model is available.\n\
-        Start Ollama, llama.cpp or LM Studio with a model, or set an API key\n\
-        (export OPENAI_API_KEY=…), or fetch a small model with dunlin model pull; then run dunlin again.\n";
     let environment = Environment::new(program!());
-    let output = first(&environment, "").stdin("hello\n").run();
-    assert_eq!(
-        output.to_string(),
-        format!("status: 2\n----- stderr\n{advice}")
-    );
-    let output = environment
+    let _ = first(&environment, "").stdin("hello\n").run();
+    let _ = environment
         .command(["ask", "hello"])
         .variable("OPENAI_API_KEY", "")
         .run();
-    assert_eq!((output.status, output.stderr), (Some(2), advice.to_owned()));
+    insta::assert_snapshot!(environment.transcript());
 }
 
 #[test]
 fn without_a_terminal_what_was_found_is_named() {
     let provider = Provider::play([]);
     let environment = Environment::new(program!());
-    let output = first(&environment, &provider.base_url())
+    let _ = first(&environment, &provider.base_url())
         .stdin("hello\n")
         .run();
-    assert_eq!((output.status, output.stdout.as_str()), (Some(2), ""));
-    assert_eq!(output.stderr.lines().count(), 3, "{output}");
-    assert!(
-        output.stderr.contains("at 127.0.0.1:[PORT] · scripted"),
-        "{output}"
-    );
+    insta::assert_snapshot!(environment.transcript());
 }
 
 #[test]
 fn a_broken_configuration_is_named_by_file_line_and_nearest_key() {
-    let check = |toml: &str, expected: &str| {
+    let mut outputs = String::new();
+    for toml in [
+        "\n[agents.assistant]\nbase_url = \"http://127.0.0.1:1/v1\"\nmodle = \"a\"\n",
+        "on_denial = \"ask\"\n",
+        "= what\n",
+    ] {
         let environment = Environment::new(program!());
         environment.configure(toml);
-        for arguments in [
-            &["ask", "hello"][..],
-            &["config", "check"],
-            &["tools", "list"],
-            &[],
-        ] {
-            let output = environment.run(arguments);
-            let expected = format!("status: 2\n----- stderr\n{expected}\n");
-            assert_eq!(output.to_string(), expected, "{arguments:?}");
+        let expected = environment.run(["config", "check"]).to_string();
+        for arguments in [&["ask", "hello"][..], &["tools", "list"], &[]] {
+            let output = environment.run(arguments).to_string();
+            assert_eq!(output, expected, "{arguments:?}");
         }
         let terminal = environment.terminal::<&str>([]);
         assert_eq!(terminal.wait_end(), Some(2));
@@ -199,21 +176,9 @@ fn a_broken_configuration_is_named_by_file_line_and_nearest_key() {
                 "{flag}"
             );
         }
-    };
-    check(
-        "\n[agents.assistant]\nbase_url = \"http://127.0.0.1:1/v1\"\nmodle = \"a\"\n",
-        "error: [HOME]/config/dunlin/config.toml:4: unknown key \"modle\" in [agents.assistant]\n\
-         hint: the nearest known key is \"model\"",
-    );
-    check(
-        "on_denial = \"ask\"\n",
-        "error: [HOME]/config/dunlin/config.toml:1: on_denial must be `stop` or `continue`, not `ask`",
-    );
-    check(
-        "= what\n",
-        "error: [HOME]/config/dunlin/config.toml:1: unquoted keys cannot be empty, \
-         expected letters, numbers, `-`, `_`",
-    );
+        outputs += &format!("{}\n{expected}\n", toml.trim());
+    }
+    insta::assert_snapshot!(outputs);
 }
 
 /// A first run in which nothing is found.
@@ -237,12 +202,13 @@ fn the_words_that_leave_the_chat_leave_the_first_run() {
     for word in ["q", "exit", "/quit"] {
         let mut terminal = nothing_found(&environment);
         terminal.type_line("/model");
-        terminal.wait_for("Enter a number from the list, a URL or the name");
         terminal.wait_until("the question again", |screen| {
             screen.count("Which one?") == 2
         });
         terminal.type_line(word);
         assert_eq!(terminal.wait_end(), Some(0), "{word}");
+        let name = format!("a_first_run_is_left_by_{}", word.trim_start_matches('/'));
+        insta::assert_snapshot!(name, terminal.screen());
         assert!(!environment.config_file().exists());
     }
 }
@@ -252,16 +218,8 @@ fn an_address_leads_to_a_server() {
     let provider = Provider::play([Response::reply("Hello."), Response::reply("Yes.")]);
     let environment = Environment::new(program!());
     let mut terminal = nothing_found(&environment);
-    for (number, (typed, said)) in (2..).zip([
-        ("127.0.0.1:1", "127.0.0.1:1 does not answer"),
-        (
-            "frobnicate",
-            "Enter a number from the list, a URL or the name",
-        ),
-        ("sk-ant-0123456789", "That looks like a key."),
-    ]) {
+    for (number, typed) in (2..).zip(["127.0.0.1:1", "frobnicate", "sk-ant-0123456789"]) {
         terminal.type_line(typed);
-        terminal.wait_for(said);
         terminal.wait_until("the question again", |screen| {
             screen.count("Which one?") == number
         });
@@ -270,7 +228,8 @@ fn an_address_leads_to_a_server() {
     let (terminal, written) = saved(&environment, terminal);
     assert!(written.contains("model = \"scripted\""), "{written}");
     let mut chat = Chat::of(terminal);
-    assert!(chat.turn("there?").contains("Yes."));
+    chat.turn("there?");
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
 }
 
@@ -281,7 +240,6 @@ fn a_key_is_typed_unseen_and_kept_in_private() {
     terminal.type_line("3");
     terminal.wait_for("Which service?");
     terminal.type_line("nobody");
-    terminal.wait_for("Enter one of the names above");
     terminal.wait_until("the question again", |screen| {
         screen.count("Which service?") == 2
     });
@@ -291,11 +249,11 @@ fn a_key_is_typed_unseen_and_kept_in_private() {
     terminal.wait_for("Which model of Groq?");
     terminal.assert_absent(API_KEY);
     terminal.type_line("");
-    terminal.wait_for("No desktop keyring is available");
-    terminal.wait_for("file = \"keys/groq\"");
     terminal.wait_for("Save this configuration? [y/n]");
     terminal.type_line("n");
     assert_eq!(terminal.wait_end(), Some(0));
+    terminal.assert_absent(API_KEY);
+    insta::assert_snapshot!(terminal.screen());
     assert!(!environment.config_file().with_file_name("keys").exists());
 }
 
@@ -306,10 +264,8 @@ fn a_server_that_wants_a_key_is_given_one() {
     let environment = Environment::new(program!());
     let mut terminal = nothing_found(&environment);
     terminal.type_line(&provider.base_url());
-    terminal.wait_for("The server requires a key.");
     terminal.wait_for("not shown:");
     terminal.type_line("wrong");
-    terminal.wait_for("The server refuses this key.");
     terminal.wait_until("the key again", |screen| screen.count("not shown:") == 2);
     terminal.type_line(API_KEY);
     let (terminal, written) = saved(&environment, terminal);
@@ -322,8 +278,10 @@ fn a_server_that_wants_a_key_is_given_one() {
     let mode = fs::metadata(&file).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let mut chat = Chat::of(terminal);
+    chat.turn("there?");
     chat.terminal.assert_absent(API_KEY);
-    assert!(chat.turn("there?").contains("Yes."));
+    let screen = chat.terminal.screen().to_string();
+    insta::assert_snapshot!(screen.replace(&name, "127.0.0.1-[PORT]"));
     chat.leave();
     let key = format!("Bearer {API_KEY}");
     let sent = provider.requests();
@@ -341,7 +299,6 @@ fn what_does_not_answer_is_no_dead_end() {
     let mut terminal = nothing_found(&environment);
     terminal.type_line(&deaf.base_url());
     let (mut terminal, _) = saved(&environment, terminal);
-    terminal.wait_for("no such model");
     terminal.wait_for("Choose something else? [y/n]");
     terminal.type_line("y");
     terminal.wait_until("the list again", |screen| screen.count("Which one?") == 2);
@@ -351,7 +308,8 @@ fn what_does_not_answer_is_no_dead_end() {
     });
     terminal.type_line("y");
     let mut chat = Chat::of(terminal);
-    assert!(chat.turn("there?").contains("Yes."));
+    chat.turn("there?");
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
     let written = fs::read_to_string(environment.config_file()).unwrap();
     assert!(written.contains(&other.base_url()), "{written}");
@@ -379,7 +337,7 @@ fn one_more_agent_can_be_added() {
     terminal.type_line(&provider.base_url());
     let (terminal, written) = saved(&environment, terminal);
     assert_eq!(terminal.wait_end(), Some(0), "{terminal:?}");
-    terminal.wait_for("dunlin --agent second opens a chat with it.");
+    insta::assert_snapshot!("one_more_agent_is_added", terminal.screen());
     assert!(written.contains("[agents.second]"), "{written}");
     let output = environment.run(["ask", "--agent", "second", "hi"]);
     assert_eq!(output.stdout, "Hello.\n", "{output}");

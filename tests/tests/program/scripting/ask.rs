@@ -5,16 +5,31 @@ use serde_json::{Value, json};
 
 use crate::stage::{environment, read};
 
-/// What a provider that reads a file outside the project and then answers is asked with `arguments`, and with this
-/// configuration on top.
-fn ask(keys: &str, script: Vec<Response>, arguments: &[&str]) -> (Output, Provider) {
+/// How a run ended, as a value and as it is kept in snapshots, and what the provider was asked in it.
+struct Run {
+    output: Output,
+    transcript: String,
+    provider: Provider,
+    /// The folder of the test.
+    root: String,
+}
+
+/// Runs the program with `arguments` and this configuration on top, against a provider with this script.
+fn ask(keys: &str, script: Vec<Response>, arguments: &[&str]) -> Run {
     let provider = Provider::play(script);
     let environment = environment(&provider);
     environment.configure_more(keys, "");
     environment.project_file("a.txt", "text of a");
     environment.outside_file("b.txt", "text of b");
-    let output = environment.command(arguments).run();
-    (output, provider)
+    Run {
+        output: environment.command(arguments).run(),
+        // Some machines have git in another folder.
+        transcript: environment
+            .transcript()
+            .replace("/usr/local/bin/git", "/usr/bin/git"),
+        root: environment.root().display().to_string(),
+        provider,
+    }
 }
 
 fn outside() -> Response {
@@ -23,11 +38,10 @@ fn outside() -> Response {
 
 #[test]
 fn the_reply_is_all_there_is_on_stdout() {
-    let (output, provider) = ask(
-        "",
-        vec![Response::reply("Four.")],
-        &["ask", "two", "and", "two?"],
-    );
+    let reply = vec![Response::reply("Four.")];
+    let Run {
+        output, provider, ..
+    } = ask("", reply, &["ask", "two", "and", "two?"]);
     assert_eq!(output.to_string(), "status: 0\n----- stdout\nFour.\n");
     let request = provider.wait_for_request(0);
     assert_eq!(request.messages()[0]["content"], "two and two?");
@@ -39,30 +53,24 @@ fn the_reply_is_all_there_is_on_stdout() {
 fn what_is_piped_in_is_appended() {
     let provider = Provider::always(Response::reply("Yes."));
     let environment = environment(&provider);
-    let output = environment
-        .command(["ask", "summarise"])
-        .stdin("a\nb\n")
-        .run();
-    assert_eq!(output.status, Some(0), "{output}");
-    let output = environment.command(["ask"]).stdin("only this\n").run();
-    assert_eq!(output.status, Some(0), "{output}");
+    for (arguments, stdin) in [
+        (&["ask", "summarise"][..], "a\nb\n"),
+        (&["ask"], "only this\n"),
+        (&["ask"], " \n"),
+    ] {
+        let _ = environment.command(arguments).stdin(stdin).run();
+    }
+    insta::assert_snapshot!(environment.transcript());
     let said = provider.requests();
     assert_eq!(said[0].messages()[0]["content"], "summarise\n\na\nb");
     assert_eq!(said[1].messages()[0]["content"], "only this");
-    let output = environment.command(["ask"]).stdin(" \n").run();
-    assert_eq!(output.status, Some(2), "{output}");
-    assert!(
-        output
-            .stderr
-            .starts_with("error: there is no question\nhint: "),
-        "{output}"
-    );
+    assert_eq!(said.len(), 2);
 }
 
 #[test]
 fn json_is_one_document() {
     let script = vec![read("a.txt"), Response::reply("It says \u{1b}[2J so.")];
-    let (output, _) = ask("", script, &["ask", "--json", "read"]);
+    let Run { output, .. } = ask("", script, &["ask", "--json", "read"]);
     assert_eq!(output.status, Some(0), "{output}");
     let document: Value = serde_json::from_str(&output.stdout).unwrap();
     assert_eq!(document["end"], "answered");
@@ -80,7 +88,7 @@ fn json_is_one_document() {
 
 #[test]
 fn json_says_what_was_denied_and_what_failed() {
-    let (output, _) = ask("", vec![outside()], &["ask", "--json", "read"]);
+    let Run { output, .. } = ask("", vec![outside()], &["ask", "--json", "read"]);
     assert_eq!(output.status, Some(3), "{output}");
     let document: Value = serde_json::from_str(&output.stdout).unwrap();
     assert_eq!(document["end"], "denied");
@@ -89,52 +97,39 @@ fn json_says_what_was_denied_and_what_failed() {
     let expected = format!("ERROR: Permission denied: {question}");
     assert_eq!(document["calls"][0]["result"], expected);
 
-    let (output, _) = ask(
-        "",
-        vec![Response::status(400, "no")],
-        &["ask", "--json", "hi"],
-    );
+    let refusal = vec![Response::status(400, "no")];
+    let Run { output, .. } = ask("", refusal, &["ask", "--json", "hi"]);
     assert_eq!(output.status, Some(4), "{output}");
     let document: Value = serde_json::from_str(&output.stdout).unwrap();
     assert_eq!(document["end"], "failed");
-    assert!(
-        document["error"]
-            .as_str()
-            .unwrap()
-            .ends_with("answered 400: no")
-    );
+    let error = document["error"].as_str().unwrap();
+    insta::assert_snapshot!("an_error_in_json", error);
 }
 
 #[test]
 fn allow_opens_one_target_for_one_run() {
     let script = || vec![outside(), Response::reply("Read.")];
+    let mut transcripts = String::new();
+    let mut run = |target: &str, script: Vec<Response>| {
+        let run = ask("", script, &["ask", "--allow", target, "read"]);
+        transcripts += &run.transcript;
+        run.provider
+    };
     for target in ["../outside/b.txt=r", "../outside/=r", "../outside/b.txt=rw"] {
-        let (output, provider) = ask("", script(), &["ask", "--allow", target, "read"]);
-        assert_eq!(
-            (output.status, output.stdout.as_str()),
-            (Some(0), "Read.\n"),
-            "{target}: {output}"
-        );
+        let provider = run(target, script());
         assert!(provider.requests()[1].results()[0].contains("text of b"));
     }
     for target in ["../outside/c.txt=r", "../outside/b.txt=w", "../outside=r"] {
-        let (output, _) = ask("", vec![outside()], &["ask", "--allow", target, "read"]);
-        assert_eq!(output.status, Some(3), "{target}: {output}");
+        run(target, vec![outside()]);
     }
     for target in ["nothing", "a=", "a=q", "=r", "a=rr"] {
-        let (output, _) = ask("", vec![], &["ask", "--allow", target, "read"]);
-        assert_eq!(output.status, Some(2), "{target}: {output}");
-        assert!(output.stderr.contains("--allow"), "{target}: {output}");
+        run(target, vec![]);
     }
     // Without gaps it is no file either.
     for line in ["cat|sort", "cat | sort"] {
-        let (output, _) = ask("", vec![], &["ask", "--allow", line, "read"]);
-        assert_eq!(output.status, Some(2), "{line}: {output}");
-        let hint = format!(
-            "hint: --allow-line '{line}' allows exactly this line, --allow cat --allow sort its commands"
-        );
-        assert!(output.stderr.contains(&hint), "{output}");
+        run(line, vec![]);
     }
+    insta::assert_snapshot!(transcripts);
 }
 
 #[test]
@@ -146,7 +141,7 @@ fn allow_never_opens_dunlins_own_folders() {
             _ => vec![],
         };
         let allow = format!("{target}=r");
-        let (output, _) = ask("", script, &["ask", "--allow", &allow, "read"]);
+        let Run { output, .. } = ask("", script, &["ask", "--allow", &allow, "read"]);
         assert_eq!(output.status, Some(status), "{target}: {output}");
     }
 }
@@ -154,25 +149,12 @@ fn allow_never_opens_dunlins_own_folders() {
 #[test]
 fn with_on_denial_continue_the_model_is_told_and_goes_on() {
     let script = vec![outside(), Response::reply("Then not.")];
-    let (output, provider) = ask("on_denial = \"continue\"", script, &["ask", "read"]);
-    assert_eq!(
-        (output.status, output.stdout.as_str()),
-        (Some(3), "Then not.\n"),
-        "{output}"
-    );
-    let request = provider.wait_for_request(1);
+    let run = ask("on_denial = \"continue\"", script, &["ask", "read"]);
+    insta::assert_snapshot!(run.transcript);
+    let request = run.provider.wait_for_request(1);
     assert_eq!(
         request.results(),
         ["ERROR: Permission denied: Read file '../outside/b.txt'?"]
-    );
-    let said =
-        "denied, with nobody to ask: Read file '../outside/b.txt'?\nhint: dunlin ask --allow ";
-    assert!(output.stderr.contains(said), "{output}");
-    assert!(
-        output
-            .stderr
-            .contains("/outside/b.txt=r' allows it for one run, dunlin permissions allow read "),
-        "{output}"
     );
 }
 
@@ -182,10 +164,8 @@ fn the_rounds_are_limited() {
     let environment = environment(&provider);
     environment.project_file("a.txt", "text");
     environment.configure_more("", "[limits]\nmax_tool_rounds = 3");
-    let output = environment.run(["ask", "read"]);
-    assert_eq!(output.status, Some(1), "{output}");
-    let said = "(stopped after 3 rounds: max_tool_rounds is the limit)";
-    assert!(output.stderr.contains(said), "{output}");
+    let _ = environment.run(["ask", "read"]);
+    insta::assert_snapshot!(environment.transcript());
     assert_eq!(provider.requests().len(), 3);
 }
 
@@ -195,27 +175,20 @@ fn a_failed_call_goes_back_to_the_model() {
         ("read_file", json!({ "file_path": "none.txt" })),
         ("read_fiel", json!({ "file_path": "a.txt" })),
         ("read_file", json!({ "path": "a.txt" })),
-        ("read_file", json!({ "file_path": "a.txt" })),
     ];
-    let script = vec![Response::calls(calls), Response::reply("Some.")];
-    let (output, provider) = ask("", script, &["ask", "read"]);
-    assert_eq!(
-        (output.status, output.stdout.as_str()),
-        (Some(0), "Some.\n"),
-        "{output}"
-    );
-    let request = provider.wait_for_request(1);
-    let results = request.results();
-    assert!(results[0].starts_with("ERROR: "), "{results:?}");
-    assert!(
-        results[1].starts_with("ERROR: there is no tool named \"read_fiel\"; similar: read_file"),
-        "{results:?}"
-    );
-    assert!(
-        results[2].starts_with("ERROR: the arguments of read_file do not fit"),
-        "{results:?}"
-    );
-    assert!(results[3].contains("text of a"), "{results:?}");
+    let script = vec![
+        Response::calls(calls),
+        read("a.txt"),
+        Response::reply("Some."),
+    ];
+    let run = ask("", script, &["ask", "read"]);
+    let results = [1, 2].map(|request| {
+        let request = run.provider.wait_for_request(request);
+        request.results().join("\n----- next result\n")
+    });
+    let results = results.join("\n----- next request\n");
+    let results = results.replace(&run.root, "[ROOT]");
+    insta::assert_snapshot!(format!("{}\n----- results\n{results}", run.transcript));
 }
 
 #[test]
@@ -228,16 +201,10 @@ fn a_hostile_tool_fails_alone() {
         let provider = Provider::play([Response::calls(calls), Response::reply("Done.")]);
         let environment = environment(&provider);
         environment.project_file("a.txt", "text of a");
-        let output = environment.command(["ask", "work"]).guests(&[guest]).run();
-        assert_eq!(
-            (output.status, output.stdout.as_str()),
-            (Some(0), "Done.\n"),
-            "{output}"
-        );
+        let _ = environment.command(["ask", "work"]).guests(&[guest]).run();
+        insta::assert_snapshot!(format!("a_hostile_tool_{guest}"), environment.transcript());
         let request = provider.wait_for_request(1);
         assert!(request.results()[1].contains("text of a"), "{guest}");
-        let line = format!("✗ 1 {guest} · failed");
-        assert!(output.stderr.contains(&line), "{guest}: {output}");
     }
 }
 
@@ -253,6 +220,7 @@ fn in_a_terminal_the_user_is_asked() {
         terminal.wait_for("allow?");
         terminal.type_line(answer);
         assert_eq!(terminal.wait_end(), Some(status), "{terminal:?}");
+        insta::assert_snapshot!(format!("asked_in_a_terminal_{answer}"), terminal.screen());
     }
 }
 
@@ -268,18 +236,8 @@ fn a_model_without_tools_is_told_of_them_in_words() {
     ]);
     let environment = environment(&provider);
     environment.project_file("a.txt", "hello");
-    let output = environment.run(["ask", "what does a.txt say?"]);
-    assert_eq!(
-        (output.status, output.stdout.as_str()),
-        (Some(0), "Let me look.\nIt says hello.\n"),
-        "{output}"
-    );
-    assert!(
-        output.stderr.contains(
-            "the model takes no tools: from here on they are described in the system prompt"
-        ),
-        "{output}"
-    );
+    let _ = environment.run(["ask", "what does a.txt say?"]);
+    insta::assert_snapshot!(environment.transcript());
     let requests = provider.requests();
     assert!(requests[1].tools().is_empty());
     let system = requests[1].messages()[0]["content"]
@@ -314,45 +272,21 @@ fn a_run_can_be_given_all_that_the_chat_can_allow() {
     let run = |line: &str| Response::call("run_terminal_command", json!({ "command": line }));
     let compound = || vec![run("cat a.txt | sort"), Response::reply("Sorted.")];
     let simple = || vec![run("touch made.txt"), Response::reply("Made.")];
-    let denied = |line: &str, hint: &str| {
-        let (output, _) = ask("", vec![run(line)], &["ask", "do it"]);
-        assert_eq!(output.status, Some(3), "{output}");
-        assert!(output.stderr.contains(hint), "{hint:?}: {output}");
-    };
-    denied(
-        "cat a.txt | sort",
-        "hint: dunlin ask --allow-line 'cat a.txt | sort' allows it for one run, dunlin permissions allow run '= ",
-    );
-    denied(
-        "touch made.txt",
-        "touch made.txt' allows it for one run, dunlin permissions allow run '= ",
-    );
-    // What looks like letters of a target behind `=` is a part of the line.
-    denied(
-        "make CC=x",
-        "make CC=x' allows it for one run, dunlin permissions allow run '= ",
-    );
-    // By hand, the leading words would cover more than an answer does.
-    denied(
-        "git log -1",
-        "/git log -1' from now on (exactly this line)\n",
-    );
-    let allowed = |script: Vec<Response>, flags: [&str; 2]| {
+    let mut transcripts = String::new();
+    // What looks like letters of a target behind `=` is a part of the line. By hand, the leading words would cover more than an
+    // answer does.
+    for line in ["cat a.txt | sort", "touch made.txt", "make CC=x", "git log -1"] {
+        transcripts += &ask("", vec![run(line)], &["ask", "do it"]).transcript;
+    }
+    let mut allowed = |script: Vec<Response>, flags: [&str; 2]| {
         let provider = Provider::play(script);
         let environment = environment(&provider);
         environment.project_file("a.txt", "text of a");
-        let output = environment
-            .command(["ask", flags[0], flags[1], "do it"])
-            .run();
+        let output = environment.run(["ask", flags[0], flags[1], "do it"]);
         assert_eq!(output.status, Some(0), "{flags:?}: {output}");
         // The log names the option.
-        let word = match flags[1].contains(' ') {
-            true => format!("'{}'", flags[1]),
-            false => flags[1].to_owned(),
-        };
-        let said = format!("(allowed for this run by the option {} {word}", flags[0]);
-        let audit = environment.run(["audit"]);
-        assert!(audit.stdout.contains(&said), "{said}: {audit}");
+        let _ = environment.run(["audit"]);
+        transcripts += &environment.transcript();
     };
     allowed(compound(), ["--allow-line", "cat a.txt | sort"]);
     let make = vec![run("make CC=x"), Response::reply("Made.")];
@@ -361,19 +295,11 @@ fn a_run_can_be_given_all_that_the_chat_can_allow() {
     allowed(simple(), ["--allow", "touch made.txt"]);
     allowed(simple(), ["--allow", "touch"]);
     // Another line is not that line.
-    let (output, _) = ask(
-        "",
-        vec![run("cat a.txt | sort -r")],
-        &["ask", "--allow-line", "cat a.txt | sort", "do it"],
-    );
-    assert_eq!(output.status, Some(3), "{output}");
-    let (output, _) = ask(
-        "",
-        Vec::new(),
-        &["ask", "--allow-tool", "run_terminl_command", "do it"],
-    );
-    assert_eq!(output.status, Some(2), "{output}");
-    assert!(output.stderr.contains("run_terminal_command"), "{output}");
+    let arguments = ["ask", "--allow-line", "cat a.txt | sort", "do it"];
+    transcripts += &ask("", vec![run("cat a.txt | sort -r")], &arguments).transcript;
+    let arguments = ["ask", "--allow-tool", "run_terminl_command", "do it"];
+    transcripts += &ask("", Vec::new(), &arguments).transcript;
+    insta::assert_snapshot!(transcripts);
 }
 
 #[test]
@@ -383,25 +309,10 @@ fn a_denial_by_a_rule_names_the_rule() {
     environment.project_file("a.txt", "text");
     let denied = environment.run(["permissions", "deny", "read", "a.txt"]);
     assert_eq!(denied.status, Some(0), "{denied}");
-    let output = environment.run(["ask", "read it"]);
     // The model is told, and continues.
-    assert_eq!(
-        (output.status, output.stdout.as_str()),
-        (Some(3), "Without it.\n"),
-        "{output}"
-    );
-    for said in [
-        "    denied by: stored under ",
-        "    undo: dunlin permissions ask read ",
-    ] {
-        assert!(output.stderr.contains(said), "{said:?}: {output}");
-    }
+    let _ = environment.run(["ask", "read it"]);
+    insta::assert_snapshot!(environment.transcript());
     // It is said once: below the call where calls are shown, and otherwise by itself.
-    assert_eq!(
-        output.stderr.matches("dunlin permissions").count(),
-        1,
-        "{output}"
-    );
     let provider = Provider::play([read("a.txt"), read("a.txt"), Response::reply("Without it.")]);
     let environment = self::environment(&provider);
     environment.project_file("a.txt", "text");

@@ -4,8 +4,8 @@ use dunlin_tests::{Environment, Key, Provider, Response};
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
-use super::{Pausing, said};
-use crate::stage::{Chat, environment, read};
+use super::{Pausing, environment, said};
+use crate::stage::{Chat, read};
 
 #[test]
 fn a_kill_loses_nothing() {
@@ -17,13 +17,10 @@ fn a_kill_loses_nothing() {
     drop(chat);
     assert!(provider.requests().is_empty());
     let mut chat = Chat::waiting(environment.terminal(["--resume"]));
-    let screen = chat.prompt_with("count the birds");
-    assert!(
-        screen.contains("Request cancelled before sending."),
-        "{screen:?}"
-    );
+    chat.prompt_with("count the birds");
     chat.terminal.press(Key::Enter);
-    assert!(chat.prompt().contains("Three."));
+    chat.prompt();
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
     assert_eq!(said(&provider.requests()[0]).len(), 1);
 }
@@ -98,12 +95,9 @@ fn a_kill_at_a_later_request_is_told_and_keeps_what_was_done() {
     drop(chat);
     assert_eq!(provider.requests().len(), 1);
     let mut chat = Chat::waiting(environment.terminal(["--resume"]));
-    let screen = chat.prompt();
-    assert!(
-        screen.contains("Dunlin ended before the model had answered."),
-        "{screen:?}"
-    );
-    chat.turn("go on");
+    chat.prompt();
+    chat.turn("continue");
+    insta::assert_snapshot!(chat.terminal.screen());
     chat.leave();
     let said = said(&provider.requests()[1]);
     assert_eq!(said.len(), 4, "the call and its result are there: {said:?}");
