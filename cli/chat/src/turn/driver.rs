@@ -463,4 +463,4 @@ fn planned<'a>(turn: &'a Turn<'_>, number: usize) -> Option<(&'a Arc<Call>, &'a 
 
 #[cfg(test)]
 #[path = "driver_tests.rs"]
-pub(super) mod tests;
+mod tests;

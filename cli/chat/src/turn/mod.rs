@@ -64,6 +64,8 @@ pub mod log;
 pub mod machine;
 pub mod pause;
 mod review;
+#[cfg(test)]
+mod scripted;
 mod sending;
 
 pub use approve::{Approver, Choice, Decision, Resolution, Waiting};

@@ -6,8 +6,8 @@ use crate::message::Conversation;
 use crate::provider::error::{ProfileChange, ProviderError, Refusal};
 use crate::request::editor::SectionId;
 use crate::turn::driver::run_turn;
-use crate::turn::driver::tests::{Piece, World, end, text};
 use crate::turn::pause::NextRequest;
+use crate::turn::scripted::{Piece, World, end, text};
 use crate::turn::{CancelReason, OnDenial, TurnEnd, TurnReport};
 
 /// What the user does with one paused request.

@@ -8,8 +8,8 @@ use crate::message::Conversation;
 use crate::provider::StreamEvent;
 use crate::provider::error::Refusal;
 use crate::turn::driver::run_turn;
-use crate::turn::driver::tests::{Piece, World, end, text};
 use crate::turn::event::{OnDenial, TurnEnd};
+use crate::turn::scripted::{Piece, World, end, text};
 
 fn refused(status: u16, retry_after: Option<u64>) -> Vec<Piece> {
     vec![Piece::Refuse(ProviderError::Status(Box::new(Refusal {
