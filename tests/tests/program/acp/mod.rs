@@ -2,10 +2,11 @@
 
 mod editor;
 mod hostile;
+mod prompts;
+mod questions;
 
 use std::fs;
 
-use dunlin_chat::media::samples::picture;
 use dunlin_tests::{Environment, Gate, Provider, Response, program};
 use serde_json::{Value, json};
 
@@ -35,17 +36,6 @@ fn outside() -> Response {
 
 fn text(environment: &Environment) -> String {
     fs::read_to_string(environment.project().join("a.txt")).expect("a file")
-}
-
-/// The options of a question.
-fn options(question: &Value) -> Vec<&str> {
-    let options = question["params"]["options"].as_array().expect("options");
-    let id = |it: &Value| it["optionId"].as_str().map(str::len);
-    assert!(options.iter().all(|it| id(it).is_some()));
-    options
-        .iter()
-        .filter_map(|it| it["optionId"].as_str())
-        .collect()
 }
 
 /// What a question says.
@@ -163,74 +153,6 @@ fn a_turn_reads_asks_edits_and_is_loaded_again() {
 }
 
 #[test]
-fn every_answer_means_what_it_says() {
-    let (provider, environment) = project([
-        outside(),
-        outside(),
-        outside(),
-        Response::reply("Read."),
-        outside(),
-        Response::reply("Read again."),
-    ]);
-    let b = environment.root().join("outside/b.txt");
-    let mut editor = Editor::open(&environment);
-    let session = editor.session(&environment.project());
-
-    // A no ends the turn, as in the chat.
-    let turn = editor.say(&session, "one");
-    let question = editor.question(0);
-    assert_eq!(
-        options(&question),
-        [
-            "allow",
-            "allow_session",
-            "allow_always",
-            "reject",
-            "reject_always"
-        ]
-    );
-    assert!(
-        said(&question).contains("! Outside the project."),
-        "{question}"
-    );
-    editor.choose(&question, "reject");
-    assert_eq!(editor.ended(turn), "end_turn");
-    assert_eq!(editor.call(&session, 0)["status"], "failed");
-
-    // What was not offered is no yes.
-    let turn = editor.say(&session, "two");
-    let question = editor.question(1);
-    editor.choose(&question, "allow_everything");
-    assert_eq!(editor.ended(turn), "end_turn");
-    assert_eq!(editor.call(&session, 1)["status"], "failed");
-
-    // What is stored is said, with the command that takes it back.
-    let turn = editor.say(&session, "three");
-    let question = editor.question(2);
-    editor.choose(&question, "allow_always");
-    assert_eq!(editor.ended(turn), "end_turn");
-    let thoughts = editor.text(&session, "agent_thought_chunk");
-    assert!(thoughts.contains("Stored: allows reading"), "{thoughts}");
-    assert!(
-        thoughts.contains("dunlin permissions ask read"),
-        "{thoughts}"
-    );
-    assert_eq!(environment.permissions()[b.to_str().unwrap()], "R??");
-
-    let turn = editor.say(&session, "four");
-    assert_eq!(editor.ended(turn), "end_turn");
-    assert_eq!(
-        editor.text(&session, "agent_message_chunk"),
-        "Read.Read again."
-    );
-    assert_eq!(editor.close().status, Some(0));
-    assert_eq!(provider.requests().len(), 6);
-    let audit = environment.run(["audit"]);
-    assert!(audit.stdout.contains("answered"), "{audit}");
-    assert!(!audit.stdout.contains("nobody to ask"), "{audit}");
-}
-
-#[test]
 fn a_turn_is_cancelled() {
     let gate = Gate::new();
     let (provider, environment) = project([
@@ -323,124 +245,6 @@ fn sessions_run_side_by_side() {
 }
 
 #[test]
-fn parts_of_a_prompt_reach_the_model() {
-    let (provider, environment) = project([
-        Response::reply("I see."),
-        Response::reply("Mine."),
-        Response::reply("Read."),
-        Response::reply("A tern."),
-    ]);
-    let uri = |path: &str| format!("file://{}/{path}", environment.root().display());
-    let mut editor = Editor::open(&environment);
-    let session = editor.session(&environment.project());
-    let turn = editor.say_blocks(
-        &session,
-        json!([
-            {"type": "text", "text": "Compare"},
-            {"type": "resource_link", "uri": uri("project/a.txt"), "name": "a.txt"},
-            {"type": "resource", "resource": {"uri": uri("project/d.txt"), "text": "text of @a.txt"}},
-        ]),
-    );
-    assert_eq!(editor.ended(turn), "end_turn");
-    let request = provider.wait_for_request(0);
-    let content = request.messages()[0]["content"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned();
-    for part in ["Compare @a.txt ", "text of @a.txt", "     2\ttwo"] {
-        assert!(content.contains(part), "{part}: {content}");
-    }
-
-    // A file elsewhere is read as by any tool: the user is asked.
-    let link = json!([
-        {"type": "text", "text": "And"},
-        {"type": "resource_link", "uri": uri("outside/b.txt"), "name": "b.txt"},
-    ]);
-    let turn = editor.say_blocks(&session, link.clone());
-    let question = editor.question(0);
-    editor.choose(&question, "reject");
-    let (code, message) = editor.error(turn);
-    assert_eq!(code, -32602);
-    assert!(
-        message.contains("b.txt was not read: it was denied"),
-        "{message}"
-    );
-    let turn = editor.say(&session, "alone");
-    assert_eq!(editor.ended(turn), "end_turn");
-    let turn = editor.say_blocks(&session, link);
-    let question = editor.question(1);
-    editor.choose(&question, "allow");
-    assert_eq!(editor.ended(turn), "end_turn");
-    let request = provider.wait_for_request(2);
-    assert!(request.bytes.windows(9).any(|it| it == b"text of b"));
-
-    let image = json!([{"type": "image", "data": "", "mimeType": "image/png"}]);
-    let turn = editor.say_blocks(&session, image);
-    let why = "an image cannot be attached: it is neither a PNG, JPEG, GIF or WebP image nor a PDF document";
-    let refused = (-32602, why.to_owned());
-    assert_eq!(editor.error(turn), refused);
-    let image = picture("tern.png", 8, 6);
-    let blocks = json!([
-        {"type": "text", "text": "Which bird?"},
-        {"type": "image", "data": image.base64(), "mimeType": "image/png"},
-    ]);
-    let turn = editor.say_blocks(&session, blocks);
-    assert_eq!(editor.ended(turn), "end_turn");
-    let request = provider.wait_for_request(3);
-    let said = request.messages().last().expect("a message").clone();
-    assert_eq!(said["content"][1]["image_url"]["url"], image.data_url());
-    assert_eq!(editor.close().status, Some(0));
-
-    // The editor gets the words back without what was read.
-    let mut editor = Editor::open(&environment);
-    editor.load(&session, &environment.project());
-    let said = editor.text(&session, "user_message_chunk");
-    assert!(said.contains("Compare @a.txt "), "{said}");
-    assert!(!said.contains("two") && !said.contains("text of"), "{said}");
-    assert_eq!(editor.close().status, Some(0));
-}
-
-#[test]
-fn servers_of_the_editor_are_asked_about() {
-    let (_provider, environment) = project([
-        Response::call("mcp_loader", json!({})),
-        Response::call("good__echo", json!({"text": "tereu"})),
-        Response::reply("It sang."),
-    ]);
-    let mut editor = Editor::open(&environment);
-    let served = env!("CARGO_BIN_EXE_served");
-    let servers = json!([
-        {"name": "good", "command": served, "args": ["good"], "env": []},
-        {"name": "two words", "command": served, "args": [], "env": []},
-        {"type": "sse", "name": "old", "url": "https://example.com", "headers": []},
-    ]);
-    let begun = editor.begin_session(&environment.project(), servers);
-    let answer = editor.client.answer(begun);
-    let session = answer["result"]["sessionId"]
-        .as_str()
-        .expect("an id")
-        .to_owned();
-    let turn = editor.say(&session, "sing");
-    let question = editor.question(0);
-    assert!(
-        said(&question).contains("Start the MCP server 'good'? It runs without a sandbox"),
-        "{question}"
-    );
-    assert!(said(&question).contains(served), "{question}");
-    editor.choose(&question, "allow");
-    assert_eq!(editor.ended(turn), "end_turn");
-    assert_eq!(editor.text(&session, "agent_message_chunk"), "It sang.");
-    let thoughts = editor.text(&session, "agent_thought_chunk");
-    for left_out in [
-        "\"two words\" is left out: the name",
-        "\"old\" is left out: Dunlin does not speak \"sse\"",
-    ] {
-        assert!(thoughts.contains(left_out), "{thoughts}");
-    }
-    assert_eq!(editor.close().status, Some(0));
-}
-
-#[test]
 fn plans_templates_and_subagents() {
     let steps = json!({"items": [
         {"content": "look", "status": "completed"},
@@ -505,46 +309,6 @@ fn plans_templates_and_subagents() {
     let id = &question["params"]["toolCall"]["toolCallId"];
     let last = updates.iter().rfind(|it| it["toolCallId"] == *id);
     assert_eq!(last.expect("an update")["status"], "completed");
-    assert_eq!(editor.close().status, Some(0));
-}
-
-#[test]
-fn a_tool_asks_in_a_form_where_the_editor_has_them() {
-    let asks = || {
-        let arguments = json!({"question": "Which?", "options": ["red", "blue"]});
-        [
-            Response::call("ask_user", arguments),
-            Response::reply("Thanks."),
-        ]
-    };
-    let (provider, environment) = project(asks().into_iter().chain(asks()));
-    let forms = json!({"elicitation": {"form": {}}});
-    let mut editor = Editor::of(environment.command(["acp"]), forms);
-    let session = editor.session(&environment.project());
-    let turn = editor.say(&session, "go");
-    let form = editor
-        .client
-        .wait(|it| it["method"] == "elicitation/create");
-    assert_eq!(
-        form["params"]["message"],
-        "ask_user asks: Which?\n1. red\n2. blue"
-    );
-    editor.answer(
-        &form,
-        &json!({"action": "accept", "content": {"answer": "2"}}),
-    );
-    assert_eq!(editor.ended(turn), "end_turn");
-    assert_eq!(provider.wait_for_request(1).results().last(), Some(&"blue"));
-    assert_eq!(editor.close().status, Some(0));
-
-    let mut editor = Editor::open(&environment);
-    let session = editor.session(&environment.project());
-    let turn = editor.say(&session, "go");
-    assert_eq!(editor.ended(turn), "end_turn");
-    let request = provider.wait_for_request(3);
-    let results = request.results();
-    let result = results.last().expect("a result");
-    assert!(result.contains("nobody is there to answer"), "{result}");
     assert_eq!(editor.close().status, Some(0));
 }
 
@@ -641,27 +405,5 @@ fn the_editor_chooses_the_mode() {
     let turn = editor.say(&session, "do it");
     assert_eq!(editor.ended(turn), "end_turn");
     assert_eq!(text(&environment), AFTER);
-    assert_eq!(editor.close().status, Some(0));
-}
-
-/// Whoever wrote a link may have chosen its name: it attaches nothing.
-#[test]
-fn the_name_of_a_link_mentions_no_file() {
-    let (provider, environment) = project([Response::reply("Seen.")]);
-    let mut editor = Editor::open(&environment);
-    let session = editor.session(&environment.project());
-    let link = |name: &str, uri: &str| json!({"type": "resource_link", "name": name, "uri": uri});
-    let blocks = json!([{"type": "text", "text": "look"}, link("@a.txt", "https://example.com/")]);
-    let turn = editor.say_blocks(&session, blocks);
-    assert_eq!(editor.ended(turn), "end_turn");
-    let said = provider
-        .wait_for_request(0)
-        .messages()
-        .last()
-        .expect("a message")["content"]
-        .clone();
-    let said = said.as_str().expect("a text");
-    assert!(said.contains("[@a.txt](https://example.com/)"), "{said}");
-    assert!(!said.contains("two"), "{said}");
     assert_eq!(editor.close().status, Some(0));
 }
