@@ -20,14 +20,13 @@ use dunlin_host::display::shell_word;
 use dunlin_host::files::make_private;
 use dunlin_host::json;
 use dunlin_host::permission::{ModeSwitch, SessionMode, ToolMode};
-use dunlin_host::{
-    Annotations, Description, Host, HostOptions, Limits, Permissions, Plugin, ToolTexts, WebOptions,
-};
+use dunlin_host::{Host, HostOptions, Limits, Permissions, Plugin, WebOptions};
 use serde::Serialize;
 use tokio::runtime::Runtime;
 
 use crate::apps::output::{AppOutput, ShowWhen};
 use crate::apps::{Apps, browser};
+use crate::built_in_plugins;
 use crate::config::command_variables;
 use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::dialogue::aside::Aside;
@@ -320,7 +319,7 @@ impl App {
         self.installed_stamp.set(self.installed_plugins().stamp());
         let (installed, broken) = self.installed_plugins().plugins();
         self.ui.warn_of(&broken);
-        let mut plugins = built_in_plugins();
+        let mut plugins = built_in_plugins::all();
         plugins.extend(installed);
         plugins.extend(self.plugins.iter().cloned());
         plugins
@@ -545,69 +544,9 @@ pub fn host_options(settings: &Settings, session: &str) -> HostOptions {
             ..WebOptions::system(http::USER_AGENT)
         },
         mcp: crate::mcp::options(settings),
-        syntax: parsers(),
-        app_engine: app_engine(),
+        syntax: built_in_plugins::parsers(),
+        app_engine: built_in_plugins::app_engine(),
         embedder: embedding::embedder(settings),
-    }
-}
-
-/// The component that knows whether a file parses: the one whose tool needs the same parsers.
-fn parsers() -> Option<Plugin> {
-    let mut plugins = built_in_plugins().into_iter();
-    plugins.find(|plugin| plugin.name == "codebase_search")
-}
-
-/// The component that runs the programs of apps.
-fn app_engine() -> Option<Plugin> {
-    dunlin_plugins::app_engine::ALL.first().map(plugin)
-}
-
-/// The components that were embedded when the program was built.
-pub fn built_in_plugins() -> Vec<Plugin> {
-    dunlin_plugins::ALL.iter().map(plugin).collect()
-}
-
-fn plugin(embedded: &dunlin_plugins::Embedded) -> Plugin {
-    Plugin {
-        name: embedded.name.to_owned(),
-        bytes: embedded.bytes.into(),
-        digest: embedded.digest.to_owned(),
-        built_in: true,
-        origin: None,
-        description: embedded.description.as_ref().map(description),
-        tools_digest: None,
-    }
-}
-
-fn description(embedded: &dunlin_plugins::Description) -> Description {
-    let tools = embedded.tools.iter().map(|tool| ToolTexts {
-        name: tool.name.to_owned(),
-        description: tool.description.to_owned(),
-        parameters: tool.parameters.to_owned(),
-        annotations: annotations(tool),
-    });
-    Description {
-        contract: embedded.contract.to_owned(),
-        imports: embedded
-            .imports
-            .iter()
-            .map(|&name| name.to_owned())
-            .collect(),
-        tools: tools.collect(),
-    }
-}
-
-fn annotations(tool: &dunlin_plugins::ToolTexts) -> Annotations {
-    let hint = |place: usize| match tool.hints.as_bytes().get(place) {
-        Some(b'y') => Some(true),
-        Some(b'n') => Some(false),
-        _ => None,
-    };
-    Annotations {
-        title: (!tool.title.is_empty()).then(|| tool.title.to_owned()),
-        output_schema: serde_json::from_str(tool.output_schema).ok(),
-        is_destructive: hint(0),
-        is_idempotent: hint(1),
     }
 }
 

@@ -17,6 +17,7 @@ pub mod resume;
 pub mod sampling_model;
 mod status_line;
 pub mod switch;
+pub mod tags;
 pub mod way_out;
 
 use std::cell::OnceCell;
@@ -43,7 +44,6 @@ use crate::subagents::launch::Launcher;
 use crate::subagents::run::Parent;
 use crate::subagents::{self, Subagent};
 use crate::tools;
-use attach::Tags;
 use conclusion::{CANCELLED_BEFORE_SENDING, again};
 pub use conclusion::{conclude, conclude_one};
 use dunlin_chat::agent::Agent;
@@ -63,6 +63,7 @@ pub use hands_off::{HandsOff, hands_off, interrupted, unless_interrupted};
 use notes::Notes;
 use presenter::Presenter;
 use sampling_model::{AskWithModel, SamplingModel};
+use tags::Tags;
 
 /// A conversation and what its turns need; made with the first message, because only then is a key
 /// read and a tool looked at.

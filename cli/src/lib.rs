@@ -6,6 +6,7 @@ pub mod app;
 mod apps;
 pub mod args;
 mod bounded_lines;
+pub mod built_in_plugins;
 pub mod commands;
 pub mod config;
 pub mod dialogue;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
-use dunlin::app::built_in_plugins;
+use dunlin::built_in_plugins;
 use dunlin_host::ask::{Answer, Ask, Question, Scope};
 use dunlin_host::call::{Call, Failure, Outcome, Plan, PlanStatus};
 use dunlin_host::{CommandOptions, Host, HostOptions, Limits, NoProgress, Plugin, WebOptions};
@@ -217,7 +217,9 @@ fn compiled_before() -> &'static Path {
 fn link_all(from: &Path, to: &Path) {
     static KNOWN: LazyLock<HashSet<String>> = LazyLock::new(|| {
         let guests = guests::all().iter().map(|guest| guest.digest.to_owned());
-        let built_in = built_in_plugins().into_iter().map(|plugin| plugin.digest);
+        let built_in = built_in_plugins::all()
+            .into_iter()
+            .map(|plugin| plugin.digest);
         guests.chain(built_in).collect()
     });
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
@@ -272,7 +274,7 @@ pub fn plugin(name: &str) -> Plugin {
 
 /// A plugin that came with Dunlin, which has yet to say what it is.
 pub fn built_in(name: &str) -> Plugin {
-    let mut all = built_in_plugins().into_iter();
+    let mut all = built_in_plugins::all().into_iter();
     let plugin = all.find(|plugin| plugin.name == name);
     Plugin {
         description: None,

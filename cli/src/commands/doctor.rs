@@ -18,6 +18,7 @@ use dunlin_host::display::{chain, own_command};
 use self::report::{Report, Verdict};
 use crate::app::{self, App};
 use crate::args::Global;
+use crate::built_in_plugins;
 use crate::commands::setup;
 use crate::config::env::{self, Environment};
 use crate::config::paths::OPEN_TO_OTHERS;
@@ -43,7 +44,7 @@ pub fn run(
 ) -> Result<Exit, CliError> {
     let mut report = Report { ui, bad: false };
     let version = env!("CARGO_PKG_VERSION");
-    let plugins = app::built_in_plugins().len();
+    let plugins = built_in_plugins::all().len();
     report.line(
         Verdict::Good,
         "version",

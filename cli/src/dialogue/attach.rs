@@ -14,6 +14,7 @@ use dunlin_host::Progress;
 use serde_json::json;
 
 use super::hooks::say_slow;
+use super::tags::{Tag, Tags};
 use super::{Dialogue, HandsOff, interrupted};
 use crate::app::App;
 use crate::error::CliError;
@@ -21,10 +22,9 @@ use crate::mentions::{self, MentionTarget};
 use crate::prompt::decider::Decider;
 use crate::prompt::line::Recall;
 use dunlin_chat::agent::Api;
-use dunlin_chat::media::{About, MAX_BASE64_IN_REQUEST, MAX_IN_REQUEST, Media, NotMedia, NotTaken};
+use dunlin_chat::media::{MAX_BASE64_IN_REQUEST, MAX_IN_REQUEST, Media, NotMedia, NotTaken};
 use dunlin_chat::message::{Message, UserMessage};
 use dunlin_chat::provider::ProposedCall;
-use dunlin_chat::tokens::estimate;
 use dunlin_chat::turn::{
     CallContext, CallState, CallView, Frontend, OnDenial, TurnEnd, TurnRules, run_calls,
 };
@@ -44,9 +44,6 @@ const MEDIA_HEADING: &str =
 /// What stands before the output of commands.
 const OUTPUT_HEADING: &str =
     "What commands printed that the user ran and attached to this message:";
-
-/// How the name of such output begins in `/tags`.
-const OUTPUT_MARK: &str = "!!";
 
 /// How many files a message may mention. More is better left to the model to look for.
 const MAX_FILES: usize = 50;
@@ -68,35 +65,6 @@ pub enum Attached {
         /// Whether reading one of them was denied.
         is_denied: bool,
     },
-}
-
-/// A file that was read for a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tag {
-    /// In the user's words.
-    pub path: String,
-    /// What the model gets of it.
-    content: String,
-    /// What it gets beside the text.
-    media: Option<Media>,
-    /// By which a change of the file is noticed.
-    stamp: Option<(SystemTime, u64)>,
-    /// Whether it is what a command printed, and no file.
-    is_output: bool,
-    /// Whether it was sent; else it waits for the next message.
-    pub is_sent: bool,
-}
-
-/// What is attached, and what went wrong with it the last time.
-#[derive(Debug, Default)]
-pub struct Tags {
-    tags: Vec<Tag>,
-    /// The message that came back, and the mentions in it that are text if it is sent again as it is.
-    excused: Option<(String, Vec<String>)>,
-    /// What was read for that message.
-    read: Vec<Tag>,
-    /// How many calls there were.
-    calls: u64,
 }
 
 /// A file that cannot be attached.
@@ -126,100 +94,6 @@ pub fn words(message: &Message) -> &str {
     match ends.min().and_then(|end| content.get(..end)) {
         Some(words) if !message.attached.is_empty() => words,
         _ => content,
-    }
-}
-
-impl Tag {
-    /// How many bytes the file had, where that is known.
-    pub fn bytes(&self) -> Option<u64> {
-        self.stamp.map(|(_, bytes)| bytes)
-    }
-
-    /// About how many tokens that is.
-    pub fn tokens(&self) -> u64 {
-        let media = self.media.as_ref().map(|media| media.about().tokens());
-        estimate(&self.content) + media.unwrap_or_default()
-    }
-
-    /// Which lines of the file it has, where that is too long to be attached whole: `lines 1-1177 of 2001`.
-    pub fn part(&self) -> Option<&str> {
-        let (_, read) = self.content.lines().next()?.rsplit_once("': ")?;
-        let which = read.split(';').next()?;
-        (!self.is_output && which.starts_with("line") && which.contains(" of ")).then_some(which)
-    }
-
-    /// What it is, if it is no text.
-    pub fn media(&self) -> Option<About> {
-        self.media.as_ref().map(Media::about)
-    }
-}
-
-impl Tags {
-    /// All of them, those that wait first.
-    pub fn list(&self) -> impl Iterator<Item = &Tag> {
-        let waiting = self.tags.iter().filter(|tag| !tag.is_sent);
-        waiting.chain(self.tags.iter().filter(|tag| tag.is_sent))
-    }
-
-    /// Takes away those that wait and for which `wanted` holds. Returns their paths.
-    pub fn remove(&mut self, wanted: impl Fn(&Tag) -> bool) -> Vec<String> {
-        let goes = |tag: &&Tag| !tag.is_sent && wanted(tag);
-        let gone = self.tags.iter().filter(goes).map(|tag| tag.path.clone());
-        let gone = gone.collect();
-        self.tags.retain(|tag| tag.is_sent || !wanted(tag));
-        gone
-    }
-
-    /// A message with these files is in the input line again. Those that it does not mention wait for the next one, except
-    /// those that go: their paths are returned.
-    pub fn take_back(
-        &mut self,
-        text: &str,
-        attached: &[String],
-        goes: impl Fn(&str) -> bool,
-    ) -> Vec<String> {
-        let mentions = mentions::find(text);
-        let is_mentioned = |path: &str| mentions.iter().any(|it| it.means(path));
-        let mut gone = Vec::new();
-        self.tags.retain_mut(|tag| {
-            if !tag.is_sent || !attached.contains(&tag.path) {
-                return true;
-            }
-            if is_mentioned(&tag.path) {
-                return false;
-            }
-            tag.is_sent = false;
-            let goes = goes(&tag.path);
-            if goes {
-                gone.push(tag.path.clone());
-            }
-            !goes
-        });
-        gone
-    }
-
-    /// Forgets what was sent with messages that are gone.
-    pub(super) fn forget_sent(&mut self) {
-        self.tags.retain(|tag| !tag.is_sent);
-    }
-
-    /// Has what a command printed go with the next message.
-    pub fn add_output(&mut self, command: &str, content: String) -> Tag {
-        let tag = Tag {
-            path: format!("{OUTPUT_MARK}{command}"),
-            content,
-            media: None,
-            stamp: None,
-            is_output: true,
-            is_sent: false,
-        };
-        self.add(tag.clone());
-        tag
-    }
-
-    fn add(&mut self, tag: Tag) {
-        self.tags.retain(|other| other.path != tag.path);
-        self.tags.push(tag);
     }
 }
 

@@ -431,7 +431,7 @@ fn examine_beside(
 }
 
 fn is_own(plugin: &str) -> bool {
-    let own = crate::app::built_in_plugins();
+    let own = crate::built_in_plugins::all();
     own.iter().any(|own| own.name == plugin)
 }
 

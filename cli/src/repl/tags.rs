@@ -6,7 +6,8 @@ use dunlin_host::display::{escape, grouped, size};
 
 use crate::app::App;
 use crate::dialogue::Dialogue;
-use crate::dialogue::attach::{Attached, Tag};
+use crate::dialogue::attach::Attached;
+use crate::dialogue::tags::Tag;
 use crate::error::CliError;
 use crate::prompt::line::Recall;
 use dunlin_chat::media::Media;

@@ -30,7 +30,7 @@ fn main() -> ExitCode {
 
 async fn answer_from(root: &Path, first: u64) -> Result<(), Box<dyn std::error::Error>> {
     let options = Sandbox::options_in(root, PATIENT);
-    let host = Host::new(options, dunlin::app::built_in_plugins())?;
+    let host = Host::new(options, dunlin::built_in_plugins::all())?;
     for number in first.. {
         let call = call(
             "read_file",

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dunlin::app::built_in_plugins;
+use dunlin::built_in_plugins;
 use dunlin_host::ask::Ask;
 use dunlin_host::call::{Failure, Success};
 use dunlin_host::process::{SUPERVISOR_FLAG, WITHOUT_NAMESPACES};
@@ -88,7 +88,7 @@ impl Yard {
         let guests = ["command_otherwise", "command_many", "echo"].map(plugin);
         let host = Host::new(
             options,
-            built_in_plugins().into_iter().chain(guests).collect(),
+            built_in_plugins::all().into_iter().chain(guests).collect(),
         )
         .expect("a host");
         Yard { sandbox, host }

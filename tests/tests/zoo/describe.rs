@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dunlin::app::built_in_plugins;
+use dunlin::built_in_plugins;
 use dunlin_host::ask::DenyAll;
 use dunlin_host::permission::ToolMode;
 use dunlin_host::{Limits, Plugin, Tool, tools_digest};
@@ -100,7 +100,7 @@ async fn a_failed_plugin_costs_its_time_once() {
 #[tokio::test]
 async fn built_in_tools_are_known_as_they_describe_themselves() {
     let sandbox = Sandbox::new();
-    let known = built_in_plugins();
+    let known = built_in_plugins::all();
     assert!(known.iter().all(|plugin| plugin.description.is_some()));
     let asked = known.iter().cloned().map(|plugin| Plugin {
         description: None,
@@ -140,7 +140,7 @@ async fn a_plugin_says_what_it_said_when_it_was_installed() {
 #[tokio::test]
 async fn a_name_cannot_be_taken_over() {
     let sandbox = Sandbox::new();
-    let built_in = built_in_plugins()
+    let built_in = built_in_plugins::all()
         .into_iter()
         .find(|plugin| plugin.name == "read_file")
         .expect("the built-in tool");
@@ -187,7 +187,7 @@ async fn schemas_cannot_hang_the_host() {
 #[tokio::test]
 async fn the_name_of_the_hosts_own_tool_is_taken() {
     let sandbox = Sandbox::new();
-    let mut impostor = built_in_plugins()
+    let mut impostor = built_in_plugins::all()
         .into_iter()
         .find(|plugin| plugin.name == "read_file")
         .expect("a plugin");

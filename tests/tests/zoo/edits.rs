@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use dunlin::app::built_in_plugins;
+use dunlin::built_in_plugins;
 use dunlin_host::ask::{Answer, Ask, Origin, Question, Scope};
 use dunlin_host::call::{Action, Failure, PlanStatus};
 use dunlin_host::target::Operation;
@@ -32,7 +32,7 @@ impl Desk {
     fn on(sandbox: Sandbox) -> Desk {
         let guests = ["edit_undeclared", "edit_otherwise", "echo"].map(plugin);
         let host = sandbox.host_of(
-            built_in_plugins().into_iter().chain(guests).collect(),
+            built_in_plugins::all().into_iter().chain(guests).collect(),
             PATIENT,
         );
         host.begin_turn();

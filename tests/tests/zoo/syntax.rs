@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dunlin::app::built_in_plugins;
+use dunlin::built_in_plugins;
 use dunlin_host::ask::{Answer, Scope};
 use dunlin_host::call::{Action, Plan};
 use dunlin_host::edit::Syntax;
@@ -18,7 +18,7 @@ const COMPILED: Duration = Duration::from_secs(300);
 fn host(sandbox: &Sandbox, syntax: Option<Plugin>) -> Host {
     let mut options = sandbox.options(PATIENT);
     options.syntax = syntax;
-    Host::new(options, built_in_plugins()).expect("a host")
+    Host::new(options, built_in_plugins::all()).expect("a host")
 }
 
 fn new_file(path: &str, text: &str) -> Value {
@@ -133,7 +133,7 @@ async fn an_edit_that_was_not_announced_is_asked_about_with_the_mark() {
     let sandbox = Sandbox::new();
     let mut options = sandbox.options(PATIENT);
     options.syntax = Some(built_in("codebase_search"));
-    let plugins = built_in_plugins().into_iter();
+    let plugins = built_in_plugins::all().into_iter();
     let plugins = plugins.chain([plugin("edit_undeclared")]);
     let host = Host::new(options, plugins.collect()).expect("a host");
     ready(&host).await;

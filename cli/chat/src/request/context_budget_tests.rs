@@ -2,8 +2,8 @@ use super::*;
 use crate::media::Media;
 use crate::media::samples::document;
 use crate::message::Conversation;
-use crate::provider::WindowSource;
 use crate::provider::plain::Plain;
+use crate::provider::{Window, WindowSource};
 
 fn said(turns: usize) -> Conversation {
     let mut conversation = Conversation::new();

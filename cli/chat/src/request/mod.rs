@@ -15,6 +15,7 @@ pub mod cost;
 mod described;
 mod draft;
 pub mod editor;
+pub mod limits;
 pub mod measure;
 pub mod report;
 pub mod truncation;
@@ -34,8 +35,9 @@ use crate::provider::Dialect;
 use carried::MediaBudget;
 use editor::{Edit, EditableRequest, SectionId};
 
-pub use context_budget::{ContextBudget, HistoryLimits, Occasion, TooLong};
+pub use context_budget::{ContextBudget, Occasion};
 pub use draft::Draft;
+pub use limits::{HistoryLimits, TooLong};
 
 /// The exact body of one request to a provider.
 #[derive(Debug, Clone)]

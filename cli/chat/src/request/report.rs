@@ -1,7 +1,8 @@
 //! What fills a request, to look at.
 
-use super::context_budget::{ContextBudget, Limit, Occasion, reserve};
+use super::context_budget::{ContextBudget, Occasion, reserve};
 use super::cost::Cost as Length;
+use super::limits::Limit;
 use super::truncation::ResultCut;
 use crate::message::{Message, Role};
 use crate::price::Charge;

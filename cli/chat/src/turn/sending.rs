@@ -21,8 +21,8 @@ use crate::provider::EventStream;
 use crate::provider::Usage;
 use crate::provider::error::ProviderError;
 use crate::provider::retry::Retrying;
+use crate::request::HistoryLimits;
 use crate::request::Request;
-use crate::request::context_budget::HistoryLimits;
 use crate::request::measure::Counted;
 use crate::session::requests::Kind;
 

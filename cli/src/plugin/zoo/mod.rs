@@ -199,7 +199,7 @@ fn host(
     describe_time: Duration,
     time: Duration,
 ) -> Result<Host, String> {
-    let mut plugins = crate::app::built_in_plugins();
+    let mut plugins = crate::built_in_plugins::all();
     for name in [guest, WELL_BEHAVED] {
         let guest =
             dunlin_zoo::guest(name).ok_or_else(|| format!("{name} is not in this program"))?;
