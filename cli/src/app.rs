@@ -36,7 +36,7 @@ use crate::inspect::protocol::{Pauses, Subagents};
 use crate::inspect::shared_state::{Chat, SharedState, WAKE_AGAIN};
 use crate::pausing::Pausing;
 use crate::plugin::installed::InstalledPlugins;
-use crate::prompt::asked::Asked;
+use crate::prompt::question_handler::QuestionHandler;
 use crate::prompt::slash_table::{Command, SlashTable};
 use crate::settings::Settings;
 use crate::subagents::Roster;
@@ -122,7 +122,7 @@ pub struct App {
     /// Whether the user can be asked, as far as this command is concerned.
     asks: bool,
     /// Who is asked instead, elsewhere.
-    asked: Option<Arc<dyn Asked>>,
+    question_handler: Option<Arc<dyn QuestionHandler>>,
     /// The slash commands.
     pub commands: &'static dyn Commands,
     /// What joins the built-in plugins.
@@ -215,7 +215,7 @@ impl App {
             apps: Apps::default(),
             subagents,
             asks,
-            asked: None,
+            question_handler: None,
             commands,
             plugins,
             session: RefCell::new(Store::new_id()),
@@ -232,9 +232,9 @@ impl App {
     }
 
     /// From now on what turns ask goes to this one, and nothing is asked at the terminal.
-    pub fn ask_elsewhere(&mut self, asked: Arc<dyn Asked>) {
+    pub fn ask_elsewhere(&mut self, question_handler: Arc<dyn QuestionHandler>) {
         self.asks = false;
-        self.asked = Some(asked);
+        self.question_handler = Some(question_handler);
     }
 
     /// Whether the user can be asked at the terminal.
@@ -243,8 +243,8 @@ impl App {
     }
 
     /// Who is asked elsewhere.
-    pub fn asked(&self) -> Option<&Arc<dyn Asked>> {
-        self.asked.as_ref()
+    pub fn question_handler(&self) -> Option<&Arc<dyn QuestionHandler>> {
+        self.question_handler.as_ref()
     }
 
     /// What `/metadata` shows, in this order.

@@ -21,7 +21,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use damage::Damage;
 pub use recognise::{Format, MediaKind, Pixels};
 pub use shown::{within, without_base64};
-pub use takes::{NotTaken, Takes};
+pub use takes::{Takes, UnsupportedMedia};
 
 /// The largest file that is attached, in bytes. A host lets no tool return more, and servers take about as much in all.
 pub const MAX_BYTES: usize = 8 * 1024 * 1024;

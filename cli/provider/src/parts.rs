@@ -145,7 +145,7 @@ pub(crate) fn replay(to: &str, parts: Vec<ReplayPart>, bytes: usize) -> Option<R
 
 /// What a message of the model's says, piece by piece.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Said<'a> {
+pub(crate) enum MessagePart<'a> {
     /// Never without words.
     Text(&'a str),
     Call(&'a ToolCall),
@@ -160,18 +160,18 @@ pub(crate) fn in_order<'a>(
     message: &'a Message,
     to: Option<&str>,
     is_known: fn(&Value) -> bool,
-) -> Vec<Said<'a>> {
+) -> Vec<MessagePart<'a>> {
     let mut all = Vec::new();
     let (mut said, mut called) = (0, 0);
-    let mut until = |all: &mut Vec<Said<'a>>, text_end: usize, calls_end: usize| {
+    let mut until = |all: &mut Vec<MessagePart<'a>>, text_end: usize, calls_end: usize| {
         let end = message.content.floor_char_boundary(text_end.max(said));
         let piece = message.content.get(said..end).unwrap_or_default();
         said = end;
         if !piece.trim().is_empty() {
-            all.push(Said::Text(piece.trim_matches('\n')));
+            all.push(MessagePart::Text(piece.trim_matches('\n')));
         }
         let calls = message.tool_calls.iter().take(calls_end).skip(called);
-        all.extend(calls.map(Said::Call));
+        all.extend(calls.map(MessagePart::Call));
         called = called.max(calls_end);
     };
     let replay = message.replay.as_ref();
@@ -179,7 +179,7 @@ pub(crate) fn in_order<'a>(
     let parts = replay.into_iter().flat_map(|it| &it.parts);
     for part in parts.filter(|part| is_known(&part.value)) {
         until(&mut all, part.after_text, part.after_calls);
-        all.push(Said::Back(&part.value));
+        all.push(MessagePart::Back(&part.value));
     }
     until(&mut all, usize::MAX, usize::MAX);
     all

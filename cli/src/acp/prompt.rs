@@ -17,7 +17,7 @@ pub(super) const HEADING: &str = "Texts that the user's editor attached to this 
 
 /// A message, and where in it nothing is a mention: what came with the words is data, and an `@` in it means nothing.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct UserPrompt {
     pub(super) text: String,
     pub(super) data: Vec<Range<usize>>,
     /// What goes beside the text.
@@ -28,7 +28,7 @@ pub(super) struct Said {
 ///
 /// # Errors
 /// A part is of a kind that Dunlin does not take, or there is nothing in them.
-pub(super) fn said(blocks: Vec<Block>, project: &Path) -> Result<Said, Refusal> {
+pub(super) fn user_prompt(blocks: Vec<Block>, project: &Path) -> Result<UserPrompt, Refusal> {
     let mut text = String::new();
     let mut attached = String::new();
     let mut data = Vec::new();
@@ -70,7 +70,7 @@ pub(super) fn said(blocks: Vec<Block>, project: &Path) -> Result<Said, Refusal> 
         text.push_str(&format!("\n\n{HEADING}\n{attached}"));
         data.push(start..text.len());
     }
-    Ok(Said { text, data, media })
+    Ok(UserPrompt { text, data, media })
 }
 
 /// An image that the client has read.
@@ -156,9 +156,9 @@ mod tests {
 
     use super::*;
 
-    fn of(blocks: Value) -> Result<Said, String> {
+    fn of(blocks: Value) -> Result<UserPrompt, String> {
         let blocks = serde_json::from_value(blocks).unwrap();
-        said(blocks, Path::new("/p")).map_err(|refusal| refusal.message)
+        user_prompt(blocks, Path::new("/p")).map_err(|refusal| refusal.message)
     }
 
     #[test]

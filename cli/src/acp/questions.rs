@@ -24,7 +24,7 @@ use super::wire::{
     Call, Content, OptionKind, Outcome, Permission, PermissionOption, RequestPermission, Status,
     Update,
 };
-use crate::prompt::asked::Asked;
+use crate::prompt::question_handler::QuestionHandler;
 
 /// How wide a question is laid out, in columns.
 const COLUMNS: usize = 100;
@@ -99,7 +99,7 @@ pub(super) struct Questions {
 }
 
 #[async_trait]
-impl Asked for Questions {
+impl QuestionHandler for Questions {
     async fn decide(&self, entry: &Entry) -> Option<Answer> {
         let question = &entry.question;
         let is_own = entry.subagent.is_none() && self.known.has(&question.call);

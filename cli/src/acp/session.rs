@@ -350,7 +350,7 @@ impl Running {
         dialogue: &mut Dialogue,
         blocks: Vec<Block>,
     ) -> Result<Result<Option<UserMessage>, Refusal>, CliError> {
-        let said = match prompt::said(blocks, &app.settings.project) {
+        let said = match prompt::user_prompt(blocks, &app.settings.project) {
             Ok(said) => said,
             Err(refusal) => return Ok(Err(refusal)),
         };

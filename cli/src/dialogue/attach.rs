@@ -22,7 +22,9 @@ use crate::mentions::{self, MentionTarget};
 use crate::prompt::decider::Decider;
 use crate::prompt::line::Recall;
 use dunlin_chat::agent::Api;
-use dunlin_chat::media::{MAX_BASE64_IN_REQUEST, MAX_IN_REQUEST, Media, NotMedia, NotTaken};
+use dunlin_chat::media::{
+    MAX_BASE64_IN_REQUEST, MAX_IN_REQUEST, Media, NotMedia, UnsupportedMedia,
+};
 use dunlin_chat::message::{Message, UserMessage};
 use dunlin_chat::provider::ProposedCall;
 use dunlin_chat::turn::{
@@ -276,18 +278,18 @@ impl Dialogue {
         let why = self.provider.dialect().takes().check(media).err()?;
         let server = !matches!(agent.api, Api::Local);
         let setting = match why {
-            NotTaken::Images if server => Some("images"),
-            NotTaken::Documents if server && agent.api != Api::Ollama => Some("pdf"),
+            UnsupportedMedia::Images if server => Some("images"),
+            UnsupportedMedia::Documents if server && agent.api != Api::Ollama => Some("pdf"),
             _ => None,
         };
         let mut sentence = format!("{name} cannot be sent to {}: {why}", agent.model);
         match why {
-            NotTaken::Images => sentence += "; choose an agent whose model does",
-            NotTaken::Documents => {
+            UnsupportedMedia::Images => sentence += "; choose an agent whose model does",
+            UnsupportedMedia::Documents => {
                 sentence +=
                     "; attach its text (pdftotext FILE), or choose an agent whose model does";
             }
-            NotTaken::TooLarge(_) => sentence += "; make it smaller",
+            UnsupportedMedia::TooLarge(_) => sentence += "; make it smaller",
         }
         if let Some(setting) = setting {
             let agent = &agent.name;

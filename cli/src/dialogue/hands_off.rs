@@ -82,7 +82,7 @@ impl Drop for HandsOff<'_> {
 pub fn interrupted(app: &App) -> Result<impl Future<Output = ()>, CliError> {
     let _inside = app.runtime()?.enter();
     let mut signal = signal(SignalKind::interrupt());
-    let (ui, aside, asked) = (&app.ui, &app.aside, app.asked());
+    let (ui, aside, question_handler) = (&app.ui, &app.aside, app.question_handler());
     // Elsewhere than in the chat the keys are left to whoever reads next.
     let listens = ui.is_chat() && app.asks();
     Ok(async move {
@@ -110,8 +110,8 @@ pub fn interrupted(app: &App) -> Result<impl Future<Output = ()>, CliError> {
                 }
             };
             let cancelled = async {
-                match asked {
-                    Some(asked) => asked.cancelled().await,
+                match question_handler {
+                    Some(question_handler) => question_handler.cancelled().await,
                     None => pending().await,
                 }
             };

@@ -149,7 +149,7 @@ impl Mirror {
                         .into_iter()
                         .chain([Update::Refused(error)])
                         .collect(),
-                    None => vec![Update::Said(error)],
+                    None => vec![Update::Notice(error)],
                 }
             }
             // Those of another pause are too late.
@@ -489,7 +489,7 @@ mod tests {
         assert!(mirror.operation(Act::Undo).is_err());
         let refused = |id| message(json!({"type": "refused", "id": id, "error": "too late"}));
         let updates = mirror.take_in(refused(0));
-        assert!(matches!(&updates[..], [Update::Said(_)]), "{updates:?}");
+        assert!(matches!(&updates[..], [Update::Notice(_)]), "{updates:?}");
         let updates = mirror.take_in(refused(9));
         assert!(
             matches!(&updates[..], [Update::Revised(edits, _), Update::Refused(_)] if edits.len() == 1),

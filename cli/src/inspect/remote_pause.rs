@@ -165,7 +165,7 @@ impl Remote for RemotePause {
         };
         match (closed, said.pop()) {
             (Some(closed), _) => Step::Close(closed),
-            (None, Some(said)) => Step::Said(said),
+            (None, Some(said)) => Step::Notice(said),
             (None, None) => Step::Nothing,
         }
     }

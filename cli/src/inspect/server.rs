@@ -320,22 +320,22 @@ pub struct ClientState {
     conversation: Conversation,
     pauses: Pauses,
     subagents: Subagents,
-    paused: Option<Told>,
+    paused: Option<SentState>,
     logged: Option<Logged>,
 }
 
-/// The state of a paused request that an inspector was told.
+/// The state of a paused request that was sent to an inspector last.
 #[derive(PartialEq, Eq)]
-struct Told {
+struct SentState {
     pause: u64,
     revision: String,
-    /// Whether it was told as a request that has its edits.
+    /// Whether it was sent as a request that has its edits.
     is_composed: bool,
 }
 
-impl Told {
-    fn of(paused: &PausedState) -> Told {
-        Told {
+impl SentState {
+    fn of(paused: &PausedState) -> SentState {
+        SentState {
             pause: paused.pause,
             revision: paused.revision.clone(),
             is_composed: paused.is_composed(),
@@ -388,7 +388,7 @@ impl ClientState {
             messages.push(Message::Mode(pauses.clone()));
         }
         let paused = published.paused.as_deref();
-        let is_over = |told: &mut Told| paused.is_none_or(|paused| paused.pause != told.pause);
+        let is_over = |sent: &mut SentState| paused.is_none_or(|paused| paused.pause != sent.pause);
         if let Some(over) = self.paused.take_if(is_over) {
             let ended = published.ended.iter().find(|it| it.pause == over.pause);
             messages.push(ended.map_or(Message::Idle, |ended| ended.message()));
@@ -406,10 +406,10 @@ impl ClientState {
             });
         }
         if let Some(paused) = paused {
-            let now = Told::of(paused);
+            let now = SentState::of(paused);
             let of_paused = match &self.paused {
-                Some(told) if *told == now => None,
-                Some(told) if !told.is_composed && !now.is_composed => {
+                Some(sent) if *sent == now => None,
+                Some(sent) if !sent.is_composed && !now.is_composed => {
                     Some(Message::Edited(paused.edits()))
                 }
                 _ => Some(paused.message()),

@@ -41,7 +41,7 @@ use dunlin_provider::outline;
 use dunlin_provider::profile::Profile;
 use dunlin_provider::text_calls::TextCalls;
 use dunlin_provider::window::KnownWindow;
-use request_fields::Asked;
+use request_fields::RequestFields;
 
 /// Pieces that may wait to be shown. A reader that is behind by more makes the model wait.
 const PIECES_AHEAD: usize = 64;
@@ -106,7 +106,7 @@ impl Provider for Local {
         let stop = StopWhenDropped(Arc::default());
         let work = Work {
             shared: Arc::clone(&self.0),
-            asked: Asked::read(request.body()),
+            fields: RequestFields::read(request.body()),
             tools: Arc::clone(request.tools()),
             stopped: Arc::clone(&stop.0),
             events,
@@ -160,7 +160,7 @@ impl Drop for StopWhenDropped {
 /// One request on its thread.
 struct Work {
     shared: Arc<Shared>,
-    asked: Asked,
+    fields: RequestFields,
     tools: Arc<[Tool]>,
     stopped: Arc<AtomicBool>,
     events: mpsc::Sender<Result<StreamEvent, ProviderError>>,
@@ -181,7 +181,7 @@ impl Work {
         if accept.send(Ok(())).is_err() {
             return;
         }
-        if !self.asked.tools.is_empty() && !model.offers_tools() {
+        if !self.fields.tools.is_empty() && !model.offers_tools() {
             let name = &shared.name;
             // The next request offers none, so this is said once.
             self.tell(StreamEvent::Notice(format!(
@@ -211,7 +211,7 @@ impl Work {
                 none.insert(model)
             }
         };
-        let prompt = model.prompt(&self.asked.messages, &self.asked.tools);
+        let prompt = model.prompt(&self.fields.messages, &self.fields.tools);
         let prompt = prompt.map_err(|error| shared.not_answered(error))?;
         model
             .room(&prompt)
@@ -235,8 +235,8 @@ impl Work {
         let reply = model
             .reply(
                 prompt,
-                self.asked.limit,
-                self.asked.sampling,
+                self.fields.limit,
+                self.fields.sampling,
                 &mut watch,
                 &mut || self.is_stopped(),
             )

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The parts of a body that a model in this process can honour.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct RequestFields {
     pub(super) messages: Vec<Value>,
     pub(super) tools: Vec<Value>,
     /// The longest reply in tokens.
@@ -14,9 +14,9 @@ pub(super) struct Asked {
     pub(super) sampling: Sampling,
 }
 
-impl Asked {
+impl RequestFields {
     /// Whatever is missing or of another type is left to the model's defaults.
-    pub(super) fn read(body: &Value) -> Asked {
+    pub(super) fn read(body: &Value) -> RequestFields {
         let list = |key: &str| {
             let list = body.get(key).and_then(Value::as_array);
             list.cloned().unwrap_or_default()
@@ -24,7 +24,7 @@ impl Asked {
         let number = |key: &str| body.get(key).and_then(Value::as_u64);
         let real = |key: &str| body.get(key).and_then(Value::as_f64);
         let usual = Sampling::default();
-        Asked {
+        RequestFields {
             messages: list("messages"),
             tools: list("tools"),
             limit: number("max_tokens").map(|limit| usize::try_from(limit).unwrap_or(usize::MAX)),
@@ -46,19 +46,19 @@ mod tests {
     #[test]
     fn a_body_is_read_as_far_as_it_goes() {
         let usual = Sampling::default();
-        let nothing = Asked {
+        let nothing = RequestFields {
             messages: Vec::new(),
             tools: Vec::new(),
             limit: None,
             sampling: usual,
         };
-        assert_eq!(Asked::read(&json!({})), nothing);
+        assert_eq!(RequestFields::read(&json!({})), nothing);
         assert_eq!(
-            Asked::read(&json!({"messages": 1, "max_tokens": "many", "temperature": null})),
+            RequestFields::read(&json!({"messages": 1, "max_tokens": "many", "temperature": null})),
             nothing
         );
         assert_eq!(
-            Asked::read(&json!({
+            RequestFields::read(&json!({
                 "model": "m",
                 "messages": [{"role": "user", "content": "a"}],
                 "tools": [{"type": "function"}],
@@ -67,7 +67,7 @@ mod tests {
                 "top_p": 0.5,
                 "seed": 3,
             })),
-            Asked {
+            RequestFields {
                 messages: vec![json!({"role": "user", "content": "a"})],
                 tools: vec![json!({"type": "function"})],
                 limit: Some(7),

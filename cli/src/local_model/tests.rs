@@ -61,7 +61,7 @@ fn with_tool(mut body: Value) -> Request {
 }
 
 #[derive(Debug, Default, PartialEq)]
-struct Told {
+struct Reply {
     text: String,
     notices: Vec<String>,
     usage: Usage,
@@ -70,29 +70,29 @@ struct Told {
     finish: Option<Finish>,
 }
 
-async fn told(local: &Local, request: &Request) -> Result<Told, ProviderError> {
+async fn reply_of(local: &Local, request: &Request) -> Result<Reply, ProviderError> {
     let mut stream = local.send(request).await?;
-    let mut told = Told::default();
+    let mut reply = Reply::default();
     while let Some(event) = stream.next().await {
         match event? {
-            StreamEvent::Text(text) => told.text += &text,
-            StreamEvent::Notice(notice) => told.notices.push(notice),
-            StreamEvent::Usage(usage) => told.usage = usage,
-            StreamEvent::CallStarted { .. } => told.started += 1,
+            StreamEvent::Text(text) => reply.text += &text,
+            StreamEvent::Notice(notice) => reply.notices.push(notice),
+            StreamEvent::Usage(usage) => reply.usage = usage,
+            StreamEvent::CallStarted { .. } => reply.started += 1,
             StreamEvent::End(end) => {
-                told.calls = end.calls;
-                told.finish = Some(end.finish);
+                reply.calls = end.calls;
+                reply.finish = Some(end.finish);
             }
             other => panic!("{other:?}"),
         }
     }
-    Ok(told)
+    Ok(reply)
 }
 
 #[tokio::test]
 async fn a_model_answers_and_remembers_what_it_read() {
     let rig = rig(&Tiny::default());
-    let first = told(&rig.local, &Request::new(asks("When do they nest?")))
+    let first = reply_of(&rig.local, &Request::new(asks("When do they nest?")))
         .await
         .unwrap();
     assert_eq!(first.text, "Sandpipers nest in June.");
@@ -107,7 +107,7 @@ async fn a_model_answers_and_remembers_what_it_read() {
         json!({"role": "user", "content": "Sure?"}),
     ];
     longer["messages"].as_array_mut().unwrap().extend(more);
-    let second = told(&rig.local, &Request::new(longer)).await.unwrap();
+    let second = reply_of(&rig.local, &Request::new(longer)).await.unwrap();
     assert!(
         second.usage.cached_tokens >= first.usage.input_tokens,
         "{second:?}"
@@ -126,7 +126,7 @@ async fn what_stands_between_marks_is_a_call() {
         ],
         ..Tiny::default()
     });
-    let reply = told(&rig.local, &with_tool(asks("Read a.txt")))
+    let reply = reply_of(&rig.local, &with_tool(asks("Read a.txt")))
         .await
         .unwrap();
     assert_eq!((reply.text.as_str(), reply.started), ("I look.\n", 1));
@@ -141,7 +141,7 @@ async fn what_stands_between_marks_is_a_call() {
     // It is how this model calls, and not worth a word.
     assert!(reply.notices.is_empty(), "{reply:?}");
     // Without tools the same words are words.
-    let reply = told(&rig.local, &Request::new(asks("Read a.txt")))
+    let reply = reply_of(&rig.local, &Request::new(asks("Read a.txt")))
         .await
         .unwrap();
     assert!(reply.text.contains("<tool_call>"), "{reply:?}");
@@ -156,7 +156,7 @@ async fn a_model_without_a_place_for_tools_is_said_so_and_offered_none() {
     });
     assert_eq!(rig.local.takes_tools(), None);
     assert!(rig.local.dialect().offers_tools());
-    let reply = told(&rig.local, &with_tool(asks("Read a.txt")))
+    let reply = reply_of(&rig.local, &with_tool(asks("Read a.txt")))
         .await
         .unwrap();
     assert_eq!(
@@ -172,7 +172,7 @@ async fn a_reply_that_is_cut_runs_nothing() {
     let rig = rig(&Tiny::default());
     let mut body = asks("When?");
     body["max_tokens"] = 2.into();
-    let reply = told(&rig.local, &Request::new(body)).await.unwrap();
+    let reply = reply_of(&rig.local, &Request::new(body)).await.unwrap();
     assert_eq!(
         (reply.text.as_str(), reply.finish),
         ("Sandpipers nest", Some(Finish::Cut))
@@ -213,7 +213,9 @@ async fn a_dropped_reply_stops_the_model() {
 async fn what_cannot_be_used_is_named_with_a_way_out() {
     let folder = tempfile::tempdir().unwrap();
     let check = async |path: &Path, body: Value, expected: &str, hint: &str| {
-        let error = told(&local(path), &Request::new(body)).await.unwrap_err();
+        let error = reply_of(&local(path), &Request::new(body))
+            .await
+            .unwrap_err();
         let source = std::error::Error::source(&error).map(ToString::to_string);
         let said = format!("{error}: {}", source.unwrap_or_default());
         assert!(said.contains(expected), "{said}");

@@ -9,7 +9,7 @@ pub const TOOLS: &str = "tools";
 
 /// A request that may be paused.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct PauseCandidate<'a> {
     /// Which request of its turn it is, from 1.
     pub round: u32,
     /// Whether it gives new results of tools to the model; `None`: not known yet.
@@ -39,11 +39,11 @@ pub enum Filter {
 
 impl Filter {
     /// Whether this request is meant.
-    pub fn fits(&self, asked: Asked<'_>) -> bool {
+    pub fn fits(&self, candidate: PauseCandidate<'_>) -> bool {
         match self {
             Filter::All => true,
-            Filter::Tools => asked.has_new_results != Some(false),
-            Filter::Name(name) => asked
+            Filter::Tools => candidate.has_new_results != Some(false),
+            Filter::Name(name) => candidate
                 .recipient
                 .is_none_or(|it| name == it.agent || name == it.model),
         }
@@ -127,17 +127,17 @@ mod tests {
     #[test]
     fn a_filter_fits_what_it_says() {
         let check = |filter: Filter, expected: [bool; 4]| {
-            let asked = |has_new_results, recipient| Asked {
+            let candidate = |has_new_results, recipient| PauseCandidate {
                 round: 1,
                 has_new_results,
                 recipient,
             };
             let to = |agent, model| Some(Recipient { agent, model });
             let found = [
-                filter.fits(asked(Some(false), to("assistant", "small"))),
-                filter.fits(asked(Some(true), to("assistant", "small"))),
-                filter.fits(asked(Some(true), to("other", "large"))),
-                filter.fits(asked(None, None)),
+                filter.fits(candidate(Some(false), to("assistant", "small"))),
+                filter.fits(candidate(Some(true), to("assistant", "small"))),
+                filter.fits(candidate(Some(true), to("other", "large"))),
+                filter.fits(candidate(None, None)),
             ];
             assert_eq!(found, expected, "{filter:?}");
         };

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use parking_lot::Mutex;
 
-use self::filter::{Asked, Filter};
+use self::filter::{Filter, PauseCandidate};
 use crate::config::request_editor::PauseMode;
 use dunlin_terminal::request::pins::Pins;
 
@@ -180,15 +180,15 @@ impl Pausing {
     }
 
     /// Whether a request is paused.
-    pub fn pauses(&self, asked: Asked<'_>) -> bool {
+    pub fn pauses(&self, candidate: PauseCandidate<'_>) -> bool {
         let state = self.state.lock();
-        let is_next = state.next.as_ref().is_some_and(|next| next.fits(asked));
+        let is_next = state.next.as_ref().is_some_and(|next| next.fits(candidate));
         let is_due = match state.mode {
             PauseMode::Off | PauseMode::Next | PauseMode::Auto => false,
-            PauseMode::Turn => asked.round == 1,
+            PauseMode::Turn => candidate.round == 1,
             PauseMode::Every => true,
         };
-        is_next || is_due && state.filter.fits(asked)
+        is_next || is_due && state.filter.fits(candidate)
     }
 
     /// Has the edits of the next message's first request saved, or not.
@@ -202,10 +202,10 @@ impl Pausing {
     }
 
     /// A request is paused: it was the next one, if it is one of those that are meant, and unless it is not sent.
-    pub fn begin(&self, asked: Asked<'_>) -> Held<'_> {
+    pub fn begin(&self, candidate: PauseCandidate<'_>) -> Held<'_> {
         {
             let mut state = self.state.lock();
-            state.held = state.next.take_if(|next| next.fits(asked));
+            state.held = state.next.take_if(|next| next.fits(candidate));
         }
         self.changed();
         Held(self)
@@ -302,8 +302,8 @@ mod tests {
         })
     }
 
-    fn asked(round: u32) -> Asked<'static> {
-        Asked {
+    fn candidate(round: u32) -> PauseCandidate<'static> {
+        PauseCandidate {
             round,
             has_new_results: Some(round > 1),
             recipient: recipient("small"),
@@ -317,7 +317,7 @@ mod tests {
             modes.iter().for_each(|mode| pausing.set(*mode));
             assert_eq!(pausing.mode(), shown, "{modes:?}");
             assert_eq!(
-                [1, 2].map(|round| pausing.pauses(asked(round))),
+                [1, 2].map(|round| pausing.pauses(candidate(round))),
                 pauses,
                 "{modes:?}"
             );
@@ -365,27 +365,27 @@ mod tests {
     #[test]
     fn next_is_one_request() {
         let pausing = Pausing::new(Next);
-        pausing.begin(asked(1)).sent();
-        assert_eq!((pausing.mode(), pausing.pauses(asked(1))), (Off, false));
+        pausing.begin(candidate(1)).sent();
+        assert_eq!((pausing.mode(), pausing.pauses(candidate(1))), (Off, false));
         let pausing = Pausing::new(Turn);
         pausing.set(Next);
-        pausing.begin(asked(1)).sent();
-        assert_eq!((pausing.mode(), pausing.pauses(asked(1))), (Turn, true));
+        pausing.begin(candidate(1)).sent();
+        assert_eq!((pausing.mode(), pausing.pauses(candidate(1))), (Turn, true));
     }
 
     #[test]
     fn a_request_that_is_not_sent_was_not_the_next_one() {
         let pausing = Pausing::new(Next);
-        let held = pausing.begin(asked(1));
+        let held = pausing.begin(candidate(1));
         assert_eq!(pausing.mode(), Off);
         drop(held);
-        assert_eq!((pausing.mode(), pausing.pauses(asked(1))), (Next, true));
-        let held = pausing.begin(asked(1));
+        assert_eq!((pausing.mode(), pausing.pauses(candidate(1))), (Next, true));
+        let held = pausing.begin(candidate(1));
         pausing.set(Off);
         drop(held);
         assert_eq!(pausing.mode(), Off);
         // What is asked for while a request is paused is about the one after it.
-        let held = pausing.begin(asked(1));
+        let held = pausing.begin(candidate(1));
         pausing.set(Next);
         held.sent();
         assert_eq!(pausing.mode(), Next);
@@ -397,25 +397,25 @@ mod tests {
         pausing.set_for(Next, Filter::Tools);
         assert_eq!(pausing.typed(), "turn, next tools");
         // The first request is paused by the mode, and is not the next one that is meant.
-        pausing.begin(asked(1)).sent();
-        assert!(pausing.pauses(asked(2)));
-        pausing.begin(asked(2)).sent();
-        assert!(!pausing.pauses(asked(2)));
+        pausing.begin(candidate(1)).sent();
+        assert!(pausing.pauses(candidate(2)));
+        pausing.begin(candidate(2)).sent();
+        assert!(!pausing.pauses(candidate(2)));
         pausing.set_for(Every, Filter::Name("small".to_owned()));
         assert_eq!(pausing.typed(), "every small");
-        let other = Asked {
+        let other = PauseCandidate {
             round: 1,
             has_new_results: Some(false),
             recipient: recipient("large"),
         };
-        assert!(pausing.pauses(asked(2)) && !pausing.pauses(other));
+        assert!(pausing.pauses(candidate(2)) && !pausing.pauses(other));
         pausing.set(Off);
         pausing.set_for(Next, Filter::Tools);
         assert_eq!(pausing.typed(), "next tools");
         pausing.set(Every);
         assert_eq!(pausing.typed(), "every, next tools");
         pausing
-            .begin(Asked {
+            .begin(PauseCandidate {
                 has_new_results: Some(true),
                 ..other
             })

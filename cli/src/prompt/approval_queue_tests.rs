@@ -3,7 +3,7 @@ use std::pin::Pin;
 
 use dunlin_host::ask::{Origin, Scope};
 use dunlin_host::target::{Need, Operation, Target};
-use dunlin_terminal::approval::pending::Reply as Said;
+use dunlin_terminal::approval::pending::Reply as PendingReply;
 use dunlin_terminal::ui::style::Styles;
 use serde_json::json;
 
@@ -114,11 +114,11 @@ fn types(queue: &ApprovalQueue, line: &str) -> String {
     open(queue);
     let reply = queue.state().approvals.answer(line, WINDOW);
     match reply {
-        Said::Resolve(_, resolution) => {
+        PendingReply::Resolve(_, resolution) => {
             queue.resolve(&resolution);
             String::new()
         }
-        Said::Say(rows) | Said::Keep(rows) => rows.join("\n"),
+        PendingReply::Say(rows) | PendingReply::Keep(rows) => rows.join("\n"),
         other => panic!("{line}: {other:?}"),
     }
 }
@@ -225,7 +225,7 @@ fn what_was_decided_for_a_call_that_is_gone_changes_nothing() {
     open(&queue);
     // The answer was understood before the call went.
     let reply = queue.state().approvals.answer("y 5", WINDOW);
-    let Said::Resolve(_, resolution) = reply else {
+    let PendingReply::Resolve(_, resolution) = reply else {
         panic!("{reply:?}");
     };
     drop(cancelled);

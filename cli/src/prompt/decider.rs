@@ -32,7 +32,7 @@ impl<'a> Decider<'a> {
             .asks()
             .then(|| TerminalApprover::new(app, tools, recall));
         // Without a host there is nothing to be noted.
-        if let (None, None, Ok(host)) = (&terminal, app.asked(), app.host()) {
+        if let (None, None, Ok(host)) = (&terminal, app.question_handler(), app.host()) {
             host.nobody_answers();
         }
         let own = approver(app, terminal.as_ref(), TURN, None);
@@ -59,15 +59,15 @@ impl<'a> Decider<'a> {
         let ui = Arc::clone(&self.app.ui);
         let calls = Arc::clone(&self.app.calls);
         let subagent = subagent.map(str::to_owned);
-        match (&self.terminal, self.app.asked()) {
+        match (&self.terminal, self.app.question_handler()) {
             (Some(terminal), _) => Arc::new(QueueAsk {
                 queue: Arc::clone(terminal.queue()),
                 ui,
                 calls,
                 subagent,
             }),
-            (None, Some(asked)) => Arc::new(ElsewhereAsk {
-                asked: Arc::clone(asked),
+            (None, Some(question_handler)) => Arc::new(ElsewhereAsk {
+                question_handler: Arc::clone(question_handler),
                 ui,
                 calls,
                 subagent,
@@ -91,11 +91,11 @@ fn approver<'a>(
     turn: u64,
     subagent: Option<String>,
 ) -> Box<dyn Approver + 'a> {
-    match (terminal, app.asked()) {
+    match (terminal, app.question_handler()) {
         (Some(terminal), _) => Box::new(QueueApprover::new(app, terminal.queue(), turn, subagent)),
-        (None, Some(asked)) => Box::new(ElsewhereApprover {
+        (None, Some(question_handler)) => Box::new(ElsewhereApprover {
             app,
-            asked: Arc::clone(asked),
+            question_handler: Arc::clone(question_handler),
             subagent,
         }),
         (None, None) => Box::new(DenyAll),

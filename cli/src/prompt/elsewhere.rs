@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use dunlin_host::ask::{Answer, Ask, Question, TextQuestion};
 
-use super::asked::Asked;
+use super::question_handler::QuestionHandler;
 use crate::app::App;
 use dunlin_chat::turn::log::CallLog;
 use dunlin_chat::turn::{Approver, Choice, Resolution, Waiting};
@@ -17,7 +17,7 @@ use dunlin_terminal::ui::Ui;
 pub struct ElsewhereApprover<'a> {
     pub app: &'a App,
     /// Who is asked.
-    pub asked: Arc<dyn Asked>,
+    pub question_handler: Arc<dyn QuestionHandler>,
     /// Whose turn it is, if it is a subagent's.
     pub subagent: Option<String>,
 }
@@ -32,7 +32,7 @@ impl Approver for ElsewhereApprover<'_> {
         let mut entry = Entry::of(call);
         entry.mode = self.app.tool_mode(&call.call.tool);
         entry.subagent.clone_from(&self.subagent);
-        match self.asked.decide(&entry).await {
+        match self.question_handler.decide(&entry).await {
             Some(answer) => {
                 let choice = Choice::Answer(possible(&entry, answer));
                 Resolution::Decided(vec![entry.decide(choice, None)])
@@ -45,7 +45,7 @@ impl Approver for ElsewhereApprover<'_> {
 /// Asks what comes up while a call runs.
 pub struct ElsewhereAsk {
     /// Who is asked.
-    pub asked: Arc<dyn Asked>,
+    pub question_handler: Arc<dyn QuestionHandler>,
     /// Says what was stored.
     pub ui: Arc<Ui>,
     /// Has the numbers of the calls.
@@ -63,7 +63,7 @@ impl Ask for ElsewhereAsk {
             subagent: self.subagent.clone(),
             ..Entry::asked(index, question)
         };
-        let Some(answer) = self.asked.decide(&entry).await else {
+        let Some(answer) = self.question_handler.decide(&entry).await else {
             return Answer::DENY;
         };
         let answer = possible(&entry, answer);
@@ -77,11 +77,11 @@ impl Ask for ElsewhereAsk {
         if let Some(subagent) = &self.subagent {
             text.tool = format!("[{subagent}] {}", text.tool);
         }
-        self.asked.text(&text).await
+        self.question_handler.text(&text).await
     }
 
     fn answers_texts(&self) -> bool {
-        self.asked.takes_texts()
+        self.question_handler.takes_texts()
     }
 }
 

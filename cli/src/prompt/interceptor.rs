@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::config::request_editor::{MetadataField, PauseMode};
 use crate::error::CliError;
 use crate::inspect::remote_pause::RemotePause;
-use crate::pausing::filter::{Asked, Recipient};
+use crate::pausing::filter::{PauseCandidate, Recipient};
 use crate::saved_edits;
 use crate::value_in_editor::EditValue;
 use dunlin_chat::message::Message;
@@ -68,9 +68,9 @@ impl<'a> TerminalInterceptor<'a> {
     }
 
     /// A request of this turn.
-    fn asked(&self, next: NextRequest) -> Asked<'a> {
+    fn candidate(&self, next: NextRequest) -> PauseCandidate<'a> {
         let agent = self.answering.agent;
-        Asked {
+        PauseCandidate {
             round: next.round,
             has_new_results: Some(next.has_new_results),
             recipient: Some(Recipient {
@@ -406,7 +406,7 @@ fn is_request(line: &str) -> bool {
 
 /// Whether the first request of the next message may be held: its message is kept, in case that it is never sent.
 pub fn may_hold(app: &App) -> bool {
-    let first = Asked {
+    let first = PauseCandidate {
         round: 1,
         has_new_results: None,
         recipient: None,
@@ -464,7 +464,7 @@ impl TerminalInterceptor<'_> {
 #[async_trait(?Send)]
 impl Interceptor for TerminalInterceptor<'_> {
     fn pauses(&self, next: NextRequest) -> bool {
-        self.app.pausing.pauses(self.asked(next))
+        self.app.pausing.pauses(self.candidate(next))
             || next.round == 1 && saved_edits::is_capturing(self.app)
     }
 
@@ -504,7 +504,7 @@ impl Interceptor for TerminalInterceptor<'_> {
         let begun = self
             .app
             .pausing
-            .begin(self.asked(NextRequest::new(round, messages)));
+            .begin(self.candidate(NextRequest::new(round, messages)));
         let remote = Arc::new(RemotePause::new(&self.app.shared, &paused));
         let mut rows = paused.open(self.app.ui.window());
         // What was typed before the request was on the screen is not about it.

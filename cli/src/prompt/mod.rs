@@ -5,7 +5,6 @@
 
 pub mod approval_queue;
 pub mod approver;
-pub mod asked;
 pub mod complete;
 pub mod decider;
 pub mod elsewhere;
@@ -17,6 +16,7 @@ pub mod metadata;
 pub mod own_command;
 pub mod paste;
 pub mod put_back;
+pub mod question_handler;
 pub mod slash_table;
 pub mod steps;
 pub mod templates;

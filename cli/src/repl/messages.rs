@@ -32,8 +32,8 @@ const MESSAGE_MARK: char = 'm';
 #[derive(Debug, Clone, Copy)]
 enum Item<'a> {
     /// A message and its number among the messages, from 1.
-    Said(usize, &'a Message),
-    Called(&'a ToolCall, Option<&'a str>),
+    Message(usize, &'a Message),
+    Call(&'a ToolCall, Option<&'a str>),
 }
 
 fn items(messages: &[Message]) -> Vec<Item<'_>> {
@@ -49,10 +49,10 @@ fn items(messages: &[Message]) -> Vec<Item<'_>> {
         let is_said = !message.content.trim().is_empty() || !message.media.is_empty();
         if speaks && (is_said || message.reasoning.is_some()) {
             said += 1;
-            items.push(Item::Said(said, message));
+            items.push(Item::Message(said, message));
         }
         let calls = message.tool_calls.iter();
-        items.extend(calls.map(|call| Item::Called(call, result(call))));
+        items.extend(calls.map(|call| Item::Call(call, result(call))));
     }
     items
 }
@@ -61,30 +61,30 @@ impl Item<'_> {
     /// What names it: `m3` for a message, `3` for a call.
     fn name(&self) -> String {
         match self {
-            Item::Said(number, _) => format!("{MESSAGE_MARK}{number}"),
-            Item::Called(call, _) => call.number.to_string(),
+            Item::Message(number, _) => format!("{MESSAGE_MARK}{number}"),
+            Item::Call(call, _) => call.number.to_string(),
         }
     }
 
     fn who(&self) -> String {
         match self {
-            Item::Said(_, message) if message.role == Role::User => "you".to_owned(),
-            Item::Said(..) => "model".to_owned(),
-            Item::Called(call, _) => display::escape(&call.name).into_owned(),
+            Item::Message(_, message) if message.role == Role::User => "you".to_owned(),
+            Item::Message(..) => "model".to_owned(),
+            Item::Call(call, _) => display::escape(&call.name).into_owned(),
         }
     }
 
     /// Whether it is something between a message of the user and the reply to it.
     fn is_step(&self) -> bool {
         match self {
-            Item::Said(_, message) => !message.tool_calls.is_empty(),
-            Item::Called(..) => true,
+            Item::Message(_, message) => !message.tool_calls.is_empty(),
+            Item::Call(..) => true,
         }
     }
 
     fn about(&self) -> String {
         match self {
-            Item::Said(_, message) if message.content.trim().is_empty() => {
+            Item::Message(_, message) if message.content.trim().is_empty() => {
                 let media: Vec<String> = message.media.iter().map(Media::to_string).collect();
                 match media.is_empty() {
                     true => "(reasoning)".to_owned(),
@@ -92,14 +92,14 @@ impl Item<'_> {
                 }
             }
             // Not escaped: a line end is a space here.
-            Item::Said(_, message) => {
+            Item::Message(_, message) => {
                 // Of the user's the words alone: what Dunlin added to them is shown by /show.
                 let said = Some(message.typed()).filter(|typed| !typed.trim().is_empty());
                 let words = said.unwrap_or(&message.content).split_whitespace();
                 let words: Vec<&str> = words.collect();
                 one_line(&words.join(" "))
             }
-            Item::Called(call, _) => one_line(&Value::Object(call.arguments.clone()).to_string()),
+            Item::Call(call, _) => one_line(&Value::Object(call.arguments.clone()).to_string()),
         }
     }
 }
@@ -131,7 +131,7 @@ pub fn history(
             continue;
         }
         let head = format!("{:>4} ", item.name());
-        if let Item::Called(call, _) = item
+        if let Item::Call(call, _) = item
             && let Some(record) = log.find(Some(call.number))
         {
             // As it was shown when it ended.
@@ -176,7 +176,7 @@ pub fn show(
         "" => items.last(),
         name => items.iter().find(|item| item.name() == name),
     }?;
-    if let Item::Called(call, result) = item
+    if let Item::Call(call, result) = item
         && let Some(record) = log.find(Some(call.number))
     {
         let record = CallRecord {
@@ -189,7 +189,7 @@ pub fn show(
     let mut rows = vec![format!("{:>4} {who}", item.name())];
     match item {
         // As it was shown when it came.
-        Item::Said(_, message) if message.role == Role::Assistant => {
+        Item::Message(_, message) if message.role == Role::Assistant => {
             if let Some(reasoning) = &message.reasoning {
                 rows.push(format!(
                     "  {}",
@@ -200,13 +200,13 @@ pub fn show(
             let text = display::shorten(message.content.trim(), MAX_SHOWN_CHARS);
             rows.extend(markdown::rows(&text, window.styles, window.columns));
         }
-        Item::Said(_, message) => {
+        Item::Message(_, message) => {
             rows.extend(prose(&message.content, window));
             for media in &message.media {
                 rows.extend(prose(&media.to_string(), window));
             }
         }
-        Item::Called(call, result) => {
+        Item::Call(call, result) => {
             let arguments = Value::Object(call.arguments.clone());
             let arguments = serde_json::to_string_pretty(&arguments).unwrap_or_default();
             rows.extend(foreign(&arguments, window));
@@ -249,7 +249,7 @@ pub fn call_of_result(messages: &[Message], result: usize) -> Option<(usize, Str
     let id = messages.get(result)?.tool_call_id.as_deref()?;
     let items = items(messages);
     items.iter().find_map(|item| match item {
-        Item::Called(call, _) if call.id == id => {
+        Item::Call(call, _) if call.id == id => {
             Some((call.number, format!("{} {}", item.who(), item.about())))
         }
         _ => None,

@@ -37,9 +37,9 @@ pub fn run((ui, switch): (&Ui, &ModeSwitch), rest: &str) -> bool {
     switch.get() != now
 }
 
-/// What a line says of a plan.
+/// What a line answers to a plan.
 #[derive(Debug, PartialEq, Eq)]
-enum Said<'a> {
+enum PlanAnswer<'a> {
     /// It is carried out in this mode.
     CarryOut(SessionMode),
     /// Not yet.
@@ -60,25 +60,25 @@ const YES: [(&str, SessionMode); 4] = [
     ("accept-edits", SessionMode::AcceptEdits),
 ];
 
-fn understand(line: &str) -> Said<'_> {
+fn understand(line: &str) -> PlanAnswer<'_> {
     let words = line.trim();
     if line.starts_with(char::is_whitespace) && words.contains(char::is_whitespace) {
-        return Said::Change(words);
+        return PlanAnswer::Change(words);
     }
     let (first, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
     let first = first.to_ascii_lowercase();
     let first = first.trim_end_matches([',', '.', '!', ':']);
     let yes = YES.iter().find(|(word, _)| *word == first);
     match (yes, first) {
-        (Some((_, mode)), _) if rest.is_empty() => Said::CarryOut(*mode),
-        (Some(_), _) | (_, "ok" | "okay") => Said::Unclear,
-        (None, "n" | "no") if rest.is_empty() => Said::No,
-        (None, "n" | "no") => Said::Change(rest.trim()),
-        _ if MessageLines(table()).is_alone(line) => Said::Command(words),
+        (Some((_, mode)), _) if rest.is_empty() => PlanAnswer::CarryOut(*mode),
+        (Some(_), _) | (_, "ok" | "okay") => PlanAnswer::Unclear,
+        (None, "n" | "no") if rest.is_empty() => PlanAnswer::No,
+        (None, "n" | "no") => PlanAnswer::Change(rest.trim()),
+        _ if MessageLines(table()).is_alone(line) => PlanAnswer::Command(words),
         _ if words.contains(char::is_whitespace) && !looks_like_answer(words) => {
-            Said::Change(words)
+            PlanAnswer::Change(words)
         }
-        _ => Said::Unclear,
+        _ => PlanAnswer::Unclear,
     }
 }
 
@@ -153,21 +153,21 @@ pub fn ask_about_plan(app: &App, recall: &Recall) -> Decision {
             _ => "n".to_owned(),
         };
         match understand(&line) {
-            Said::CarryOut(mode) => {
+            PlanAnswer::CarryOut(mode) => {
                 app.mode.set(mode);
                 quiet(&format!("  {CARRY_OUT} ({mode})"));
                 return Decision::CarryOut(CARRY_OUT);
             }
-            Said::No => {
+            PlanAnswer::No => {
                 quiet("  Plan mode stays on: Shift-Tab and /mode end it.");
                 return Decision::Left(String::new());
             }
-            Said::Change(text) => {
+            PlanAnswer::Change(text) => {
                 quiet("  Sent as what to change; plan mode stays on.");
                 return Decision::Change(text.to_owned());
             }
-            Said::Command(text) => return Decision::Command(text.to_owned()),
-            Said::Unclear => {
+            PlanAnswer::Command(text) => return Decision::Command(text.to_owned()),
+            PlanAnswer::Unclear => {
                 let said = "  Nothing was sent: y, ae and n stand alone; n TEXT says what to change; Esc leaves the plan.";
                 above = styles.paint(Label::Quiet, said);
                 unclear.extend(Some(line).filter(|line| !line.trim().is_empty()));
@@ -183,25 +183,28 @@ mod tests {
     #[test]
     fn a_plan_is_approved_by_a_word_alone() {
         for (line, expected) in [
-            ("y", Said::CarryOut(SessionMode::Ask)),
-            (" Yes ", Said::CarryOut(SessionMode::Ask)),
-            ("yes.", Said::CarryOut(SessionMode::Ask)),
-            ("ae", Said::CarryOut(SessionMode::AcceptEdits)),
-            ("accept-edits", Said::CarryOut(SessionMode::AcceptEdits)),
-            ("n", Said::No),
-            ("n not the tests", Said::Change("not the tests")),
-            ("no, not the tests", Said::Change("not the tests")),
-            ("n !important", Said::Change("!important")),
-            ("n /undo", Said::Change("/undo")),
-            (" /undo that", Said::Change("/undo that")),
-            ("without the tests", Said::Change("without the tests")),
+            ("y", PlanAnswer::CarryOut(SessionMode::Ask)),
+            (" Yes ", PlanAnswer::CarryOut(SessionMode::Ask)),
+            ("yes.", PlanAnswer::CarryOut(SessionMode::Ask)),
+            ("ae", PlanAnswer::CarryOut(SessionMode::AcceptEdits)),
+            (
+                "accept-edits",
+                PlanAnswer::CarryOut(SessionMode::AcceptEdits),
+            ),
+            ("n", PlanAnswer::No),
+            ("n not the tests", PlanAnswer::Change("not the tests")),
+            ("no, not the tests", PlanAnswer::Change("not the tests")),
+            ("n !important", PlanAnswer::Change("!important")),
+            ("n /undo", PlanAnswer::Change("/undo")),
+            (" /undo that", PlanAnswer::Change("/undo that")),
+            ("without the tests", PlanAnswer::Change("without the tests")),
             (
                 "/etc/hosts is missing",
-                Said::Change("/etc/hosts is missing"),
+                PlanAnswer::Change("/etc/hosts is missing"),
             ),
-            ("!ls", Said::Command("!ls")),
-            ("/mode ask", Said::Command("/mode ask")),
-            ("exit", Said::Command("exit")),
+            ("!ls", PlanAnswer::Command("!ls")),
+            ("/mode ask", PlanAnswer::Command("/mode ask")),
+            ("exit", PlanAnswer::Command("exit")),
         ] {
             assert_eq!(understand(line), expected, "{line:?}");
         }
@@ -217,7 +220,7 @@ mod tests {
             "y but not the tests",
             "smaller",
         ] {
-            assert_eq!(understand(line), Said::Unclear, "{line:?}");
+            assert_eq!(understand(line), PlanAnswer::Unclear, "{line:?}");
         }
     }
 }

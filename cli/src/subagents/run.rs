@@ -198,7 +198,7 @@ impl Parent<'_> {
                 }),
             },
         };
-        let mut said = Said {
+        let mut kept = KeptConversation {
             journal: &journal,
             roster: self.roster,
             ui: &app.ui,
@@ -208,7 +208,7 @@ impl Parent<'_> {
         let stop = subagent.stop.cancelled();
         let mut message = message(task);
         modes::tell(&mut message.text, app.mode.get());
-        let mut report = run_turn(&mut said.conversation, message, &context, stop).await;
+        let mut report = run_turn(&mut kept.conversation, message, &context, stop).await;
         ask.complete(&mut report.denials);
         for denial in &mut report.denials {
             denial.subagent = Some(subagent.name.clone());
@@ -216,7 +216,7 @@ impl Parent<'_> {
         subagent.note(|live| live.denials.clone_from(&report.denials));
         let text = std::mem::take(&mut report.reply);
         let end = end_of(&report);
-        said.end = Some(end.clone());
+        kept.end = Some(end.clone());
         (end, text)
     }
 
@@ -274,8 +274,8 @@ impl Parent<'_> {
     }
 }
 
-/// What a subagent says. Keeps it when the subagent is over, also where it is dropped.
-struct Said<'a> {
+/// The conversation of a subagent. It is kept when the subagent is over, also where this is dropped.
+struct KeptConversation<'a> {
     journal: &'a SubagentJournal,
     roster: &'a Roster,
     ui: &'a Ui,
@@ -284,7 +284,7 @@ struct Said<'a> {
     end: Option<SubagentEnd>,
 }
 
-impl Drop for Said<'_> {
+impl Drop for KeptConversation<'_> {
     fn drop(&mut self) {
         let subagent = &self.journal.subagent;
         subagent.note(|live| live.messages = self.conversation.snapshot());

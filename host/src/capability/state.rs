@@ -22,7 +22,7 @@ use crate::audit::AuditError;
 use crate::engine::memory_limit::Limiter;
 use crate::engine::time_limit::Clock;
 use crate::limits::MAX_APP_FETCHES;
-use crate::mcp::connection::{Asked, ServerConnection};
+use crate::mcp::connection::{ServerCall, ServerConnection};
 use crate::permission::PluginId;
 
 /// Everything that belongs to one call. Lives in the store and goes with it.
@@ -93,13 +93,13 @@ impl CallState {
     }
 
     /// A call begins in a bridge, which outlives it.
-    pub(crate) fn begin_call(&mut self, asked: Asked) {
+    pub(crate) fn begin_call(&mut self, server_call: ServerCall) {
         let context = &mut self.context;
-        context.caller.call = asked.call;
-        context.caller.tool = asked.tool;
-        context.caller.arguments = asked.arguments;
-        context.ask = Some(asked.ask);
-        context.progress = Some(asked.progress);
+        context.caller.call = server_call.call;
+        context.caller.tool = server_call.tool;
+        context.caller.arguments = server_call.arguments;
+        context.ask = Some(server_call.ask);
+        context.progress = Some(server_call.progress);
         self.chat.begin_call();
     }
 

@@ -315,11 +315,11 @@ impl Gate for WebGate<'_> {
             .is_some_and(|from| self.used == Some(need.operation) && is_same_origin(from, hop.url));
         let written = self.written.take();
         let written = written.unwrap_or_else(|| hop.url.as_str().to_owned());
-        let asked = Asked {
+        let question = HopQuestion {
             what: &what,
             is_covered,
         };
-        self.authorise(need, written, hop, asked).await
+        self.authorise(need, written, hop, question).await
     }
 
     /// A grant of a name is none of the machine that it leads to: the same request to its address is a target of its own.
@@ -390,7 +390,7 @@ impl Gate for WebGate<'_> {
 }
 
 /// How a hop is asked about.
-struct Asked<'a> {
+struct HopQuestion<'a> {
     /// It in words.
     what: &'a str,
     /// Whether the yes to the hop before is one to this one.
@@ -428,7 +428,7 @@ impl<'a> WebGate<'a> {
         need: Need,
         written: String,
         hop: &Hop<'_>,
-        Asked { what, is_covered }: Asked<'_>,
+        HopQuestion { what, is_covered }: HopQuestion<'_>,
     ) -> bool {
         let written = Written::Url(written);
         let operation = need.operation;

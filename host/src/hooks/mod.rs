@@ -28,7 +28,7 @@ use self::ended::Ended;
 pub use self::hook::{Hook, HookEvent};
 pub use self::pinned::{HookPlaces, Pinned, pins};
 pub use self::runs::{Ran, Runs, Slow};
-use self::runs::{SlowHooks, Told};
+use self::runs::{SlowHookListener, SlowHooks};
 use crate::Progress;
 use crate::call::{Call, Failure, Outcome, Plan};
 use crate::capability::Shared;
@@ -84,7 +84,7 @@ impl Drop for Begun<'_> {
 }
 
 /// What a hook says after something.
-struct Said {
+struct HookMessage {
     /// For the user: the beginning of it, or why the hook has failed.
     line: String,
     /// All of it; `None`: the hook has failed.
@@ -136,8 +136,8 @@ impl Hooks {
         if self.state.lock().has_passed(call, &form, None) {
             return Ok(());
         }
-        let told = Told::Listeners(Some(&call.id));
-        self.ask(call, files, form, told).await
+        let listener = SlowHookListener::Listeners(Some(&call.id));
+        self.ask(call, files, form, listener).await
     }
 
     /// The same for a call that begins to run. Hooks that were asked before are asked again where another call has begun or
@@ -156,8 +156,8 @@ impl Hooks {
         if let Some(begun) = self.begin_passed(call, &form) {
             return Ok(begun);
         }
-        let told = Told::Call(progress, &call.id);
-        self.ask(call, files, form, told).await?;
+        let listener = SlowHookListener::Call(progress, &call.id);
+        self.ask(call, files, form, listener).await?;
         self.state.lock().moves += 1;
         Ok(Begun(self))
     }
@@ -178,7 +178,7 @@ impl Hooks {
         call: &Call,
         files: Vec<Planned<'_>>,
         form: String,
-        told: Told<'_>,
+        listener: SlowHookListener<'_>,
     ) -> Result<(), Failure> {
         let mut hooks = self.of(HookEvent::BeforeCall, &call.tool).peekable();
         if hooks.peek().is_none() {
@@ -193,7 +193,7 @@ impl Hooks {
                 files: files.clone(),
             };
             let hook = &one.hook;
-            let printed = self.run(one, Some(call), about, told).await;
+            let printed = self.run(one, Some(call), about, listener).await;
             let answer = printed.and_then(|printed| denial(&printed).map_err(|e| e.to_string()));
             let (ran, reason) = match answer {
                 Ok(None) => {
@@ -237,8 +237,8 @@ impl Hooks {
                 tool: &call.tool,
                 files: edited(&ended.outcome.edits),
             };
-            let told = Told::Call(progress, &call.id);
-            let said = self.say(one, Some(call), about, told).await;
+            let listener = SlowHookListener::Call(progress, &call.id);
+            let said = self.say(one, Some(call), about, listener).await;
             let message = said.as_ref().and_then(|said| said.message.as_deref());
             ended.ends(message);
             if let Some(said) = said {
@@ -253,7 +253,9 @@ impl Hooks {
         let all = self.all.iter();
         for one in all.filter(|one| one.hook.event == HookEvent::TurnEnd) {
             let about = About::Turn { outcome };
-            let said = self.say(one, None, about, Told::Listeners(None)).await;
+            let said = self
+                .say(one, None, about, SlowHookListener::Listeners(None))
+                .await;
             lines.extend(said.map(|said| said.line));
         }
         lines
@@ -282,9 +284,9 @@ impl Hooks {
         one: &Counted,
         call: Option<&Call>,
         about: About<'_>,
-        told: Told<'_>,
-    ) -> Option<Said> {
-        let printed = self.run(one, call, about, told).await;
+        listener: SlowHookListener<'_>,
+    ) -> Option<HookMessage> {
+        let printed = self.run(one, call, about, listener).await;
         let said = printed.and_then(|printed| message(&printed).map_err(|e| e.to_string()));
         one.ends(match &said {
             Ok(_) => Ran::Well,
@@ -303,7 +305,7 @@ impl Hooks {
                 (line(&failed, &problem), None)
             }
         };
-        Some(Said { line, message })
+        Some(HookMessage { line, message })
     }
 
     /// Runs a hook; what it printed, or why it failed.
@@ -312,7 +314,7 @@ impl Hooks {
         one: &Counted,
         call: Option<&Call>,
         about: About<'_>,
-        told: Told<'_>,
+        listener: SlowHookListener<'_>,
     ) -> Result<Vec<u8>, String> {
         one.begins();
         let hook = &one.hook;
@@ -323,7 +325,7 @@ impl Hooks {
         let input = input.to_bytes().map_err(|e| e.to_string())?;
         // Boxed: what holds this future would hold all of a command otherwise.
         let run = Box::pin(self.run_command(hook, call, &input));
-        self.slow.telling(hook, told, run).await
+        self.slow.notifying(hook, listener, run).await
     }
 
     fn notice(&self, notice: String) {

@@ -40,9 +40,9 @@ pub struct Slow {
     pub hook: String,
 }
 
-/// Who is told of a hook that takes longer than a moment.
+/// Who is notified of a hook that takes longer than a moment.
 #[derive(Clone, Copy)]
-pub(super) enum Told<'a> {
+pub(super) enum SlowHookListener<'a> {
     /// Whoever shows the call with this id, which runs.
     Call(&'a dyn Progress, &'a str),
     /// Whoever listens to [`Host::slow_hooks`](crate::Host::slow_hooks).
@@ -59,10 +59,10 @@ impl SlowHooks {
     }
 
     /// Waits for a hook, and tells of it once that takes longer than a moment.
-    pub(super) async fn telling<T>(
+    pub(super) async fn notifying<T>(
         &self,
         hook: &Hook,
-        told: Told<'_>,
+        listener: SlowHookListener<'_>,
         work: impl Future<Output = T>,
     ) -> T {
         let mut work = pin!(work);
@@ -70,14 +70,14 @@ impl SlowHooks {
             return done;
         }
         let what = format!("the hook `{}`", hook.name());
-        match told {
-            Told::Call(progress, call) => {
+        match listener {
+            SlowHookListener::Call(progress, call) => {
                 progress.hook(call, Some(&what));
                 let done = work.await;
                 progress.hook(call, None);
                 done
             }
-            Told::Listeners(call) => {
+            SlowHookListener::Listeners(call) => {
                 let slow = Slow {
                     call: call.map(str::to_owned),
                     hook: what,
@@ -128,28 +128,28 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn hooks_that_run_at_once_are_all_told() {
         let slow = SlowHooks::default();
-        let mut told = slow.subscribe();
+        let mut listener = slow.subscribe();
         let (end, ends) = oneshot::channel::<()>();
         let names = |all: &[Slow]| -> Vec<String> {
             let name = |it: &Slow| format!("{}: {}", it.call.as_deref().unwrap_or("-"), it.hook);
             all.iter().map(name).collect()
         };
         let (first, second) = (hook("a"), hook("b"));
-        let first = slow.telling(&first, Told::Listeners(Some("1")), ends);
-        let mut second = Box::pin(slow.telling(
+        let first = slow.notifying(&first, SlowHookListener::Listeners(Some("1")), ends);
+        let mut second = Box::pin(slow.notifying(
             &second,
-            Told::Listeners(Some("2")),
+            SlowHookListener::Listeners(Some("2")),
             std::future::pending::<()>(),
         ));
         let listens = async {
-            let both = told.wait_for(|all| all.len() == 2).await.unwrap();
+            let both = listener.wait_for(|all| all.len() == 2).await.unwrap();
             // They take as long, so either can be the later one.
             let mut both_names = names(&both);
             both_names.sort();
             assert_eq!(both_names, ["1: the hook `a`", "2: the hook `b`"]);
             drop(both);
             end.send(()).unwrap();
-            let one = told.wait_for(|all| all.len() == 1).await.unwrap();
+            let one = listener.wait_for(|all| all.len() == 1).await.unwrap();
             assert_eq!(names(&one), ["2: the hook `b`"]);
         };
         tokio::select! {
@@ -159,6 +159,6 @@ mod tests {
         // Nobody waits for it any more.
         assert!(second.as_mut().now_or_never().is_none());
         drop(second);
-        assert!(told.borrow().is_empty());
+        assert!(listener.borrow().is_empty());
     }
 }

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use wasmtime::Store;
 
-use super::connection::{Asked, ServerConnection, Terms};
+use super::connection::{ServerCall, ServerConnection, Terms};
 use super::engine::BridgeEngine;
 use super::offered::{Listed, listed, server_info};
 use super::options::ServerInfo;
@@ -79,7 +79,7 @@ impl fmt::Display for BridgeError {
 
 struct Command {
     request: Request,
-    asked: Asked,
+    server_call: ServerCall,
     end: CancellationToken,
     reply: oneshot::Sender<Result<Reply, BridgeError>>,
 }
@@ -162,14 +162,14 @@ impl Bridge {
     pub(crate) async fn request(
         &self,
         request: Request,
-        asked: Asked,
+        server_call: ServerCall,
     ) -> Result<Reply, BridgeError> {
         let (reply, answer) = oneshot::channel();
         let end = CancellationToken::new();
         let _given_up = end.clone().drop_guard();
         let command = Command {
             request,
-            asked,
+            server_call,
             end,
             reply,
         };
@@ -362,13 +362,13 @@ impl Worker {
     ) -> bool {
         let Command {
             request,
-            asked,
+            server_call,
             end,
             reply,
         } = command;
         let clock = Clock::start(self.limit);
         let data = store.data_mut();
-        data.begin_call(asked);
+        data.begin_call(server_call);
         data.context.clock = clock.clone();
         if let Some(connection) = &mut data.chat.connection {
             connection.end = end.clone();

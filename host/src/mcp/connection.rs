@@ -21,8 +21,8 @@ use crate::limits::MAX_BACKLOG_BYTES;
 /// How long a server that does not listen any more is waited for to say why.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Who calls, as the audit log and questions name it.
-pub(crate) struct Asked {
+/// The tool call for which a server is asked something, as questions and the audit log name it.
+pub(crate) struct ServerCall {
     pub(crate) call: String,
     pub(crate) tool: String,
     pub(crate) arguments: serde_json::Value,

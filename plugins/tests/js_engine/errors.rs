@@ -3,10 +3,10 @@
 use crate::host::App;
 
 /// Kind, message, line and column.
-type Said<'a> = (Option<&'a str>, &'a str, Option<u32>, Option<u32>);
+type ExpectedError<'a> = (Option<&'a str>, &'a str, Option<u32>, Option<u32>);
 
 /// A program, and how it fails at its beginning.
-const BEGINNINGS: &[(&str, Said)] = &[
+const BEGINNINGS: &[(&str, ExpectedError)] = &[
     (
         "let x = 1;\nlet = ;",
         (
@@ -100,7 +100,7 @@ fn an_error_at_the_beginning_is_told_with_its_line() {
 }
 
 /// The body of a handler, and how it fails.
-const HANDLERS: &[(&str, Said)] = &[
+const HANDLERS: &[(&str, ExpectedError)] = &[
     (
         "value.missing.deep",
         (

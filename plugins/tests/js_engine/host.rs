@@ -18,7 +18,7 @@ mod bindings {
         with: {
             "dunlin:tool/files.file": super::Contents,
             "dunlin:tool/files.metadata": super::Size,
-            "dunlin:tool/web.request": super::Asked,
+            "dunlin:tool/web.request": super::RecordedRequest,
             "dunlin:tool/web.response": super::Answer,
         },
     });
@@ -41,7 +41,7 @@ pub struct Size(u64);
 
 /// A request as the program made it.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct RecordedRequest {
     pub method: String,
     pub url: String,
     pub headers: Vec<(String, String)>,
@@ -62,7 +62,7 @@ pub struct World {
     pub kept: BTreeMap<String, Vec<u8>>,
     pub logged: Vec<String>,
     pub emitted: Vec<(String, String)>,
-    pub asked: Vec<Asked>,
+    pub asked: Vec<RecordedRequest>,
     pub now_ms: u64,
     /// What the engine's memory has grown to.
     pub memory_bytes: usize,
@@ -471,7 +471,7 @@ impl files::HostMetadata for World {
 impl web::Host for World {
     fn fetch(
         &mut self,
-        request: Resource<Asked>,
+        request: Resource<RecordedRequest>,
     ) -> Result<std::result::Result<Resource<Answer>, Error>> {
         let asked = self.table.delete(request)?;
         self.asked.push(asked.clone());
@@ -499,26 +499,26 @@ impl web::Host for World {
 }
 
 impl web::HostRequest for World {
-    fn new(&mut self, method: String, url: String) -> Result<Resource<Asked>> {
-        Ok(self.table.push(Asked {
+    fn new(&mut self, method: String, url: String) -> Result<Resource<RecordedRequest>> {
+        Ok(self.table.push(RecordedRequest {
             method,
             url,
-            ..Asked::default()
+            ..RecordedRequest::default()
         })?)
     }
 
-    fn add_header(&mut self, request: Resource<Asked>, header: Header) -> Result<()> {
+    fn add_header(&mut self, request: Resource<RecordedRequest>, header: Header) -> Result<()> {
         let headers = &mut self.table.get_mut(&request)?.headers;
         headers.push((header.name, header.value));
         Ok(())
     }
 
-    fn set_body(&mut self, request: Resource<Asked>, body: Vec<u8>) -> Result<()> {
+    fn set_body(&mut self, request: Resource<RecordedRequest>, body: Vec<u8>) -> Result<()> {
         self.table.get_mut(&request)?.body = body;
         Ok(())
     }
 
-    fn drop(&mut self, request: Resource<Asked>) -> Result<()> {
+    fn drop(&mut self, request: Resource<RecordedRequest>) -> Result<()> {
         self.table.delete(request)?;
         Ok(())
     }

@@ -17,7 +17,7 @@ pub struct Takes {
 
 /// Why something is not sent to a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotTaken {
+pub enum UnsupportedMedia {
     #[error("this model takes no images")]
     Images,
     #[error("this model takes no PDF documents")]
@@ -45,13 +45,13 @@ impl Takes {
     ///
     /// # Errors
     /// Why it is not.
-    pub fn check(&self, media: &Media) -> Result<(), NotTaken> {
+    pub fn check(&self, media: &Media) -> Result<(), UnsupportedMedia> {
         match media.about().format.kind() {
-            MediaKind::Image if !self.images => Err(NotTaken::Images),
+            MediaKind::Image if !self.images => Err(UnsupportedMedia::Images),
             MediaKind::Image if media.base64().len() > self.image_base64 => {
-                Err(NotTaken::TooLarge(self.image_base64))
+                Err(UnsupportedMedia::TooLarge(self.image_base64))
             }
-            MediaKind::Document if !self.documents => Err(NotTaken::Documents),
+            MediaKind::Document if !self.documents => Err(UnsupportedMedia::Documents),
             MediaKind::Image | MediaKind::Document => Ok(()),
         }
     }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::verdicts::Verdicts;
-use crate::media::{MAX_BASE64_IN_REQUEST, MAX_IN_REQUEST, Media, NotTaken, Takes};
+use crate::media::{MAX_BASE64_IN_REQUEST, MAX_IN_REQUEST, Media, Takes, UnsupportedMedia};
 use crate::message::{Message, Role};
 
 /// How the message begins that carries what results hold.
@@ -20,7 +20,7 @@ const FIRST_OF_RESULTS: &str =
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LeftOut {
     #[error(transparent)]
-    NotTaken(#[from] NotTaken),
+    UnsupportedMedia(#[from] UnsupportedMedia),
     #[error("the server did not accept a request with it")]
     Refused,
     #[error("there are too many later ones")]

@@ -330,7 +330,7 @@ impl TurnContext<'_> {
         let event = match stream {
             None => Event::Interrupted,
             Some(Err(Unsent::Failed(error))) => Event::StreamFailed(error),
-            Some(Err(Unsent::NotTaken(error, media))) => Event::Refused(*error, media),
+            Some(Err(Unsent::MediaRefused(error, media))) => Event::Refused(*error, media),
             Some(Err(Unsent::Outdated)) => return (Event::Outdated, false),
             Some(Ok(mut stream)) => loop {
                 let next = unless(interrupt.as_mut(), stream.next()).await;

@@ -38,7 +38,7 @@ pub(super) enum Unsent {
     /// The last attempt failed.
     Failed(ProviderError),
     /// The endpoint does not take these, which the user has attached to the message.
-    NotTaken(Box<ProviderError>, Vec<Media>),
+    MediaRefused(Box<ProviderError>, Vec<Media>),
     /// The endpoint wants the request otherwise than the user has seen it.
     Outdated,
 }
@@ -79,7 +79,7 @@ impl TurnContext<'_> {
                 if again.bytes() != request.original() {
                     let missing = self.missing_of_message(turn, request, &again);
                     if !missing.is_empty() {
-                        return Err(Unsent::NotTaken(Box::new(error), missing));
+                        return Err(Unsent::MediaRefused(Box::new(error), missing));
                     }
                     if let Some(notice) = &change.notice {
                         self.calls.frontend.notice(notice);

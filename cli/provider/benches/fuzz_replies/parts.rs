@@ -43,7 +43,7 @@ pub fn parts() -> impl Strategy<Value = Vec<Part>> {
 
 /// What a reply says.
 #[derive(Debug, Default, PartialEq)]
-struct Said {
+struct ReplyParts {
     text: String,
     reasoning: String,
     /// Id, name and arguments.
@@ -52,7 +52,7 @@ struct Said {
     back: Vec<((usize, usize), Value)>,
 }
 
-impl Said {
+impl ReplyParts {
     fn place(&self) -> (usize, usize) {
         (self.text.len(), self.calls.len())
     }
@@ -94,7 +94,7 @@ pub fn check_blocks(
 ) -> Result<(), TestCaseError> {
     let mut stream = String::from("event: message_start\ndata: {\"type\":\"message_start\"}\n\n");
     let mut event = |event: Value| stream += &format!("event: x\ndata: {event}\n\n");
-    let mut expected = Said::default();
+    let mut expected = ReplyParts::default();
     let mut is_interrupted = false;
     for (index, part) in parts.iter().enumerate() {
         let place = expected.place();
@@ -180,7 +180,7 @@ pub fn check_items(
 ) -> Result<(), TestCaseError> {
     let mut stream = String::new();
     let mut event = |event: &Value| stream += &format!("event: x\ndata: {event}\n\n");
-    let mut expected = Said::default();
+    let mut expected = ReplyParts::default();
     let mut output = Vec::new();
     for (index, part) in parts.iter().enumerate() {
         let place = expected.place();
@@ -280,12 +280,12 @@ fn fed(
 fn check(
     events: Vec<StreamEvent>,
     end: Result<ReplyEnd, BrokeOff>,
-    expected: &Said,
+    expected: &ReplyParts,
 ) -> Result<(), TestCaseError> {
     let Ok(end) = end else {
         return Err(TestCaseError::fail("it broke off"));
     };
-    let mut said = Said::default();
+    let mut said = ReplyParts::default();
     for event in events {
         match event {
             StreamEvent::Text(piece) => said.text += &piece,

@@ -11,7 +11,7 @@ use dunlin_chat::request::editor::{Origin, Outline};
 use serde_json::{Map, Value, json};
 
 use crate::outline;
-use crate::parts::{self, Said};
+use crate::parts::{self, MessagePart};
 use crate::profile::{CACHE_CONTROL, EffortForm, Profile, REASONING_EFFORT, REPLAY};
 
 /// The longest reply where the agent sets none, in tokens; the protocol wants a number. Every model since Claude 4 writes
@@ -157,9 +157,9 @@ impl Wire {
         let to = self.sends(REPLAY).then_some(self.0.replays_to.as_str());
         let said = parts::in_order(message, to, is_thought).into_iter();
         let blocks = said.map(|said| match said {
-            Said::Text(said) => text(said),
-            Said::Call(made) => call(made),
-            Said::Back(block) => block.clone(),
+            MessagePart::Text(said) => text(said),
+            MessagePart::Call(made) => call(made),
+            MessagePart::Back(block) => block.clone(),
         });
         blocks.collect()
     }

@@ -12,7 +12,7 @@ use dunlin_chat::request::editor::{Origin, Outline};
 use serde_json::{Map, Value, json};
 
 use crate::outline;
-use crate::parts::{self, Said, string};
+use crate::parts::{self, MessagePart, string};
 use crate::profile::{ENCRYPTED, Profile, REASONING_EFFORT, REASONING_SUMMARY, REPLAY};
 
 /// What a message of the model's is to its reply: the names that there are.
@@ -172,7 +172,7 @@ impl Wire {
         let mut phase = None;
         for said in parts::in_order(message, to, is_own) {
             match said {
-                Said::Text(text) => {
+                MessagePart::Text(text) => {
                     let content = json!([{"type": "output_text", "text": text}]);
                     let mut item =
                         json!({"type": "message", "role": "assistant", "content": content});
@@ -181,11 +181,11 @@ impl Wire {
                     }
                     input.push(item);
                 }
-                Said::Call(made) => input.push(call(made)),
-                Said::Back(mark) if string(mark, "type") == "message" => {
+                MessagePart::Call(made) => input.push(call(made)),
+                MessagePart::Back(mark) if string(mark, "type") == "message" => {
                     phase = mark.get("phase").cloned();
                 }
-                Said::Back(item) => input.push(item.clone()),
+                MessagePart::Back(item) => input.push(item.clone()),
             }
         }
     }

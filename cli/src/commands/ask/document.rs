@@ -80,7 +80,7 @@ impl SubagentDocument {
 }
 
 /// What became of the question.
-pub struct Told<'a> {
+pub struct AskOutcome<'a> {
     /// Whether it is the last line of a stream.
     pub is_streamed: bool,
     /// What became of the turn.
@@ -96,10 +96,10 @@ pub struct Told<'a> {
 }
 
 /// Prints the document.
-pub fn print(app: &App, told: Told<'_>) -> Result<(), CliError> {
-    let report = told.report;
+pub fn print(app: &App, outcome: AskOutcome<'_>) -> Result<(), CliError> {
+    let report = outcome.report;
     let document = Document {
-        kind: told.is_streamed.then_some("result"),
+        kind: outcome.is_streamed.then_some("result"),
         end: match report.end {
             TurnEnd::Answered => "answered",
             TurnEnd::CutOff => "cut_off",
@@ -111,14 +111,14 @@ pub fn print(app: &App, told: Told<'_>) -> Result<(), CliError> {
             TurnEnd::Failed(_) | TurnEnd::Refused { .. } => "failed",
         },
         reply: &report.reply,
-        output: told.output,
-        session: told.session.as_deref(),
+        output: outcome.output,
+        session: outcome.session.as_deref(),
         calls: &report.calls,
         denials: &report.denials,
         usage: report.charge.usage,
         cost: report.charge.money.into(),
         rounds: report.rounds,
-        subagents: told
+        subagents: outcome
             .subagents
             .iter()
             .map(|it| SubagentDocument::of(it))
@@ -127,7 +127,7 @@ pub fn print(app: &App, told: Told<'_>) -> Result<(), CliError> {
             TurnEnd::Failed(error) => Some(error.to_string()),
             TurnEnd::Refused { error, media } => Some(refused::in_one_line(error, media)),
             TurnEnd::TooLong(why) => Some(why.to_string()),
-            _ => told.misfit,
+            _ => outcome.misfit,
         },
     };
     app.ui

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use document::Told;
+use document::AskOutcome;
 use dunlin_host::display::escape;
 use dunlin_host::json;
 use events::Events;
@@ -140,7 +140,7 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
         (OutputFormat::Text, None) => {}
         (OutputFormat::Json | OutputFormat::StreamJson, _) => {
             let session = dialogue.session().map(|session| session.id());
-            let told = Told {
+            let outcome = AskOutcome {
                 is_streamed: format == OutputFormat::StreamJson,
                 report: &report,
                 subagents: &subagents,
@@ -148,7 +148,7 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
                 output: output.as_ref(),
                 misfit: misfit.as_ref().map(PromptError::to_string),
             };
-            document::print(app, told)?;
+            document::print(app, outcome)?;
         }
     }
     apps::say_not_made(

@@ -54,7 +54,7 @@ pub trait Remote {
 pub enum Step {
     Nothing,
     /// The request was changed; the sentence says how.
-    Said(String),
+    Notice(String),
     Close(Closed),
 }
 
@@ -138,7 +138,7 @@ impl View for One<'_> {
         match self.remote.step(self.paused) {
             Step::Nothing => Meanwhile::Nothing,
             Step::Close(closed) => Meanwhile::Close(closed),
-            Step::Said(said) => {
+            Step::Notice(said) => {
                 self.inspector.say(&said);
                 match self.inspector.types() {
                     // A text is typed on, whatever the request is.

@@ -18,7 +18,7 @@ use crate::engine::time_limit::Clock;
 use crate::limits::{CLOSE_TIME, MAX_LOG_MESSAGE_BYTES, MAX_RESTARTS};
 use crate::mcp::ServerInfo;
 use crate::mcp::bridge::{Bridge, BridgeError};
-use crate::mcp::connection::Asked;
+use crate::mcp::connection::ServerCall;
 use crate::mcp::engine::BridgeEngine;
 use crate::mcp::offered::{Listed, Offered};
 use crate::mcp::transport::{ServerLog, TransportError};
@@ -63,7 +63,7 @@ impl McpTools {
         &self,
         call: &Call,
         server: &Arc<Server>,
-        asked: Asked,
+        server_call: ServerCall,
     ) -> Result<Arc<Bridge>, BridgeError> {
         let _alone = server.connecting.lock().await;
         if let Some(bridge) = server.bridge() {
@@ -127,7 +127,7 @@ impl McpTools {
         let begin = Instant::now();
         let knew = server.is_known();
         let path = need.target.command().and_then(CommandTarget::started);
-        let bridge = Arc::new(self.connect(engine, server, path, asked).await?);
+        let bridge = Arc::new(self.connect(engine, server, path, server_call).await?);
         server.connected(Arc::clone(&bridge), begin.elapsed());
         let offered = self.offered_by(server);
         // What changed since another session.
@@ -168,7 +168,7 @@ impl McpTools {
         engine: Arc<BridgeEngine>,
         server: &Server,
         path: Option<&Path>,
-        asked: Asked,
+        server_call: ServerCall,
     ) -> Result<Bridge, BridgeError> {
         let limit = server.config.timeout;
         let log = PluginLog {
@@ -206,14 +206,14 @@ impl McpTools {
         let mut state = CallState::new(
             Arc::clone(&self.shared),
             Phase::Run,
-            &asked.call,
-            &asked.tool,
+            &server_call.call,
+            &server_call.tool,
             Arc::clone(&server.id),
             Clock::start(limit),
             Limiter::new(self.guests.limits.memory_bytes),
         );
-        let terms = server.terms(model_of(asked.ask.as_ref()).is_some());
-        state.begin_call(asked);
+        let terms = server.terms(model_of(server_call.ask.as_ref()).is_some());
+        state.begin_call(server_call);
         Bridge::connect(engine, state, connection, terms, limit).await
     }
 

@@ -10,7 +10,7 @@ use crate::ask::{Answer, Ask};
 use crate::call::{Call, Failure, Plan, PlanStatus, Success};
 use crate::display;
 use crate::host::results::checked_arguments;
-use crate::mcp::connection::Asked;
+use crate::mcp::connection::ServerCall;
 use crate::mcp::offered::some_of;
 use crate::mcp::{Server, ServerAt};
 use crate::plugin::Tool;
@@ -186,7 +186,7 @@ impl McpTools {
         let text = format!("connecting to {}", some_of(&names));
         progress.progress(&call.id, &text, None);
         let connections = meant.iter().map(|server| {
-            let asked = Asked {
+            let server_call = ServerCall {
                 call: call.id.clone(),
                 tool: call.tool.clone(),
                 arguments: call.arguments.clone(),
@@ -195,7 +195,7 @@ impl McpTools {
             };
             async move {
                 let begin = Instant::now();
-                let connected = self.connection_to(call, server, asked).await;
+                let connected = self.connection_to(call, server, server_call).await;
                 (server, connected, begin.elapsed())
             }
         });

@@ -9,7 +9,7 @@ use crate::bindings::bridge::exports::dunlin::tool::mcp_client as bridge;
 use crate::display;
 use crate::mcp::Server;
 use crate::mcp::bridge::{Reply, Request};
-use crate::mcp::connection::Asked;
+use crate::mcp::connection::ServerCall;
 
 /// Characters of a name or a description that are shown.
 const MAX_SHOWN_CHARS: usize = 200;
@@ -61,7 +61,10 @@ impl McpTools {
             };
             let short =
                 |text: &str| display::shorten(&display::escape(text), MAX_SHOWN_CHARS).into_owned();
-            match bridge.request(Request::ListPrompts, asked(server)).await {
+            match bridge
+                .request(Request::ListPrompts, server_call(server))
+                .await
+            {
                 Ok(Reply::Prompts(listed)) => {
                     prompts.extend(listed.into_iter().map(|prompt| {
                         ServerPrompt {
@@ -100,7 +103,7 @@ impl McpTools {
             return Err(PromptError::NotConnected(server.to_owned()));
         };
         let request = Request::GetPrompt(name.to_owned(), arguments);
-        match bridge.request(request, asked(server)).await {
+        match bridge.request(request, server_call(server)).await {
             Ok(Reply::Content(content)) => {
                 let texts = content.into_iter().map(|part| match part {
                     bridge::Content::Text(text) => text,
@@ -118,8 +121,8 @@ impl McpTools {
 }
 
 /// Somebody at the prompt: nobody is asked, nothing is shown meanwhile.
-fn asked(server: &Server) -> Asked {
-    Asked {
+fn server_call(server: &Server) -> ServerCall {
+    ServerCall {
         call: String::new(),
         tool: server.name().to_owned(),
         arguments: serde_json::Value::Null,

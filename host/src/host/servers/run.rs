@@ -16,7 +16,7 @@ use crate::host::results::{checked_arguments, fault, success};
 use crate::limits::MAX_FAILURE_BYTES;
 use crate::mcp::Server;
 use crate::mcp::bridge::{BridgeError, Reply, Request};
-use crate::mcp::connection::Asked;
+use crate::mcp::connection::ServerCall;
 use crate::mcp::offered::Does;
 
 impl McpTools {
@@ -28,7 +28,7 @@ impl McpTools {
         progress: Arc<dyn Progress>,
     ) -> Result<Success, Failure> {
         let (server, tool) = (&named.server, named.tool());
-        let asked = || Asked {
+        let server_call = || ServerCall {
             call: call.id.clone(),
             tool: call.tool.clone(),
             arguments: call.arguments.clone(),
@@ -41,7 +41,7 @@ impl McpTools {
             let text = format!("connecting to the MCP server {}", server.name());
             progress.progress(&call.id, &text, None);
         }
-        let bridge = self.connection_to(call, server, asked()).await;
+        let bridge = self.connection_to(call, server, server_call()).await;
         let bridge = bridge.map_err(|why| said(call, server, why))?;
         let offered = self.offered_by(server);
         let mut tools = offered.tools.iter();
@@ -82,7 +82,7 @@ impl McpTools {
                 Request::ReadResource(uri.unwrap_or_default().to_owned())
             }
         };
-        let answered = bridge.request(request, asked()).await;
+        let answered = bridge.request(request, server_call()).await;
         let result = match answered {
             Ok(Reply::Content(content)) => {
                 let max_bytes = self.guests.limits.result_bytes;

@@ -55,7 +55,7 @@ enum Step {
 
 /// Who an allow serves.
 #[derive(Debug, Clone, PartialEq)]
-enum Said {
+enum ModelAnswer {
     Deny,
     AllowAll,
     AllowTo(Vec<usize>),
@@ -68,7 +68,7 @@ type Given = (bool, usize);
 #[derive(Default)]
 struct Model {
     /// Key text → operation.
-    stored: HashMap<(String, Operation), Said>,
+    stored: HashMap<(String, Operation), ModelAnswer>,
     session: [HashMap<(usize, Operation), Vec<Given>>; 2],
     /// By call, plugin, target and operation.
     once: [HashMap<(usize, usize, usize, Operation), bool>; 2],
@@ -98,9 +98,9 @@ impl Model {
         }
         for key in keys_of(fixture, target) {
             match self.stored.get(&(key, operation)) {
-                Some(Said::Deny) => return Verdict::Deny,
-                Some(Said::AllowAll) => return Verdict::Allow,
-                Some(Said::AllowTo(plugins)) if plugins.contains(&plugin) => {
+                Some(ModelAnswer::Deny) => return Verdict::Deny,
+                Some(ModelAnswer::AllowAll) => return Verdict::Allow,
+                Some(ModelAnswer::AllowTo(plugins)) if plugins.contains(&plugin) => {
                     return Verdict::Allow;
                 }
                 _ => {}
@@ -195,14 +195,14 @@ proptest! {
                             model.session[dunlin].remove(&(target, operation));
                             let key = (key_of(&fixture, target, false), operation);
                             let said = match (allow, model.stored.get(&key)) {
-                                (false, _) => Said::Deny,
-                                (true, Some(Said::AllowAll)) => Said::AllowAll,
-                                (true, Some(Said::AllowTo(others))) => {
+                                (false, _) => ModelAnswer::Deny,
+                                (true, Some(ModelAnswer::AllowAll)) => ModelAnswer::AllowAll,
+                                (true, Some(ModelAnswer::AllowTo(others))) => {
                                     let mut all = others.clone();
                                     all.push(plugin);
-                                    Said::AllowTo(all)
+                                    ModelAnswer::AllowTo(all)
                                 }
-                                (true, _) => Said::AllowTo(vec![plugin]),
+                                (true, _) => ModelAnswer::AllowTo(vec![plugin]),
                             };
                             model.stored.insert(key, said);
                         }
@@ -216,8 +216,8 @@ proptest! {
                         let key = (key.clone(), operation);
                         match decided {
                             Decided::Open => drop(model.stored.remove(&key)),
-                            Decided::Allow => drop(model.stored.insert(key, Said::AllowAll)),
-                            Decided::Deny => drop(model.stored.insert(key, Said::Deny)),
+                            Decided::Allow => drop(model.stored.insert(key, ModelAnswer::AllowAll)),
+                            Decided::Deny => drop(model.stored.insert(key, ModelAnswer::Deny)),
                         }
                     }
                     dunlins[0].set(&key, &text.to_string()).unwrap();

@@ -66,7 +66,7 @@ struct Case {
 
 /// What was asked of the request.
 #[derive(Clone, Copy, PartialEq)]
-enum Asked {
+enum Action {
     Edit,
     Undo,
     Redo,
@@ -76,13 +76,13 @@ impl Case {
     fn step(&mut self, request: &mut EditableRequest, source: &mut Source<'_>) -> Law {
         let before = request.clone();
         let number = 1 + source.below(request.sections().len());
-        let (asked, change) = match source.below(13) {
+        let (action, change) = match source.below(13) {
             12 => return self.tree(request, source),
-            0 => (Asked::Edit, request.delete(number)),
-            1 => (Asked::Edit, request.restore(number)),
-            2 => (Asked::Undo, request.undo()),
-            3 => (Asked::Redo, request.redo()),
-            4 => (Asked::Edit, request.reset()),
+            0 => (Action::Edit, request.delete(number)),
+            1 => (Action::Edit, request.restore(number)),
+            2 => (Action::Undo, request.undo()),
+            3 => (Action::Redo, request.redo()),
+            4 => (Action::Edit, request.reset()),
             5 => {
                 let options = [
                     "temperature",
@@ -94,12 +94,12 @@ impl Case {
                 ];
                 let option = options[source.below(options.len())];
                 (
-                    Asked::Edit,
+                    Action::Edit,
                     request.set(option, source.pick(&["2", "0.5", "auto"])),
                 )
             }
-            6 | 7 => (Asked::Edit, option(request, source)?),
-            _ => (Asked::Edit, set(request, number, source)?),
+            6 | 7 => (Action::Edit, option(request, source)?),
+            _ => (Action::Edit, set(request, number, source)?),
         };
         same(
             &request.sections(),
@@ -113,10 +113,10 @@ impl Case {
                 "an edit that is refused changes nothing",
             );
         };
-        match asked {
-            Asked::Undo => self.at -= 1,
-            Asked::Redo => self.at += 1,
-            Asked::Edit if change.edit.is_some() => {
+        match action {
+            Action::Undo => self.at -= 1,
+            Action::Redo => self.at += 1,
+            Action::Edit if change.edit.is_some() => {
                 self.at += 1;
                 self.states.truncate(self.at);
                 self.states.push(request.bytes().clone());
@@ -126,7 +126,7 @@ impl Case {
                     "a new edit leaves nothing to redo",
                 )?;
             }
-            Asked::Edit => {}
+            Action::Edit => {}
         }
         same(
             &request.edits().len(),

@@ -249,7 +249,7 @@ impl Row {
                 }
             }
             Update::Refused(why) => self.refused(&why),
-            Update::Said(text) => {
+            Update::Notice(text) => {
                 if let Some((inspector, _)) = &mut self.view {
                     inspector.say(&text);
                 }

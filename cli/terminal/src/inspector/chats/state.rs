@@ -95,7 +95,7 @@ pub enum Update {
     Done,
     /// The last command was refused, and this is why.
     Refused(String),
-    Said(String),
+    Notice(String),
     /// It is not attached any more; the sentence says why.
     Ended(String),
 }
@@ -309,7 +309,7 @@ impl ChatList {
             return;
         };
         let typed = row.types();
-        if let Update::Refused(why) | Update::Said(why) = &update {
+        if let Update::Refused(why) | Update::Notice(why) = &update {
             self.note = one_line(why);
         }
         let update = match update {

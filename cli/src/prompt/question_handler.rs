@@ -6,7 +6,7 @@ use dunlin_terminal::approval::entry::Entry;
 
 /// Answers the questions of the turns of one session.
 #[async_trait]
-pub trait Asked: Send + Sync {
+pub trait QuestionHandler: Send + Sync {
     /// Asks about a call before it runs, or about what comes up while it runs. `None`: the turn is to end. Dropping the
     /// future withdraws the question.
     async fn decide(&self, entry: &Entry) -> Option<Answer>;
