@@ -154,12 +154,12 @@ impl Dialogue {
         }
         store.remember(entry);
         self.forget_undone();
-        self.go_on_with(app, session, &loaded);
+        self.continue_with(app, session, &loaded);
         Ok(loaded)
     }
 
     /// Goes on with a session that was opened, and with what was found in it.
-    pub fn go_on_with(&mut self, app: &App, session: Session, loaded: &Loaded) {
+    pub fn continue_with(&mut self, app: &App, session: Session, loaded: &Loaded) {
         app.begin_session(&session.id());
         self.conversation = Conversation::from_messages(loaded.messages.iter().cloned());
         let speaker = loaded.speaker.as_ref();
@@ -254,7 +254,7 @@ impl Dialogue {
 
     /// Tells what happens in turns to this frontend, which has the presenter show it.
     #[must_use]
-    pub fn told_to(
+    pub fn with_frontend(
         mut self,
         frontend: impl Fn(Presenter) -> Arc<dyn Frontend> + 'static,
     ) -> Dialogue {
@@ -403,7 +403,7 @@ impl Dialogue {
             prompt.text.push_str("\n\n");
             prompt.text.push_str(&note);
         }
-        modes::tell(&mut prompt.text, app.mode.get());
+        modes::add_note(&mut prompt.text, app.mode.get());
         let session = self.session.as_ref();
         let running = Parent {
             app,

@@ -40,7 +40,7 @@ pub fn about(mode: SessionMode) -> &'static str {
 }
 
 /// Has a message end with what the model is told of the mode. A message that is sent again may end with that of another mode.
-pub fn tell(text: &mut String, mode: SessionMode) {
+pub fn add_note(text: &mut String, mode: SessionMode) {
     text.truncate(text.strip_suffix(NOTE).unwrap_or(text).len());
     if mode == SessionMode::Plan {
         text.push_str(NOTE);
@@ -80,12 +80,12 @@ mod tests {
     #[test]
     fn a_message_is_told_of_one_mode() {
         let mut text = "look".to_owned();
-        tell(&mut text, SessionMode::Ask);
+        add_note(&mut text, SessionMode::Ask);
         assert_eq!(text, "look");
-        tell(&mut text, SessionMode::Plan);
-        tell(&mut text, SessionMode::Plan);
+        add_note(&mut text, SessionMode::Plan);
+        add_note(&mut text, SessionMode::Plan);
         assert_eq!(text, format!("look{NOTE}"));
-        tell(&mut text, SessionMode::AcceptEdits);
+        add_note(&mut text, SessionMode::AcceptEdits);
         assert_eq!(text, "look");
     }
 

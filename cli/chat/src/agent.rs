@@ -124,7 +124,7 @@ impl Agent {
 
     /// The same agent, told nothing but this.
     #[must_use]
-    pub fn told_only(self, system_prompt: Option<String>) -> Agent {
+    pub fn with_prompt_only(self, system_prompt: Option<String>) -> Agent {
         Agent {
             system_prompt,
             instructions: Arc::default(),

@@ -131,7 +131,10 @@ mod tests {
                 ..Agent::sample()
             };
             assert_eq!(agent.system_text().unwrap_or_default(), expected);
-            let told = agent.told_only(None).system_text().map(Cow::into_owned);
+            let told = agent
+                .with_prompt_only(None)
+                .system_text()
+                .map(Cow::into_owned);
             assert_eq!(told, None);
         };
         check(None, None, &[], "");

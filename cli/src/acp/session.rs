@@ -263,7 +263,7 @@ impl Running {
             }
         };
         let (client, id) = (Arc::clone(&self.client), self.id.clone());
-        let dialogue = dialogue.silent().told_to(move |presenter| {
+        let dialogue = dialogue.silent().with_frontend(move |presenter| {
             let updates = Updates::new(&client, &id, &known, presenter);
             Arc::new(updates)
         });

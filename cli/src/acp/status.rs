@@ -49,14 +49,14 @@ impl Status {
             state.in_turn = true;
             std::mem::take(&mut state.held)
         };
-        held.iter().for_each(|line| self.tell(line));
+        held.iter().for_each(|line| self.send(line));
     }
 
     pub(super) fn end_turn(&self) {
         self.state.lock().in_turn = false;
     }
 
-    fn tell(&self, line: &str) {
+    fn send(&self, line: &str) {
         // A paragraph of its own.
         let thought = Update::thought(format!("{}\n\n", line.trim()));
         self.client.update(&self.session, &thought);
@@ -73,7 +73,7 @@ impl Status {
             state.in_turn
         };
         if in_turn {
-            self.tell(line);
+            self.send(line);
         }
     }
 }

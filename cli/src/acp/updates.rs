@@ -81,25 +81,25 @@ impl Updates {
         }
     }
 
-    fn tell(&self, update: &Update) {
+    fn send(&self, update: &Update) {
         self.client.update(&self.session, update);
     }
 
     fn message(&self, text: &str) {
         if !text.is_empty() {
-            self.tell(&Update::message(text));
+            self.send(&Update::message(text));
         }
     }
 
     fn thought(&self, text: &str) {
         if !text.is_empty() {
-            self.tell(&Update::thought(text));
+            self.send(&Update::thought(text));
         }
     }
 
     /// Shows something in a call that runs.
     fn content(&self, call: &str, text: String) {
-        self.tell(&Update::ToolCallChanged(Call {
+        self.send(&Update::ToolCallChanged(Call {
             tool_call_id: call.to_owned(),
             content: Some(vec![Content::text(text)]),
             ..Call::default()
@@ -197,12 +197,12 @@ impl Frontend for Updates {
             return;
         }
         let told = calls::of_turn(call, is_new);
-        self.tell(&match is_new {
+        self.send(&match is_new {
             true => Update::ToolCall(told),
             false => Update::ToolCallChanged(told),
         });
         if call.call.tool == TODO && call.state == CallState::Completed {
-            self.tell(&plan(&call.call.arguments));
+            self.send(&plan(&call.call.arguments));
         }
     }
 

@@ -22,7 +22,7 @@ impl Dialogue {
     /// Reads it again: what is sent from now on begins with what the files say now.
     pub fn reload_instructions(&mut self, app: &App) {
         let instructions = SessionInstructions::read(app, &self.agent.name);
-        instructions.tell(&app.settings, &mut self.agent);
+        instructions.apply_to(&app.settings, &mut self.agent);
         self.instructions = Some(instructions);
     }
 
@@ -34,9 +34,9 @@ impl Dialogue {
     }
 
     /// The user knows how the files are now.
-    pub fn told_of_instructions(&mut self, app: &App) {
+    pub fn mark_instructions_reported(&mut self, app: &App) {
         if let Some(instructions) = &mut self.instructions {
-            instructions.told(&app.settings);
+            instructions.mark_reported(&app.settings);
         }
     }
 

@@ -50,21 +50,21 @@ impl Dialogue {
     }
 
     /// Tells the model with the next message that the user has taken its edits of these files back.
-    pub fn tell_undone(&mut self, files: Vec<String>) {
+    pub fn note_undone(&mut self, files: Vec<String>) {
         if !self.conversation.messages().is_empty() {
             self.notes.undone.extend(files);
         }
     }
 
     /// Tells the model with the next message that these files are not as it saw them last.
-    pub fn tell_changed(&mut self, files: impl Iterator<Item = String>) {
+    pub fn note_changed(&mut self, files: impl Iterator<Item = String>) {
         if !self.conversation.messages().is_empty() {
             self.notes.changed.extend(files);
         }
     }
 
     /// Tells the model with the next message that the user has gone back to the version of the app before.
-    pub fn tell_undone_version(&mut self) {
+    pub fn note_undone_version(&mut self) {
         if !self.conversation.messages().is_empty() {
             self.notes.versions += 1;
         }

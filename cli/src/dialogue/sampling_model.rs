@@ -90,7 +90,10 @@ impl Model for SamplingModel {
             temperature: temperature
                 .map(|it| f64::from(it) / 1_000.0)
                 .or(self.agent.temperature),
-            ..self.agent.clone().told_only(request.system_prompt.clone())
+            ..self
+                .agent
+                .clone()
+                .with_prompt_only(request.system_prompt.clone())
         };
         let messages = request.messages.iter().map(|message| {
             let role = match message.role {

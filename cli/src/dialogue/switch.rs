@@ -26,7 +26,7 @@ impl Dialogue {
         self.context_budget().verdicts = Verdicts::default();
         self.agent = agent;
         if let Some(instructions) = &self.instructions {
-            instructions.tell(&app.settings, &mut self.agent);
+            instructions.apply_to(&app.settings, &mut self.agent);
         }
         self.is_model_checked = false;
         Ok(())

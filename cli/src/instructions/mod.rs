@@ -94,7 +94,7 @@ impl SessionInstructions {
     }
 
     /// Tells an agent of the session.
-    pub fn tell(&self, settings: &Settings, agent: &mut Agent) {
+    pub fn apply_to(&self, settings: &Settings, agent: &mut Agent) {
         let files = match settings.takes_instructions(&agent.name) {
             true => self.files.clone(),
             false => Vec::new(),
@@ -134,7 +134,7 @@ impl SessionInstructions {
     }
 
     /// The user knows how the files are now.
-    pub fn told(&mut self, settings: &Settings) {
+    pub fn mark_reported(&mut self, settings: &Settings) {
         self.reported = digests(&settings.instruction_places().read());
     }
 

@@ -184,7 +184,7 @@ impl Work {
         if !self.fields.tools.is_empty() && !model.offers_tools() {
             let name = &shared.name;
             // The next request offers none, so this is said once.
-            self.tell(StreamEvent::Notice(format!(
+            self.send(StreamEvent::Notice(format!(
                 "{name} does not support tools; it can only chat"
             )));
         }
@@ -250,11 +250,11 @@ impl Work {
         let calls = calls.end(finish == Finish::Complete, &mut rest);
         self.say(rest);
         for call in &calls {
-            self.tell(StreamEvent::CallStarted {
+            self.send(StreamEvent::CallStarted {
                 tool: call.tool.clone(),
             });
         }
-        self.tell(StreamEvent::Usage(Usage {
+        self.send(StreamEvent::Usage(Usage {
             input_tokens: reply.prompt_tokens as u64,
             cached_tokens: reply.known_tokens as u64,
             written_tokens: 0,
@@ -265,7 +265,7 @@ impl Work {
             recovered: true,
             ..ProposedCall::new("", call.tool, call.arguments)
         });
-        self.tell(StreamEvent::End(ReplyEnd {
+        self.send(StreamEvent::End(ReplyEnd {
             calls: calls.collect(),
             finish,
             replay: None,
@@ -275,12 +275,12 @@ impl Work {
 
     fn say(&self, text: String) {
         if !text.is_empty() {
-            self.tell(StreamEvent::Text(text));
+            self.send(StreamEvent::Text(text));
         }
     }
 
     /// Whether the reader has gone is noticed by [`Self::is_stopped`].
-    fn tell(&self, event: StreamEvent) {
+    fn send(&self, event: StreamEvent) {
         let _ = self.events.blocking_send(Ok(event));
     }
 

@@ -56,7 +56,7 @@ impl Toolbox {
     }
 
     /// Says what the user has to know of calls, such as what hooks say.
-    fn tell_user(&self) {
+    fn show_notices(&self) {
         for notice in self.server.host.take_notices() {
             self.server.ui.warn(&notice);
         }
@@ -139,7 +139,7 @@ impl ServerHandler for Toolbox {
             () = context.ct.cancelled() => ("the client cancelled the call", false),
             () = too_late => ("the client has gone", true),
             result = work => {
-                self.tell_user();
+                self.show_notices();
                 return Ok(result.into());
             }
         };
@@ -151,7 +151,7 @@ impl ServerHandler for Toolbox {
             let notice = format!("{why} while hooks ran after the edit of {tool}; the edit stays");
             self.server.ui.warn(&notice);
         }
-        self.tell_user();
+        self.show_notices();
         if !is_gone {
             caller.withdraw().await;
         }

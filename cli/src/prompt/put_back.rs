@@ -40,12 +40,12 @@ impl PutBack {
         if !text.is_empty() {
             self.is_replaced.store(false, Ordering::Relaxed);
         }
-        self.tell(false, 0);
+        self.describe(false, 0);
         self.is_taken.store(false, Ordering::Relaxed);
     }
 
     /// What it is that was put back, and how many lines come after it.
-    pub fn tell(&self, is_command: bool, left: usize) {
+    pub fn describe(&self, is_command: bool, left: usize) {
         self.is_command.store(is_command, Ordering::Relaxed);
         self.left.store(left, Ordering::Relaxed);
     }

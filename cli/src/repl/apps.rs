@@ -410,7 +410,7 @@ pub fn undo(app: &App, dialogue: Option<&mut Dialogue>) -> Result<bool, CliError
         return Ok(false);
     };
     if let Some(dialogue) = dialogue {
-        dialogue.tell_undone_version();
+        dialogue.note_undone_version();
     }
     app.app_output().take_errors(stored.name());
     let line = format!("app '{}' is back at version {version}.", stored.name());

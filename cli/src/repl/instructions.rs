@@ -135,7 +135,7 @@ pub fn remember(app: &App, dialogue: Option<&mut Dialogue>, rest: &str) -> Resul
     };
     ui.status(&format!("Added to {name}. {next}"));
     if let Some(dialogue) = dialogue {
-        dialogue.told_of_instructions(app);
+        dialogue.mark_instructions_reported(app);
     }
     Ok(())
 }

@@ -152,9 +152,9 @@ pub fn run(app: &App, dialogue: Option<&mut Dialogue>, rest: &str) -> Result<(),
                 app.calls.drop_since(begun);
             }
             let stays: &[PathBuf] = if part.has_files() { &[] } else { &since };
-            dialogue.tell_changed(stays.iter().map(|path| short(app, path)));
+            dialogue.note_changed(stays.iter().map(|path| short(app, path)));
         }
-        false => dialogue.tell_undone(undone),
+        false => dialogue.note_undone(undone),
     }
     Ok(())
 }

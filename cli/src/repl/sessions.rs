@@ -180,7 +180,7 @@ pub fn fork_here(app: &App, dialogue: &mut Option<Dialogue>, rest: &str) -> Resu
     if !is_this {
         dialogue.forget_undone();
     }
-    dialogue.go_on_with(app, copy, &loaded);
+    dialogue.continue_with(app, copy, &loaded);
     if !is_this {
         session_picker::show_resumed(app, dialogue, &loaded);
     }

@@ -309,7 +309,7 @@ fn undo(app: &App, dialogue: &mut Option<Dialogue>) -> Result<(), CliError> {
     }
     let undone = undo::last(app)?;
     if let Some(dialogue) = dialogue {
-        dialogue.tell_undone(undone);
+        dialogue.note_undone(undone);
     }
     Ok(())
 }

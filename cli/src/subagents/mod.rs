@@ -232,7 +232,7 @@ impl Roster {
         let _ = self.watcher.set(Box::new(watcher));
     }
 
-    fn tell(&self) {
+    fn notify(&self) {
         if let Some(watcher) = self.watcher.get() {
             watcher();
         }
@@ -243,7 +243,7 @@ impl Roster {
         let subagent = self.all().into_iter().find(|it| it.name == name);
         if let Some(subagent) = subagent {
             subagent.note(|live| live.logged = Some(number));
-            self.tell();
+            self.notify();
         }
     }
 
@@ -258,7 +258,7 @@ impl Roster {
     /// Another session begins: its subagents are others.
     pub fn begin_session(&self) {
         *self.state.lock() = State::default();
-        self.tell();
+        self.notify();
     }
 
     /// The session has these already, by their numbers: only the last ones are listed.
@@ -269,7 +269,7 @@ impl Roster {
         let listed = subagents.into_iter().skip(surplus);
         state.all = listed.map(|it| (it.number, Arc::new(it))).collect();
         drop(state);
-        self.tell();
+        self.notify();
     }
 
     /// Whether this turn may start one more, which counts from now on.

@@ -25,7 +25,7 @@ impl Roster {
             rows.push(ui.status_styles().paint(Label::Quiet, &hint));
         }
         ui.show_rows(rows);
-        self.tell();
+        self.notify();
     }
 }
 

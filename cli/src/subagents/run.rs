@@ -207,7 +207,7 @@ impl Parent<'_> {
         };
         let stop = subagent.stop.cancelled();
         let mut message = message(task);
-        modes::tell(&mut message.text, app.mode.get());
+        modes::add_note(&mut message.text, app.mode.get());
         let mut report = run_turn(&mut kept.conversation, message, &context, stop).await;
         ask.complete(&mut report.denials);
         for denial in &mut report.denials {
@@ -234,7 +234,7 @@ impl Parent<'_> {
                     }
                 }
                 if let Some(instructions) = self.instructions {
-                    instructions.tell(&app.settings, &mut agent);
+                    instructions.apply_to(&app.settings, &mut agent);
                 }
                 agent
             }

@@ -38,7 +38,7 @@ impl Page {
     }
 
     /// Tells the page of a message of the program, or of what became of it.
-    pub(crate) fn tell(&mut self, level: LogLevel, text: &str) {
+    pub(crate) fn report(&mut self, level: LogLevel, text: &str) {
         let Some(open) = &mut self.0 else {
             return;
         };
@@ -65,7 +65,7 @@ impl app_page::Host for View<'_, Page> {
                 "an event of {} bytes is dropped: its name may have {MAX_APP_NAME_BYTES}, its payload {MAX_EMIT_BYTES}",
                 event.len() + payload.len()
             );
-            self.own.tell(LogLevel::Warn, &note);
+            self.own.report(LogLevel::Warn, &note);
             return Ok(());
         }
         match open
@@ -79,7 +79,7 @@ impl app_page::Host for View<'_, Page> {
                     "more than {MAX_EMITS_PER_SECOND} events or {} MiB in a second: the rest is dropped",
                     MAX_EMIT_BYTES_PER_SECOND >> 20
                 );
-                self.own.tell(LogLevel::Warn, &note);
+                self.own.report(LogLevel::Warn, &note);
             }
         }
         Ok(())

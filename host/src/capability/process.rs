@@ -230,7 +230,7 @@ impl process::HostCommand for View<'_, Commands> {
             entry.left_behind.extend(entry.running.take_notices());
             let notices = entry.left_behind.clone();
             let is_told = std::mem::replace(&mut entry.is_told, true);
-            self.tell(&notices, is_told);
+            self.notify(&notices, is_told);
             self.ended(end?);
             if notices.is_empty() || is_told {
                 return Ok(None);
@@ -265,7 +265,7 @@ impl process::HostCommand for View<'_, Commands> {
         entry.left_behind.extend(entry.running.take_notices());
         let notices = entry.left_behind.clone();
         let is_told = std::mem::replace(&mut entry.is_told, true);
-        self.tell(&notices, is_told);
+        self.notify(&notices, is_told);
         let end = end?;
         self.ended(end);
         Ok(match end {
@@ -352,7 +352,7 @@ impl View<'_, Commands> {
 
     /// Tells the user what a command left behind, each sentence on lines of its own: beside the mark of the call there is no
     /// room for it.
-    fn tell(&self, notices: &[String], is_told: bool) {
+    fn notify(&self, notices: &[String], is_told: bool) {
         if !is_told {
             notices
                 .iter()

@@ -69,7 +69,7 @@ impl search::Host for CallContext {
         } else {
             let what = format!("{} '{}'", need.operation.verb(), need.target.shown());
             let asked = (Origin::Undeclared, &*what);
-            self.tell_of_unplanned(&need, &to, None);
+            self.notify_of_unplanned(&need, &to, None);
             self.authorise_request(need.clone(), to, asked, shown.clone())
                 .await?
         };

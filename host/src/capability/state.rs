@@ -142,13 +142,13 @@ impl CallState {
         broken: Option<&str>,
     ) -> Result<(), AuditError> {
         for (level, message) in self.messages.kept() {
-            self.page.tell((*level).into(), message);
+            self.page.report((*level).into(), message);
         }
         if self.context.web.of_app.take_excess() {
             let note = format!(
                 "more than {MAX_APP_FETCHES} requests over the web in a minute: the rest fails"
             );
-            self.page.tell(LogLevel::Warn, &note);
+            self.page.report(LogLevel::Warn, &note);
         }
         self.write_messages(broken);
         self.messages = Messages::default();

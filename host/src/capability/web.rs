@@ -445,7 +445,7 @@ impl<'a> WebGate<'a> {
                 let request = shown(hop);
                 if origin == Origin::Undeclared {
                     let state = &self.state;
-                    state.tell_of_unplanned(&need, &written, Some(&request));
+                    state.notify_of_unplanned(&need, &written, Some(&request));
                 }
                 let asking = self
                     .state

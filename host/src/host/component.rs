@@ -328,7 +328,7 @@ impl Components {
         if let (Ok(success), Some(state)) = (&mut result, &mut state) {
             success.note = state.commands.note.take();
             success.has_failed = state.commands.has_failed;
-            tell_of_broken_files(success, &state.context.changes.broken_files);
+            report_broken_files(success, &state.context.changes.broken_files);
         }
         if let Some(state) = &mut state {
             let broken = match &result {
@@ -528,7 +528,7 @@ fn taken<T: Send + 'static, E: Send + 'static>(
 }
 
 /// Tells the model which files do not parse any more, and the user of those that the plan did not know.
-fn tell_of_broken_files(success: &mut Success, broken: &[BrokenFile]) {
+fn report_broken_files(success: &mut Success, broken: &[BrokenFile]) {
     for file in broken {
         if !success.text.ends_with('\n') {
             success.text.push('\n');

@@ -36,7 +36,7 @@ pub struct Compacting {
 
 /// The request that asks for a summary of these messages, as they are sent.
 pub fn request(messages: &[Cow<'_, Message>], agent: &Agent, dialect: &dyn Dialect) -> Request {
-    let asks = agent.clone().told_only(None);
+    let asks = agent.clone().with_prompt_only(None);
     let text = format!(
         "{INSTRUCTION}\n\n<conversation>\n{}</conversation>",
         transcript(messages)

@@ -170,18 +170,18 @@ impl<'a> Turn<'a> {
             }
             (State::Preparing(waiting), Event::Prepared(number, result)) if waiting == number => {
                 self.prepared(number, result, &mut effects);
-                self.go_on(&mut effects);
+                self.advance(&mut effects);
             }
             (State::Waiting, Event::Resolved(resolution)) => {
                 self.resolved(resolution, &mut effects);
             }
             (State::Keeping(waiting), Event::Kept(number, result)) if waiting == number => {
                 self.kept(number, result, &mut effects);
-                self.go_on(&mut effects);
+                self.advance(&mut effects);
             }
             (State::Running, Event::Finished(number, outcome)) if self.runs(number) => {
                 self.finished(number, outcome, &mut effects);
-                self.go_on(&mut effects);
+                self.advance(&mut effects);
             }
             _ => {}
         }

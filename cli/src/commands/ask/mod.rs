@@ -94,7 +94,7 @@ pub fn run(app: &mut App, args: AskArgs, global: &Global) -> Result<Exit, CliErr
         dialogue = dialogue.silent();
     }
     if format == OutputFormat::StreamJson {
-        dialogue = dialogue.told_to(Events::beside);
+        dialogue = dialogue.with_frontend(Events::beside);
     }
     if !choice::may_use_its_own(app, &mut dialogue)? {
         return Ok(Exit::Failed);

@@ -255,7 +255,7 @@ impl LineEditor {
         self.early
             .begin(&start, Some(text).filter(|_| early.is_foreign));
         let is_command = !early.is_foreign && MessageLines(self.commands).is_alone(text);
-        self.early.tell(is_command, early.left);
+        self.early.describe(is_command, early.left);
         let read = self.read_begun(ui, prompt, &start);
         if self.early.takes_replaced() && matches!(read.0, Typed::Line(_)) && !early.is_foreign {
             // The line can be sent without it.

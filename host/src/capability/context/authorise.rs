@@ -44,7 +44,7 @@ impl CallContext {
         need: Need,
         written: types::Target,
     ) -> Result<UseId, Refusal> {
-        self.tell_of_unplanned(&need, &written, None);
+        self.notify_of_unplanned(&need, &written, None);
         let what = format!("{} '{}'", need.operation.verb(), need.target.shown());
         self.authorise_with(need, written, (Origin::Undeclared, &what), None)
             .await
@@ -151,7 +151,7 @@ impl CallContext {
     }
 
     /// Tells of a use that the plan does not announce: whoever tests a plugin has to know it although a rule allows it there.
-    pub(in crate::capability) fn tell_of_unplanned(
+    pub(in crate::capability) fn notify_of_unplanned(
         &self,
         need: &Need,
         written: &types::Target,
@@ -284,7 +284,7 @@ impl CallContext {
                     self.note_denied(need.clone(), written.clone(), &decision.rule)?;
                 }
                 Verdict::Ask => {
-                    self.tell_of_unplanned(need, &written, None);
+                    self.notify_of_unplanned(need, &written, None);
                     asking.push(decision.rule);
                     open.push(need.clone());
                 }

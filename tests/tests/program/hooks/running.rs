@@ -108,7 +108,7 @@ fn the_working_line_says_which_hook_is_waited_for() {
     // With both ends open here, nothing waits for the other end.
     let go = fs::File::options().read(true).write(true).open(&go);
     let mut go = go.expect("the pipe");
-    let mut go_on = || go.write_all(b"\n").expect("there is room");
+    let mut release = || go.write_all(b"\n").expect("there is room");
     let mut chat = Chat::open(&environment);
     chat.say("write");
     let name = "the hook `read x < go`";
@@ -118,19 +118,19 @@ fn the_working_line_says_which_hook_is_waited_for() {
     };
     chat.terminal
         .wait_until("the call with its hook", is_of_call);
-    go_on();
+    release();
     chat.question();
     chat.answer("y");
     chat.terminal
         .wait_until("the call with its hook", is_of_call);
-    go_on();
+    release();
     let is_waited_for = |screen: &Screen| {
         let is_line = |line: &str| line.contains(name) && !line.contains("write_file");
         screen.text.lines().any(is_line) && screen.contains("Done.")
     };
     chat.terminal
         .wait_until("the hook at the end", is_waited_for);
-    go_on();
+    release();
     let screen = chat.prompt();
     assert!(!screen.contains(name), "{screen:?}");
     chat.leave();

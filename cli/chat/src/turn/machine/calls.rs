@@ -1,6 +1,6 @@
 //! The calls of one reply: prepared, decided, run, and given their results.
 //!
-//! There is one thing to do at a time, and [`Turn::go_on`] finds it in the calls themselves: an answer to
+//! There is one thing to do at a time, and [`Turn::advance`] finds it in the calls themselves: an answer to
 //! keep, a call to prepare, the user to wait for, a call to run, the results to store.
 
 use std::sync::Arc;
@@ -147,11 +147,11 @@ impl Turn<'_> {
                 effects.push(Effect::Show(number));
             }
         }
-        self.go_on(effects);
+        self.advance(effects);
     }
 
     /// Does the next thing. Answers are kept before anything is prepared: they may be what allows it.
-    pub(super) fn go_on(&mut self, effects: &mut Vec<Effect>) {
+    pub(super) fn advance(&mut self, effects: &mut Vec<Effect>) {
         if let Some(number) = self.first(|call| matches!(call.task, Some(Task::Keep(_))))
             && let Some(Task::Keep(answer)) = self.calls[number].task
         {
@@ -261,7 +261,7 @@ impl Turn<'_> {
             }
             Resolution::Reconsider => self.reconsider(|_| true),
         }
-        self.go_on(effects);
+        self.advance(effects);
     }
 
     fn decide(&mut self, decision: Decision, effects: &mut Vec<Effect>) {

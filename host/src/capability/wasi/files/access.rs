@@ -51,7 +51,7 @@ impl View<'_, Machine> {
     }
 
     /// Authorises one use of a place.
-    pub(super) async fn may(
+    pub(super) async fn authorise_path(
         &mut self,
         place: &Place,
         operation: Operation,
@@ -202,7 +202,7 @@ impl View<'_, Machine> {
             path,
             is_folder: true,
         };
-        self.may(&place, Operation::Read, ".").await?;
+        self.authorise_path(&place, Operation::Read, ".").await?;
         match self.handles.table.get(handle)? {
             Descriptor::Folder(Folder {
                 handle: Some(handle),

@@ -270,7 +270,7 @@ impl types::HostDescriptor for View<'_, Machine> {
 
     async fn readlink_at(&mut self, handle: Resource<Descriptor>, path: String) -> Answer<String> {
         let place = self.place(&handle, &path, Link::Itself, false)?;
-        self.may(&place, Operation::Read, &path).await?;
+        self.authorise_path(&place, Operation::Read, &path).await?;
         let (folder, name) = place.parts()?;
         let folder = open::folder(folder)?;
         let leads_to = rustix::fs::readlinkat(folder, name, Vec::new())?;
