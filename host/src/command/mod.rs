@@ -29,7 +29,7 @@ mod known;
 mod missing;
 mod named;
 mod names;
-mod obstacle;
+mod not_storable;
 mod parts;
 mod patterns;
 mod pieces;
@@ -54,7 +54,7 @@ use self::known::Known;
 use self::named::{Bound, Guarded};
 pub use self::names::CommandError;
 pub(crate) use self::names::{Folder, Guard, Named, Names, Way};
-pub use self::obstacle::Obstacle;
+pub use self::not_storable::NotStorable;
 pub use self::parts::LineCommand;
 use self::parts::Parts;
 pub(crate) use self::pieces::{modules, pieces_of};
@@ -281,9 +281,9 @@ impl CommandLine {
         let target = CommandTarget {
             is_unclear,
             is_storable: target.is_storable && !is_unclear,
-            obstacle: match is_unclear {
-                true => Some(Obstacle::Unclear),
-                false => target.obstacle,
+            not_storable: match is_unclear {
+                true => Some(NotStorable::Unclear),
+                false => target.not_storable,
             },
             ..target
         };
@@ -346,8 +346,8 @@ impl CommandLine {
         reason::long(self, longest)
     }
 
-    /// What is in the way of a permanent yes, as the end of a sentence: `because of git push`. `None`: nothing.
-    pub fn obstacle(&self) -> Option<String> {
+    /// Why a yes to it cannot be stored, as the end of a sentence: `because of git push`. `None`: it can.
+    pub fn not_storable_because(&self) -> Option<String> {
         reason::because(self)
     }
 
@@ -478,17 +478,17 @@ fn simple_target(words: &[String], names: &dyn Names) -> Result<CommandTarget, C
     let is_line = matches!(key, CommandKey::Line(_));
     let may_be_code = is_line && !takes_data && pieces::may_be_code(arguments);
     let is_key = program.called.to_str().is_some() && key.is_storable();
-    let in_the_way = bound.obstacle().cloned();
-    let in_the_way = in_the_way.or(may_be_code.then_some(Obstacle::Code));
-    let in_the_way = in_the_way.or((!is_key).then_some(Obstacle::Key));
+    let not_storable = bound.not_storable().cloned();
+    let not_storable = not_storable.or(may_be_code.then_some(NotStorable::Code));
+    let not_storable = not_storable.or((!is_key).then_some(NotStorable::Key));
     let is_unknown = others.is_incomplete || others.hides_program || others.hides_words;
     Ok(CommandTarget {
         folder: is_line.then(|| names.project().to_owned()),
-        is_storable: in_the_way.is_none(),
+        is_storable: not_storable.is_none(),
         only_once: bound.missed.is_some() || is_unknown,
-        obstacle: match is_unknown && bound.missed.is_none() {
-            true => Some(Obstacle::Unknown),
-            false => in_the_way,
+        not_storable: match is_unknown && bound.missed.is_none() {
+            true => Some(NotStorable::Unknown),
+            false => not_storable,
         },
         is_unclear: simple.way == Way::Unclear,
         looked_up: bound.looked_up,
@@ -525,7 +525,7 @@ fn compound_target(line: &str, parts: &Parts, names: &dyn Names) -> CommandTarge
     let mut bound = Bound::nothing();
     match line.len() <= words::MAX_BYTES && !found.is_incomplete {
         true => bound = runs::bound_by(line, &found, None, None, names),
-        false => bound.miss(Obstacle::Unknown),
+        false => bound.miss(NotStorable::Unknown),
     }
     let mut programs = found.run;
     if !programs.iter().any(|program| program.real == shell.real) {
@@ -538,13 +538,13 @@ fn compound_target(line: &str, parts: &Parts, names: &dyn Names) -> CommandTarge
     };
     // What is hidden there decides nothing about what runs.
     let hides = (found.hides_program || found.hides_words) && parts.is_empty();
-    let missed = bound.missed.or(hides.then_some(Obstacle::Unknown));
+    let missed = bound.missed.or(hides.then_some(NotStorable::Unknown));
     CommandTarget {
         key: CommandKey::Text(line.to_owned()),
         is_storable: false,
         parts,
         only_once: missed.is_some(),
-        obstacle: missed.or(is_of_shell.then_some(Obstacle::NoProgram)),
+        not_storable: missed.or(is_of_shell.then_some(NotStorable::NoProgram)),
         is_unclear: false,
         looked_up: bound.looked_up,
         subject: Vec::new(),

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::pieces::{Piece, is_plain, is_way_up, is_whole, pieces, pieces_of};
-use super::{Named, Names, Obstacle, Way, script};
+use super::{Named, Names, NotStorable, Way, script};
 use crate::secrets::looks_secret;
 use crate::target::ProgramFile;
 
@@ -94,9 +94,9 @@ pub(super) struct Bound {
     /// Files whose content counts, and whatever else is named through a link that can be made to lead elsewhere.
     pub(super) files: Vec<PathBuf>,
     /// What the line names that cannot be watched, so that no yes to it is stored. `None`: nothing.
-    pub(super) unwatched: Option<Obstacle>,
+    pub(super) unwatched: Option<NotStorable>,
     /// What was not looked at, or cannot be: then a yes holds only once. `None`: nothing.
-    pub(super) missed: Option<Obstacle>,
+    pub(super) missed: Option<NotStorable>,
     /// The digest of all names that were looked up and of what each is, so that a yes ends when one of them becomes
     /// something else. `None`: no names count.
     pub(super) looked_up: Option<String>,
@@ -113,17 +113,17 @@ impl Bound {
     }
 
     /// Notes that something cannot be watched. What is noted first is said.
-    fn unwatch(&mut self, what: Obstacle) {
+    fn unwatch(&mut self, what: NotStorable) {
         self.unwatched.get_or_insert(what);
     }
 
     /// Notes that something was not looked at. What is noted first is said.
-    pub(super) fn miss(&mut self, what: Obstacle) {
+    pub(super) fn miss(&mut self, what: NotStorable) {
         self.missed.get_or_insert(what);
     }
 
     /// Why no yes to it can be stored.
-    pub(super) fn obstacle(&self) -> Option<&Obstacle> {
+    pub(super) fn not_storable(&self) -> Option<&NotStorable> {
         self.missed.as_ref().or(self.unwatched.as_ref())
     }
 
@@ -138,7 +138,7 @@ impl Bound {
         }
         match self.files.len() < MAX_COVERED {
             true => self.files.push(path),
-            false => self.miss(Obstacle::ManyFiles(MAX_COVERED)),
+            false => self.miss(NotStorable::ManyFiles(MAX_COVERED)),
         }
     }
 
@@ -146,7 +146,7 @@ impl Bound {
         match way {
             Way::Fixed => {}
             Way::Changeable => self.add(program.real.clone()),
-            Way::Unclear => self.miss(Obstacle::Unclear),
+            Way::Unclear => self.miss(NotStorable::Unclear),
         }
     }
 }
@@ -204,7 +204,7 @@ pub(super) fn bound(
             // It cannot be told what would run.
             Ok(Some(_)) | Err(_) => {
                 let name = script.to_string_lossy().into_owned();
-                bound.miss(Obstacle::Script(name));
+                bound.miss(NotStorable::Script(name));
                 continue;
             }
         };
@@ -224,12 +224,12 @@ pub(super) fn bound(
     }
 }
 
-/// What is in the way where commands can make a name lead elsewhere, or it is no file.
-fn elsewhere(name: &str, is_folder: bool) -> Obstacle {
+/// Why a yes cannot be stored where commands can make a name lead elsewhere, or it is no file.
+fn elsewhere(name: &str, is_folder: bool) -> NotStorable {
     let name = name.to_owned();
     match is_folder {
-        true => Obstacle::Folder(name),
-        false => Obstacle::NoFile(name),
+        true => NotStorable::Folder(name),
+        false => NotStorable::NoFile(name),
     }
 }
 
@@ -298,7 +298,7 @@ impl Search<'_> {
         let pieces = match pieces(words) {
             Some(pieces) => pieces,
             None => {
-                bound.miss(Obstacle::ManyNames);
+                bound.miss(NotStorable::ManyNames);
                 return;
             }
         };
@@ -308,14 +308,14 @@ impl Search<'_> {
         let starts = folders.len();
         // A way up is not followed from where another one leads.
         if words.iter().filter(|word| is_way_up(word)).count() > 1 {
-            bound.miss(Obstacle::WayUp);
+            bound.miss(NotStorable::WayUp);
         }
         let mut at = 0;
         while let Some(folder) = folders.get(at).cloned() {
             at += 1;
             for piece in &pieces {
                 if self.left == 0 {
-                    bound.miss(Obstacle::ManyNames);
+                    bound.miss(NotStorable::ManyNames);
                     return;
                 }
                 self.left -= 1;
@@ -336,7 +336,7 @@ impl Search<'_> {
                     if is_folder && is_other && folders.len() <= MAX_FOLDERS {
                         folders.push(format!("{}/", written.trim_end_matches('/')));
                     } else if is_folder && is_other {
-                        bound.miss(Obstacle::ManyNames);
+                        bound.miss(NotStorable::ManyNames);
                     }
                 }
             }
@@ -371,7 +371,7 @@ impl Search<'_> {
                 is_folder
             }
             Named::Unclear => {
-                bound.miss(Obstacle::Unreadable(written.to_owned()));
+                bound.miss(NotStorable::Unreadable(written.to_owned()));
                 false
             }
             _ => false,
@@ -388,7 +388,7 @@ impl Search<'_> {
             return;
         }
         let Some(names) = self.names_in(&folder) else {
-            bound.miss(Obstacle::ManyNames);
+            bound.miss(NotStorable::ManyNames);
             return;
         };
         let is_stem = |other: &&String| {
@@ -405,7 +405,7 @@ impl Search<'_> {
                     bound.add(path);
                     bound.unwatch(elsewhere(&name, is_folder));
                 }
-                Named::Unclear => bound.miss(Obstacle::Unreadable(name)),
+                Named::Unclear => bound.miss(NotStorable::Unreadable(name)),
                 Named::Absent | Named::Fixed { .. } | Named::Folder => {}
             }
         }

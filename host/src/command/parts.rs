@@ -29,7 +29,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::folder::InFolder;
-use super::obstacle::MAX_NAME_CHARS;
+use super::not_storable::MAX_NAME_CHARS;
 use super::words::SimpleCommand;
 use super::{Names, Way, is_git, known, may_change_repository, patterns, programs, simple_target};
 use crate::display;

@@ -1,7 +1,7 @@
 //! Why a line is asked about, and for how long a yes to it may hold: one sentence with the question, all of it in its details.
 
 use super::parts::MAX_PARTS;
-use super::{CommandLine, LineCommand, NotSimple, Obstacle};
+use super::{CommandLine, LineCommand, NotSimple, NotStorable};
 use crate::ask::Scope;
 use crate::display::listed;
 use crate::target::CommandTarget;
@@ -29,8 +29,8 @@ pub(super) fn short(
         return None;
     }
     if command.target.only_once {
-        return Some(match known_obstacle(command) {
-            Some(obstacle) => format!("A yes holds only once, as {obstacle}."),
+        return Some(match known_reason(command) {
+            Some(not_storable) => format!("A yes holds only once, as {not_storable}."),
             None => {
                 let because = command.compound.as_ref();
                 let because = because.map_or_else(String::new, |why| format!(" ({why})"));
@@ -49,16 +49,16 @@ pub(super) fn short(
 /// What is in the way of a permanent yes: `because of git push`, `as a word in it may be code`. `None`: nothing.
 pub(super) fn because(command: &CommandLine) -> Option<String> {
     let commands = command.commands.iter();
-    let in_the_way: Vec<_> = commands.filter(|it| it.target.is_none()).collect();
-    Some(match (&command.compound, &command.target.obstacle) {
-        (Some(NotSimple::Builtin(word)), None | Some(Obstacle::NoProgram)) => {
+    let not_storable: Vec<_> = commands.filter(|it| it.target.is_none()).collect();
+    Some(match (&command.compound, &command.target.not_storable) {
+        (Some(NotSimple::Builtin(word)), None | Some(NotStorable::NoProgram)) => {
             format!("as {word} is a shell builtin")
         }
-        (_, Some(obstacle)) => format!("as {obstacle}"),
+        (_, Some(not_storable)) => format!("as {not_storable}"),
         (None, None) => return None,
         (Some(_), None) if !command.target.parts.is_empty() => return None,
-        (Some(_), None) if !in_the_way.is_empty() => {
-            format!("because of {}", listed(&names(&in_the_way)))
+        (Some(_), None) if !not_storable.is_empty() => {
+            format!("because of {}", listed(&names(&not_storable)))
         }
         (Some(_), None) if command.commands.len() > MAX_PARTS => {
             format!("as it has more than {MAX_PARTS} commands")
@@ -68,9 +68,9 @@ pub(super) fn because(command: &CommandLine) -> Option<String> {
 }
 
 /// Why a yes holds only once, if that is known.
-fn known_obstacle(command: &CommandLine) -> Option<&Obstacle> {
-    let obstacle = command.target.obstacle.as_ref();
-    obstacle.filter(|it| **it != Obstacle::Unknown)
+fn known_reason(command: &CommandLine) -> Option<&NotStorable> {
+    let not_storable = command.target.not_storable.as_ref();
+    not_storable.filter(|it| **it != NotStorable::Unknown)
 }
 
 /// The same with the way out. `longest`: the longest that a yes may hold, for whatever reason. `None`: there is nothing to
@@ -86,8 +86,10 @@ pub(super) fn long(command: &CommandLine, longest: Scope) -> Option<String> {
         );
     }
     if command.target.only_once {
-        return Some(match (known_obstacle(command), &command.compound) {
-            (Some(obstacle), _) => format!("A yes to this line holds only once, as {obstacle}."),
+        return Some(match (known_reason(command), &command.compound) {
+            (Some(not_storable), _) => {
+                format!("A yes to this line holds only once, as {not_storable}.")
+            }
             (None, Some(why)) => format!("{}. {ONLY_ONCE}", why.label()),
             (None, None) => ONLY_ONCE.to_owned(),
         });
@@ -113,11 +115,11 @@ pub(super) fn long(command: &CommandLine, longest: Scope) -> Option<String> {
     const EXACTLY: &str = "s allows exactly this line until the session ends";
     let label = command.compound.as_ref().map(NotSimple::label);
     let label = label.unwrap_or_default();
-    Some(match (&command.compound, &command.target.obstacle) {
+    Some(match (&command.compound, &command.target.not_storable) {
         (Some(NotSimple::Builtin(word)), _) => format!(
             "The shell carries out {word} itself, so a permanent yes would name no program: {EXACTLY}."
         ),
-        (_, Some(Obstacle::Code)) => format!(
+        (_, Some(NotStorable::Code)) => format!(
             "A word with spaces or special characters may be code, which Dunlin does not read: {EXACTLY}. It can't be \
              allowed permanently."
         ),

@@ -55,8 +55,10 @@ impl CommandTarget {
             .as_ref()
             .map(|bound| bound.files.clone())
             .unwrap_or_default();
-        let obstacle = bound.as_ref().and_then(|bound| bound.obstacle().cloned());
-        let can_be_stored = bound.is_some() && obstacle.is_none();
+        let not_storable = bound
+            .as_ref()
+            .and_then(|bound| bound.not_storable().cloned());
+        let can_be_stored = bound.is_some() && not_storable.is_none();
         Ok(CommandTarget {
             is_storable: key.is_storable() && can_be_stored,
             is_incomplete: !is_sandboxed,
@@ -72,7 +74,7 @@ impl CommandTarget {
             contents: contents::of(&covers),
             covers,
             only_once: false,
-            obstacle,
+            not_storable,
             is_unclear: false,
             folder: is_sandboxed.then(|| folder.to_owned()),
         })

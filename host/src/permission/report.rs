@@ -46,7 +46,7 @@ pub struct ExplainedCommand {
     pub command: Arc<CommandTarget>,
     /// Why it is more than one simple command; `None`: it is one.
     pub compound: Option<NotSimple>,
-    /// What is in the way of a permanent yes, as the end of a sentence: `because of git push`. `None`: nothing.
+    /// Why a yes to it cannot be stored, as the end of a sentence: `because of git push`. `None`: it can.
     pub obstacle: Option<String>,
     /// Whether it may run, and which rule says so.
     pub execute: Explained,
@@ -179,7 +179,7 @@ impl Permissions {
             }
             _ => {
                 let line = self.command_line(line)?;
-                let obstacle = line.obstacle();
+                let obstacle = line.not_storable_because();
                 (line.target, line.compound, obstacle, line.guarded)
             }
         };
@@ -230,7 +230,7 @@ impl Permissions {
             looked_up: None,
             parts: Vec::new(),
             only_once: false,
-            obstacle: None,
+            not_storable: None,
             is_unclear: false,
             folder: None,
         }))

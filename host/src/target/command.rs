@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::command::{Obstacle, simple_words};
+use crate::command::{NotStorable, simple_words};
 use crate::display::listed;
 
 /// How much of a command line an answer covers.
@@ -248,7 +248,7 @@ pub struct CommandTarget {
     /// Whether not all that it runs or reads was made out, so that a yes holds only once.
     pub only_once: bool,
     /// Why a yes to it cannot be stored, or holds only once, where the line itself does not say that.
-    pub obstacle: Option<Obstacle>,
+    pub not_storable: Option<NotStorable>,
     /// Whether the command may find something else than Dunlin under one of its names: then no yes that was given before
     /// covers it.
     pub is_unclear: bool,

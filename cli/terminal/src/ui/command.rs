@@ -51,7 +51,7 @@ pub(crate) mod tests {
                 looked_up: None,
                 parts: Vec::new(),
                 only_once: false,
-                obstacle: None,
+                not_storable: None,
                 is_unclear: false,
                 folder: None,
             }),

@@ -10,7 +10,7 @@ pub(super) const MAX_NAME_CHARS: usize = 60;
 
 /// `Display` is what stands behind "as": `it names more than 16 files`. Names are as they are written, not escaped.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Obstacle {
+pub enum NotStorable {
     /// A word in it may be code.
     Code,
     /// This folder lies behind a link that commands can change.
@@ -37,33 +37,37 @@ pub enum Obstacle {
     Unknown,
 }
 
-impl fmt::Display for Obstacle {
+impl fmt::Display for NotStorable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Obstacle::Code => f.write_str("a word in it may be code"),
-            Obstacle::Folder(name) => {
+            NotStorable::Code => f.write_str("a word in it may be code"),
+            NotStorable::Folder(name) => {
                 write!(f, "it names the folder {} by way of a link", short(name))
             }
-            Obstacle::NoFile(name) => write!(f, "{} is neither a file nor a folder", short(name)),
-            Obstacle::ManyFiles(most) => write!(f, "it names more than {most} files"),
-            Obstacle::Unreadable(name) => {
+            NotStorable::NoFile(name) => {
+                write!(f, "{} is neither a file nor a folder", short(name))
+            }
+            NotStorable::ManyFiles(most) => write!(f, "it names more than {most} files"),
+            NotStorable::Unreadable(name) => {
                 write!(f, "{} is too large or cannot be read", short(name))
             }
-            Obstacle::Unclear => {
+            NotStorable::Unclear => {
                 f.write_str("something that it names is in /proc or cannot be looked at")
             }
-            Obstacle::Script(name) => {
+            NotStorable::Script(name) => {
                 let name = short(name);
                 write!(
                     f,
                     "the first line of the script {name} holds more than plain names"
                 )
             }
-            Obstacle::WayUp => f.write_str("it goes up (..)"),
-            Obstacle::ManyNames => f.write_str("there are too many names in it to look up"),
-            Obstacle::Key => f.write_str("it is too long or too unusual"),
-            Obstacle::NoProgram => f.write_str("the shell carries out all of it itself"),
-            Obstacle::Unknown => f.write_str("not all that it runs and reads is known beforehand"),
+            NotStorable::WayUp => f.write_str("it goes up (..)"),
+            NotStorable::ManyNames => f.write_str("there are too many names in it to look up"),
+            NotStorable::Key => f.write_str("it is too long or too unusual"),
+            NotStorable::NoProgram => f.write_str("the shell carries out all of it itself"),
+            NotStorable::Unknown => {
+                f.write_str("not all that it runs and reads is known beforehand")
+            }
         }
     }
 }
