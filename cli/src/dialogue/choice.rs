@@ -96,11 +96,11 @@ fn may_use(
         return Ok(true);
     }
     ui.warn(&problem);
-    let may = ui.confirms("Use it anyway?");
-    if may {
+    let is_confirmed = ui.confirms("Use it anyway?");
+    if is_confirmed {
         used_models::add(&file, dialogue.agent(), name);
     }
-    Ok(may)
+    Ok(is_confirmed)
 }
 
 /// Whether a model is among those that a server of this kind lists.

@@ -162,8 +162,12 @@ pub fn build(
     // What is not said any more has to go.
     let is_said = |(_, text): (_, Option<&str>)| if text.is_some() { '1' } else { '0' };
     let said: String = about.texts().map(is_said).collect();
-    let made_of =
-        made_of.map(|digest| format!("{digest} {said}{}", u8::from(manifest.may.is_some())));
+    let made_of = made_of.map(|digest| {
+        format!(
+            "{digest} {said}{}",
+            u8::from(manifest.declared_permissions.is_some())
+        )
+    });
     let unchanged = made_of.as_ref().and_then(|made_of| {
         let bytes = read_regular(&path, MAX_COMPONENT_BYTES).ok()?;
         let known: Notes = json_file::read(notes).ok()?;
@@ -178,8 +182,8 @@ pub fn build(
     let mut bytes = about
         .put_into(&bytes)
         .ok_or_else(|| BuildFailed::NoComponent { path: path.clone() })?;
-    if let Some(may) = manifest.may {
-        bytes = DeclaredPermissions::new(may)?.put_into(&bytes)?;
+    if let Some(declared_permissions) = manifest.declared_permissions {
+        bytes = DeclaredPermissions::new(declared_permissions)?.put_into(&bytes)?;
     }
     let write = || {
         let mut file = tempfile::NamedTempFile::new_in(folder)?;

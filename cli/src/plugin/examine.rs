@@ -46,7 +46,7 @@ pub struct Examined {
     /// What it says of itself for people.
     pub metadata: Metadata,
     /// What it may ever ask for, if it says so.
-    pub may: Option<BTreeMap<String, String>>,
+    pub declared_permissions: Option<BTreeMap<String, String>>,
     /// How long it took until it had described itself; compiling is nearly all of it.
     pub took: Duration,
     /// What its tools said of a made-up call.
@@ -423,7 +423,7 @@ fn examine_beside(
         source: from.source,
         tools,
         installed,
-        may: declared_permissions
+        declared_permissions: declared_permissions
             .map(|declared_permissions| declared_permissions.targets().map(own).collect()),
         took,
         tried,
@@ -511,7 +511,7 @@ impl Examined {
             tools_digest: Some(tools_digest(&self.tools)),
             abilities: self.abilities(),
             metadata: self.metadata.clone(),
-            may: self.may.clone(),
+            declared_permissions: self.declared_permissions.clone(),
             signer: self.signer.clone(),
             previous: None,
         }

@@ -53,8 +53,8 @@ pub struct Record {
     #[serde(default)]
     pub metadata: Metadata,
     /// What it may ever ask for, if it says so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub may: Option<BTreeMap<String, String>>,
+    #[serde(default, rename = "may", skip_serializing_if = "Option::is_none")]
+    pub declared_permissions: Option<BTreeMap<String, String>>,
     /// The fingerprint of the pinned key that had signed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signer: Option<String>,
@@ -313,7 +313,7 @@ mod tests {
             abilities: vec!["log".to_owned()],
             metadata: Metadata::default(),
             signer: None,
-            may: None,
+            declared_permissions: None,
             previous: None,
         }
     }

@@ -86,7 +86,8 @@ pub struct Manifest {
     homepage: Option<String>,
     repository: Option<String>,
     /// What it may ever ask for; without it, whatever its imports reach.
-    pub may: Option<BTreeMap<String, String>>,
+    #[serde(rename = "may")]
+    pub declared_permissions: Option<BTreeMap<String, String>>,
     /// Tests.
     #[serde(default)]
     pub test: Vec<Trial>,
@@ -294,8 +295,9 @@ impl Manifest {
             ));
         }
         // Before anything is built, which may take half a minute.
-        if let Some(may) = &manifest.may {
-            DeclaredPermissions::new(may.clone()).map_err(|error| format!("in [may], {error}"))?;
+        if let Some(declared_permissions) = &manifest.declared_permissions {
+            DeclaredPermissions::new(declared_permissions.clone())
+                .map_err(|error| format!("in [may], {error}"))?;
         }
         manifest.test.iter_mut().try_for_each(Trial::check)?;
         if !is_name(&manifest.name) {

@@ -19,7 +19,7 @@ use dunlin_terminal::ui::{diff, wrap};
 /// Columns before what is listed.
 const MARGIN: usize = 4;
 
-type May = BTreeMap<String, String>;
+type DeclaredTargets = BTreeMap<String, String>;
 
 /// What comes with a version and what goes, each in words. Nothing is escaped.
 #[derive(Debug, Default, PartialEq)]
@@ -151,7 +151,10 @@ fn changes(old: &Record, new: &Examined) -> Changes {
     let tools: Vec<String> = new.tools.iter().map(|tool| tool.name.clone()).collect();
     changes.compare(&old.tools, &tools, "the tool");
     changes.compare(&old.abilities, &new.abilities(), "the ability");
-    changes.compare_permissions(old.may.as_ref(), new.may.as_ref());
+    changes.compare_permissions(
+        old.declared_permissions.as_ref(),
+        new.declared_permissions.as_ref(),
+    );
     changes
 }
 
@@ -164,7 +167,11 @@ impl Changes {
     }
 
     /// Compares declared permissions, letter by letter. Without any, a plugin may ask for everything.
-    fn compare_permissions(&mut self, old: Option<&May>, new: Option<&May>) {
+    fn compare_permissions(
+        &mut self,
+        old: Option<&DeclaredTargets>,
+        new: Option<&DeclaredTargets>,
+    ) {
         const ALL: &str = "may ask for whatever its abilities reach";
         let (old, new) = match (old, new) {
             (None, None) => return,
@@ -172,7 +179,12 @@ impl Changes {
             (None, Some(_)) => return self.removed.push(ALL.to_owned()),
             (Some(old), Some(new)) => (old, new),
         };
-        let of = |may: &May, target: &str| may.get(target).cloned().unwrap_or_default();
+        let of = |declared_permissions: &DeclaredTargets, target: &str| {
+            declared_permissions
+                .get(target)
+                .cloned()
+                .unwrap_or_default()
+        };
         let targets = old
             .keys()
             .chain(new.keys().filter(|target| !old.contains_key(*target)));
@@ -216,18 +228,22 @@ mod tests {
 
     #[test]
     fn permissions_are_compared_letter_by_letter() {
-        let may = |all: &[(&str, &str)]| -> May {
+        let declared_permissions = |all: &[(&str, &str)]| -> DeclaredTargets {
             let own = |(target, bits): &(&str, &str)| ((*target).to_owned(), (*bits).to_owned());
             all.iter().map(own).collect()
         };
-        let check = |old: Option<&May>, new: Option<&May>, added: &[&str], removed: &[&str]| {
+        let check = |old: Option<&DeclaredTargets>,
+                     new: Option<&DeclaredTargets>,
+                     added: &[&str],
+                     removed: &[&str]| {
             let mut changes = Changes::default();
             changes.compare_permissions(old, new);
             assert_eq!(changes.added, added);
             assert_eq!(changes.removed, removed);
         };
-        let old = may(&[("./", "r--"), ("git", "--x"), ("~/a/", "rw-")]);
-        let new = may(&[("./", "rw-"), ("https://docs.rs/", "r--"), ("~/a/", "r-x")]);
+        let old = declared_permissions(&[("./", "r--"), ("git", "--x"), ("~/a/", "rw-")]);
+        let new =
+            declared_permissions(&[("./", "rw-"), ("https://docs.rs/", "r--"), ("~/a/", "r-x")]);
         check(
             Some(&old),
             Some(&new),

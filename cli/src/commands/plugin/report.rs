@@ -56,7 +56,10 @@ pub fn rows(examined: &Examined, window: Window) -> Vec<String> {
         .collect();
     row("tools", "", &tools.join(", "));
     rows.extend(abilities(&examined.abilities(), window));
-    rows.extend(may_ask(examined.may.as_ref(), window));
+    rows.extend(declared_permissions_rows(
+        examined.declared_permissions.as_ref(),
+        window,
+    ));
     let said = examined.tried.iter().map(|(tool, tried)| {
         let said = match tried {
             Tried::Asks(question) => format!("asks: {question}"),
@@ -95,7 +98,10 @@ pub fn installed(record: &Record, tools: &[Tool], window: Window) -> Vec<String>
         rows.extend(row("signed", "", &signed, window));
     }
     rows.extend(abilities(&record.abilities, window));
-    rows.extend(may_ask(record.may.as_ref(), window));
+    rows.extend(declared_permissions_rows(
+        record.declared_permissions.as_ref(),
+        window,
+    ));
     if !tools.is_empty() {
         rows.extend(model_reads(tools, window));
     }
@@ -130,15 +136,20 @@ fn abilities(abilities: &[String], window: Window) -> Vec<String> {
 }
 
 /// What a plugin says that it may ever ask for.
-fn may_ask(may: Option<&BTreeMap<String, String>>, window: Window) -> Vec<String> {
-    match may {
+fn declared_permissions_rows(
+    declared_permissions: Option<&BTreeMap<String, String>>,
+    window: Window,
+) -> Vec<String> {
+    match declared_permissions {
         None => {
             let all = "whatever its abilities reach: it declares no permissions";
             row("may ask", "", all, window)
         }
-        Some(may) if may.is_empty() => row("may ask", "", "nothing at all", window),
-        Some(may) => {
-            let targets = may
+        Some(declared_permissions) if declared_permissions.is_empty() => {
+            row("may ask", "", "nothing at all", window)
+        }
+        Some(declared_permissions) => {
+            let targets = declared_permissions
                 .iter()
                 .map(|(target, bits)| (bits.as_str(), target.clone()));
             list("may ask", targets, window)

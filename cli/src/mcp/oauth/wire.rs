@@ -164,7 +164,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_login_reaches_what_it_may() {
-        let may = async |server: &str, url: &str| {
+        let is_permitted = async |server: &str, url: &str| {
             let (server, url): (Url, Url) = (server.parse().unwrap(), url.parse().unwrap());
             let hop = Hop {
                 method: &Method::GET,
@@ -195,7 +195,7 @@ mod tests {
             ("http://localhost:1/mcp", "http://localhost:8080/", true),
             ("http://localhost:1/mcp", "https://login.example.com/", true),
         ] {
-            assert_eq!(may(server, url).await, lets, "{server} {url}");
+            assert_eq!(is_permitted(server, url).await, lets, "{server} {url}");
         }
     }
 

@@ -33,7 +33,7 @@ pub fn file(environment: &Environment, name: &str, bytes: &[u8]) -> PathBuf {
     environment.outside_file(name, bytes)
 }
 
-fn may(targets: &[(&str, &str)]) -> DeclaredPermissions {
+fn declared_permissions(targets: &[(&str, &str)]) -> DeclaredPermissions {
     let own = |(target, bits): &(&str, &str)| ((*target).to_owned(), (*bits).to_owned());
     DeclaredPermissions::new(targets.iter().map(own).collect()).expect("a declared_permissions")
 }
@@ -93,7 +93,9 @@ fn what_is_installed_was_read_first() {
         .collect();
     let mut targets = vec![("/", "rwx"), (forged.as_str(), "r--")];
     targets.extend(folders.iter().map(|folder| (folder.as_str(), "r--")));
-    let bytes = may(&targets).put_into(guest("echo").bytes).unwrap();
+    let bytes = declared_permissions(&targets)
+        .put_into(guest("echo").bytes)
+        .unwrap();
     let echo = file(&environment, "echo.wasm", &bytes);
     let mut terminal = environment.terminal(["plugin", "install", echo.to_str().unwrap()]);
     terminal.resize(NonZeroU16::new(24).unwrap(), NonZeroU16::new(80).unwrap());
@@ -298,8 +300,8 @@ fn a_plugin_has_a_version_and_a_licence() {
 #[test]
 fn a_new_version_says_what_is_different() {
     let environment = Environment::new(program!());
-    let first = may(&[("./", "r--"), ("git", "--x")]);
-    let second = may(&[("./", "-w-"), ("https://docs.rs/", "r--")]);
+    let first = declared_permissions(&[("./", "r--"), ("git", "--x")]);
+    let second = declared_permissions(&[("./", "-w-"), ("https://docs.rs/", "r--")]);
     let bytes = first.put_into(guest("echo").bytes).unwrap();
     let path = file(&environment, "echo.wasm", &bytes);
     let install = format!("plugin install {} --yes", path.display());
@@ -409,7 +411,9 @@ fn declared_permissions_are_above_every_grant() {
     let inside = environment.project_file("inside.txt", "inside\n");
     let outside = environment.outside_file("outside.txt", "outside\n");
     let plain = guest("undeclared").bytes;
-    let first = may(&[("./", "r--")]).put_into(plain).unwrap();
+    let first = declared_permissions(&[("./", "r--")])
+        .put_into(plain)
+        .unwrap();
     let path = file(&environment, "undeclared.wasm", &first);
     let install = format!("plugin install {} --yes", path.display());
     run(&environment, &install, 0);
@@ -433,13 +437,15 @@ fn declared_permissions_are_above_every_grant() {
     run(&environment, "audit --denied", 0);
 
     // A new version that asks for more says so.
-    let second = may(&[("./", "rw-"), ("/", "r--")]).put_into(plain).unwrap();
+    let second = declared_permissions(&[("./", "rw-"), ("/", "r--")])
+        .put_into(plain)
+        .unwrap();
     std::fs::write(&path, second).unwrap();
     run(&environment, &install, 0);
     call(&outside, 0);
 
     // Of a file that it opens through WASI, too, whatever the plugin makes of the refusal.
-    let wasi = may(&[("./out/", "rw-")]).put_into(guest("wasi").bytes);
+    let wasi = declared_permissions(&[("./out/", "rw-")]).put_into(guest("wasi").bytes);
     let path = file(&environment, "wasi.wasm", &wasi.unwrap());
     run(
         &environment,
