@@ -40,6 +40,13 @@ const MAX_LISTED: usize = 64;
 /// Scripts of one line whose interpreters are followed. The kernel follows five.
 const MAX_SCRIPTS: usize = 16;
 
+/// Bytes of the longest path that the kernel takes: what is longer names nothing. A word of separators alone has as many
+/// pieces as characters, and to look all of them up would take their square.
+const MAX_PATH_BYTES: usize = 4096;
+
+/// Pieces of one line that are longer than a path and in which the ends of paths are looked for.
+const MAX_LONG: usize = 64;
+
 /// What of the words is guarded.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Guarded {
@@ -441,10 +448,22 @@ fn named<'a>(
 ) -> Option<Vec<PathBuf>> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut seen = HashSet::new();
+    let mut long = 0;
     for word in words {
         let before = found.len();
         let is_code = !is_plain(word, false);
         for (piece, is_part) in pieces_of(word) {
+            let is_long = !is_part && piece.len() > MAX_PATH_BYTES;
+            // The ends of the word are its own ends as well.
+            let is_rest = piece.len() < word.len()
+                && piece.as_bytes().as_ptr_range().end == word.as_bytes().as_ptr_range().end;
+            if is_long && is_rest {
+                continue;
+            }
+            long += usize::from(is_long);
+            if long > MAX_LONG {
+                return None;
+            }
             // What only may be a name counts where there is such a file.
             let is_likely = is_part || found.len() == before && is_whole(piece, word);
             let must_exist = !is_likely || piece.contains(char::is_whitespace);
@@ -454,7 +473,10 @@ fn named<'a>(
             if seen.len() > MAX_LOOK_UPS || found.len() > MAX_FOUND {
                 return None;
             }
-            let mut paths = look_up(piece);
+            let mut paths = match is_long {
+                true => Vec::new(),
+                false => look_up(piece),
+            };
             paths.retain(|path| !must_exist || path.exists());
             if !paths.is_empty() {
                 paths.into_iter().for_each(|path| add(&mut found, path));
@@ -462,7 +484,8 @@ fn named<'a>(
             }
             // What stands before may be replaced: `$PWD/.env`, `${x:-.env}`.
             let ends = piece.match_indices(['/', '-']).filter(|_| is_code);
-            for end in ends.map(|(at, _)| &piece[at + 1..]) {
+            let ends = ends.map(|(at, _)| &piece[at + 1..]);
+            for end in ends.filter(|end| end.len() <= MAX_PATH_BYTES) {
                 if end.is_empty() || !seen.insert((end, true)) {
                     continue;
                 }

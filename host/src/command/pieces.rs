@@ -30,6 +30,13 @@ pub(super) fn is_way_up(path: &str) -> bool {
 
 /// What in the words may be names, each once; `None`: too much.
 pub(super) fn pieces(words: &[String]) -> Option<Vec<Piece<'_>>> {
+    // Looked at first: each of them is read to its end below, and a word of separators has as many as it has characters.
+    if words
+        .iter()
+        .any(|word| pieces_of(word).nth(MAX_PIECES).is_some())
+    {
+        return None;
+    }
     let likely = words.iter().flat_map(|word| {
         let pieces: Vec<&str> = pieces_of(word).map(|(piece, _)| piece).collect();
         let modules = pieces.clone().into_iter().chain([word.as_str()]);

@@ -466,6 +466,9 @@ fn hostile_lines_take_no_time() {
         "a;",
         "🦀{",
         "[[ ( ! ",
+        "=",
+        "-",
+        ",a-",
     ] {
         let line = piece.repeat(80_000 / piece.len());
         let started = std::time::Instant::now();
