@@ -184,7 +184,7 @@ impl<'a> Programs<'a> {
         }
         if is_unknown {
             self.has_unknown = true;
-            let runs_its_words = short == "eval" || known::is_wrapper(short);
+            let runs_its_words = matches!(short, "eval" | "trap") || known::is_wrapper(short);
             self.hides_program |= runs_its_words && is_shell && arguments.contains(&None);
             // What a name stands for from here on, and what a shell gets, is not read.
             self.hides_program |= matches!(short, "alias" | "hash");
@@ -201,7 +201,8 @@ impl<'a> Programs<'a> {
 
     /// Any word of a program of which nothing is known may be one that it runs, or a line for a shell.
     fn arguments(&mut self, program: &str, words: &[Word], depth: usize) {
-        let mut is_shell = self.is_shell(program);
+        // What a trap carries out is a line for the shell.
+        let mut is_shell = program == "trap" || self.is_shell(program);
         for (at, word) in words.iter().enumerate() {
             let Some(word) = word else { continue };
             // To a shell `$x` is a line as well.

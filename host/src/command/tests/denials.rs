@@ -174,6 +174,7 @@ fn a_no_finds_commands_behind_heads_and_options() {
         "alias g='cargo test'; g",
         "eval 'ls;cargo' test",
         "cat <(:)#;cargo test",
+        "trap 'cargo test' EXIT",
         "echo \"5$'\"; cargo test; echo \"'\"",
     ] {
         assert_eq!(plugin.verdict(&machine, line), Verdict::Deny, "{line}");
@@ -191,6 +192,8 @@ fn a_no_finds_commands_behind_heads_and_options() {
         "cat <<EF\nE\\\nF\ncargo test\nEF",
         "echo x | bash -oe pipefail",
         "alias g=cargo; g test",
+        "trap 'cargo${IFS}test' EXIT",
+        "trap -- \"$x\" EXIT",
     ] {
         let read = machine.read(line).unwrap();
         let is_unclear = read.target.hides_program || read.target.is_incomplete;
