@@ -51,6 +51,7 @@ pub(crate) use self::contents::{MAX_BOUND_BYTES, state_of};
 pub(crate) use self::find::words_of;
 use self::folder::InFolder;
 use self::known::Known;
+pub(crate) use self::known::may_mean;
 use self::named::{Bound, Guarded};
 pub use self::names::CommandError;
 pub(crate) use self::names::{Folder, Guard, Named, Names, Way};

@@ -13,7 +13,7 @@ use super::grantee::Caller;
 use super::key::{Decided, Key};
 use super::rule::Change;
 use super::{Permissions, Rule, State};
-use crate::command::{is_executable, state_of};
+use crate::command::{is_executable, may_mean, state_of};
 use crate::resolve::{self, ResolveError};
 use crate::target::{CommandKey, CommandTarget, Operation, ProgramFile, Target};
 
@@ -124,7 +124,7 @@ impl Permissions {
     pub(super) fn may_hide_denied(&self, state: &State, command: &CommandTarget) -> Option<Rule> {
         let hides_program = command.hides_program || command.is_incomplete;
         // Only a key for exactly this start allows a server.
-        if command.is_server() || !hides_program && command.unread.is_empty() {
+        if command.is_server() {
             return None;
         }
         let stored = state.stored.iter().filter_map(|(key, entry)| {
@@ -151,7 +151,10 @@ impl Permissions {
         let may_hide = |(key, says_more): &(&CommandKey, bool)| match key {
             CommandKey::Words(words) | CommandKey::Line(words) => {
                 let is_unread = |program: &String| command.unread.contains(&PathBuf::from(program));
-                hides_program || words.len() > 1 && words.first().is_some_and(is_unread)
+                let is_line = matches!(key, CommandKey::Line(_));
+                hides_program
+                    || words.len() > 1 && words.first().is_some_and(is_unread)
+                    || !is_line && may_be_called(command, words)
             }
             // A file that nobody may touch is denied in the same way, and most are not programs.
             CommandKey::Program(path) => hides_program && (!says_more || is_executable(path)),
@@ -174,6 +177,32 @@ impl Permissions {
                 .any(|path| self.is_protected(&Target::Program(path.clone())))
         })
     }
+}
+
+/// Whether one of the commands of a line may be this denied one, written in another way.
+fn may_be_called(command: &CommandTarget, denied: &[String]) -> bool {
+    let Some((program, denied)) = denied.split_first() else {
+        return false;
+    };
+    let name = Path::new(program).file_name().unwrap_or_default();
+    let name = name.to_string_lossy();
+    // The words without the options between them, where all of them are known.
+    let own = match &command.key {
+        CommandKey::Words(words) => words,
+        _ => &command.subject,
+    };
+    let is_program = |called: &String| {
+        let mut programs = command.programs.iter();
+        let path = Path::new(program);
+        called == program || programs.any(|it| it.called == Path::new(called) && it.real == path)
+    };
+    let mut all = command.commands.iter().chain([own]);
+    all.any(|words| {
+        let Some((called, arguments)) = words.split_first() else {
+            return false;
+        };
+        is_program(called) && may_mean(&name, arguments, denied)
+    })
 }
 
 /// What was answered for this session.

@@ -20,8 +20,8 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use self::table::{
-    FILE_NAMES, GLOBAL_OPTIONS, INERT, Inert, MULTI_CALL, Operands, SUBCOMMANDS, Subcommand, Value,
-    WRAPPERS, Wrapper,
+    FILE_NAMES, GLOBAL_OPTIONS, INERT, Inert, MULTI_CALL, NAMES_OF_SUBCOMMANDS, Operands,
+    SUBCOMMANDS, Subcommand, Value, WRAPPERS, Wrapper,
 };
 use super::{Names, Way};
 use crate::target::ProgramFile;
@@ -279,6 +279,42 @@ pub(super) fn subcommand(name: &str, arguments: &[Option<String>]) -> Subcommand
             }
         };
     }
+}
+
+/// Whether a program with these arguments may do what it does with the denied ones, although they do not begin with them: an
+/// option stands where another word is expected, or the subcommand is not known to be another one (`cargo t` is `cargo test`).
+pub(crate) fn may_mean(name: &str, arguments: &[String], denied: &[String]) -> bool {
+    // Of these programs, denied words are looked for among all words.
+    if takes_targets(name) {
+        return false;
+    }
+    let is_option = |word: &String| word.starts_with(['-', '+']);
+    let words: Vec<Option<String>> = arguments.iter().cloned().map(Some).collect();
+    let plain = &arguments[subcommand(name, &words).at.min(arguments.len())..];
+    let differing = denied
+        .iter()
+        .enumerate()
+        .find(|(at, word)| plain.get(*at) != Some(word));
+    let Some((at, denied)) = differing else {
+        return false;
+    };
+    match plain.get(at) {
+        None => false,
+        // It may stand anywhere, also under another name.
+        Some(_) if is_option(denied) => plain[at..].iter().any(is_option),
+        Some(word) if is_option(word) => true,
+        Some(word) if at == 0 => {
+            !(is_one_subcommand(name, word) && is_one_subcommand(name, denied))
+        }
+        // The names of scripts are the project's own; what follows other subcommands may have several names, too.
+        Some(_) => !(name == "npm" && plain[0] == "run"),
+    }
+}
+
+/// Whether a word is known to stand for one subcommand and nothing else, and that subcommand to have no other name in this list.
+fn is_one_subcommand(name: &str, word: &str) -> bool {
+    let known = NAMES_OF_SUBCOMMANDS.iter().find(|(of, _)| *of == name);
+    known.is_some_and(|(_, words)| words.contains(&word))
 }
 
 /// Whether a program runs the command among its words.

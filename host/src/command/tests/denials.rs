@@ -135,6 +135,62 @@ fn a_no_holds_where_options_or_variables_hide_the_command() {
     }
 }
 
+/// Programs know subcommands by several names and take options between words, and which is for them to say.
+#[test]
+fn a_no_asks_where_the_command_may_be_written_in_another_way() {
+    let machine = Machine::new();
+    let plugin = Caller1::new("1");
+    for program in ["git", "cargo", "npm", "just"] {
+        machine.permissions.set(program, "--x").unwrap();
+    }
+    for denied in [
+        "npm run deploy",
+        "npm run test",
+        "cargo test",
+        "just deploy",
+        "git push --force",
+        "git remote add",
+    ] {
+        machine.permissions.set(denied, "---").unwrap();
+    }
+    for line in ["npm run deploy", "cargo test -p x", "just deploy"] {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Deny, "{line}");
+    }
+    for line in [
+        "npm run -s deploy",
+        "npm run-script deploy",
+        "npm --silent run deploy",
+        "npm t",
+        "npm test",
+        "cargo t",
+        "cargo t && ls",
+        "timeout 5 cargo t",
+        "cargo +nightly test",
+        "just -q deploy",
+        "just d",
+        "git push -f",
+        "git push origin -f",
+        "git p",
+        "git remote -v add x",
+        "git remote update",
+    ] {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Ask, "{line}");
+    }
+    for line in [
+        "npm run build",
+        "npm run",
+        "npm ci",
+        "cargo build --release",
+        "cargo build --test x",
+        "git push",
+        "git push origin main",
+        "git log -1",
+        "git -C . status -s",
+    ] {
+        assert_eq!(plugin.verdict(&machine, line), Verdict::Allow, "{line}");
+    }
+}
+
 /// A line that is made so long that what matters in it is not looked at is asked about, however far the tool is trusted.
 #[test]
 fn a_long_line_hides_nothing() {

@@ -24,6 +24,7 @@ const PROGRAMS: &[&str] = &[
     "git",
     "head",
     "ionice",
+    "just",
     "less",
     "ls",
     "make",
