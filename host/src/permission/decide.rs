@@ -12,8 +12,8 @@ use super::own;
 use super::procfs::{self, Visibility};
 use super::session_mode::ToChange;
 use super::{
-    Change, Decision, OnceAnswer, PermissionError, Permissions, Rule, SessionAnswer, SessionMode, State,
-    Verdict, loopback,
+    Change, Decision, OnceAnswer, PermissionError, Permissions, Rule, SessionAnswer, SessionMode,
+    State, Verdict, loopback,
 };
 use crate::declared_permissions::{ANY_ADDRESS, DeclaredPermissions};
 use crate::edit::sibling::{Original, original};
@@ -181,8 +181,9 @@ impl Permissions {
         if caller.is_some() && self.refused_by_mode(need) {
             return Decision::deny(Rule::Plan);
         }
-        if let Some(decision) =
-            self.answered_once(state, caller, need).or_else(|| denied_elsewhere(state, caller, need))
+        if let Some(decision) = self
+            .answered_once(state, caller, need)
+            .or_else(|| denied_elsewhere(state, caller, need))
         {
             return decision;
         }

@@ -509,7 +509,7 @@ async fn a_yes_of_plan_mode_is_none_to_a_command_that_can_change_something() {
         if let Some(again) = questions.get(1) {
             let notices = again.notices.join(" ");
             assert!(notices.contains("Plan mode has ended"), "{notices}");
-            assert_eq!(again.wording, "Run 'touch a.md'?");
+            assert_eq!(again.wording, "Run command: touch a.md?");
         }
         let is_there = stage.sandbox.project().join("a.md").exists();
         assert_eq!(is_there, is_made, "{shown} {run}");

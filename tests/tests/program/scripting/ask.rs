@@ -275,7 +275,12 @@ fn a_run_can_be_given_all_that_the_chat_can_allow() {
     let mut transcripts = String::new();
     // What looks like letters of a target behind `=` is a part of the line. By hand, the leading words would cover more than an
     // answer does.
-    for line in ["cat a.txt | sort", "touch made.txt", "make CC=x", "git log -1"] {
+    for line in [
+        "cat a.txt | sort",
+        "touch made.txt",
+        "make CC=x",
+        "git log -1",
+    ] {
         transcripts += &ask("", vec![run(line)], &["ask", "do it"]).transcript;
     }
     let mut allowed = |script: Vec<Response>, flags: [&str; 2]| {
