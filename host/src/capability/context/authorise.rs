@@ -617,7 +617,7 @@ fn notices_to(kind: CallerKind, rule: &Rule) -> Vec<String> {
         }
         Rule::CommandChanged(_, change) => vec![change.to_string()],
         Rule::PlanModeEnded => {
-            vec!["Plan mode has ended since your yes: it can change something now.".into()]
+            vec!["Plan mode has ended: it can change something now.".into()]
         }
         Rule::MayHide(key) => vec![format!(
             "Dunlin can't tell all that this line runs, and {key} is denied."
