@@ -11,7 +11,7 @@ use dunlin_host::permission::ToolMode;
 
 use super::approval_queue::{ApprovalQueue, Begun, Reply as QueuedReply};
 use super::line::Recall;
-use super::slash_table::{ALLOW, Input, NEXT, PERMISSIONS, TOOLS};
+use super::slash_table::{ALLOW, ASK, FORGET, Input, NEXT, PERMISSIONS, TOOLS};
 use super::templates;
 use crate::app::App;
 use crate::error::CliError;
@@ -216,7 +216,8 @@ impl<'a> TerminalApprover<'a> {
                     (TOOLS, [tool, mode]) if *mode == ToolMode::Always.as_str() => {
                         Some(Some(*tool))
                     }
-                    (PERMISSIONS, [ALLOW, ..]) => Some(None),
+                    // Taking a no back allows, too.
+                    (PERMISSIONS, [ALLOW | ASK | FORGET, ..]) => Some(None),
                     _ => None,
                 };
                 let state = || self.queue.state();

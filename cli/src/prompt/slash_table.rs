@@ -51,10 +51,16 @@ pub const APP_VERBS: [&str; 3] = ["open", "close", "list"];
 pub const AUTO_VERBS: [&str; 4] = ["capture", "scope", "limit", "remove"];
 
 /// What may be typed after `/permissions`.
-pub const PERMISSION_VERBS: [&str; 6] = ["list", "explain", ALLOW, "deny", "ask", "forget"];
+pub const PERMISSION_VERBS: [&str; 6] = ["list", "explain", ALLOW, "deny", ASK, FORGET];
 
 /// The one of them that allows something.
 pub const ALLOW: &str = "allow";
+
+/// The one that takes a rule back, after which the use is asked about.
+pub const ASK: &str = "ask";
+
+/// The one that takes a key back, an answer of the session before what is stored.
+pub const FORGET: &str = "forget";
 
 /// What of a request `/requests N` shows, and what it does with one.
 pub const REQUEST_PARTS: [&str; 6] = ["sent", "original", "diff", "curl", "replay", "fork"];

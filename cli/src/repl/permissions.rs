@@ -15,7 +15,7 @@ use crate::args::{OperationName, PermissionArgs, probable_operation};
 use crate::commands::permissions::{decide, explain};
 use crate::error::CliError;
 use crate::modes;
-use crate::prompt::slash_table::{ALLOW, PERMISSIONS};
+use crate::prompt::slash_table::{ALLOW, ASK, FORGET, PERMISSIONS};
 use crate::tools;
 use dunlin_terminal::approval::storing;
 use dunlin_terminal::ui::style::Label;
@@ -29,7 +29,7 @@ pub fn run(app: &App, typed: &str) -> Result<bool, CliError> {
     let decided = match verb {
         "" => return show_permissions(app).map(|()| false),
         "list" if rest.is_empty() => return show_permissions(app).map(|()| false),
-        "forget" => return forget(app, rest),
+        FORGET => return forget(app, rest),
         "explain" if !rest.is_empty() => {
             let permissions = app.host()?.permissions();
             let words = match first_word(rest) {
@@ -42,9 +42,16 @@ pub fn run(app: &App, typed: &str) -> Result<bool, CliError> {
         }
         ALLOW => Decided::Allow,
         "deny" => Decided::Deny,
-        "ask" => Decided::Open,
-        _ => {
+        ASK => Decided::Open,
+        "list" | "explain" => {
             app.ui.status(USAGE);
+            return Ok(false);
+        }
+        unknown => {
+            app.ui.status(&format!(
+                "There is no {PERMISSIONS} {}. {USAGE}",
+                one_line(unknown)
+            ));
             return Ok(false);
         }
     };
@@ -77,7 +84,7 @@ pub fn run(app: &App, typed: &str) -> Result<bool, CliError> {
 }
 
 /// What can be typed.
-const USAGE: &str = "Usage: /permissions, /permissions explain TARGET, /permissions allow|deny|ask read|write|run TARGET, /permissions forget [KEY]";
+const USAGE: &str = "Usage: /permissions [list], /permissions explain TARGET, /permissions allow|deny|ask read|write|run TARGET, /permissions forget [KEY]";
 
 /// The first word and what stands behind it.
 fn first_word(text: &str) -> (&str, &str) {
@@ -128,9 +135,12 @@ fn show_permissions(app: &App) -> Result<(), CliError> {
 
 /// A key as it is, which may be quoted as for a shell.
 fn unquoted(key: &str) -> Cow<'_, str> {
+    const QUOTE: &str = r"'\''";
     let within = |quote| key.strip_prefix(quote)?.strip_suffix(quote);
-    match (within('\''), within('"')) {
-        (Some(key), _) => Cow::Owned(key.replace(r"'\''", "'")),
+    // Quotes that are no pair belong to it: 'my tool' --name 'x'.
+    let single = within('\'').filter(|key| !key.replace(QUOTE, "").contains('\''));
+    match (single, within('"').filter(|key| !key.contains('"'))) {
+        (Some(key), _) => Cow::Owned(key.replace(QUOTE, "'")),
         (None, Some(key)) => Cow::Borrowed(key),
         (None, None) => Cow::Borrowed(key),
     }
@@ -171,7 +181,10 @@ fn forget(app: &App, typed: &str) -> Result<bool, CliError> {
     if let Some(key) = key
         && permissions.list()?.iter().any(|it| it.key == key)
     {
-        ui.status("More is stored under this key: the same command once more takes that back.");
+        ui.status(&format!(
+            "More is stored under this key: {PERMISSIONS} {FORGET} {} takes that back.",
+            escape(key)
+        ));
     }
     Ok(count > 0)
 }
@@ -187,9 +200,10 @@ fn forget_stored(app: &App, typed: &str) -> Result<bool, CliError> {
     let whole: Vec<&Stored> = similar.iter().filter(is_whole).copied().collect();
     match (whole.as_slice(), similar.is_empty()) {
         ([only], _) => {
-            ui.status("Taken back, in all projects:");
+            let is_changed = permissions.unset(&only.key)?;
+            ui.status("Taken back:");
             tools::print_stored(app, &[(*only).clone()]);
-            permissions.unset(&only.key).map_err(CliError::from)
+            Ok(is_changed)
         }
         (_, true) => {
             ui.status("No answer of this session and no stored key begins like this.");
@@ -279,5 +293,8 @@ mod tests {
         assert_eq!(unquoted("\"a b\""), "a b");
         assert_eq!(unquoted(r"'it'\''s'"), "it's");
         assert_eq!(unquoted("'"), "'");
+        for no_pair in [r"'my tool' --name 'x y'", "\"a\" \"b\""] {
+            assert_eq!(unquoted(no_pair), no_pair);
+        }
     }
 }
