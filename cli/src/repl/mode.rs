@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use dunlin_host::display::escape;
 use dunlin_host::permission::{ModeSwitch, SessionMode};
-use dunlin_terminal::approval::line::looks_like_answer;
+use dunlin_terminal::approval::line::{looks_like_answer, yes_or_no};
 use dunlin_terminal::ui::style::Label;
 use dunlin_terminal::ui::{Typed, Ui, input_marks};
 use rustyline::{Cmd, KeyCode, KeyEvent, Modifiers, Movement};
@@ -71,9 +71,10 @@ fn understand(line: &str) -> PlanAnswer<'_> {
     let yes = YES.iter().find(|(word, _)| *word == first);
     match (yes, first) {
         (Some((_, mode)), _) if rest.is_empty() => PlanAnswer::CarryOut(*mode),
-        (Some(_), _) | (_, "ok" | "okay") => PlanAnswer::Unclear,
-        (None, "n" | "no") if rest.is_empty() => PlanAnswer::No,
-        (None, "n" | "no") => PlanAnswer::Change(rest.trim()),
+        (None, "n" | "no") if !rest.is_empty() => PlanAnswer::Change(rest.trim()),
+        _ if yes_or_no(words) == Some(true) => PlanAnswer::CarryOut(SessionMode::Ask),
+        _ if yes_or_no(words) == Some(false) => PlanAnswer::No,
+        (Some(_), _) | (_, "ok" | "okay" | "sure" | "yep") => PlanAnswer::Unclear,
         _ if MessageLines(table()).is_alone(line) => PlanAnswer::Command(words),
         _ if words.contains(char::is_whitespace) && !looks_like_answer(words) => {
             PlanAnswer::Change(words)
@@ -186,6 +187,9 @@ mod tests {
             ("y", PlanAnswer::CarryOut(SessionMode::Ask)),
             (" Yes ", PlanAnswer::CarryOut(SessionMode::Ask)),
             ("yes.", PlanAnswer::CarryOut(SessionMode::Ask)),
+            ("Ok", PlanAnswer::CarryOut(SessionMode::Ask)),
+            ("yes please", PlanAnswer::CarryOut(SessionMode::Ask)),
+            ("nope", PlanAnswer::No),
             ("ae", PlanAnswer::CarryOut(SessionMode::AcceptEdits)),
             (
                 "accept-edits",
@@ -216,7 +220,7 @@ mod tests {
             "y 1",
             "always",
             "ok do it",
-            "yes please",
+            "yes sir",
             "y but not the tests",
             "smaller",
         ] {

@@ -277,7 +277,7 @@ fn the_question_about_a_plan_stays_until_it_is_answered() {
     assert!(!screen.contains(PLAN), "{:?}", chat.terminal);
     chat.say("b.txt");
     plan(&chat, 0);
-    for (line, asked) in [("s", 1), ("y 1", 2), ("yes please", 3), ("", 4)] {
+    for (line, asked) in [("s", 1), ("y 1", 2), ("yes sir", 3), ("", 4)] {
         chat.answer(line);
         let screen = plan(&chat, asked);
         let said = "Nothing was sent: y, ae and n stand alone; n TEXT says what to change";
@@ -285,7 +285,7 @@ fn the_question_about_a_plan_stays_until_it_is_answered() {
     }
     assert_eq!(provider.requests().len(), 2);
     // Esc clears the line first, and what was typed before is recalled.
-    let recalled = |screen: &Screen| screen.cursor_line.trim_end() == "  plan? yes please";
+    let recalled = |screen: &Screen| screen.cursor_line.trim_end() == "  plan? yes sir";
     chat.terminal.type_text("\x1b[A");
     chat.terminal.wait_until("what was typed", recalled);
     chat.terminal.press(Key::Escape);
