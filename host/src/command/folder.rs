@@ -74,6 +74,10 @@ impl Names for InFolder<'_> {
         self.names.way(word)
     }
 
+    fn is_plan_mode(&self) -> bool {
+        self.names.is_plan_mode()
+    }
+
     fn loads_changeable(&self) -> bool {
         self.names.loads_changeable()
     }

@@ -120,9 +120,7 @@ pub(crate) trait Names {
     fn project(&self) -> &Path;
 
     /// Whether the mode of the session is the one in which nothing is changed.
-    fn is_plan_mode(&self) -> bool {
-        false
-    }
+    fn is_plan_mode(&self) -> bool;
 
     /// What a shell puts in the place of a word that begins with an unquoted `~`.
     fn at_home(&self, word: &str) -> Option<String>;

@@ -619,9 +619,7 @@ fn notices_to(kind: CallerKind, rule: &Rule) -> Vec<String> {
         Rule::PlanModeEnded => {
             vec!["Plan mode has ended: it can change something now.".into()]
         }
-        Rule::MayHide(key) => vec![format!(
-            "Dunlin can't tell all that this line runs, and {key} is denied."
-        )],
+        Rule::MayHide(key) => vec![format!("This line may run {key}, which is denied.")],
         Rule::PluginChanged { default, .. } => {
             let mut notices = notices_to(kind, default);
             let what = match kind {

@@ -299,7 +299,8 @@ pub(crate) fn may_mean(name: &str, arguments: &[String], denied: &[String]) -> b
         return false;
     };
     match plain.get(at) {
-        None => false,
+        // Without any word the program chooses itself, as `just` does among its recipes.
+        None => at == 0,
         // It may stand anywhere, also under another name.
         Some(_) if is_option(denied) => plain[at..].iter().any(is_option),
         Some(word) if is_option(word) => true,

@@ -37,6 +37,10 @@ impl Names for Project {
         Named::Absent
     }
 
+    fn is_plan_mode(&self) -> bool {
+        false
+    }
+
     fn is_inside(&self, written: &str) -> bool {
         [".", "src", "build", "tests", "tests/a.py", "a.py", "a.b"].contains(&written)
     }
