@@ -248,9 +248,10 @@ fn keep(order: &Order, repositories: &Repositories) -> Result<(), NoNamespaces> 
     }
     // Of two rules about one path the stricter holds, so it is mounted last. Where nothing can be changed, everything is
     // read-only already but the temporary folder, which may lie in the project.
-    let read_only = access.read_only.iter();
-    for path in read_only.filter(|_| !access.is_read_only) {
-        step(format!("protect {}", path.display()), freeze(path))?;
+    if !access.is_read_only {
+        for path in &access.read_only {
+            step(format!("protect {}", path.display()), freeze(path))?;
+        }
     }
     for held in access.held().chain(&of_git) {
         step(format!("hold {}", held.path.display()), hold(&held.path))?;

@@ -43,9 +43,14 @@ const fn answer(allow: bool, scope: Scope) -> Word {
 
 /// The word that gives this answer.
 pub fn word_of(answer: Answer) -> &'static str {
-    let mut words = WORDS.iter();
-    let word = words.find(|(_, word, _)| *word == Word::Answer(answer));
-    word.map_or("", |(name, ..)| name)
+    match (answer.allow, answer.scope) {
+        (true, Scope::Once) => "y",
+        (true, Scope::Session) => "s",
+        (true, Scope::Always) => "always",
+        (false, Scope::Once) => "n",
+        (false, Scope::Session) => "ns",
+        (false, Scope::Always) => "never",
+    }
 }
 
 /// Every word with what it means. The help and the completion are made of this table.

@@ -135,7 +135,9 @@ impl Ui {
         let mut screen = self.screen();
         let live = &screen.live;
         let running = live.call.as_ref();
-        let running = running.filter(|it| it.call.state == CallState::Running)?;
+        // As long as the user is asked, nothing changes.
+        let counts = |it: &&RunningCall| it.call.state == CallState::Running && it.asked.is_none();
+        let running = running.filter(counts)?;
         let of_second = Duration::from_nanos(running.ran().subsec_nanos().into());
         let next = Duration::from_secs(1).saturating_sub(of_second);
         // Another line may say what goes on, such as a question; when that is gone, this one comes back.
@@ -163,9 +165,9 @@ impl Ui {
     #[cfg(test)]
     pub(super) fn run_longer(&self, by: Duration) {
         if let Some(running) = &mut self.screen().live.call {
-            let earlier = |then: Instant| then.checked_sub(by).unwrap_or(then);
-            running.since = earlier(running.since);
-            running.asked = running.asked.map(earlier);
+            for then in std::iter::once(&mut running.since).chain(&mut running.asked) {
+                *then = then.checked_sub(by).unwrap_or(*then);
+            }
         }
     }
 }

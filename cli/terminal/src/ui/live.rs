@@ -181,6 +181,7 @@ impl Ui {
         screen.live.reader = None;
         if let Some(call) = &mut screen.live.call {
             call.resume();
+            self.wait_begun.notify_one();
         }
         let live = &screen.live;
         if !live.rows.is_empty() || live.line.is_some() || !live.typing.is_empty() {

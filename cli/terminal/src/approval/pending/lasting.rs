@@ -32,9 +32,11 @@ impl PendingApprovals {
             which => self.choose(which, word)?,
         };
         let [entry] = chosen.as_slice() else {
-            return Err(format!(
-                "{nothing}: {word} is kept for longer than this call, so it takes numbers alone; a text goes with y or n."
-            ));
+            let why = format!("{nothing}: {word} is kept for longer than this call, so it takes");
+            return Err(match answer.allow {
+                true => format!("{why} numbers alone; a text goes with y or n."),
+                false => format!("{why} a text with the number of one call alone."),
+            });
         };
         self.check(entry, answer)?;
         if answer.scope == Scope::Always && storing::names(&entry.question, answer, &text) {
