@@ -35,7 +35,9 @@ pub fn about(mode: SessionMode) -> &'static str {
         SessionMode::AcceptEdits => {
             "edits of ordinary files in the project need no answer; the rest asks"
         }
-        SessionMode::Plan => "the model only reads, and ends with a plan that you can approve",
+        SessionMode::Plan => {
+            "nothing is changed, and the reply ends with a plan that you can approve"
+        }
     }
 }
 

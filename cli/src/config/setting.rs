@@ -142,7 +142,8 @@ settings! {
     "", File => General {
         /// The agent that answers if you name none.
         default_agent: String = "assistant".to_owned(), Narrowing::Trusted;
-        /// The mode in which a chat begins: Dunlin asks, accepts edits of ordinary files in the project, or only reads for a plan.
+        /// The mode in which a chat begins: Dunlin asks, accepts edits of ordinary files in the project, or changes nothing and
+        /// ends replies with a plan.
         mode: SessionMode = SessionMode::Ask,
             Narrowing::If(|theirs, mine| theirs <= mine, "may narrow it: `\"plan\"`");
         /// What happens after you deny a call without a text, or nobody can be asked: the turn ends, or the model is told and continues. After a denial by a rule, a mode or a hook it always continues.

@@ -31,7 +31,7 @@ const ELSEWHERE: [(&str, &str); 11] = [
         "/approvals",
         "/permissions lists what is in force, /mode sets what is asked.",
     ),
-    ("/plan", "/mode plan lets the model only read."),
+    ("/plan", "/mode plan asks for a plan first."),
     ("/doctor", "dunlin doctor checks the setup."),
     (
         "/review",
@@ -334,7 +334,7 @@ mod tests {
         check("/reviw", &["review"], "Did you mean /review?");
         check("/xyzzy", &["review"], "/help shows the commands.");
         check("/", &[], "/help shows the commands.");
-        check("/plan", &["plans"], "/mode plan lets the model only read.");
+        check("/plan", &["plans"], "/mode plan asks for a plan first.");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //!
 //! 1. Dunlin's own folders and files, wherever links place them: never.
 //! 2. a tool that was set to *never* for the session: nothing.
-//! 3. the session's mode *plan*: no to everything but reading.
+//! 3. the session's mode *plan*: no to everything that changes something.
 //! 4. *once*: what was answered for this very call.
 //! 5. *session*: what was answered until the session ends.
 //! 6. *always*: the permission file, the most specific key first. A stored allow holds for the plugin

@@ -73,7 +73,7 @@ pub enum Rule {
     ToolAlways(String),
     /// The tool was set to `never` for the session.
     ToolNever(String),
-    /// The session's mode refuses everything but reading.
+    /// The session's mode refuses everything that changes something.
     Plan,
     /// The command was allowed for this call in plan mode, which has ended.
     PlanModeEnded,

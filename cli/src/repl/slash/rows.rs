@@ -87,7 +87,7 @@ pub static GROUPS: &[(&str, &[Row])] = &[
             decides(
                 MODE,
                 "[MODE]",
-                "show the mode, or set it until the session ends, as Shift-Tab does: ask, accept-edits (of ordinary files in the project), or plan (the model only reads, and ends with a plan that you can approve)",
+                "show the mode, or set it until the session ends, as Shift-Tab does: ask, accept-edits (of ordinary files in the project), or plan (nothing is changed, and the reply ends with a plan that you can approve)",
                 |it, rest| Ok(mode::run((&it.app.ui, &it.app.mode), rest)),
             ),
             leads(

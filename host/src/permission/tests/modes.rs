@@ -174,7 +174,7 @@ fn editor() -> PluginId {
 }
 
 #[test]
-fn plan_refuses_all_but_reading_before_any_answer() {
+fn plan_refuses_every_change_before_any_answer() {
     use Operation::{Execute, Read, Write};
     use Verdict::{Allow, Ask, Deny};
     let fixture = Fixture::new();
