@@ -499,8 +499,8 @@ pub(super) const GLOBAL_OPTIONS: &[GlobalOptions] = &[GlobalOptions {
 }];
 
 /// Subcommands of a program by the names that stand for one of them alone: neither the user's configuration nor the project's
-/// can give such a name another meaning, and no two of them do the same. So `npm test` is missing, which is `npm run test`, and
-/// `cargo clippy`, which may be an alias.
+/// can give such a name another meaning, and no two are names of one subcommand. So `npm test` is missing, which is
+/// `npm run test`, and `cargo clippy`, which may be an alias.
 pub(super) const NAMES_OF_SUBCOMMANDS: &[(&str, &[&str])] = &[
     (
         "cargo",
