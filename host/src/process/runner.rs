@@ -58,7 +58,9 @@ pub(crate) enum CommandError {
     #[error("commands cannot run in {0}: it is hidden from them")]
     Hidden(String),
     /// It is to change nothing, and here it could.
-    #[error("in plan mode no command runs here, since it could change or send something: {0}")]
+    #[error(
+        "no command runs in plan mode here, as it could change or send something: {0}; dunlin doctor says what is missing, /mode ask ends plan mode"
+    )]
     NotReadOnly(String),
     /// The system refused.
     #[error("cannot {what}")]

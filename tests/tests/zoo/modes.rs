@@ -551,7 +551,7 @@ async fn without_namespaces_no_command_runs_in_plan_mode() {
         let (result, questions) = stage.play(tool, arguments, Asker::yes()).await;
         let failure = result.expect_err("a refusal").to_string();
         assert!(
-            failure.contains("in plan mode no command runs here"),
+            failure.contains("no command runs in plan mode here"),
             "{failure}"
         );
         assert_eq!(questions, 0);
