@@ -35,7 +35,7 @@ pub fn file(environment: &Environment, name: &str, bytes: &[u8]) -> PathBuf {
 
 fn declared_permissions(targets: &[(&str, &str)]) -> DeclaredPermissions {
     let own = |(target, bits): &(&str, &str)| ((*target).to_owned(), (*bits).to_owned());
-    DeclaredPermissions::new(targets.iter().map(own).collect()).expect("a declared_permissions")
+    DeclaredPermissions::new(targets.iter().map(own).collect()).expect("declared permissions")
 }
 
 #[test]
