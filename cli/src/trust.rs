@@ -32,7 +32,7 @@ const MAX_SHOWN_CHARS: usize = 120;
 
 /// Why an instruction file is asked about that the user has seen as an edit. An edit is read as a change to one file, and often
 /// only a part of the file is in it; a model that writes what later conversations follow must need more than that yes.
-const WHY_AGAIN: &str = "Each version is asked about, also one that you approved as an edit: every conversation here would follow it.";
+const WHY_AGAIN: &str = "Dunlin asks about every version, even one you approved as an edit, because every conversation here would follow it.";
 
 /// Margin of foreign text, in columns.
 const INDENT: usize = 2;
