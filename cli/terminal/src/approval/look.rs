@@ -372,7 +372,7 @@ pub fn help(entries: &[&Entry], several: bool, always: bool, window: Window) -> 
         add(
             &format!("n{number} TEXT"),
             &format!(
-                "no, and the model hears TEXT and continues; so do never {first} TEXT and ns {first} TEXT with a no that is kept"
+                "no, and the model hears TEXT and continues; never {first} TEXT and ns {first} TEXT also tell the model TEXT"
             ),
         );
     }
