@@ -268,7 +268,7 @@ impl fmt::Display for Rule {
             ),
             Rule::Plan => f.write_str("mode plan: nothing is changed"),
             Rule::PlanModeEnded => {
-                f.write_str("default: commands are asked, also after a yes in plan mode")
+                f.write_str("default: Dunlin asks before a command, even after a yes in plan mode")
             }
             Rule::AcceptEdits => f.write_str("mode accept-edits: edits in the project are accepted"),
             Rule::NotDeclared(plugin) => {
