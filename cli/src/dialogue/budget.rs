@@ -227,7 +227,7 @@ fn fill_line(used: u64, window: u64, marked: &mut u64, always: bool) -> Option<S
     *marked = mark;
     (is_new || always).then(|| {
         format!(
-            "({share} % of the context window of {} tokens is used; /context shows by what)",
+            "({share} % of the context window of {} tokens is used; /context shows what uses it)",
             grouped(window)
         )
     })
@@ -266,7 +266,7 @@ mod tests {
         let mut check = |used: u64, always: bool, expected: Option<u64>| {
             let line = fill_line(used, 1000, &mut marked, always);
             let expected = expected.map(|share| {
-                format!("({share} % of the context window of 1,000 tokens is used; /context shows by what)")
+                format!("({share} % of the context window of 1,000 tokens is used; /context shows what uses it)")
             });
             assert_eq!(line, expected, "{used}");
         };
