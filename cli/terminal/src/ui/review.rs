@@ -7,7 +7,7 @@ use dunlin_host::display::escape;
 
 use super::Ui;
 use super::style::Label;
-use super::yes_or_no::{Said, TYPE};
+use super::yes_or_no::{TYPE, YesOrNoLine};
 use crate::approval::look::{Window, height};
 use crate::approval::text::{BAR, room, wrap};
 
@@ -45,25 +45,25 @@ impl Ui {
             let is_same = (now.columns, now.rows) == (window.columns, window.rows);
             match said {
                 // The terminal has broken the rows anew, and some may be gone.
-                Said::Yes if !is_same => {
+                YesOrNoLine::Yes if !is_same => {
                     self.data("The window has changed, so here it is again.");
                     window = now;
                     is_seen = self.show_extract(&(review.rows)(window), window);
                 }
-                Said::Yes if is_seen => return Some(true),
-                Said::Yes => {
+                YesOrNoLine::Yes if is_seen => return Some(true),
+                YesOrNoLine::Yes => {
                     self.data("There is more than the screen shows: read it with v first.");
                 }
-                Said::No => return Some(false),
-                Said::Nothing | Said::Interrupted => return None,
-                Said::Other(line, _) if matches!(line.trim(), "v" | "view") => {
+                YesOrNoLine::No => return Some(false),
+                YesOrNoLine::Left | YesOrNoLine::Interrupted => return None,
+                YesOrNoLine::Other(line, _) if matches!(line.trim(), "v" | "view") => {
                     window = now;
                     is_seen |= self.page(&review.whole.unwrap_or(review.rows)(window));
                 }
-                Said::Other(_, TYPE) if views => {
+                YesOrNoLine::Other(_, TYPE) if views => {
                     self.data("Type y, n or v, then press Enter.");
                 }
-                Said::Other(_, sentence) => self.data(sentence),
+                YesOrNoLine::Other(_, sentence) => self.data(sentence),
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Questions that a yes or a no answers.
 //!
-//! They take the words of an approval for a yes and a no ([`line::yes_or_no`]) and nothing else. Esc on an empty line is a no.
+//! They take the words of an approval for a yes and a no ([`line::yes_or_no`]) and nothing else. Esc on an empty line
+//! leaves the question: that is a no, or no answer where the caller tells the two apart.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,11 +23,11 @@ const HELP: &str = "y (yes) and n (no) answer it, with Enter; Esc or Ctrl-D on a
 
 /// What was typed at a yes-or-no question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum YesOrNoLine {
     Yes,
     No,
-    /// Esc, or the end of the input: a no that nobody typed.
-    Nothing,
+    /// Esc, or the end of the input: nobody has typed an answer.
+    Left,
     /// Ctrl-C.
     Interrupted,
     /// Something else; a sentence for it.
@@ -44,19 +45,19 @@ pub enum YesOrNo {
 }
 
 /// What a line says.
-fn understand(line: &str) -> Said {
+fn understand(line: &str) -> YesOrNoLine {
     match (line::yes_or_no(line), line.trim()) {
-        (Some(true), _) => Said::Yes,
-        (Some(false), _) => Said::No,
-        (None, "?" | "help") => Said::Other(line.to_owned(), HELP),
-        (None, text) if text.starts_with('/') => Said::Other(line.to_owned(), COMMAND),
-        (None, _) => Said::Other(line.to_owned(), TYPE),
+        (Some(true), _) => YesOrNoLine::Yes,
+        (Some(false), _) => YesOrNoLine::No,
+        (None, "?" | "help") => YesOrNoLine::Other(line.to_owned(), HELP),
+        (None, text) if text.starts_with('/') => YesOrNoLine::Other(line.to_owned(), COMMAND),
+        (None, _) => YesOrNoLine::Other(line.to_owned(), TYPE),
     }
 }
 
 impl Ui {
     /// Shows a question and reads one answer.
-    pub(super) fn read_yes_or_no(&self, prompt: &str) -> Said {
+    pub(super) fn read_yes_or_no(&self, prompt: &str) -> YesOrNoLine {
         let escapes = Arc::<AtomicBool>::default();
         let typed = self.ask_line_with("", prompt, |paste| {
             let mut editor = answer_editor(Echo::Shown, prompt, paste)?;
@@ -74,10 +75,10 @@ impl Ui {
             Ok(editor)
         });
         match typed {
-            Typed::Line(_) if escapes.load(Ordering::Relaxed) => Said::Nothing,
+            Typed::Line(_) if escapes.load(Ordering::Relaxed) => YesOrNoLine::Left,
             Typed::Line(line) => understand(&line),
-            Typed::End => Said::Nothing,
-            Typed::Interrupted | Typed::Woken => Said::Interrupted,
+            Typed::End => YesOrNoLine::Left,
+            Typed::Interrupted | Typed::Woken => YesOrNoLine::Interrupted,
         }
     }
 
@@ -86,10 +87,10 @@ impl Ui {
         let prompt = format!("{question} [y/n] ");
         loop {
             match self.read_yes_or_no(&prompt) {
-                Said::Yes => return YesOrNo::Yes,
-                Said::No | Said::Nothing => return YesOrNo::No,
-                Said::Interrupted => return YesOrNo::Interrupted,
-                Said::Other(_, sentence) => self.data(sentence),
+                YesOrNoLine::Yes => return YesOrNo::Yes,
+                YesOrNoLine::No | YesOrNoLine::Left => return YesOrNo::No,
+                YesOrNoLine::Interrupted => return YesOrNo::Interrupted,
+                YesOrNoLine::Other(_, sentence) => self.data(sentence),
             }
         }
     }
@@ -107,15 +108,21 @@ mod tests {
     #[test]
     fn what_is_no_answer_is_told_what_is() {
         for (line, expected) in [
-            ("ok", Said::Yes),
-            (" NO ", Said::No),
-            ("?", Said::Other("?".to_owned(), HELP)),
-            ("/help me", Said::Other("/help me".to_owned(), COMMAND)),
+            ("ok", YesOrNoLine::Yes),
+            (" NO ", YesOrNoLine::No),
+            ("?", YesOrNoLine::Other("?".to_owned(), HELP)),
+            (
+                "/help me",
+                YesOrNoLine::Other("/help me".to_owned(), COMMAND),
+            ),
         ] {
             assert_eq!(understand(line), expected, "{line:?}");
         }
         for line in ["", "always", "y 1", "v", "n because"] {
-            assert!(matches!(understand(line), Said::Other(_, TYPE)), "{line:?}");
+            assert!(
+                matches!(understand(line), YesOrNoLine::Other(_, TYPE)),
+                "{line:?}"
+            );
         }
     }
 }
