@@ -45,10 +45,10 @@ pub(super) enum Piece {
     Hang,
 }
 
-/// How requests are written after the endpoint has said what it wants otherwise.
-struct Learned;
+/// How requests are written after a refusal has led to a compatibility fallback.
+struct FallbackDialect;
 
-impl Dialect for Learned {
+impl Dialect for FallbackDialect {
     fn body(&self, draft: &Draft<'_>) -> Value {
         let mut body = Plain.body(draft);
         body["stream"] = true.into();
@@ -80,7 +80,7 @@ impl Provider for Scripted {
     fn dialect(&self) -> Arc<dyn Dialect> {
         let has_learned = self.learns.load(Ordering::Relaxed) && !self.sent.lock().is_empty();
         match has_learned {
-            true => Arc::new(Learned),
+            true => Arc::new(FallbackDialect),
             false => Arc::new(Plain),
         }
     }
