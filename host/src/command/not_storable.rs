@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::display::shorten;
 
-/// Characters of a name that is in the way, in a sentence.
+/// Characters of a name that are shown in the sentence which says why a yes cannot be stored.
 pub(super) const MAX_NAME_CHARS: usize = 60;
 
 /// `Display` is what stands behind "as": `it names more than 16 files`. Names are as they are written, not escaped.

@@ -23,7 +23,7 @@
 //!   chooses the names of files, and one may look like an option: `*.py` stands for `--output=x.py`. So a pattern either
 //!   begins with a character that no option begins with, or the program keeps its promise with any words.
 //!
-//! Where one of the commands is in the way, the question names it.
+//! Where a yes to one of the commands cannot be stored, the question names that command.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -46,7 +46,7 @@ pub(super) fn short(
     ))
 }
 
-/// What is in the way of a permanent yes: `because of git push`, `as a word in it may be code`. `None`: nothing.
+/// Why a permanent yes cannot be stored: `because of git push`, `as a word in it may be code`. `None`: it can be.
 pub(super) fn because(command: &CommandLine) -> Option<String> {
     let commands = command.commands.iter();
     let not_storable: Vec<_> = commands.filter(|it| it.target.is_none()).collect();
