@@ -185,7 +185,7 @@ fn a_call_that_runs_says_how_long_it_has_and_what_interrupts_it() {
     chat.question();
     chat.answer("y");
     let screen = chat.terminal.wait_for(" s · Esc interrupts");
-    let seconds = Regex::new(r"\d+ s · Esc").expect("an expression");
+    let seconds = Regex::new(r"(\d+ min )?\d+ s · Esc").expect("an expression");
     let text = screen.to_string();
     insta::assert_snapshot!("a_call_that_runs", seconds.replace(&text, "[TIME] · Esc"));
     go.write_all(b"done\n").expect("there is room");
