@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+/// Stands for how long ago something was.
+const AGE: &str = "[AGE]";
+
 /// Names the folders of the test, ports on loopback and measured times: `[PROJECT]`, `[HOME]`,
 /// `[ROOT]`, `127.0.0.1:[PORT]`, `[TIME]`.
 ///
@@ -21,7 +24,7 @@ pub(crate) fn normalise(text: &str, root: &Path) -> String {
 /// - `[ID]`: ids of sessions, digests, also shortened ones, and other words of 8, 16, 32 or 64 hexadecimal digits. Another
 ///   compiler makes other components of the guests.
 /// - `[DATE]`: a day, with the time if one follows.
-/// - `just now`: what is a few minutes ago on a slow machine.
+/// - `[AGE]`: how long ago something was, up to an hour. What stands in a column behind it stays where it is.
 /// - `[SIZE]`: how large a component is, and from a thousand on tokens, and bytes that are counted with them: most of both are
 ///   the declarations of tools.
 /// - `[ROOT]`: the folder of the test where its path is shortened in the middle.
@@ -45,8 +48,12 @@ pub(crate) fn for_snapshot(text: &str, root: &Path) -> String {
             out.push_str("[ID]");
         } else if is_size {
             out.push_str("[SIZE]");
-        } else if let Some(after) = behind.strip_prefix(" min ago").filter(|_| is_number(token)) {
-            out.push_str("just now");
+        } else if let Some(after) = behind_age(from) {
+            out.push_str(AGE);
+            if after.starts_with("  ") {
+                let age = from.len() - after.len();
+                out.push_str(&" ".repeat(age.saturating_sub(AGE.len())));
+            }
             rest = after;
         } else {
             out.push_str(token);
@@ -67,6 +74,16 @@ fn token(from: &str) -> (&str, &str) {
         word
     };
     from.split_at(length)
+}
+
+/// What follows an age, if the text begins with one, as in `just now · 2 messages`.
+fn behind_age(from: &str) -> Option<&str> {
+    let unit = from.trim_start_matches(|c: char| c.is_ascii_digit());
+    let minutes = unit.strip_prefix(" min ago");
+    let behind = minutes
+        .filter(|_| unit.len() < from.len())
+        .or_else(|| from.strip_prefix("just now"))?;
+    (!behind.starts_with(char::is_alphanumeric)).then_some(behind)
 }
 
 /// Whether a number says how large a request is, or a part of it.
@@ -241,7 +258,12 @@ mod tests {
             "on 2026-11-28, 2026-11-28T18:00:41.537Z.",
             "on [DATE], [DATE].",
         );
-        check("3 min ago, just now", "just now, just now");
+        check(
+            "3 min ago, just now; just nowhere",
+            "[AGE], [AGE]; just nowhere",
+        );
+        check("1  just now    a", "1  [AGE]       a");
+        check("1  12 min ago  a", "1  [AGE]       a");
         check(
             "12,164 bytes, 45 bytes, 1,200 lines; tools 2,912 ·",
             "[SIZE] bytes, 45 bytes, 1,200 lines; tools [SIZE] ·",
