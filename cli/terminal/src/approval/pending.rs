@@ -323,7 +323,7 @@ impl PendingApprovals {
                 self.not_while_running(&chosen)?;
                 if mode == ToolMode::Always && chosen.iter().all(|it| it.longest == Scope::Once) {
                     return Err(
-                        "A yes to such a call holds only once, so tool always would not answer it: type y or n."
+                        "A yes to such a call holds only once: type y or n."
                             .to_owned(),
                     );
                 }
