@@ -547,7 +547,12 @@ fn answered_for_session(
             (Some(granted), Some(caller)) => granted == caller.plugin,
         };
         let answer = answers.iter().rev().find(holds)?;
-        let is_left_out = answer.plugin.is_some() && leaves_out(key);
+        // What an option allows are its target's own words, secrets below a folder included; a no to something in it is more
+        // specific.
+        let is_left_out = match answer.plugin {
+            Some(_) => leaves_out(key),
+            None => is_denied_before(state, keys, key, need.operation),
+        };
         if answer.allow && (is_left_out || !names_git(key, git)) {
             return None;
         }

@@ -269,7 +269,8 @@ impl Permissions {
             // Several words are a command, unless they look like a path, or it is not about running and there is such a
             // file: whoever makes files in the project must not decide which command is meant.
             None if typed.trim().contains(char::is_whitespace)
-                && !typed.starts_with(['/', '.', '~'])
+                && (!typed.starts_with(['/', '.', '~'])
+                    || executes(bits) && self.begins_with_program(typed))
                 && (executes(bits) || !self.places.path(typed).is_ok_and(|path| path.exists())) =>
             {
                 match simple_words(typed) {
@@ -298,6 +299,15 @@ impl Permissions {
         // Reads it back, so that what cannot be stored is refused here.
         let key = CommandKey::of_words(prefix, words);
         Ok(Some(Key::Command(key.to_string().parse()?)))
+    }
+
+    /// Whether something that begins like a path is the path of a program with words behind it, and no file of this name is
+    /// there.
+    fn begins_with_program(&self, typed: &str) -> bool {
+        let words = simple_words(typed).unwrap_or_default();
+        let program = words.first().map(|word| Names::program(self, word));
+        let is_file = self.places.path(typed).is_ok_and(|path| path.exists());
+        program.is_some_and(|program| program.is_ok()) && !is_file
     }
 
     /// Reads a command line as a tool would run it.
@@ -380,6 +390,14 @@ impl Permissions {
             return Ok(Key::Exact(program));
         }
         let path = self.typed_path(typed, bits)?;
+        let opens = |operation| bits.get(operation) == Decided::Open;
+        let is_for_program = bits.get(Operation::Execute) == Decided::Deny
+            && opens(Operation::Read)
+            && opens(Operation::Write);
+        if is_for_program && program.is_none() && !typed.contains('/') && !path.exists() {
+            // A no to a file of the project that is not there would deny nothing that anybody means.
+            self.places.program(typed, &self.search_path)?;
+        }
         Ok(match program.filter(|_| !path.exists()) {
             _ if typed.ends_with('/') => Key::Below(path),
             Some(program) => Key::Exact(program),

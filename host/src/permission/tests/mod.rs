@@ -421,6 +421,38 @@ fn answers_of_another_process_count_at_the_next_use() {
 }
 
 #[test]
+fn a_program_by_its_path_with_words_behind_it_is_a_command() {
+    let fixture = Fixture::new();
+    let permissions = fixture.open();
+    permissions.set("/bin/sh push", "??-").unwrap();
+    let stored = permissions.list().unwrap();
+    let key = &stored[0].key;
+    assert!(key.starts_with("$ ") && key.ends_with("/sh push"), "{key}");
+}
+
+#[test]
+fn an_option_for_a_folder_leaves_a_stored_no_in_it_alone() {
+    let fixture = Fixture::new();
+    let permissions = fixture.open();
+    std::fs::write(fixture.root.join("project/.env"), "K=1").unwrap();
+    permissions.set(".env", "-??").unwrap();
+    permissions.set("src/", "?-?").unwrap();
+    permissions.allow_for_session("./", "rw?").unwrap();
+    for (path, operation, expected) in [
+        ("project/.env", Operation::Read, Verdict::Deny),
+        ("project/src/main.rs", Operation::Write, Verdict::Deny),
+        ("project/other.rs", Operation::Write, Verdict::Allow),
+    ] {
+        let need = fixture.need(path, operation);
+        assert_eq!(verdict(&permissions, &need), expected, "{path}");
+    }
+    // Named itself, it is meant.
+    permissions.allow_for_session(".env", "r??").unwrap();
+    let secret = fixture.need("project/.env", Operation::Read);
+    assert_eq!(verdict(&permissions, &secret), Verdict::Allow);
+}
+
+#[test]
 fn a_damaged_file_allows_nothing_and_says_where() {
     let fixture = Fixture::new();
     let permissions = fixture.open();
