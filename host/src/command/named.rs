@@ -31,6 +31,9 @@ pub(super) const PARTS_OF_PACKAGES: [&str; 4] = ["__init__", "__main__", "index"
 /// Different paths of one line that are looked up.
 const MAX_LOOK_UPS: usize = 4_000;
 
+/// Names on the way to these paths, together: a word of separators has as many pieces as characters, each with as many names.
+const MAX_STEPS: usize = 40_000;
+
 /// Names of one folder that are read to find what a name is completed to.
 const MAX_NAMES: usize = 20_000;
 
@@ -449,6 +452,11 @@ fn named<'a>(
     let mut found: Vec<PathBuf> = Vec::new();
     let mut seen = HashSet::new();
     let mut long = 0;
+    let mut steps = 0;
+    let mut is_too_much = |piece: &str| {
+        steps += piece.matches('/').count() + 1;
+        steps > MAX_STEPS
+    };
     for word in words {
         let before = found.len();
         let is_code = !is_plain(word, false);
@@ -475,6 +483,7 @@ fn named<'a>(
             }
             let mut paths = match is_long {
                 true => Vec::new(),
+                false if is_too_much(piece) => return None,
                 false => look_up(piece),
             };
             paths.retain(|path| !must_exist || path.exists());
@@ -489,7 +498,7 @@ fn named<'a>(
                 if end.is_empty() || !seen.insert((end, true)) {
                     continue;
                 }
-                if seen.len() > MAX_LOOK_UPS || found.len() > MAX_FOUND {
+                if seen.len() > MAX_LOOK_UPS || found.len() > MAX_FOUND || is_too_much(end) {
                     return None;
                 }
                 let paths = look_up(end).into_iter().filter(|path| path.exists());

@@ -469,6 +469,12 @@ fn hostile_lines_take_no_time() {
         "=",
         "-",
         ",a-",
+        "=/",
+        "-I/",
+        "~/:",
+        "./=",
+        "a,b/",
+        "a/b:",
     ] {
         let line = piece.repeat(80_000 / piece.len());
         let started = std::time::Instant::now();
