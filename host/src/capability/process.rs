@@ -227,11 +227,12 @@ impl process::HostCommand for View<'_, Commands> {
                 progress.output(&self.context.caller.call, &rest);
             }
             let end = entry.running.wait().await;
+            let is_read_only = entry.running.is_read_only();
             entry.left_behind.extend(entry.running.take_notices());
             let notices = entry.left_behind.clone();
             let is_told = std::mem::replace(&mut entry.is_told, true);
             self.notify(&notices, is_told);
-            self.ended(end?);
+            self.ended(end?, is_read_only);
             if notices.is_empty() || is_told {
                 return Ok(None);
             }
@@ -262,12 +263,13 @@ impl process::HostCommand for View<'_, Commands> {
             .get_mut(&handle)
             .map_err(wasmtime::Error::from)?;
         let end = entry.running.wait().await;
+        let is_read_only = entry.running.is_read_only();
         entry.left_behind.extend(entry.running.take_notices());
         let notices = entry.left_behind.clone();
         let is_told = std::mem::replace(&mut entry.is_told, true);
         self.notify(&notices, is_told);
         let end = end?;
-        self.ended(end);
+        self.ended(end, is_read_only);
         Ok(match end {
             End::Exited(status) => WireEnd::Exited(status),
             End::Killed(signal) => WireEnd::Killed(signal),
@@ -361,7 +363,7 @@ impl View<'_, Commands> {
     }
 
     /// What the user is told beside the mark of the call: that a command did not end well.
-    fn ended(&mut self, end: End) {
+    fn ended(&mut self, end: End, is_read_only: bool) {
         let how = match end {
             End::Exited(0) | End::Stopped => None,
             End::Exited(status) => Some(format!("exit status {status}")),
@@ -372,7 +374,11 @@ impl View<'_, Commands> {
             }
         };
         self.own.has_failed = how.is_some();
-        self.own.note = how;
+        // Otherwise a test that cannot write looks as if it had failed.
+        self.own.note = how.map(|how| match is_read_only {
+            true => format!("{how}; in plan mode it could write nothing"),
+            false => how,
+        });
     }
 }
 

@@ -104,6 +104,7 @@ pub(crate) struct Running {
     end: Option<End>,
     failed: Option<String>,
     notices: Vec<String>,
+    is_read_only: bool,
     /// Takes notices that nobody has taken when this is dropped. `None`: git repositories are not looked at when the
     /// command has ended.
     untaken: Option<Notices>,
@@ -299,6 +300,7 @@ impl Running {
             end: None,
             failed: None,
             notices: Vec::new(),
+            is_read_only,
             untaken,
             _temporary: temporary,
         };
@@ -323,6 +325,11 @@ impl Running {
             life_line: life_line.map_err(io_error("watch over the command"))?,
             why: Arc::clone(&self.why_stopped),
         })
+    }
+
+    /// Whether it could change nothing.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.is_read_only
     }
 
     /// What held the command; known once it has ended.
