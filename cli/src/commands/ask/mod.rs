@@ -53,6 +53,8 @@ enum PromptError {
     /// A name with characters that end a mention.
     #[error("the file {0:?} cannot be attached because of its name")]
     Name(PathBuf),
+    #[error("cannot attach {}", .0.display())]
+    File(PathBuf, #[source] io::Error),
     #[error("{0}")]
     Attach(String),
     /// What the schema asks for is not there, after the model could correct it.
@@ -257,6 +259,10 @@ fn with_files(
     let folder = current_folder()?;
     for file in files {
         let whole = folder.join(file);
+        // In a text it would be a word with an @.
+        if let Err(error) = std::fs::metadata(&whole) {
+            return Err(CliError::usage(PromptError::File(file.clone(), error)));
+        }
         let shown = whole.strip_prefix(project).unwrap_or(&whole);
         let mention = shown.to_str().and_then(mentions::typed);
         let mention = mention.ok_or_else(|| CliError::usage(PromptError::Name(file.clone())))?;

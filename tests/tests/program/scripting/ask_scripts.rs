@@ -61,6 +61,8 @@ fn files_are_attached_by_an_option_and_by_a_mention() {
     fails(&environment, &["ask", "see @../outside/b.txt"]);
     fails(&environment, &["ask", "see @b.md"]);
     fails(&environment, &["ask", "-f", "c.txt", "see"]);
+    // Without an end like a file's, it could be a word with an @.
+    fails(&environment, &["ask", "-f", "Makefil", "see"]);
     fails(&environment, &["ask", "-f", "a.txt"]);
     let own = environment.data().join("audit.jsonl");
     fails(&environment, &["ask", "-f", own.to_str().unwrap(), "see"]);
