@@ -53,6 +53,9 @@ pub const AUTO_VERBS: [&str; 4] = ["capture", "scope", "limit", "remove"];
 /// What may be typed after `/permissions`.
 pub const PERMISSION_VERBS: [&str; 6] = ["list", "explain", ALLOW, "deny", ASK, FORGET];
 
+/// How a shell begins what `/permissions` does in the chat.
+const IN_A_SHELL: &str = "dunlin permissions ";
+
 /// The one of them that allows something.
 pub const ALLOW: &str = "allow";
 
@@ -234,6 +237,17 @@ impl SlashTable {
         {
             return Input::Slash(remember, line.trim().to_owned());
         }
+        // Dunlin names this command in many rows, for a shell; whoever types it here means it, too.
+        if let Some(rest) = text.strip_prefix(IN_A_SHELL)
+            && rest
+                .split(' ')
+                .next()
+                .is_some_and(|verb| PERMISSION_VERBS.contains(&verb))
+            && !text.contains('\n')
+            && let Some(permissions) = self.find(PERMISSIONS)
+        {
+            return Input::Slash(permissions, rest.trim().to_owned());
+        }
         if !word.starts_with('/') || word[1..].contains('/') || text.contains('\n') {
             return Input::Message(continued(text));
         }
@@ -318,6 +332,13 @@ mod tests {
         check("# Plan\nfirst", message("# Plan\nfirst"));
         check(" # Plan", message("# Plan"));
         check("#12 is broken", message("#12 is broken"));
+        let undo = "ask run '$ /usr/bin/make test'";
+        check(
+            &format!("dunlin permissions {undo}"),
+            slash("/permissions", undo),
+        );
+        let asked = "dunlin permissions are what?";
+        check(asked, message(asked));
     }
 
     #[test]
