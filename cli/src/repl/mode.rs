@@ -60,10 +60,17 @@ const YES: [(&str, SessionMode); 4] = [
     ("accept-edits", SessionMode::AcceptEdits),
 ];
 
+/// What people say to a plan that they agree to, as a whole line: as a change it would mean nothing.
+const AGREES: [&str; 4] = ["go", "go ahead", "lgtm", "looks good"];
+
 fn understand(line: &str) -> PlanAnswer<'_> {
     let words = line.trim();
     if line.starts_with(char::is_whitespace) && words.contains(char::is_whitespace) {
         return PlanAnswer::Change(words);
+    }
+    let spoken = words.trim_end_matches(['.', '!']).to_ascii_lowercase();
+    if AGREES.contains(&spoken.as_str()) {
+        return PlanAnswer::CarryOut(SessionMode::Ask);
     }
     let (first, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
     let first = first.to_ascii_lowercase();
@@ -190,6 +197,12 @@ mod tests {
             ("Ok", PlanAnswer::CarryOut(SessionMode::Ask)),
             ("yes please", PlanAnswer::CarryOut(SessionMode::Ask)),
             ("nope", PlanAnswer::No),
+            ("Go ahead.", PlanAnswer::CarryOut(SessionMode::Ask)),
+            ("looks good", PlanAnswer::CarryOut(SessionMode::Ask)),
+            (
+                "looks good without b.txt",
+                PlanAnswer::Change("looks good without b.txt"),
+            ),
             ("ae", PlanAnswer::CarryOut(SessionMode::AcceptEdits)),
             (
                 "accept-edits",

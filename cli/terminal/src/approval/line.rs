@@ -179,6 +179,10 @@ pub fn parse(line: &str, pending: &[usize]) -> Line {
     if text.starts_with('/') {
         return Line::Slash;
     }
+    // "Yes." says no more than "yes".
+    let plain = text.trim_end_matches(['.', '!']);
+    let is_answer = plain != text && yes_or_no(plain).is_some();
+    let text = if is_answer { plain } else { text };
     let (first, rest) = spoken(text).unwrap_or_else(|| {
         let parts = text.split_once(char::is_whitespace);
         parts.map_or((text, ""), |(first, rest)| (first, rest.trim()))

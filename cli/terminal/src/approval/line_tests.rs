@@ -36,6 +36,9 @@ fn only_the_words_answer() {
     check(" Y \n", true, Scope::Once);
     check("yes", true, Scope::Once);
     check("YES", true, Scope::Once);
+    check("Yes.", true, Scope::Once);
+    check("yes please!", true, Scope::Once);
+    check("no!", false, Scope::Once);
     check("n", false, Scope::Once);
     check("No", false, Scope::Once);
     check("s", true, Scope::Session);
@@ -91,7 +94,6 @@ fn only_the_words_answer() {
         "sure, go on",
         "allow me to explain",
         "deny 1 because",
-        "nope!",
         "okey-dokey",
         "help me",
     ] {
