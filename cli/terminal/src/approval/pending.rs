@@ -322,10 +322,7 @@ impl PendingApprovals {
                 let chosen = self.choose(&which, &format!("tool {mode}"))?;
                 self.not_while_running(&chosen)?;
                 if mode == ToolMode::Always && chosen.iter().all(|it| it.longest == Scope::Once) {
-                    return Err(
-                        "A yes to such a call holds only once: type y or n."
-                            .to_owned(),
-                    );
+                    return Err("A yes to such a call holds only once: type y or n.".to_owned());
                 }
                 let mut tools: Vec<String> = Vec::new();
                 for entry in chosen {

@@ -66,11 +66,11 @@ fn rules_are_made_explained_and_taken_back_in_the_chat() {
         ),
         (
             "/permissions allow",
-            "Usage: /permissions, /permissions explain TARGET",
+            "Usage: /permissions [list], /permissions explain TARGET",
         ),
         (
             "/permissions lst",
-            "Usage: /permissions, /permissions explain TARGET",
+            "Usage: /permissions [list], /permissions explain TARGET",
         ),
         // The beginning of a key is not enough for what is stored.
         (
@@ -86,10 +86,7 @@ fn rules_are_made_explained_and_taken_back_in_the_chat() {
     }
     assert_eq!(environment.permissions(), stored);
     let screen = chat.turn("/permissions forget git push");
-    assert_shows(
-        &screen,
-        &["Taken back, in all projects:\n", &format!("---  {key}")],
-    );
+    assert_shows(&screen, &["Taken back:\n", &format!("---  {key}")]);
     assert_eq!(environment.permissions(), json!({}));
 
     chat.turn("/permissions deny write a.txt");

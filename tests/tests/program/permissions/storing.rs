@@ -135,7 +135,7 @@ fn an_answer_for_the_session_is_taken_back() {
     );
     let screen = chat.turn(&format!("/permissions forget '{file}'"));
     let removed = format!("r??  {file}");
-    assert_shows(&screen, &["Taken back, in all projects:\n", &removed]);
+    assert_shows(&screen, &["Taken back:\n", &removed]);
     assert_eq!(environment.permissions(), json!({}));
     chat.leave();
 }
