@@ -5,6 +5,7 @@ use std::num::NonZeroU16;
 use dunlin_tests::{Environment, Gate, Key, Provider, Response, Screen};
 use serde_json::{Value, json};
 
+use super::assert_shows;
 use crate::stage::{Chat, environment};
 
 const NAMES: [&str; 3] = ["a.txt", "b.txt", "c.txt"];
@@ -46,13 +47,6 @@ fn results(provider: &Provider) -> Vec<String> {
 
 fn done() -> Response {
     Response::reply("Thank you.")
-}
-
-#[track_caller]
-fn assert_shows(screen: &Screen, rows: &[&str]) {
-    for row in rows {
-        assert!(screen.contains(row), "{row:?} is not in\n{}", screen.text);
-    }
 }
 
 #[test]

@@ -1,19 +1,13 @@
 //! `/permissions` in the chat does what `dunlin permissions` does in a shell, also at a question.
 
-use dunlin_tests::{Provider, Response, Screen};
+use dunlin_tests::{Provider, Response};
 use serde_json::json;
 
+use super::assert_shows;
 use crate::stage::{Chat, environment};
 
 fn command(line: &str) -> Response {
     Response::call("run_terminal_command", json!({ "command": line }))
-}
-
-#[track_caller]
-fn assert_shows(screen: &Screen, rows: &[&str]) {
-    for row in rows {
-        assert!(screen.contains(row), "{row:?} is not in\n{}", screen.text);
-    }
 }
 
 #[test]

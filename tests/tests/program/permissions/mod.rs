@@ -12,3 +12,13 @@ mod sending;
 mod spoken;
 mod storing;
 mod surroundings;
+
+use dunlin_tests::Screen;
+
+/// Each of these rows is on the screen.
+#[track_caller]
+fn assert_shows(screen: &Screen, rows: &[&str]) {
+    for row in rows {
+        assert!(screen.contains(row), "{row:?} is not in\n{}", screen.text);
+    }
+}

@@ -1,16 +1,10 @@
 //! A call has one number in its session, whatever shows it or asks about it.
 
-use dunlin_tests::{Key, Provider, Response, Screen};
+use dunlin_tests::{Key, Provider, Response};
 use serde_json::json;
 
+use super::assert_shows;
 use crate::stage::{Chat, environment, read};
-
-#[track_caller]
-fn assert_shows(screen: &Screen, rows: &[&str]) {
-    for row in rows {
-        assert!(screen.contains(row), "{row:?} is not in\n{}", screen.text);
-    }
-}
 
 #[test]
 fn a_call_keeps_its_number() {

@@ -1,8 +1,9 @@
 //! What people type at a question beside the words of its key, and what stands behind an answer.
 
-use dunlin_tests::{Gate, Provider, Response, Screen};
+use dunlin_tests::{Gate, Provider, Response};
 use serde_json::json;
 
+use super::assert_shows;
 use crate::stage::{Chat, environment, late_call};
 
 fn make(target: &str) -> Response {
@@ -10,13 +11,6 @@ fn make(target: &str) -> Response {
         "run_terminal_command",
         json!({ "command": format!("make {target}") }),
     )
-}
-
-#[track_caller]
-fn assert_shows(screen: &Screen, rows: &[&str]) {
-    for row in rows {
-        assert!(screen.contains(row), "{row:?} is not in\n{}", screen.text);
-    }
 }
 
 #[test]
