@@ -451,7 +451,7 @@ fn stamp(path: &str, app: &App) -> Option<(SystemTime, u64)> {
 }
 
 /// Says that there is no such file, and which one is like it.
-fn missing(path: &str, app: &App) -> String {
+pub fn missing(path: &str, app: &App) -> String {
     let settings = &app.settings;
     let mut sentence = format!("there is no file {path}");
     let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));

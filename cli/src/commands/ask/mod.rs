@@ -20,7 +20,7 @@ use crate::app::App;
 use crate::apps;
 use crate::args::{AskArgs, Global, OutputFormat};
 use crate::config::value::Count;
-use crate::dialogue::attach::Attached;
+use crate::dialogue::attach::{self, Attached};
 use crate::dialogue::resume::resume_named;
 use crate::dialogue::way_out::say_unasked;
 use crate::dialogue::{Dialogue, choice, conclude_one};
@@ -53,8 +53,6 @@ enum PromptError {
     /// A name with characters that end a mention.
     #[error("the file {0:?} cannot be attached because of its name")]
     Name(PathBuf),
-    #[error("cannot attach {}", .0.display())]
-    File(PathBuf, #[source] io::Error),
     #[error("{0}")]
     Attach(String),
     /// What the schema asks for is not there, after the model could correct it.
@@ -259,11 +257,12 @@ fn with_files(
     let folder = current_folder()?;
     for file in files {
         let whole = folder.join(file);
-        // In a text it would be a word with an @.
-        if let Err(error) = std::fs::metadata(&whole) {
-            return Err(CliError::usage(PromptError::File(file.clone(), error)));
-        }
         let shown = whole.strip_prefix(project).unwrap_or(&whole);
+        // In a text it could be a word with an @.
+        if !whole.exists() {
+            let missing = attach::missing(&shown.to_string_lossy(), app);
+            return Err(CliError::usage(PromptError::Attach(missing)));
+        }
         let mention = shown.to_str().and_then(mentions::typed);
         let mention = mention.ok_or_else(|| CliError::usage(PromptError::Name(file.clone())))?;
         text.push_str("\n\n");
