@@ -192,6 +192,10 @@ pub fn decide(
         say_denied(ui, permissions, &key);
     }
     say_folder(ui, &key);
+    let covers_files = key.starts_with('/') && key.ends_with('/') && operation != Operation::Execute;
+    if covers_files && decided == Decided::Allow {
+        ui.status("Files in it that usually hold secrets, such as .env, are included.");
+    }
     Ok(())
 }
 

@@ -233,9 +233,12 @@ fn found<'a>(answers: &'a [Stored], typed: &str) -> Vec<&'a Stored> {
     answers.iter().filter(begins).collect()
 }
 
-/// The command of a key without what stands before the name of its program.
+/// The command of a key, or its path, without what stands before the name of the program or the file.
 fn command(key: &str) -> Option<&str> {
-    let (_, command) = key.split_once(' ').filter(|(mark, _)| mark.len() == 1)?;
+    let (_, command) = match key.starts_with('/') {
+        true => return key.rsplit('/').next().filter(|name| !name.is_empty()),
+        false => key.split_once(' ').filter(|(mark, _)| mark.len() == 1)?,
+    };
     let program = command.split(' ').next().unwrap_or(command);
     let name = program.rfind('/').map_or(0, |slash| slash + 1);
     command.get(name..)
@@ -273,6 +276,7 @@ mod tests {
         check("https:", &keys[4..]);
         check("push", &[]);
         check("/usr", &[]);
+        check("a.t", &keys[3..4]);
     }
 
     #[test]

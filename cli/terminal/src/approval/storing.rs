@@ -336,6 +336,14 @@ pub fn stores(question: &Question, answer: Answer) -> Option<String> {
     }
 }
 
+/// A command as its question shows it; `None`: the need is about something else. Not escaped.
+pub fn command_in_words(need: &Need) -> Option<String> {
+    Some(match &need.target.command()?.key {
+        CommandKey::Text(line) => line.clone(),
+        key => key.short(),
+    })
+}
+
 /// Whether a text names all that an answer to a question stores, in the words of the question or as its key, and no more.
 pub fn names(question: &Question, answer: Answer, text: &str) -> bool {
     let [need] = question.answered(answer) else {
@@ -345,13 +353,10 @@ pub fn names(question: &Question, answer: Answer, text: &str) -> bool {
     if answer.allow && covers(need).is_some() {
         return false;
     }
-    match need.target.command().map(|command| &command.key) {
-        Some(key) => {
-            let words = match key {
-                CommandKey::Text(line) => line.clone(),
-                key => key.short(),
-            };
-            text == words || text == key.to_string()
+    match command_in_words(need) {
+        Some(words) => {
+            let key = need.target.command().map(|command| command.key.to_string());
+            text == words || Some(text) == key.as_deref()
         }
         None => {
             let target = need.target.shown();

@@ -57,8 +57,15 @@ impl PendingApprovals {
         if answer.scope == Scope::Always
             && let Some(need) = entry.question.needs.first()
         {
+            // What the line begins with is most likely what is meant.
+            let is_beginning = storing::command_in_words(need)
+                .is_some_and(|words| words.starts_with(&format!("{text} ")));
+            let target = match is_beginning {
+                true => display::escape(&text),
+                false => "TARGET".into(),
+            };
             ways.push(format!(
-                "{} TARGET makes another rule",
+                "{} {target} makes another rule",
                 storing::by_hand(need.operation, answer.allow)
             ));
         }
