@@ -29,6 +29,7 @@ mod money;
 mod output_file;
 pub mod pages;
 pub mod pausing;
+mod permission_rules;
 pub mod plugin;
 pub mod prompt;
 pub mod protocol;

@@ -12,9 +12,9 @@ use dunlin_host::permission::key::Decided;
 
 use crate::app::App;
 use crate::args::{OperationName, PermissionArgs, probable_operation};
-use crate::commands::permissions::{decide, explain};
 use crate::error::CliError;
 use crate::modes;
+use crate::permission_rules::{decide, explain};
 use crate::prompt::slash_table::{ALLOW, ASK, FORGET, PERMISSIONS};
 use crate::tools;
 use dunlin_terminal::approval::storing;

@@ -376,7 +376,7 @@ impl View<'_, Commands> {
         self.own.has_failed = how.is_some();
         // Otherwise a test that cannot write looks as if it had failed.
         self.own.note = how.map(|how| match is_read_only {
-            true => format!("{how}; in plan mode it could write nothing"),
+            true => format!("{how}; plan mode is read-only"),
             false => how,
         });
     }

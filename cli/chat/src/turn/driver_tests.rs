@@ -7,7 +7,7 @@ use super::*;
 use crate::message::{Message, Role};
 use crate::turn::approve::Approver;
 use crate::turn::event::OnDenial;
-use crate::turn::scripted::{Piece, World, end, text, usage};
+use crate::turn::scripted_tests::{Piece, World, end, text, usage};
 
 /// Takes a turn that is interrupted when something hangs.
 async fn turn(world: &World, on_denial: OnDenial) -> (TurnReport, Conversation) {

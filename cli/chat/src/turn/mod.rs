@@ -65,7 +65,7 @@ pub mod machine;
 pub mod pause;
 mod review;
 #[cfg(test)]
-mod scripted;
+mod scripted_tests;
 mod sending;
 
 pub use approve::{Approver, Choice, Decision, Resolution, Waiting};

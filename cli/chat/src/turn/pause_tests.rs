@@ -7,7 +7,7 @@ use crate::provider::error::{ProfileChange, ProviderError, Refusal};
 use crate::request::editor::SectionId;
 use crate::turn::driver::run_turn;
 use crate::turn::pause::NextRequest;
-use crate::turn::scripted::{Piece, World, end, text};
+use crate::turn::scripted_tests::{Piece, World, end, text};
 use crate::turn::{CancelReason, OnDenial, TurnEnd, TurnReport};
 
 /// What the user does with one paused request.

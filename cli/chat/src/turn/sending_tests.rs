@@ -9,7 +9,7 @@ use crate::provider::StreamEvent;
 use crate::provider::error::Refusal;
 use crate::turn::driver::run_turn;
 use crate::turn::event::{OnDenial, TurnEnd};
-use crate::turn::scripted::{Piece, World, end, text};
+use crate::turn::scripted_tests::{Piece, World, end, text};
 
 fn refused(status: u16, retry_after: Option<u64>) -> Vec<Piece> {
     vec![Piece::Refuse(ProviderError::Status(Box::new(Refusal {

@@ -8,51 +8,12 @@ use std::time::{Duration, Instant};
 use dunlin_chat::turn::{CallState, CallView};
 
 use super::reply::ReplyState;
+use super::running_call::RunningCall;
 use super::tail::Tail;
-use super::{Screen, Ui, calls, waiting};
+use super::{Screen, Ui, calls};
 
 /// What stops a call in the chat. Elsewhere no key is read, and Ctrl-C does what it does to every program.
 const STOPPED_BY: &str = "Esc interrupts";
-
-/// The call whose line is drawn.
-#[derive(Debug)]
-pub(super) struct RunningCall {
-    call: CallView,
-    /// When it began to run, later by all the time in which the user was asked.
-    since: Instant,
-    asked: Option<Instant>,
-    /// Its newest output: rows, each behind a line end.
-    output: String,
-    /// What of all this was drawn last.
-    drawn: String,
-}
-
-impl RunningCall {
-    /// The user is asked something, which does not count.
-    pub(super) fn pause(&mut self) {
-        self.asked = Some(Instant::now());
-    }
-
-    /// The user has answered.
-    pub(super) fn resume(&mut self) {
-        if let Some(asked) = self.asked.take() {
-            self.since += asked.elapsed();
-        }
-    }
-
-    /// How long it has run.
-    fn ran(&self) -> Duration {
-        let until = self.asked.unwrap_or_else(Instant::now);
-        until.saturating_duration_since(self.since)
-    }
-
-    /// How long it has run, if its line says so.
-    fn counted(&self) -> Option<Duration> {
-        let is_counted = |ran: &Duration| !waiting::counted(*ran).is_empty();
-        let is_running = self.call.state == CallState::Running;
-        is_running.then(|| self.ran()).filter(is_counted)
-    }
-}
 
 impl Ui {
     /// Shows where a call stands.

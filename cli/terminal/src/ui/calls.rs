@@ -6,8 +6,9 @@ use std::time::Duration;
 use dunlin_host::display::{escape, width, width_of_char};
 use dunlin_host::permission::Revert;
 
+use super::running_call;
 use super::style::{Label, Styles};
-use super::{waiting, wrap};
+use super::wrap;
 use crate::approval::storing;
 use dunlin_chat::turn::{CallState, CallView};
 
@@ -45,7 +46,7 @@ pub fn running(
     if call.state != CallState::Running {
         return line(call, styles, columns);
     }
-    let mut time = waiting::counted(ran);
+    let mut time = running_call::counted(ran);
     if let Some(hint) = hint.filter(|_| !time.is_empty() && columns >= HINT_COLUMNS) {
         let _ = write!(time, " · {hint}");
     }

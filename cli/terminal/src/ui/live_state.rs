@@ -2,8 +2,8 @@
 
 use std::thread::{self, ThreadId};
 
-use super::call_row::RunningCall;
 use super::input_row::Typing;
+use super::running_call::RunningCall;
 use super::sink::Sink;
 
 /// How many lines are held while somebody reads one.

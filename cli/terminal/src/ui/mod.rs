@@ -48,6 +48,7 @@ pub mod read_answer;
 mod reply;
 pub mod resize;
 pub mod review;
+mod running_call;
 pub mod running_commands;
 pub mod sampling_request;
 mod silence;

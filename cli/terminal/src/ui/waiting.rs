@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use dunlin_host::display::escape;
 
 use super::calls::fit;
+use super::running_call::counted;
 use super::style::Label;
 use super::{Screen, Ui, terminal};
 
@@ -18,9 +19,6 @@ const DELAY: Duration = Duration::from_millis(400);
 
 /// How long one picture stays.
 const FRAME: Duration = Duration::from_millis(120);
-
-/// Seconds are shown once there are so many.
-const COUNTED_SECONDS: u64 = 1;
 
 const FRAMES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
@@ -153,15 +151,6 @@ fn line(what: &str, elapsed: Duration, columns: usize) -> String {
     let time = counted(elapsed);
     let room = columns.saturating_sub(time.chars().count() + 5);
     format!("  {picture} {}{time}", fit(what, room))
-}
-
-/// How long something goes on, in whole seconds: ` · 12 s`. Empty before the first.
-pub(super) fn counted(elapsed: Duration) -> String {
-    match elapsed.as_secs() {
-        0..COUNTED_SECONDS => String::new(),
-        seconds @ COUNTED_SECONDS..60 => format!(" · {seconds} s"),
-        seconds => format!(" · {} min {} s", seconds / 60, seconds % 60),
-    }
 }
 
 #[cfg(test)]
