@@ -202,12 +202,13 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        if !self.begun {
-            return;
+        if self.begun {
+            self.note(&Record::Closed);
         }
-        self.note(&Record::Closed);
         if let Some(file) = &self.file {
-            // There is nobody left to tell.
+            // To close it is not enough: a program that is being started at this moment has a copy of it until it runs, and with
+            // that the lock. There is nobody left to tell.
+            let _ = file.unlock();
             let _ = file.sync_data();
         }
     }
