@@ -2,6 +2,7 @@
 
 use dunlin_host::display::escape;
 use dunlin_host::nearest::nearest;
+use dunlin_terminal::approval::line::IN_A_SHELL;
 
 /// Commands that earlier versions knew, and what they are called now.
 const RENAMED: [(&str, &str); 1] = [("/condense", "/compact")];
@@ -52,9 +53,6 @@ pub const AUTO_VERBS: [&str; 4] = ["capture", "scope", "limit", "remove"];
 
 /// What may be typed after `/permissions`.
 pub const PERMISSION_VERBS: [&str; 6] = ["list", "explain", ALLOW, "deny", ASK, FORGET];
-
-/// How a shell begins what `/permissions` does in the chat.
-const IN_A_SHELL: &str = "dunlin permissions ";
 
 /// The one of them that allows something.
 pub const ALLOW: &str = "allow";

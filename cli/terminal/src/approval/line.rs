@@ -125,6 +125,9 @@ const SPOKEN: &[(&str, &str)] = &[
 /// What people type instead, and the word that they mean: a key that was hit twice may have been hit by accident.
 const NEAR: &[(&str, &str)] = &[("yy", "y"), ("nn", "n")];
 
+/// How a shell begins what `/permissions` does in the chat: rows that say how something is taken back name it.
+pub const IN_A_SHELL: &str = "dunlin permissions ";
+
 /// Sets what holds for the tool of a call: `tool always`, `tool 2 never`.
 const TOOL: &str = "tool";
 
@@ -176,7 +179,7 @@ pub fn parse(line: &str, pending: &[usize]) -> Line {
     if line.lines().count() > 1 {
         return Line::Other;
     }
-    if text.starts_with('/') {
+    if text.starts_with('/') || text.starts_with(IN_A_SHELL) {
         return Line::Slash;
     }
     // "Yes." says no more than "yes".

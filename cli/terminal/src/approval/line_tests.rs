@@ -101,6 +101,7 @@ fn only_the_words_answer() {
     }
     assert_eq!(parse("  "), Line::Empty);
     assert_eq!(parse("/help y"), Line::Slash);
+    assert_eq!(parse("dunlin permissions ask run git"), Line::Slash);
 }
 
 #[test]
