@@ -547,7 +547,7 @@ fn answered_for_session(
             (Some(granted), Some(caller)) => granted == caller.plugin,
         };
         let answer = answers.iter().rev().find(holds)?;
-        // What an option allows are its target's own words, secrets below a folder included; a no to something in it is more
+        // An option for a folder includes the secrets in it: a person typed it. A stored no to something in the folder is more
         // specific.
         let is_left_out = match answer.plugin {
             Some(_) => leaves_out(key),
